@@ -1,0 +1,1 @@
+"""The fold and the state."""

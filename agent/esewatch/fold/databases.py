@@ -1,0 +1,185 @@
+"""What one event changes in one database (semantics.md 2 and 3)."""
+
+from collections.abc import Sequence
+
+from esewatch.fold import passes
+from esewatch.fold.integrity import (
+    LOGICAL_EVENTS,
+    PAGE_EVENTS,
+    REPAIR_EVENTS,
+    clean_scan_start,
+    latch,
+    mark_good,
+    page_number,
+    verifies,
+)
+from esewatch.fold.state import Database, Transition
+from esewatch.model import Event
+
+SLOW_IO = {507: "read", 509: "read", 508: "write", 510: "write"}
+HUNG_IO = {532: "read", 533: "write"}
+
+ACTIVE_FAMILY = frozenset({735, 736, 737, 738, 744})
+PASSIVE_FAMILY = frozenset({717, 719, 732, 733, 745, 746, 747})
+"""Of a current engine: the scan of a copy that replays logs (ese-facts 1.5)."""
+FAMILY_2007 = frozenset({718, 720, *range(721, 728), 729, 730})
+FAMILY_CURRENT = frozenset({728, *range(732, 758)})
+MAINTENANCE = range(700, 758)
+
+KEPT_FIELDS = ("seconds", "invocations", "days", "pages_seen", "pages_freed", "bad_checksums")
+
+ZEROING_KINDS = {
+    "pages_unchanged": "unchanged",
+    "unused_pages_zeroed": "unused_zeroed",
+    "used_pages_seen": "used",
+    "deleted_records_zeroed": "deleted_records_zeroed",
+    "unreferenced_chunks_zeroed": "unreferenced_chunks_zeroed",
+    "uninitialized_pages": "uninitialized",
+}
+"""Field of 722 and 707 -> label `kind`."""
+
+_STATE_ROLES = {"R": "passive", "D": "active"}
+
+
+def identify(entry: Database, event: Event, time: float) -> None:
+    """Names, role and generation; the youngest event decides."""
+    if entry.first_seen == 0.0 or time < entry.first_seen:
+        entry.first_seen = time
+    entry.maintenance_seen = entry.maintenance_seen or event.event_id in MAINTENANCE
+    _role(entry, event, time)
+    _generation(entry, event, time)
+    if time < entry.last_seen:
+        return
+    entry.last_seen = time
+    entry.path = event.database
+    entry.provider = event.provider or entry.provider
+    entry.process = event.process or entry.process
+    entry.ese_instance = event.ese_instance or entry.ese_instance
+    entry.engine_version = event.engine_version or entry.engine_version
+
+
+def _role(entry: Database, event: Event, time: float) -> None:
+    if time < entry.role_time:
+        return
+    role = _STATE_ROLES.get(event.instance_state, "")
+    if not role and event.event_id in ACTIVE_FAMILY:
+        role = "active"
+    current = bool(event.instance_state) or entry.generation == "current"
+    if not role and event.event_id in PASSIVE_FAMILY and current:
+        role = "passive"
+    if role:
+        entry.role, entry.role_time = role, time
+
+
+def _generation(entry: Database, event: Event, time: float) -> None:
+    if time < entry.generation_time:
+        return
+    if event.instance_state or event.event_id in FAMILY_CURRENT:
+        entry.generation, entry.generation_time = "current", time
+    elif event.event_id in FAMILY_2007:
+        entry.generation, entry.generation_time = "2007", time
+
+
+def fold_event(
+    entry: Database, event: Event, time: float, *, history: bool, stops: Sequence[float]
+) -> None:
+    """Count the event and keep what passes and bad pages are derived from."""
+    identifier = event.event_id
+    if identifier in passes.TRANSITIONS:
+        _transition(entry, event, time, history=history, stops=stops)
+    if identifier in PAGE_EVENTS or identifier in LOGICAL_EVENTS:
+        _page_error(entry, event, time, history=history)
+    elif identifier in REPAIR_EVENTS:
+        _repair(entry, event, time)
+    elif fold_slow_io(entry, event, time):
+        return
+    _sums(entry, event)
+
+
+def _transition(
+    entry: Database, event: Event, time: float, *, history: bool, stops: Sequence[float]
+) -> None:
+    kept = {name: event.fields[name] for name in KEPT_FIELDS if name in event.fields}
+    numbers = {name: value for name, value in kept.items() if not isinstance(value, str)}
+    transition = Transition(time, event.record_id or 0, event.event_id, numbers, history)
+    if time < entry.evicted_until:
+        passes.count_late(entry, transition)
+        return
+    passes.insert(entry.transitions, transition)
+    ended = passes.evict(entry, stops)
+    proven = [done for done in ended if verifies(done, entry)]
+    if proven:
+        entry.all_good = max(entry.all_good, clean_scan_start(proven, entry))
+        last = max(done.ended or 0.0 for done in proven)
+        entry.verified["online_scan"] = max(entry.verified.get("online_scan", 0.0), last)
+
+
+def _page_error(entry: Database, event: Event, time: float, *, history: bool) -> None:
+    if event.event_id in LOGICAL_EVENTS:
+        kind = "logical"
+    else:
+        kind, bad = PAGE_EVENTS[event.event_id]
+        latch(entry, page_number(event.fields), bad, time, history=history)
+    entry.page_errors[kind] = entry.page_errors.get(kind, 0) + 1
+    entry.page_error_last[kind] = max(entry.page_error_last.get(kind, 0.0), time)
+
+
+def _repair(entry: Database, event: Event, time: float) -> None:
+    first = event.fields.get("page_number")
+    last = event.fields.get("last_page_number", first)
+    if isinstance(first, int) and isinstance(last, int):
+        mark_good(entry, first, last, time)
+
+
+def fold_slow_io(entry: Database, event: Event, time: float) -> bool:
+    """Count slow and hung I/O; False when the event is neither.
+
+    One 509/510 stands for itself and the reports it says were suppressed.
+    """
+    identifier = event.event_id
+    if identifier in HUNG_IO:
+        operation = HUNG_IO[identifier]
+        entry.hung_io[operation] = entry.hung_io.get(operation, 0) + 1
+        return True
+    operation = SLOW_IO.get(identifier, "")
+    if not operation:
+        return False
+    suppressed = event.fields.get("suppressed", 0)
+    count = 1 + (suppressed if isinstance(suppressed, int) and suppressed > 0 else 0)
+    entry.slow_io[operation] = entry.slow_io.get(operation, 0) + count
+    seconds = event.fields.get("seconds")
+    if isinstance(seconds, int | float) and time >= entry.slow_io_last.get(operation, 0.0):
+        entry.slow_io_last[operation] = time
+        entry.slow_io_last_seconds[operation] = float(seconds)
+    return True
+
+
+def fold_free_space(entry: Database, free_bytes: float, time: float) -> None:
+    """White space, from the youngest report (1221, 1646, 737)."""
+    if time >= entry.free_time:
+        entry.free_bytes, entry.free_time = free_bytes, time
+
+
+def _sums(entry: Database, event: Event) -> None:
+    for task in passes.COMPLETES.get(event.event_id, ()):
+        _add(entry.pages_seen, task, event, "pages_seen")
+        _add(entry.bad_checksums, task, event, "bad_checksums")
+    if event.event_id in {701, 703}:
+        entry.reported_pages_freed += _count(event, "pages_freed")
+    elif event.event_id == 728:
+        entry.index_pages_visited += _count(event, "pages_visited")
+        entry.index_pages_freed += _count(event, "pages_freed")
+    elif event.event_id in {707, 722}:
+        for field, kind in ZEROING_KINDS.items():
+            _add(entry.zeroing_pages, kind, event, field)
+
+
+def _add(sums: dict[str, int], key: str, event: Event, field: str) -> None:
+    if field in event.fields:
+        sums[key] = sums.get(key, 0) + _count(event, field)
+
+
+def _count(event: Event, field: str) -> int:
+    """A count of the event; negative ones are 32-bit overflows of the engine and say nothing."""
+    value = event.fields.get(field, 0)
+    return value if isinstance(value, int) and value > 0 else 0

@@ -1,0 +1,320 @@
+"""The fold: records in, state out. No clock, no I/O.
+
+`Folder` changes its `State` in place and remembers which entities changed, so
+that the journal can commit those and the source's position in one transaction.
+"""
+
+from collections.abc import Collection
+
+from esewatch.config import Settings
+from esewatch.fold import channels, databases, identity
+from esewatch.fold.backups import BACKUP_EVENTS
+from esewatch.fold.backups import insert as insert_backup
+from esewatch.fold.integrity import LOGICAL_EVENTS, PAGE_EVENTS, mark_good
+from esewatch.fold.readings import fold_reading
+from esewatch.fold.state import (
+    BackupEvent,
+    Channel,
+    Database,
+    Host,
+    Instance,
+    SourceState,
+    State,
+)
+from esewatch.model import Batch, CountersSeen, Coverage, Event, Reading
+
+HISTORY_SECONDS = 7 * 86400.0
+MAX_STOPS = 256
+MAX_DROPPED = 1000
+MAX_ALIASES = 8
+STOP_EVENTS = frozenset({103, 104})
+
+Entity = tuple[str, str, str]
+"""(table, first key, second key or empty): one row of the journal."""
+
+
+class Folder:
+    """Folds records of named sources into one state."""
+
+    def __init__(self, state: State, settings: Settings) -> None:
+        self.state = state
+        self.settings = settings
+        self.changed: set[Entity] = set()
+        self._labels: dict[str, str] = {}
+
+    def open_source(self, name: str, now: float) -> SourceState:
+        """Make the source known. `now` decides, on its first reading, what is history."""
+        source = self.state.sources.get(name)
+        if source is None:
+            source = self.state.sources[name] = SourceState(name=name, opened=now)
+        elif source.baseline:
+            source.opened = now
+        source.up, source.caught_up = True, False
+        self._touch("source", name)
+        return source
+
+    def source_failed(self, name: str) -> None:
+        """The source cannot be read now."""
+        source = self.state.sources[name]
+        source.up = source.caught_up = False
+        self._touch("source", name)
+
+    def fold(self, name: str, batch: Batch) -> None:
+        """Take one batch of the source `name` in."""
+        source = self.state.sources[name]
+        for record in batch.records:
+            if isinstance(record, Event):
+                self._event(source, record)
+            elif isinstance(record, Reading):
+                self._reading(source, record)
+            elif isinstance(record, Coverage):
+                self._coverage(source, record)
+            else:
+                self._counters_seen(source, record)
+        source.up = True
+        source.unreadable += len(batch.unreadable)
+        source.backlog_bytes = batch.backlog_bytes
+        source.caught_up = batch.caught_up
+        if batch.caught_up:
+            self._claim_gaps(source)
+            source.baseline = False
+        self._touch("source", name)
+
+    def acknowledge(self, computer: str, database: str, pages: Collection[int], now: float) -> bool:
+        """Take known bad pages as dealt with, all when none is named. False: no such database."""
+        entry = self.state.databases.get((computer, database))
+        if entry is None:
+            return False
+        if pages:
+            for page in pages:
+                mark_good(entry, page, page, now)
+        else:
+            entry.all_good = max(entry.all_good, now)
+        self._touch("database", computer, database)
+        return True
+
+    def forget(self, computer: str, database: str) -> bool:
+        """Drop a database; it comes back when it is heard of again. False: no such database."""
+        if self.state.databases.pop((computer, database), None) is None:
+            return False
+        self._touch("database", computer, database)
+        return True
+
+    def expire(self, now: float) -> None:
+        """Drop observed databases that have been silent for longer than the retention."""
+        for (computer, label), entry in list(self.state.databases.items()):
+            silent = now - entry.last_seen > self.settings.retention
+            if silent and identity.tier(entry, self.settings) != "watched":
+                self.forget(computer, label)
+
+    def _touch(self, table: str, first: str, second: str = "") -> None:
+        self.changed.add((table, first, second))
+
+    def _computer(self, source: SourceState, logged: str) -> str:
+        label = self._labels.get(logged)
+        if label is None:
+            label = identity.computer_label(logged, self.settings)
+            self._labels[logged] = label
+        if label not in source.computers:
+            source.computers.append(label)
+        host = self.state.hosts.get(label)
+        if host is None:
+            host = self.state.hosts[label] = Host(computer=label)
+            self._touch("host", label)
+        if logged not in host.aliases_seen and len(host.aliases_seen) < MAX_ALIASES:
+            host.aliases_seen.append(logged)
+            self._touch("host", label)
+        return label
+
+    def _event(self, source: SourceState, event: Event) -> None:
+        source.records += 1
+        computer = self._computer(source, event.computer)
+        if event.time is not None:
+            source.last_record = max(source.last_record, event.time)
+        if event.record_id is not None and event.channel:
+            channel = self._channel(computer, event.channel)
+            if not channels.admit(channel, event.record_id, event.time):
+                source.duplicates += 1
+                return
+        if not event.companion:
+            counts = self.state.hosts[computer].events.setdefault(event.provider, {})
+            counts[event.event_id] = counts.get(event.event_id, 0) + 1
+            self._touch("host", computer)
+        time = event.time
+        if time is None:
+            # A bad page without a time is still a bad page; anything else has no place.
+            if event.event_id not in PAGE_EVENTS:
+                return
+            time = source.last_record or source.opened
+        history = source.baseline and time < source.opened - HISTORY_SECONDS
+        if event.companion:
+            self._companion(computer, event, time)
+            return
+        if event.ese_instance:
+            self._instance_event(computer, event, time)
+        if event.database:
+            self._database_event(computer, event, time, history=history)
+        elif "file" in event.fields:
+            self._log_file_event(computer, event, time)
+
+    def _channel(self, computer: str, name: str) -> Channel:
+        key = (computer, name.lower())
+        channel = self.state.channels.get(key)
+        if channel is None:
+            channel = self.state.channels[key] = Channel(computer=computer, channel=key[1])
+        self._touch("channel", *key)
+        return channel
+
+    def _instance(self, computer: str, name: str, *, named_by_event: bool) -> Instance:
+        key = (computer, name.lower())
+        instance = self.state.instances.get(key)
+        if instance is None:
+            instance = self.state.instances[key] = Instance(computer=computer, ese_instance=name)
+            self._touch("instance", *key)
+        if named_by_event and not instance.named_by_event:
+            instance.ese_instance, instance.named_by_event = name, True
+            self._touch("instance", *key)
+        return instance
+
+    def _instance_event(self, computer: str, event: Event, time: float) -> None:
+        instance = self._instance(computer, event.ese_instance, named_by_event=True)
+        if event.event_id in STOP_EVENTS:
+            instance.stops = sorted({*instance.stops, time})[-MAX_STOPS:]
+        elif event.event_id in BACKUP_EVENTS:
+            label = identity.database_label(event.database) if event.database else ""
+            size = event.fields.get("bytes", 0)
+            insert_backup(
+                instance,
+                BackupEvent(
+                    time=time,
+                    record_id=event.record_id or 0,
+                    event_id=event.event_id,
+                    file=label or "",
+                    bytes=size if isinstance(size, int) else 0,
+                ),
+            )
+        else:
+            return
+        self._touch("instance", computer, event.ese_instance.lower())
+
+    def _database_event(self, computer: str, event: Event, time: float, *, history: bool) -> None:
+        entry = self._database(computer, event)
+        if entry is None:
+            return
+        databases.identify(entry, event, time)
+        stops = self._stops(computer, entry.ese_instance)
+        databases.fold_event(entry, event, time, history=history, stops=stops)
+        self._touch("database", entry.computer, entry.database)
+
+    def _stops(self, computer: str, name: str) -> list[float]:
+        instance = self.state.instances.get((computer, name.lower()))
+        return instance.stops if instance is not None else []
+
+    def _database(self, computer: str, event: Event) -> Database | None:
+        corrupt = event.event_id in PAGE_EVENTS or event.event_id in LOGICAL_EVENTS
+        label = identity.database_label(event.database)
+        if label is None:
+            # A snapshot of an unknown origin is nobody's copy, but its bad page is somebody's.
+            if not corrupt:
+                return None
+            label = event.database
+        key = (computer, label)
+        entry = self.state.databases.get(key)
+        if entry is not None:
+            return entry
+        entry = Database(computer=computer, database=label, process=event.process)
+        if identity.tier(entry, self.settings) == "ignored" and not corrupt:
+            return None
+        if len(self.state.databases) >= self.settings.max_databases and not (
+            identity.is_configured(computer, label, self.settings)
+        ):
+            self._drop(computer, label)
+            return None
+        self.state.databases[key] = entry
+        return entry
+
+    def _drop(self, computer: str, label: str) -> None:
+        name = f"{computer}|{label}"
+        known = self.state.dropped
+        if name not in known:
+            self.state.databases_dropped += 1
+        if name in known or len(known) < MAX_DROPPED:
+            known[name] = known.get(name, 0) + 1
+        self._touch("dropped", "")
+
+    def _log_file_event(self, computer: str, event: Event, time: float) -> None:
+        """Slow I/O on a log belongs to the instance's database, if it has just one."""
+        owned = [
+            entry
+            for (owner, _), entry in self.state.databases.items()
+            if owner == computer
+            and event.ese_instance
+            and entry.ese_instance.lower() == event.ese_instance.lower()
+        ]
+        if len(owned) == 1 and databases.fold_slow_io(owned[0], event, time):
+            self._touch("database", computer, owned[0].database)
+
+    def _companion(self, computer: str, event: Event, time: float) -> None:
+        """White space: 1646 speaks of the directory database, 1221 of a store named in words."""
+        free = event.fields.get("free_bytes")
+        if not isinstance(free, int | float):
+            return
+        if event.event_id == 1646:
+            owned = [
+                entry
+                for (owner, label), entry in self.state.databases.items()
+                if owner == computer and label.endswith("ntds.dit")
+            ]
+        else:
+            name = str(event.fields.get("database_name", "")).lower()
+            owned = [
+                entry
+                for (owner, _), entry in self.state.databases.items()
+                if owner == computer
+                and identity.database_name(entry, self.settings).lower() == name
+            ]
+        if len(owned) == 1:
+            databases.fold_free_space(owned[0], float(free), time)
+            self._touch("database", computer, owned[0].database)
+
+    def _reading(self, source: SourceState, reading: Reading) -> None:
+        source.records += 1
+        source.last_record = max(source.last_record, reading.time)
+        computer = self._computer(source, reading.computer)
+        if not reading.metric:
+            return
+        name = reading.ese_instance
+        if not name:
+            return
+        instance = self._instance(computer, name, named_by_event=False)
+        if fold_reading(instance, reading):
+            self._touch("instance", computer, name.lower())
+        else:
+            source.duplicates += 1
+
+    def _coverage(self, source: SourceState, coverage: Coverage) -> None:
+        computer = self._computer(source, coverage.computer)
+        channel = self._channel(computer, coverage.channel)
+        channels.cover(channel, coverage)
+        key = (computer, channel.channel)
+        if key not in source.channels:
+            source.channels.append(key)
+
+    def _counters_seen(self, source: SourceState, seen: CountersSeen) -> None:
+        computer = self._computer(source, seen.computer)
+        self.state.hosts[computer].counters_present.update(seen.present)
+        self._touch("host", computer)
+
+    def _claim_gaps(self, source: SourceState) -> None:
+        for key in source.channels:
+            channel = self.state.channels.get(key)
+            if channel is not None:
+                missing = channels.claim_gaps(channel)
+                source.missed += missing
+                if missing:
+                    self._touch("channel", *channel_key(channel))
+
+
+def channel_key(channel: Channel) -> tuple[str, str]:
+    """Key of a channel in the state."""
+    return (channel.computer, channel.channel)

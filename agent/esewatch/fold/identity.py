@@ -1,0 +1,120 @@
+"""Who is who: labels, tiers and names (semantics.md 1)."""
+
+import re
+from fnmatch import translate
+from functools import lru_cache
+from typing import Literal
+
+from esewatch.config import Settings, rule_for
+from esewatch.fold.state import Database
+
+Tier = Literal["watched", "observed", "ignored"]
+
+_PREFIX = re.compile(r"^(?:\\\\[?.]\\(?:UNC\\)?)", re.IGNORECASE)
+_DRIVE_OR_UNC = re.compile(r"^(?:[A-Za-z]:[\\/]|\\\\[^\\])")
+_SNAP_VOLUME = re.compile(r"^[a-z]:\\\$snap_[^\\]*_volume([a-z])\$\\(.*)$", re.IGNORECASE)
+_SNAPSHOT = re.compile(r"harddiskvolumeshadowcopy|\\\$snap_|(?:^|\\)snapshots\\", re.IGNORECASE)
+
+_IGNORED = tuple(
+    re.compile(translate(pattern), re.IGNORECASE)
+    for pattern in (
+        "*\\Temp\\*",
+        "*/Temp/*",
+        "*\\tmp.edb",
+        "tmp.edb",
+        "*\\WebCache\\*",
+        "*\\WebCacheV*.dat",
+        "*\\SRUDB.dat",
+        "*\\{S-1-5-*}.edb",
+        "*\\S-1-5-*.edb",
+    )
+)
+_WATCHED_FILES = tuple(
+    re.compile(translate(pattern), re.IGNORECASE)
+    for pattern in (
+        "*ntds.dit",
+        "*\\CertLog\\*.edb",
+        "*\\CertSrv\\*.edb",
+        "*\\dhcp.mdb",
+        "*\\wins.mdb",
+        "*\\dfsr.db",
+        "*\\DFSR\\*.db",
+    )
+)
+_EXCHANGE = ("msexchangeis", "information store", "microsoft.exchange.store", "edgetransport")
+
+
+def computer_label(name: str, settings: Settings) -> str:
+    """Label of a computer: the alias if one is configured, lower case, first DNS label.
+
+    `computer_label: fqdn` keeps the whole name. An address is not cut.
+    """
+    aliases = {key.lower(): value for key, value in settings.computers.items()}
+    lowered = name.strip().lower()
+    lowered = aliases.get(lowered, lowered).lower()
+    if settings.computer_label == "fqdn" or re.fullmatch(r"[\d.]+|.*:.*", lowered):
+        return lowered
+    return lowered.split(".", 1)[0]
+
+
+@lru_cache(maxsize=4096)
+def database_label(path: str) -> str | None:
+    r"""Label of a database file, None for a snapshot whose origin the path does not tell.
+
+    `\\?\` and `\\.\` are stripped; lower case where there is a drive letter or a
+    UNC root, POSIX paths unchanged.
+    """
+    stripped = path.strip()
+    prefix = _PREFIX.match(stripped)
+    if prefix:
+        rest = stripped[prefix.end() :]
+        stripped = f"\\\\{rest}" if prefix.group().upper().endswith("UNC\\") else rest
+    snap = _SNAP_VOLUME.match(stripped)
+    if snap:
+        return f"{snap.group(1)}:\\{snap.group(2)}".lower()
+    if _SNAPSHOT.search(stripped):
+        return None
+    if _DRIVE_OR_UNC.match(stripped):
+        return stripped.lower()
+    return stripped
+
+
+def is_configured(computer: str, database: str, settings: Settings) -> bool:
+    """Whether the configuration names this database."""
+    return rule_for(settings, computer, database) is not None
+
+
+def tier(database: Database, settings: Settings) -> Tier:
+    """How much a database is watched; the configuration decides first."""
+    rule = rule_for(settings, database.computer, database.database)
+    if rule is not None:
+        return rule.tier or "watched"
+    return _tier(database.database, database.process.lower(), database.maintenance_seen)
+
+
+@lru_cache(maxsize=4096)
+def _tier(label: str, process: str, maintenance_seen: bool) -> Tier:
+    if any(pattern.match(label) for pattern in _IGNORED):
+        return "ignored"
+    if (
+        maintenance_seen
+        or process.startswith(_EXCHANGE)
+        or any(pattern.match(label) for pattern in _WATCHED_FILES)
+    ):
+        return "watched"
+    return "observed"
+
+
+def is_ignored(label: str, computer: str, settings: Settings) -> bool:
+    """Whether events of this path are only counted."""
+    return tier(Database(computer=computer, database=label), settings) == "ignored"
+
+
+def database_name(database: Database, settings: Settings) -> str:
+    """Name that copies share: configuration, else the instance's name, else the file's stem."""
+    rule = rule_for(settings, database.computer, database.database)
+    if rule is not None and rule.name:
+        return rule.name
+    if database.ese_instance:
+        return database.ese_instance
+    return re.split(r"[\\/]", database.database)[-1].rsplit(".", 1)[0]

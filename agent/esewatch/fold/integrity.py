@@ -1,0 +1,177 @@
+"""Bad pages and verification: what a database is known to hold (semantics.md 3).
+
+The fold latches what events say; this module answers what still stands, from
+the latched set, the repairs and the derived passes. Order of arrival makes no
+difference.
+"""
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable, Mapping
+
+from esewatch.fold.passes import WALL_CLOCK, TaskView
+from esewatch.fold.state import UNLOCATED, BadKind, BadPage, Database, PageErrorKind, Pass
+
+MAX_BAD_PAGES = 1000
+MAX_ERROR_TIMES = 256
+HISTORY_SECONDS = 7 * 86400.0
+"""A bad page that the first reading finds older than this is history: a warning, not a page."""
+
+PAGE_EVENTS: dict[int, tuple[PageErrorKind, BadKind]] = {
+    398: ("checksum", "uncorrectable"),
+    399: ("corrected", "corrected"),
+    474: ("checksum", "uncorrectable"),
+    475: ("wrong_page", "wrong_page"),
+    476: ("no_data", "no_data"),
+    530: ("lost_flush", "lost_flush"),
+    544: ("lost_flush", "lost_flush"),
+    727: ("checksum", "uncorrectable"),
+}
+"""Event id -> the kind it counts under and the kind it latches."""
+
+LOGICAL_EVENTS = frozenset({447, 448, 467, 537, 540, 542, 549, 550, 556, 566})
+"""Corruption of content, not of a page's checksum: counted, not latched."""
+
+REPAIR_EVENTS = frozenset({905, 911})
+
+PAGE_SIZES = frozenset({2048, 4096, 8192, 16384, 32768})
+
+
+def page_number(fields: Mapping[str, object]) -> int:
+    """The page an event speaks of, UNLOCATED when it cannot be told.
+
+    Old 474 texts carry no page number; a read of one page gives it by
+    offset(p) = (p + 1) x page size (ese-facts 3.1).
+    """
+    page = fields.get("page_number")
+    if isinstance(page, int):
+        return page
+    offset, size = fields.get("offset"), fields.get("bytes")
+    if isinstance(offset, int) and isinstance(size, int) and size in PAGE_SIZES:
+        return offset // size - 1
+    return UNLOCATED
+
+
+def latch(database: Database, page: int, kind: BadKind, time: float, *, history: bool) -> None:
+    """Add one bad page, or renew it. Beyond 1,000 pages only the number is kept."""
+    if kind != "corrected":
+        insort(database.page_error_times, time)
+        del database.page_error_times[:-MAX_ERROR_TIMES]
+    for known in database.bad_pages:
+        if known.page == page and known.kind == kind:
+            known.first = min(known.first, time)
+            known.last = max(known.last, time)
+            known.history = known.history and history
+            return
+    if len(database.bad_pages) >= MAX_BAD_PAGES:
+        database.bad_pages = [bad for bad in database.bad_pages if _stands(bad, database, 0.0)]
+    if len(database.bad_pages) >= MAX_BAD_PAGES:
+        count, last = database.bad_pages_overflow.get(kind, (0, 0.0))
+        database.bad_pages_overflow[kind] = (count + 1, max(last, time))
+        return
+    database.bad_pages.append(BadPage(page=page, kind=kind, first=time, last=time, history=history))
+
+
+def mark_good(database: Database, first: int, last: int, time: float) -> None:
+    """Pages `first` to `last` were repaired, read good or acknowledged at `time`."""
+    ranges = database.good_ranges
+    for index, (low, high, when) in enumerate(ranges):
+        if (low, high) == (first, last):
+            ranges[index] = (first, last, max(when, time))
+            return
+    ranges.append((first, last, time))
+    del ranges[:-MAX_BAD_PAGES]
+
+
+def _stands(bad: BadPage, database: Database, clean: float) -> bool:
+    if bad.last <= max(database.all_good, clean):
+        return False
+    return not any(
+        first <= bad.page <= last and bad.last <= time for first, last, time in database.good_ranges
+    )
+
+
+def earliest_start(done: Pass) -> float | None:
+    """A time at which the pass had certainly not begun yet, None when nothing tells.
+
+    `days` counts whole elapsed days with a minimum of 1, so one more is a bound.
+    """
+    if done.started is not None:
+        return done.started
+    if done.ended is not None and done.days is not None:
+        return done.ended - (done.days + 1) * 86400.0
+    return None
+
+
+def verifies(done: Pass, database: Database) -> bool:
+    """Whether a completed scan proves every page good.
+
+    721/722 count bad pages of the whole pass. 732/735/737 count the last run
+    only, so no page error may fall within the pass.
+    """
+    if done.outcome != "completed" or done.partial or done.task == "defrag":
+        return False
+    if done.completion_event in WALL_CLOCK:
+        start = earliest_start(done)
+        return (
+            not done.bad_checksums
+            and start is not None
+            and not _errors_within(database, start, done.ended or 0.0)
+        )
+    return done.bad_checksums == 0
+
+
+def _errors_within(database: Database, start: float, end: float) -> bool:
+    times = database.page_error_times
+    return bisect_left(times, start) < bisect_right(times, end)
+
+
+def clean_scan_start(passes: Iterable[Pass], database: Database) -> float:
+    """Start of the youngest scan that found every page good; errors before it are healed."""
+    starts = [earliest_start(done) or 0.0 for done in passes if verifies(done, database)]
+    return max(starts, default=0.0)
+
+
+def known_bad_pages(database: Database, views: Mapping[str, TaskView]) -> list[BadPage]:
+    """The bad pages that stand, with one unlocated entry for scans that did not name theirs."""
+    scans = [done for task in ("checksum", "zeroing") for done in views[task].passes]
+    clean = clean_scan_start(scans, database)
+    standing = [bad for bad in database.bad_pages if _stands(bad, database, clean)]
+    unlocated = _unlocated(scans, database, clean)
+    if unlocated is not None:
+        standing.append(unlocated)
+    for kind, (count, last) in database.bad_pages_overflow.items():
+        if last > max(clean, database.all_good):
+            entry = BadPage(page=UNLOCATED, kind=kind, first=last, last=last)
+            standing += [entry] * count
+    return standing
+
+
+def _unlocated(scans: Iterable[Pass], database: Database, clean: float) -> BadPage | None:
+    found: list[Pass] = []
+    for done in scans:
+        if done.outcome != "completed" or not done.bad_checksums or done.ended is None:
+            continue
+        start = earliest_start(done)
+        located = _errors_within(database, start if start is not None else 0.0, done.ended)
+        if not located and done.ended > max(clean, database.all_good):
+            found.append(done)
+    if not found:
+        return None
+    times = [done.ended or 0.0 for done in found]
+    return BadPage(
+        page=UNLOCATED,
+        kind="uncorrectable",
+        first=min(times),
+        last=max(times),
+        history=all(done.history for done in found),
+    )
+
+
+def last_verifications(database: Database, views: Mapping[str, TaskView]) -> dict[str, float]:
+    """By verifier, when every page was last proven good. A verifier that never did is absent."""
+    verified = dict(database.verified)
+    for task in ("checksum", "zeroing"):
+        for done in views[task].passes:
+            if verifies(done, database) and done.ended is not None:
+                verified["online_scan"] = max(verified.get("online_scan", 0.0), done.ended)
+    return verified

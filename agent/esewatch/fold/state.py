@@ -1,0 +1,289 @@
+"""The state: what the fold keeps, and the only thing the journal stores.
+
+Everything here is plain data (msgspec structs), so that a whole entity is one
+journal row. Bounds are in the comments; a database stays under 100 KB.
+Times are epoch seconds, UTC.
+"""
+
+from typing import Literal
+
+import msgspec
+
+BadKind = Literal["uncorrectable", "corrected", "wrong_page", "lost_flush", "no_data"]
+PageErrorKind = Literal["checksum", "corrected", "wrong_page", "no_data", "lost_flush", "logical"]
+Verifier = Literal["online_scan", "page_scan", "streaming_backup", "external"]
+
+BAD_KINDS: tuple[BadKind, ...] = (
+    "uncorrectable",
+    "corrected",
+    "wrong_page",
+    "lost_flush",
+    "no_data",
+)
+PAGE_ERROR_KINDS: tuple[PageErrorKind, ...] = (
+    "checksum",
+    "corrected",
+    "wrong_page",
+    "no_data",
+    "lost_flush",
+    "logical",
+)
+
+UNLOCATED = -1
+"""Page number of a bad page that a summary counted without saying which."""
+
+
+class Transition(msgspec.Struct, array_like=True, frozen=True):
+    """One maintenance event, as far as passes need it.
+
+    `history` says that the first reading found it already older than 7 days.
+    """
+
+    time: float
+    record_id: int
+    event_id: int
+    fields: dict[str, int | float] = {}
+    history: bool = False
+
+
+class Pass(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of a task over one database, from start through interruptions to its end.
+
+    `started` is None when the start was not seen. `ended` is None while it is
+    open. `work_seconds` is time spent (701/703/721/722), `wall_seconds` the time
+    from start to end (732/735/737); never both.
+    """
+
+    task: str
+    started: float | None
+    ended: float | None
+    outcome: Literal["open", "completed", "partial", "abandoned"]
+    interrupted: bool = False
+    """Open and stopped for now (704, 725, 726, 745, a failure, a stopped instance)."""
+    last_event: float = 0.0
+    interruptions: int = 0
+    failures: int = 0
+    late: bool = False
+    partial: bool = False
+    work_seconds: float | None = None
+    wall_seconds: float | None = None
+    invocations: int | None = None
+    pages_seen: int | None = None
+    pages_freed: int | None = None
+    bad_checksums: int | None = None
+    days: int | None = None
+    """Whole days from start to end as the engine counts them, at least 1."""
+    completion_event: int = 0
+    history: bool = False
+
+
+class TaskTotals(msgspec.Struct):
+    """Counts of one task, of transitions that left the kept window."""
+
+    started: int = 0
+    completed: int = 0
+    interrupted: int = 0
+    failed: int = 0
+
+
+class BadPage(msgspec.Struct):
+    """One latched bad page: stays until proven good, patched or acknowledged.
+
+    `history` marks one that the first reading found already older than 7 days.
+    """
+
+    page: int
+    kind: BadKind
+    first: float
+    last: float
+    history: bool = False
+
+
+class BackupEvent(msgspec.Struct, array_like=True, frozen=True):
+    """One backup event of an instance (210-226, 2001-2010)."""
+
+    time: float
+    record_id: int
+    event_id: int
+    file: str = ""
+    """Label of the database file, empty for logs and events without a file."""
+    bytes: int = 0
+
+
+class BackupTotals(msgspec.Struct):
+    """Completed backups of one kind of one database, older than the kept events."""
+
+    bytes_total: float = 0.0
+    seconds_total: float = 0.0
+    last_completion: float = 0.0
+
+
+class Database(msgspec.Struct, kw_only=True):
+    """One database file on one computer."""
+
+    computer: str
+    database: str
+    """The label: normalised path."""
+    path: str = ""
+    """The path as it was logged."""
+    ese_instance: str = ""
+    process: str = ""
+    provider: str = ""
+    engine_version: str = ""
+    role: str = ""
+    """active, passive, or empty when unknown."""
+    role_time: float = 0.0
+    generation: str = ""
+    """2007 or current: which family of maintenance events it logs."""
+    generation_time: float = 0.0
+    first_seen: float = 0.0
+    last_seen: float = 0.0
+    maintenance_seen: bool = False
+    """Has logged one of 700-757."""
+    size_bytes: float | None = None
+    free_bytes: float | None = None
+    free_time: float = 0.0
+    transitions: list[Transition] = []
+    """The last 512, sorted by (time, record id)."""
+    evicted: dict[str, TaskTotals] = {}
+    """By task: counts of transitions older than the kept ones."""
+    evicted_open: dict[str, Pass] = {}
+    """By task: the pass that was open where the kept transitions begin."""
+    evicted_until: float = 0.0
+    """Time of the youngest transition that was evicted."""
+    old_passes: list[Pass] = []
+    """Ended passes older than the kept transitions, the last 64 a task."""
+    pages_seen: dict[str, int] = {}
+    """By task, sum of pass summaries."""
+    bad_checksums: dict[str, int] = {}
+    """By task, sum of pass summaries."""
+    reported_pages_freed: int = 0
+    index_pages_visited: int = 0
+    index_pages_freed: int = 0
+    zeroing_pages: dict[str, int] = {}
+    """By kind (unused, unchanged, used, deleted_records, unreferenced_chunks, uninitialized)."""
+    page_errors: dict[str, int] = {}
+    page_error_last: dict[str, float] = {}
+    bad_pages: list[BadPage] = []
+    """At most 1,000; more are counted in bad_pages_overflow."""
+    bad_pages_overflow: dict[BadKind, tuple[int, float]] = {}
+    """By kind: pages that did not fit, and the time of the last one."""
+    good_ranges: list[tuple[int, int, float]] = []
+    """(first page, last page, time) repaired, read good or acknowledged; the last 1,000."""
+    all_good: float = 0.0
+    """Errors up to this time are dealt with (acknowledged, or a clean scan that was evicted)."""
+    page_error_times: list[float] = []
+    """Sorted times of the last 256 uncorrected page errors."""
+    verified: dict[str, float] = {}
+    """By verifier: time of the last full verification that is not derived from kept passes."""
+    slow_io: dict[str, int] = {}
+    """By operation, 1 + suppressed for each report."""
+    slow_io_last_seconds: dict[str, float] = {}
+    slow_io_last: dict[str, float] = {}
+    hung_io: dict[str, int] = {}
+
+
+class CounterState(msgspec.Struct):
+    """One counter column of one instance."""
+
+    kind: str
+    last_time: float
+    last_value: float
+    intervals: list[float] = []
+    """The last 15 sample intervals, for their median."""
+
+
+class Instance(msgspec.Struct, kw_only=True):
+    """One ESE instance on one computer: where the counters live."""
+
+    computer: str
+    ese_instance: str
+    process: str = ""
+    named_by_event: bool = False
+    counters: dict[str, CounterState] = {}
+    """By `object|counter` in lower case."""
+    totals: dict[str, float] = {}
+    """By metric: the integral exported as a counter."""
+    levels: dict[str, float] = {}
+    running_totals: set[str] = set()
+    """Metrics that have a running total, which then outranks the formatted rate."""
+    gap_seconds: float = 0.0
+    """Time between samples that was too long to integrate."""
+    stops: list[float] = []
+    """Sorted times of the last 256 stops (103, 104)."""
+    backup_events: list[BackupEvent] = []
+    """Sorted, the last 512."""
+    backup_totals: dict[str, dict[str, BackupTotals]] = {}
+    """database -> kind -> totals of backups whose events were evicted."""
+
+
+class Epoch(msgspec.Struct):
+    """Record ids of one life of a channel, from one clearing of the log to the next."""
+
+    start: float
+    max_time: float
+    seen: list[tuple[int, int]] = []
+    """Sorted disjoint closed intervals, at most 1,024."""
+    covered: list[tuple[int, int]] = []
+    """Ranges read from complete channels."""
+    claimed: list[tuple[int, int]] = []
+    """Holes already counted as missed."""
+
+
+class Channel(msgspec.Struct, kw_only=True):
+    """Deduplication and gaps of one channel of one computer."""
+
+    computer: str
+    channel: str
+    epochs: list[Epoch] = []
+    """Oldest first, at most 16."""
+    merges: int = 0
+    times: list[tuple[float, int, float, int]] = []
+    """(first time, first id, last time, last id) of the last 64 ranges read whole."""
+    gaps: list[tuple[float, float, int]] = []
+    """(from, to, records missing), the last 64."""
+
+
+class Host(msgspec.Struct, kw_only=True):
+    """What belongs to a computer and to no database."""
+
+    computer: str
+    events: dict[str, dict[int, int]] = {}
+    """provider -> event id -> count."""
+    counters_present: dict[str, bool] = {}
+    aliases_seen: list[str] = []
+    """Names as logged, at most 8: two of them may be two machines."""
+
+
+class SourceState(msgspec.Struct, kw_only=True):
+    """One configured source."""
+
+    name: str
+    opened: float = 0.0
+    """When the first reading began; decides what is history."""
+    baseline: bool = True
+    """True until the source has caught up once."""
+    up: bool = False
+    caught_up: bool = False
+    records: int = 0
+    unreadable: int = 0
+    missed: int = 0
+    duplicates: int = 0
+    last_record: float = 0.0
+    backlog_bytes: int = 0
+    computers: list[str] = []
+    channels: list[tuple[str, str]] = []
+
+
+class State(msgspec.Struct, kw_only=True):
+    """All of it. Keys: source name; computer; (computer, channel or instance or database)."""
+
+    sources: dict[str, SourceState] = {}
+    hosts: dict[str, Host] = {}
+    channels: dict[tuple[str, str], Channel] = {}
+    instances: dict[tuple[str, str], Instance] = {}
+    """(computer, instance name in lower case)."""
+    databases: dict[tuple[str, str], Database] = {}
+    dropped: dict[str, int] = {}
+    """`computer|database` of databases over the limit -> events not folded, at most 1,000."""
+    databases_dropped: int = 0

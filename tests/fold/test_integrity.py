@@ -1,0 +1,174 @@
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from esewatch.fold.folder import Folder
+from esewatch.fold.integrity import known_bad_pages, last_verifications
+from esewatch.fold.state import UNLOCATED
+from esewatch.model import Batch, Event
+from tests.support.records import DAY, EPOCH, HOUR, LABEL, event, folder_of, the_database, views
+
+
+def bad(folder: Folder) -> list[tuple[int, str, bool]]:
+    standing = known_bad_pages(the_database(folder), views(folder))
+    return sorted((item.page, item.kind, item.history) for item in standing)
+
+
+def verified(folder: Folder) -> dict[str, float]:
+    return last_verifications(the_database(folder), views(folder))
+
+
+def checksum(time: float, *, bad_checksums: int = 0, **fields: Any) -> Event:
+    summary = {"seconds": 208, "invocations": 2, "days": 1, "pages_seen": 5850768}
+    return event(721, time, fields={**summary, "bad_checksums": bad_checksums, **fields})
+
+
+def mismatch(page: int, time: float, event_id: int = 474) -> Event:
+    return event(event_id, time, fields={"page_number": page, "error": -1018})
+
+
+@pytest.mark.parametrize(
+    ("event_id", "kind"),
+    [
+        (474, "uncorrectable"),
+        (475, "wrong_page"),
+        (476, "no_data"),
+        (398, "uncorrectable"),
+        (399, "corrected"),
+        (530, "lost_flush"),
+        (544, "lost_flush"),
+        (727, "uncorrectable"),
+    ],
+)
+def test_each_page_event_latches_its_kind(event_id: int, kind: str) -> None:
+    assert bad(folder_of([mismatch(17, 0, event_id)])) == [(17, kind, False)]
+
+
+def test_the_same_page_twice_is_one_bad_page_and_two_events() -> None:
+    folder = folder_of([mismatch(17, 0), mismatch(17, HOUR)])
+    assert bad(folder) == [(17, "uncorrectable", False)]
+    assert the_database(folder).page_errors == {"checksum": 2}
+
+
+def test_an_old_474_without_page_number_is_located_by_its_offset() -> None:
+    fields = {"offset": 3846455296, "bytes": 8192, "error": -1018}
+    assert bad(folder_of([event(474, 0, fields=fields)])) == [(469537, "uncorrectable", False)]
+
+
+def test_a_474_without_any_place_still_latches() -> None:
+    assert bad(folder_of([event(474, 0)])) == [(UNLOCATED, "uncorrectable", False)]
+
+
+@pytest.mark.parametrize(
+    "repair",
+    [
+        event(905, HOUR, fields={"page_number": 17}),
+        event(911, HOUR, fields={"page_number": 10, "last_page_number": 20}),
+    ],
+)
+def test_a_repair_clears_its_pages_only_and_only_earlier_errors(repair: Event) -> None:
+    assert bad(folder_of([mismatch(17, 0), mismatch(99, 0), repair])) == [
+        (99, "uncorrectable", False)
+    ]
+    assert bad(folder_of([repair, mismatch(17, 2 * HOUR)])) == [(17, "uncorrectable", False)]
+
+
+def test_a_repair_that_arrives_before_its_error_clears_it_too() -> None:
+    repair = event(905, HOUR, fields={"page_number": 17})
+    assert bad(folder_of([repair, mismatch(17, 0)])) == []
+
+
+def test_a_later_whole_scan_without_bad_pages_clears_all() -> None:
+    assert bad(folder_of([mismatch(17, 0), event(717, HOUR), checksum(2 * HOUR)])) == []
+
+
+def test_a_scan_that_began_before_the_error_does_not_clear_it() -> None:
+    found = folder_of([event(717, 0), mismatch(17, HOUR), checksum(2 * HOUR)])
+    assert bad(found) == [(17, "uncorrectable", False)]
+
+
+def test_a_summary_with_bad_pages_and_no_page_event_latches_one_unlocated_page() -> None:
+    folder = folder_of([event(717, 0), checksum(HOUR, bad_checksums=3)])
+    assert bad(folder) == [(UNLOCATED, "uncorrectable", False)]
+    folder.fold("logs", Batch(records=[event(717, DAY), checksum(DAY + HOUR)]))
+    assert bad(folder) == []
+
+
+def test_a_summary_whose_pages_were_named_adds_nothing() -> None:
+    found = folder_of([event(717, 0), mismatch(17, 60), checksum(HOUR, bad_checksums=1)])
+    assert bad(found) == [(17, "uncorrectable", False)]
+
+
+def test_what_the_first_reading_finds_older_than_seven_days_is_history() -> None:
+    old, fresh = mismatch(17, 0), mismatch(18, 8 * DAY)
+    folder = folder_of([old, fresh], opened=EPOCH + 9 * DAY)
+    assert bad(folder) == [(17, "uncorrectable", True), (18, "uncorrectable", False)]
+    folder.fold("logs", Batch(records=[mismatch(17, 10 * DAY)]))
+    assert bad(folder)[0] == (17, "uncorrectable", False)
+
+
+def test_what_is_read_after_the_first_reading_is_never_history() -> None:
+    folder = folder_of([event(326, 0)], opened=EPOCH + 9 * DAY)
+    folder.fold("logs", Batch(records=[mismatch(17, 0)]))
+    assert bad(folder) == [(17, "uncorrectable", False)]
+
+
+def test_an_acknowledged_page_is_gone_until_it_fails_again() -> None:
+    folder = folder_of([mismatch(17, 0), mismatch(18, 0)])
+    assert folder.acknowledge("ex01", LABEL, [17], EPOCH + HOUR)
+    assert bad(folder) == [(18, "uncorrectable", False)]
+    assert folder.acknowledge("ex01", LABEL, [], EPOCH + HOUR)
+    assert bad(folder) == []
+    folder.fold("logs", Batch(records=[mismatch(17, 2 * HOUR)]))
+    assert bad(folder) == [(17, "uncorrectable", False)]
+
+
+def test_beyond_a_thousand_pages_the_number_is_kept() -> None:
+    folder = folder_of([mismatch(page, page) for page in range(1200)])
+    assert len(the_database(folder).bad_pages) == 1000
+    assert len(bad(folder)) == 1200
+
+
+def test_a_whole_scan_without_bad_pages_verifies() -> None:
+    assert verified(folder_of([event(717, 0), checksum(HOUR)])) == {"online_scan": EPOCH + HOUR}
+
+
+def test_a_scan_with_a_bad_page_or_without_a_count_does_not_verify() -> None:
+    assert verified(folder_of([event(717, 0), checksum(HOUR, bad_checksums=1)])) == {}
+    bare = event(721, HOUR, fields={"seconds": 208})
+    assert verified(folder_of([event(717, 0), bare])) == {}
+
+
+def test_a_last_run_count_verifies_only_without_page_errors_within_the_pass() -> None:
+    completion = event(732, DAY, fields={"seconds": 3600, "bad_checksums": 0})
+    assert verified(folder_of([completion])) == {"online_scan": EPOCH + DAY}
+    within = mismatch(17, DAY - 60)
+    assert verified(folder_of([completion, within])) == {}
+    assert verified(folder_of([mismatch(17, 0), completion])) == {"online_scan": EPOCH + DAY}
+
+
+def test_a_pass_that_skipped_pages_verifies_nothing() -> None:
+    done = event(732, HOUR, fields={"seconds": 60, "bad_checksums": 0})
+    assert verified(folder_of([event(717, 0), event(747, 60), done])) == {}
+
+
+def test_defragmentation_verifies_nothing() -> None:
+    assert verified(folder_of([event(700, 0), event(701, HOUR)])) == {}
+
+
+@given(st.randoms(use_true_random=False))
+def test_bad_pages_do_not_depend_on_the_order_of_arrival(rng: random.Random) -> None:
+    records = [
+        mismatch(17, 0),
+        event(905, HOUR, fields={"page_number": 17}),
+        mismatch(18, 2 * HOUR, 399),
+        event(717, 3 * HOUR),
+        mismatch(19, 4 * HOUR),
+        checksum(5 * HOUR, bad_checksums=1),
+        mismatch(17, 6 * HOUR, 475),
+    ]
+    expected = [(17, "wrong_page", False), (18, "corrected", False), (19, "uncorrectable", False)]
+    assert bad(folder_of(rng.sample(records, len(records)))) == expected

@@ -1,0 +1,58 @@
+"""Short ways to write records in tests."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from esewatch.config import Settings
+from esewatch.fold.folder import Folder
+from esewatch.fold.passes import TaskView, derive
+from esewatch.fold.state import Database, State
+from esewatch.model import Batch, Event, Record
+
+EPOCH = 1_182_000_000.0
+"""2007-06-16T13:20:00Z, in the days of the founding articles."""
+HOUR = 3600.0
+DAY = 86400.0
+DATABASE = "e:\\MDB06\\priv06.edb"
+LABEL = DATABASE.lower()
+
+
+def event(event_id: int, time: float, record_id: int | None = None, **changes: Any) -> Event:
+    """An event of `priv06.edb` on EX01, `time` seconds after EPOCH."""
+    given: dict[str, Any] = {
+        "computer": "EX01.corp.example",
+        "channel": "Application",
+        "provider": "ESE",
+        "process": "MSExchangeIS",
+        "ese_instance": "SG06",
+        "database": DATABASE,
+        "fields": {},
+    }
+    return Event(event_id=event_id, time=EPOCH + time, record_id=record_id, **{**given, **changes})
+
+
+def folder_of(
+    records: Iterable[Record],
+    *,
+    settings: Settings | None = None,
+    opened: float = EPOCH,
+    caught_up: bool = True,
+) -> Folder:
+    """A folder that has taken `records` in from one source named `logs`."""
+    folder = Folder(State(), settings or Settings())
+    folder.open_source("logs", opened)
+    folder.fold("logs", Batch(records=list(records), caught_up=caught_up))
+    return folder
+
+
+def the_database(folder: Folder) -> Database:
+    """The only database of the state."""
+    (entry,) = folder.state.databases.values()
+    return entry
+
+
+def views(folder: Folder) -> dict[str, TaskView]:
+    """Passes of the only database, with the stops of its instance."""
+    entry = the_database(folder)
+    instance = folder.state.instances.get((entry.computer, entry.ese_instance.lower()))
+    return derive(entry, instance.stops if instance else [])
