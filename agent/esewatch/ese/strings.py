@@ -1,0 +1,251 @@
+"""Reading one insertion string: numbers, sizes, dates, the process string `%2`, paths.
+
+A string that is not what its parameter should be gives nothing: the field is absent.
+"""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+from esewatch.ese.catalogue_row import Kind
+from esewatch.ese.dates import DateOrder, parse_short_date, without_marks
+from esewatch.model import FieldValue
+
+Fields = dict[str, FieldValue]
+Writer = Callable[[Fields, str, str, DateOrder | None], None]
+"""Puts the value of one string into the fields: (fields, name, string, date order)."""
+
+_LARGEST = 2**63 - 1
+_LONGEST_PATH = 32_767
+_LONGEST_TEXT = 4_096
+_LONGEST_DATE = 64
+_LONGEST_PROCESS = 80
+
+# Thousands separators of the locales: comma, point, apostrophes, spaces.
+GROUPS = r"[,.'’\u00a0\u202f\u2009 ]"
+_NUMBER = re.compile(
+    rf"\s*([-+−]?)(?:(\d{{1,19}})|(\d{{1,3}}(?:({GROUPS})\d{{2,3}}(?:\4\d{{2,3}}){{0,5}})))"
+    r"(?:\s*\(\s*0x[0-9a-f]{1,16}\s*\))?\s*",
+    re.IGNORECASE,
+)
+_HEX = re.compile(r"\s*0x([0-9a-f]{1,16})\s*", re.IGNORECASE)
+_PROCESS = re.compile(r"\s*(\d{1,10})(?:,([A-Z-]),(\d{1,20})(?:,([\d.]{1,32}))?)?\s*")
+_DECIMAL = re.compile(r"\s*(\d{1,12})(?:[.,](\d{1,9}))?\s*")
+_STATS = re.compile(r"\s*(-|\d{1,19})\s*,\s*(-|\d{1,19})\s*\.?\s*")
+_SIZE = re.compile(r"\s*(\d{1,12})(?:[.,](\d{1,3}))?\s*([kmgt]?)b(?:ytes)?\s*", re.IGNORECASE)
+_TIMING = re.compile(r"\s*\[1\]\s*(\d{1,9}(?:\.\d{1,9})?)")
+_OWNED = re.compile(r"\s*/\s*(\d{1,19})\s*=\s*(\d{1,3})(?:[.,](\d{1,6}))?")
+_FACTORS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+
+# Transaction logs (and reserves), checkpoints, flush maps, shadow logs: not databases.
+_NO_DATABASE = frozenset({".log", ".jrs", ".jtx", ".chk", ".jcp", ".jfm", ".jsl"})
+
+
+class Process(NamedTuple):
+    """The process string `%2`: `3392`, `5960,D,50` or `5960,D,50,15.01.2507.012`."""
+
+    pid: int
+    state: str
+    version: str
+
+
+def parse_process(text: str) -> Process | None:
+    """Read `%2`, None if it is something else."""
+    return _process(text) if len(text) <= _LONGEST_PROCESS else None
+
+
+@lru_cache(maxsize=4096)
+def _process(text: str) -> Process | None:
+    match = _PROCESS.fullmatch(text)
+    if match is None:
+        return None
+    return Process(int(match[1]), match[2] or "", match[4] or "")
+
+
+def parse_instance(text: str) -> str:
+    """The instance name of `%3`, which carries its own `": "`."""
+    return text.strip().removesuffix(":").rstrip()
+
+
+def parse_int(text: str) -> int | None:
+    """A decimal integer, perhaps grouped, perhaps with its hex form behind; or hex alone.
+
+    None when it is neither or does not fit 64 bits.
+    """
+    if text.isdecimal() and len(text) <= 18:
+        return int(text)
+    head, brackets, hexed = text.partition(" (0x")
+    if brackets and head.isdecimal() and len(head) <= 18 and hexed[-1:] == ")":
+        return int(head)
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        return _parse_hex(text)
+    digits = match[2]
+    if digits is None:
+        groups = match[3].split(match[4])
+        if len(groups[-1]) != 3:
+            return None
+        digits = "".join(groups)
+    value = int(digits)
+    if value > _LARGEST:
+        return None
+    return -value if match[1] in ("-", "−") else value
+
+
+def _parse_hex(text: str) -> int | None:
+    match = _HEX.fullmatch(text)
+    if match is None:
+        return None
+    value = int(match[1], 16)
+    return value if value <= _LARGEST else None
+
+
+def parse_count(text: str) -> int | None:
+    """A non-negative integer.
+
+    Some engines print 64-bit counts with a 32-bit format: a small negative number is
+    taken as the smallest count that prints so.
+    """
+    value = parse_int(text)
+    if value is None or value >= 0:
+        return value
+    return value + 2**32 if value >= -(2**31) else None
+
+
+def parse_error(text: str) -> int | None:
+    """A signed 32-bit error code, from `-1018`, `-1018 (0xfffffc06)` or `0xfffffc06`."""
+    value = parse_int(text)
+    if value is not None and 2**31 <= value < 2**32:
+        value -= 2**32
+    return value if value is not None and -(2**31) <= value < 2**31 else None
+
+
+def parse_path(text: str) -> str:
+    """A path as logged, empty if there is none or it is longer than Windows allows."""
+    path = text.strip()
+    return path if len(path) <= _LONGEST_PATH else ""
+
+
+def is_database_path(path: str) -> bool:
+    """Whether a file of the engine is a database: not a log, checkpoint or flush map."""
+    return bool(path) and path[-4:].lower() not in _NO_DATABASE
+
+
+def _write_int(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
+    if (value := parse_count(text)) is not None:
+        fields[name] = value
+
+
+def _write_signed(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
+    if (value := parse_int(text)) is not None:
+        fields[name] = value
+
+
+def _write_error(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
+    if (value := parse_error(text)) is not None:
+        fields[name] = value
+
+
+def _write_decimal(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
+    if match := _DECIMAL.fullmatch(text):
+        fields[name] = float(f"{match[1]}.{match[2]}") if match[2] else int(match[1])
+
+
+def _write_text(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
+    value = text.strip()
+    if value and len(value) <= _LONGEST_TEXT:
+        fields[name] = value
+
+
+def _write_file(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
+    if path := parse_path(text):
+        fields[name] = path
+
+
+def _write_date(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
+    value = without_marks(text).strip()
+    if len(value) <= 1 or len(value) > _LONGEST_DATE:
+        return
+    fields[name] = value
+    if (found := parse_short_date(value, order)) is not None:
+        fields[name + "_date"] = found.isoformat()
+
+
+def _write_stats(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
+    if match := _STATS.fullmatch(text):
+        if match[1] != "-":
+            fields[name] = int(match[1])
+        if match[2] != "-":
+            fields["bad_checksums"] = int(match[2])
+
+
+def _write_size(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
+    if match := _SIZE.fullmatch(text):
+        amount = float(f"{match[1]}.{match[2] or 0}")
+        fields[name] = round(amount * _FACTORS[match[3].lower()])
+    elif (value := parse_int(text)) is not None and value >= 0:
+        fields[name] = value
+
+
+def _write_timing(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
+    if match := _TIMING.match(text):
+        fields[name] = float(match[1])
+
+
+def _write_minutes(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
+    if (value := parse_count(text)) is not None:
+        fields[name] = value * 60
+
+
+def _write_added(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
+    minutes, value = fields.get(name), parse_count(text)
+    if isinstance(minutes, int) and value is not None:
+        fields[name] = minutes + value
+
+
+def _write_expected_page(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
+    if (value := parse_count(text)) is not None:
+        fields[name] = value
+        fields["page_number"] = value
+
+
+def _write_owned(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
+    if match := _OWNED.match(text):
+        fields[name] = int(match[1])
+        fields["skipped_percent"] = float(f"{match[2]}.{match[3] or 0}")
+
+
+WRITERS: dict[Kind, Writer] = {
+    Kind.FILE: _write_file,
+    Kind.TEXT: _write_text,
+    Kind.INT: _write_int,
+    Kind.SIGNED: _write_signed,
+    Kind.ERROR: _write_error,
+    Kind.DECIMAL: _write_decimal,
+    Kind.DATE: _write_date,
+    Kind.STATS: _write_stats,
+    Kind.SIZE: _write_size,
+    Kind.TIMING: _write_timing,
+    Kind.MINUTES: _write_minutes,
+    Kind.ADD_SECONDS: _write_added,
+    Kind.EXPECTED_PAGE: _write_expected_page,
+    Kind.OWNED: _write_owned,
+}
+"""How each kind becomes fields. `SKIP` and `DATABASE` write none."""
+
+_PAGE_SIZES = frozenset({2048, 4096, 8192, 16384, 32768})
+
+
+def add_page_number(fields: Fields) -> None:
+    """Page number from offset and page size where the event names none (474 of Exchange 2003).
+
+    Page p lies at (p + 1) x page size; the two header pages have no number.
+    """
+    if "page_number" in fields:
+        return
+    offset, size = fields.get("offset"), fields.get("bytes")
+    if isinstance(offset, int) and isinstance(size, int) and size in _PAGE_SIZES:
+        page, rest = divmod(offset, size)
+        if not rest and page >= 2:
+            fields["page_number"] = page - 1

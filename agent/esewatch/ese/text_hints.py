@@ -1,0 +1,156 @@
+"""Finding parameters in rendered English text by the hints of the catalogue.
+
+The patterns of a row are compiled when its first text comes. All are bounded: a
+hostile message costs no more than its length times a small constant.
+"""
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+from esewatch.ese.catalogue import CATALOGUE
+from esewatch.ese.catalogue_row import Kind, Param
+from esewatch.ese.dates import DateOrder
+from esewatch.ese.strings import (
+    GROUPS,
+    WRITERS,
+    Fields,
+    Writer,
+    add_page_number,
+    is_database_path,
+    parse_path,
+)
+
+_INT = rf"-?\d{{1,3}}(?:{GROUPS}\d{{2,3}}){{1,6}}(?!\d)|-?\d{{1,20}}"
+_HEXED = r"(?:\s*\(\s*0x[0-9a-f]{1,16}\s*\))?"
+_VALUES: dict[Kind, str] = {
+    Kind.INT: rf"(?:{_INT}){_HEXED}",
+    Kind.SIGNED: rf"(?:{_INT}){_HEXED}",
+    Kind.EXPECTED_PAGE: rf"(?:{_INT}){_HEXED}",
+    Kind.MINUTES: _INT,
+    Kind.ADD_SECONDS: _INT,
+    Kind.ERROR: rf"-?\d{{1,20}}{_HEXED}|0x[0-9a-f]{{1,16}}",
+    Kind.DECIMAL: r"\d{1,12}(?:[.,]\d{1,9})?",
+    Kind.STATS: r"(?:-|\d{1,19})\s*,\s*(?:-|\d{1,19})",
+    Kind.SIZE: r"\d{1,12}(?:[.,]\d{1,3})?\s*(?:[kmgt]?b(?:ytes)?)?",
+    Kind.TIMING: r"\[1\]\s*\d{1,9}(?:\.\d{1,9})?",
+    Kind.OWNED: r"\s*/\s*\d{1,19}\s*=\s*[\d.,]{1,12}",
+    Kind.DATE: r"\S.{0,63}?",
+}
+_WORDS = r"\S.{0,1023}?"
+_TOKEN = r"[^\s'\"\[(]\S{0,1023}?"
+_QUOTES = r"(?:'({0})'|\"({0})\"|\[({0})\]|[“„«]({0})[”“»])"
+_NUMBERS = frozenset(_VALUES) - {Kind.DATE, Kind.OWNED, Kind.TIMING}
+_FLAGS = re.IGNORECASE | re.DOTALL
+
+
+class _Finder(NamedTuple):
+    """One parameter: its patterns in order of trust, and what to do with the value."""
+
+    name: str
+    kind: Kind
+    writer: Writer | None
+    patterns: tuple[re.Pattern[str], ...]
+
+
+def _words(literal: str) -> str:
+    """A literal of a hint, where any white space stands for a space and `#` for a number."""
+    return r"\s+".join(map(re.escape, literal.split())).replace(r"\#", r"\d{1,20}")
+
+
+def _before(literal: str) -> str:
+    """What stands before the value, with its white space."""
+    lead = r"(?<=\s)" if literal[:1] == " " else ""
+    return lead + _words(literal) + r"\s*"
+
+
+def _after(literal: str) -> str:
+    """What stands behind the value, with its white space."""
+    if not literal.strip():
+        return r"\s"
+    lead = r"\s+" if literal[:1] == " " else r"\s*"
+    return lead + _words(literal) + (r"\s+" if literal[-1:] == " " else "")
+
+
+def _label_patterns(label: str, value: str) -> tuple[str, str]:
+    """`Pages seen: 5` before `5 pages seen`: in a list of the first form the second misreads."""
+    words = _words(label)
+    return (
+        rf"(?<![a-z])(?<![a-z] ){words}\s*[:=]\s*({value})(?!\w)",
+        rf"(?<![\w.,'’-])({value})\s+{words}\b(?!\s*[:=])",
+    )
+
+
+def _pattern(hint: str, kind: Kind) -> str:
+    left, _, right = hint.partition("{}")
+    if left.endswith("'") and right.startswith("'"):
+        end = _after(right[1:]) if right[1:] else r"(?=[\s,.:;)!?]|$)"
+        return _before(left[:-1]) + _QUOTES.format(_WORDS) + end
+    before = _before(left) if left else r"(?<![\w.,'’-])"
+    value = _VALUES.get(kind, _WORDS)
+    if right:
+        return rf"{before}({value}){_after(right)}"
+    if kind in (Kind.DATABASE, Kind.FILE):
+        return rf"{before}({_TOKEN})(?=[.,;:]?(?:\s|$))"
+    if kind in _NUMBERS:
+        return rf"{before}({value})(?!\w)"
+    if kind in _VALUES:
+        return rf"{before}({value})"
+    return rf"{before}([^\n]{{1,1024}}?)(?=\.?\s*(?:\n|$))"
+
+
+def _patterns(param: Param) -> tuple[re.Pattern[str], ...]:
+    found: list[str] = []
+    for hint in param.hints:
+        if hint.startswith("="):
+            found.extend(_label_patterns(hint[1:], _VALUES[param.kind]))
+        else:
+            found.append(_pattern(hint, param.kind))
+    return tuple(re.compile(pattern, _FLAGS) for pattern in found)
+
+
+@cache
+def _finders(event_id: int) -> tuple[_Finder, ...]:
+    return tuple(
+        _Finder(param.name, param.kind, WRITERS.get(param.kind), _patterns(param))
+        for param in CATALOGUE[event_id].params
+        if param.hints
+    )
+
+
+def _value(patterns: tuple[re.Pattern[str], ...], text: str, whole: bool) -> str | None:
+    """The first value found. One that touches the end of a cut message may be cut itself."""
+    for pattern in patterns:
+        match = pattern.search(text)
+        if match is None or match.lastindex is None:
+            continue
+        if whole or match.end(match.lastindex) < len(text):
+            return match[match.lastindex].replace("\n", " ")
+    return None
+
+
+def fields_of_text(
+    event_id: int, text: str, whole: bool, date_order: DateOrder | None
+) -> tuple[str, Fields]:
+    """Database and fields of a known event from its English text.
+
+    `text` has single line feeds for line breaks; `whole` says that it is not cut.
+    The names and values are those that the positional strings give.
+    """
+    row = CATALOGUE[event_id]
+    fields: Fields = dict(row.constants)
+    database = ""
+    for name, kind, writer, patterns in _finders(event_id):
+        value = _value(patterns, text, whole)
+        if value is None:
+            continue
+        if kind is Kind.DATABASE:
+            database = parse_path(value)
+            continue
+        if writer is not None:
+            writer(fields, name, value, date_order)
+        if kind is Kind.FILE and is_database_path(path := parse_path(value)):
+            database = path
+    if row.page_error:
+        add_page_number(fields)
+    return database, fields

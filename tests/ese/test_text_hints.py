@@ -1,0 +1,50 @@
+"""Hints of the catalogue find parameters in text, in bounded time."""
+
+import time
+
+import pytest
+
+from esewatch.ese.catalogue import CATALOGUE
+from esewatch.ese.text_hints import fields_of_text
+
+HOSTILE = {
+    "blanks": " " * 65_536,
+    "openings": "database '" * 6_500,
+    "digits": "1" * 65_536,
+    "groups": "1 111 " * 10_000,
+    "quotes": "'" * 65_536,
+    "starts": "pass started on 1 " * 3_600,
+}
+
+
+@pytest.mark.parametrize("event_id", sorted(CATALOGUE))
+def test_every_hint_is_a_pattern(event_id: int) -> None:
+    database, fields = fields_of_text(event_id, "", True, None)
+    assert database == "" and fields == CATALOGUE[event_id].constants
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+@pytest.mark.parametrize("event_id", [701, 722, 474, 559, 486])
+def test_a_hostile_text_takes_no_more_than_a_moment(event_id: int, text: str) -> None:
+    started = time.process_time()
+    fields_of_text(event_id, text, True, None)
+    assert time.process_time() - started < 5
+
+
+def test_a_value_at_the_end_of_a_cut_text_is_not_taken() -> None:
+    assert fields_of_text(741, "file by 12 pages", False, None)[1] == {"pages_trimmed": 12}
+    assert fields_of_text(743, "Result -12", False, None)[1] == {}
+    assert fields_of_text(743, "Result -12", True, None)[1] == {"error": -12}
+
+
+def test_a_path_may_hold_quotes_and_line_breaks() -> None:
+    text = "Online defragmentation is beginning a full pass on database 'C:\\O'Brien\\a\nb.edb'."
+    assert fields_of_text(700, text, True, None)[0] == "C:\\O'Brien\\a b.edb"
+
+
+def test_the_free_space_of_737_is_read_and_that_of_735_is_not() -> None:
+    text = "free space on Record pages: 70 (8 pages scanned)\nfree space on LV pages: 60 (9 pages"
+    assert fields_of_text(737, text, True, None)[1] == {
+        "record_page_free_bytes": 70, "record_pages": 8, "lv_page_free_bytes": 60, "lv_pages": 9,
+    }  # fmt: skip
+    assert fields_of_text(735, text, True, None)[1] == {}
