@@ -1,11 +1,12 @@
 import random
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from esewatch.fold.channels import MAX_INTERVALS, add, admit, claim_gaps, contains, cover
 from esewatch.fold.state import Channel
-from esewatch.model import Batch, Coverage
+from esewatch.model import Batch, Coverage, Record
 from tests.support.records import DAY, EPOCH, HOUR, event, folder_of, the_database
 
 
@@ -32,7 +33,7 @@ def test_intervals_hold_what_was_added_and_nothing_else(ranges: list[tuple[int, 
         add(intervals, first, first + length)
         expected |= set(range(first, first + length + 1))
     assert {number for number in range(230) if contains(intervals, number)} == expected
-    assert all(a[1] + 1 < b[0] for a, b in zip(intervals, intervals[1:], strict=False))
+    assert all(a[1] + 1 < b[0] for a, b in pairwise(intervals))
 
 
 def test_a_record_is_admitted_once() -> None:
@@ -94,8 +95,9 @@ def test_many_sparse_ids_stay_bounded_and_are_counted() -> None:
 
 def test_the_fold_counts_each_record_once_and_reports_missing_ones() -> None:
     folder = folder_of([event(700, 0, 7), covered(1, 10, EPOCH)], caught_up=False)
-    again = [event(700, 0, 7), covered(1, 10, EPOCH), covered(21, 30, EPOCH), event(701, HOUR, 25)]
-    folder.fold("logs", Batch(records=[*again], caught_up=True))
+    again: list[Record] = [event(700, 0, 7), covered(1, 10, EPOCH)]
+    again += [covered(21, 30, EPOCH), event(701, HOUR, 25)]
+    folder.fold("logs", Batch(records=again, caught_up=True))
     source = folder.state.sources["logs"]
     assert folder.state.hosts["ex01"].events == {"ESE": {700: 1, 701: 1}}
     assert (source.duplicates, source.missed) == (1, 10)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from esewatch.fold.folder import Folder
-from esewatch.fold.integrity import known_bad_pages, last_verifications
+from esewatch.fold.integrity import count_pages, known_bad_pages, last_verifications
 from esewatch.fold.state import UNLOCATED
 from esewatch.model import Batch, Event
 from tests.support.records import DAY, EPOCH, HOUR, LABEL, event, folder_of, the_database, views
@@ -51,11 +51,6 @@ def test_the_same_page_twice_is_one_bad_page_and_two_events() -> None:
     folder = folder_of([mismatch(17, 0), mismatch(17, HOUR)])
     assert bad(folder) == [(17, "uncorrectable", False)]
     assert the_database(folder).page_errors == {"checksum": 2}
-
-
-def test_an_old_474_without_page_number_is_located_by_its_offset() -> None:
-    fields = {"offset": 3846455296, "bytes": 8192, "error": -1018}
-    assert bad(folder_of([event(474, 0, fields=fields)])) == [(469537, "uncorrectable", False)]
 
 
 def test_a_474_without_any_place_still_latches() -> None:
@@ -129,7 +124,9 @@ def test_an_acknowledged_page_is_gone_until_it_fails_again() -> None:
 def test_beyond_a_thousand_pages_the_number_is_kept() -> None:
     folder = folder_of([mismatch(page, page) for page in range(1200)])
     assert len(the_database(folder).bad_pages) == 1000
-    assert len(bad(folder)) == 1200
+    standing = known_bad_pages(the_database(folder), views(folder))
+    assert len(standing) == 1001
+    assert count_pages(standing) == 1200
 
 
 def test_a_whole_scan_without_bad_pages_verifies() -> None:

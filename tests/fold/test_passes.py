@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from esewatch.fold.passes import MAX_TRANSITIONS, TRANSITIONS
 from esewatch.model import Batch, Event
-from tests.support.records import DAY, EPOCH, HOUR, event, folder_of, the_database, views
+from tests.support.records import DATABASE, DAY, EPOCH, HOUR, event, folder_of, the_database, views
 
 COMPLETE_703 = {
     "pages_freed": 42794,
@@ -81,8 +81,8 @@ def test_wall_clock_and_work_seconds_are_never_mixed() -> None:
 
 @pytest.mark.parametrize("stop", [103, 104, 327])
 def test_a_stop_or_detach_interrupts_what_is_open(stop: int) -> None:
-    changes = {} if stop == 327 else {"database": ""}
-    folder = folder_of([event(700, 0), event(stop, HOUR, **changes)])
+    database = DATABASE if stop == 327 else ""
+    folder = folder_of([event(700, 0), event(stop, HOUR, database=database)])
     view = views(folder)["defrag"]
     assert view.interrupted == 1
     assert view.current is not None
@@ -152,7 +152,7 @@ def test_a_completion_older_than_all_that_is_kept_still_counts() -> None:
 )
 def test_counters_never_fall_while_records_arrive(found: list[tuple[int, int]]) -> None:
     folder = folder_of([event(326, 0)])
-    before = {task: (0, 0, 0, 0) for task in views(folder)}
+    before = dict.fromkeys(views(folder), (0, 0, 0, 0))
     source = next(iter(folder.state.sources))
     for event_id, time in found:
         folder.fold(source, Batch(records=[event(event_id, time)]))

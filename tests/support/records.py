@@ -5,7 +5,7 @@ from typing import Any
 
 from esewatch.config import Settings
 from esewatch.fold.folder import Folder
-from esewatch.fold.passes import TaskView, derive
+from esewatch.fold.passes import TaskView, views_in
 from esewatch.fold.state import Database, State
 from esewatch.model import Batch, Event, Record
 
@@ -53,6 +53,4 @@ def the_database(folder: Folder) -> Database:
 
 def views(folder: Folder) -> dict[str, TaskView]:
     """Passes of the only database, with the stops of its instance."""
-    entry = the_database(folder)
-    instance = folder.state.instances.get((entry.computer, entry.ese_instance.lower()))
-    return derive(entry, instance.stops if instance else [])
+    return views_in(folder.state, the_database(folder))

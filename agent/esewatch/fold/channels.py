@@ -5,6 +5,7 @@ life of the log: a cleared log starts again at low ids with later times.
 """
 
 from bisect import bisect_right
+from itertools import pairwise
 
 from esewatch.fold.state import Channel, Epoch
 from esewatch.model import Coverage
@@ -70,7 +71,7 @@ def claim_gaps(channel: Channel) -> int:
     """
     missing = 0
     for epoch in channel.epochs:
-        for (_, before), (after, _) in zip(epoch.covered, epoch.covered[1:], strict=False):
+        for (_, before), (after, _) in pairwise(epoch.covered):
             hole = (before + 1, after - 1)
             new = _unclaimed(epoch.claimed, *hole)
             if new:

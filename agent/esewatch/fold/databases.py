@@ -10,14 +10,16 @@ from esewatch.fold.integrity import (
     clean_scan_start,
     latch,
     mark_good,
-    page_number,
     verifies,
 )
-from esewatch.fold.state import Database, Transition
+from esewatch.fold.state import UNLOCATED, Database, Transition
 from esewatch.model import Event
 
 SLOW_IO = {507: "read", 509: "read", 508: "write", 510: "write"}
 HUNG_IO = {532: "read", 533: "write"}
+
+MAX_SECONDS = 100 * 365 * 86400
+"""No I/O takes a century; a larger number is damage."""
 
 ACTIVE_FAMILY = frozenset({735, 736, 737, 738, 744})
 PASSIVE_FAMILY = frozenset({717, 719, 732, 733, 745, 746, 747})
@@ -94,6 +96,7 @@ def fold_event(
     elif fold_slow_io(entry, event, time):
         return
     _sums(entry, event)
+    _free_space_on_pages(entry, event, time)
 
 
 def _transition(
@@ -119,7 +122,8 @@ def _page_error(entry: Database, event: Event, time: float, *, history: bool) ->
         kind = "logical"
     else:
         kind, bad = PAGE_EVENTS[event.event_id]
-        latch(entry, page_number(event.fields), bad, time, history=history)
+        page = event.fields.get("page_number", UNLOCATED)
+        latch(entry, page if isinstance(page, int) else UNLOCATED, bad, time, history=history)
     entry.page_errors[kind] = entry.page_errors.get(kind, 0) + 1
     entry.page_error_last[kind] = max(entry.page_error_last.get(kind, 0.0), time)
 
@@ -148,7 +152,11 @@ def fold_slow_io(entry: Database, event: Event, time: float) -> bool:
     count = 1 + (suppressed if isinstance(suppressed, int) and suppressed > 0 else 0)
     entry.slow_io[operation] = entry.slow_io.get(operation, 0) + count
     seconds = event.fields.get("seconds")
-    if isinstance(seconds, int | float) and time >= entry.slow_io_last.get(operation, 0.0):
+    if (
+        isinstance(seconds, int | float)
+        and 0 <= seconds < MAX_SECONDS
+        and time >= entry.slow_io_last.get(operation, 0.0)
+    ):
         entry.slow_io_last[operation] = time
         entry.slow_io_last_seconds[operation] = float(seconds)
     return True
@@ -158,6 +166,19 @@ def fold_free_space(entry: Database, free_bytes: float, time: float) -> None:
     """White space, from the youngest report (1221, 1646, 737)."""
     if time >= entry.free_time:
         entry.free_bytes, entry.free_time = free_bytes, time
+
+
+def _free_space_on_pages(entry: Database, event: Event, time: float) -> None:
+    """735 and 737 give the mean free bytes of record pages and of long-value pages."""
+    free = 0
+    for mean, pages in (
+        ("record_page_free_bytes", "record_pages"),
+        ("lv_page_free_bytes", "lv_pages"),
+    ):
+        if not (mean in event.fields and pages in event.fields):
+            return
+        free += _count(event, mean) * _count(event, pages)
+    fold_free_space(entry, float(free), time)
 
 
 def _sums(entry: Database, event: Event) -> None:

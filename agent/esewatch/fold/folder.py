@@ -25,6 +25,8 @@ from esewatch.model import Batch, CountersSeen, Coverage, Event, Reading
 
 HISTORY_SECONDS = 7 * 86400.0
 MAX_STOPS = 256
+MAX_PATH = 1024
+"""A longer path is damage; as a label it would be repeated in every series."""
 MAX_DROPPED = 1000
 MAX_ALIASES = 8
 STOP_EVENTS = frozenset({103, 104})
@@ -212,6 +214,8 @@ class Folder:
 
     def _database(self, computer: str, event: Event) -> Database | None:
         corrupt = event.event_id in PAGE_EVENTS or event.event_id in LOGICAL_EVENTS
+        if len(event.database) > MAX_PATH:
+            return None
         label = identity.database_label(event.database)
         if label is None:
             # A snapshot of an unknown origin is nobody's copy, but its bad page is somebody's.
@@ -275,6 +279,9 @@ class Folder:
             ]
         if len(owned) == 1:
             databases.fold_free_space(owned[0], float(free), time)
+            size = event.fields.get("size_bytes")
+            if isinstance(size, int):
+                owned[0].size_bytes = float(size)
             self._touch("database", computer, owned[0].database)
 
     def _reading(self, source: SourceState, reading: Reading) -> None:

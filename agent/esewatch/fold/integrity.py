@@ -33,23 +33,6 @@ LOGICAL_EVENTS = frozenset({447, 448, 467, 537, 540, 542, 549, 550, 556, 566})
 
 REPAIR_EVENTS = frozenset({905, 911})
 
-PAGE_SIZES = frozenset({2048, 4096, 8192, 16384, 32768})
-
-
-def page_number(fields: Mapping[str, object]) -> int:
-    """The page an event speaks of, UNLOCATED when it cannot be told.
-
-    Old 474 texts carry no page number; a read of one page gives it by
-    offset(p) = (p + 1) x page size (ese-facts 3.1).
-    """
-    page = fields.get("page_number")
-    if isinstance(page, int):
-        return page
-    offset, size = fields.get("offset"), fields.get("bytes")
-    if isinstance(offset, int) and isinstance(size, int) and size in PAGE_SIZES:
-        return offset // size - 1
-    return UNLOCATED
-
 
 def latch(database: Database, page: int, kind: BadKind, time: float, *, history: bool) -> None:
     """Add one bad page, or renew it. Beyond 1,000 pages only the number is kept."""
@@ -141,9 +124,13 @@ def known_bad_pages(database: Database, views: Mapping[str, TaskView]) -> list[B
         standing.append(unlocated)
     for kind, (count, last) in database.bad_pages_overflow.items():
         if last > max(clean, database.all_good):
-            entry = BadPage(page=UNLOCATED, kind=kind, first=last, last=last)
-            standing += [entry] * count
+            standing.append(BadPage(page=UNLOCATED, kind=kind, first=last, last=last, pages=count))
     return standing
+
+
+def count_pages(standing: Iterable[BadPage]) -> int:
+    """How many pages these entries stand for."""
+    return sum(bad.pages for bad in standing)
 
 
 def _unlocated(scans: Iterable[Pass], database: Database, clean: float) -> BadPage | None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from esewatch.fold.state import Database, Pass, TaskTotals, Transition
+from esewatch.fold.state import Database, Pass, State, TaskTotals, Transition
 
 OPENS = {700: "defrag", 717: "checksum", 718: "zeroing", 736: "checksum"}
 RESUMES = {702: "defrag", 719: "checksum", 720: "zeroing", 738: "checksum"}
@@ -89,6 +89,12 @@ def insert(transitions: list[Transition], new: Transition) -> None:
 def derive(database: Database, stops: Sequence[float] = ()) -> dict[str, TaskView]:
     """Passes and totals by task. `stops` are the times at which its instance stopped."""
     return _replay(database, database.transitions, stops)
+
+
+def views_in(state: State, database: Database) -> dict[str, TaskView]:
+    """Passes and totals by task of a database of the state, its instance's stops included."""
+    instance = state.instances.get((database.computer, database.ese_instance.lower()))
+    return derive(database, instance.stops if instance is not None else ())
 
 
 def evict(database: Database, stops: Sequence[float] = ()) -> list[Pass]:
@@ -279,8 +285,10 @@ class _Machine:
         for task in tasks:
             view = self.views[task]
             view.completed += 1
-            current = view.current or shared_start
-            self._end(task, _completed(task, current, transition))
+            done = _completed(task, view.current or shared_start, transition)
+            if done.started is not None:
+                view.last_started = max(view.last_started or 0.0, done.started)
+            self._end(task, done)
 
 
 def _completed(task: str, current: Pass | None, transition: Transition) -> Pass:

@@ -4,6 +4,7 @@ A rate column is a formatted value over the time since the sample before; a
 running total is 32 bit and starts again at 0 with its process.
 """
 
+from math import isfinite
 from statistics import median
 
 from esewatch.fold.state import CounterState, Instance
@@ -20,7 +21,9 @@ WRAP_BELOW = 0.1
 
 
 def fold_reading(instance: Instance, reading: Reading) -> bool:
-    """Take one sample in; False when it is not younger than the last one."""
+    """Take one sample in; False when it is not younger than the last one, or no number."""
+    if not isfinite(reading.value):
+        return False
     key = f"{reading.object}|{reading.counter}".lower()
     known = instance.counters.get(key)
     if known is None:

@@ -86,10 +86,11 @@ class TaskTotals(msgspec.Struct):
     failed: int = 0
 
 
-class BadPage(msgspec.Struct):
+class BadPage(msgspec.Struct, array_like=True):
     """One latched bad page: stays until proven good, patched or acknowledged.
 
     `history` marks one that the first reading found already older than 7 days.
+    `pages` is above 1 for those beyond the limit, of which only the number is known.
     """
 
     page: int
@@ -97,6 +98,7 @@ class BadPage(msgspec.Struct):
     first: float
     last: float
     history: bool = False
+    pages: int = 1
 
 
 class BackupEvent(msgspec.Struct, array_like=True, frozen=True):

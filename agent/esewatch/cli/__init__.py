@@ -1,0 +1,62 @@
+"""The command line: `esewatch COMMAND`.
+
+Data goes to stdout, all else to stderr. Exit status: 0 done and healthy, 1 done
+and something is wrong with the data, 2 could not do it (one line says why).
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from esewatch import __version__
+from esewatch.cli import admin, inputs, run
+from esewatch.model import EsewatchError
+
+FAILED = 2
+
+
+class _Parser(argparse.ArgumentParser):
+    """Usage errors in one line, without the whole usage before it."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(FAILED, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="esewatch",
+        description="Watches the online maintenance of ESE databases "
+        "(Exchange, Active Directory, ESENT).",
+        epilog="example: esewatch report Application.evtx counters.csv -o report.html",
+    )
+    parser.add_argument("--version", action="version", version=f"esewatch {__version__}")
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", parser_class=_Parser
+    )
+    run.add_commands(commands)
+    inputs.add_commands(commands)
+    admin.add_commands(commands)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        status: int = options.function(options)
+        sys.stdout.flush()
+        return status
+    except EsewatchError as error:
+        print(f"esewatch: {error}", file=sys.stderr)
+        return FAILED
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough. Python must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    except (OSError, MemoryError) as error:
+        print(f"esewatch: {error}", file=sys.stderr)
+        return FAILED

@@ -1,0 +1,161 @@
+"""`config check|show`, `forget` and `ack`."""
+
+import argparse
+import json
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from esewatch.cli.options import add_config_option, load_settings
+from esewatch.config import dump
+from esewatch.daemon import acknowledge, forget
+from esewatch.expose.server import DEFAULT_ADDRESS
+from esewatch.fold.folder import Folder
+from esewatch.journal import Journal, LockedError
+from esewatch.model import EsewatchError
+
+TIMEOUT_SECONDS = 10.0
+
+
+def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
+    """Add `config`, `forget` and `ack`."""
+    config = commands.add_parser("config", help="validate or show the configuration")
+    actions = config.add_subparsers(dest="action", required=True, metavar="check|show")
+    for name, function, text in (
+        ("check", check_config, "validate; exit status 2 and one line when it is wrong"),
+        ("show", show_config, "the effective settings, defaults included"),
+    ):
+        action = actions.add_parser(
+            name,
+            help=text,
+            epilog=f"example: esewatch config {name} --config.file /etc/esewatch/esewatch.yml",
+        )
+        add_config_option(action)
+        action.set_defaults(function=function)
+    gone = commands.add_parser(
+        "forget",
+        help="drop a database that is gone",
+        epilog=r"example: esewatch forget --computer ex01 'e:\mdb06\priv06.edb'",
+    )
+    _add_database_options(gone)
+    gone.set_defaults(function=forget_database, pages=[])
+    ack = commands.add_parser(
+        "ack",
+        help="take known bad pages as dealt with, all when none is named",
+        epilog=r"example: esewatch ack --computer ex01 'e:\mdb06\priv06.edb' 17 4711",
+    )
+    _add_database_options(ack)
+    ack.add_argument("pages", nargs="*", type=int, metavar="PAGE")
+    ack.set_defaults(function=ack_pages)
+
+
+def _add_database_options(parser: argparse.ArgumentParser) -> None:
+    add_config_option(parser)
+    parser.add_argument("database", metavar="DATABASE", help="its `database` label")
+    parser.add_argument("--computer", default="", help="needed when several have this database")
+    parser.add_argument(
+        "--web.address",
+        dest="address",
+        default=DEFAULT_ADDRESS,
+        metavar="HOST:PORT",
+        help=f"of the running esewatch; default {DEFAULT_ADDRESS}",
+    )
+
+
+def check_config(options: argparse.Namespace) -> int:
+    """`config check`. Raises ConfigError."""
+    settings = load_settings(options)
+    print(
+        f"{options.config or 'no file: the defaults'}: valid: {len(settings.sources)} sources, "
+        f"{len(settings.windows)} windows, {len(settings.databases)} database rules"
+    )
+    return 0
+
+
+def show_config(options: argparse.Namespace) -> int:
+    """`config show`. Raises ConfigError."""
+    sys.stdout.write(dump(load_settings(options)))
+    return 0
+
+
+def forget_database(options: argparse.Namespace) -> int:
+    """`forget`: through the daemon while it runs, else in the journal."""
+    journal = _journal(options)
+    if journal is None:
+        _post(options, "forget", {"computer": options.computer, "database": options.database})
+    else:
+        with _Edit(journal, options) as folder:
+            forget(folder, options.computer, options.database)
+    print(f"forgot {options.database}")
+    return 0
+
+
+def ack_pages(options: argparse.Namespace) -> int:
+    """`ack`: through the daemon while it runs, else in the journal."""
+    journal = _journal(options)
+    if journal is None:
+        body = {
+            "computer": options.computer,
+            "database": options.database,
+            "pages": options.pages,
+        }
+        count = int(_post(options, "ack", body)["acknowledged"])
+    else:
+        with _Edit(journal, options) as folder:
+            count = acknowledge(
+                folder, options.computer, options.database, options.pages, time.time()
+            )
+    print(f"acknowledged {count} bad pages of {options.database}")
+    return 0
+
+
+def _journal(options: argparse.Namespace) -> Journal | None:
+    """The journal, None while a daemon has it."""
+    path = Path(load_settings(options).journal)
+    if not path.exists():
+        raise EsewatchError(f"{path}: there is no journal; name the configuration: --config.file F")
+    try:
+        return Journal(path)
+    except LockedError:
+        return None
+
+
+class _Edit:
+    """The journal's state as a folder; what it changed is committed at the end."""
+
+    def __init__(self, journal: Journal, options: argparse.Namespace) -> None:
+        self._journal = journal
+        self._folder = Folder(journal.load()[0], load_settings(options))
+
+    def __enter__(self) -> Folder:
+        return self._folder
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self._journal.commit(self._folder.state, self._folder.changed, {})
+        self._journal.close()
+
+
+def _post(options: argparse.Namespace, command: str, body: dict[str, Any]) -> dict[str, Any]:
+    request = urllib.request.Request(
+        f"http://{options.address}/api/v1/{command}",
+        data=json.dumps(body).encode(),
+        headers={"Content-Type": "application/json", "X-Esewatch": "1"},
+        method="POST",
+    )
+    # The daemon is on this machine; a proxy of the environment is not.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(request, timeout=TIMEOUT_SECONDS) as answer:
+            decoded: dict[str, Any] = json.load(answer)
+            return decoded
+    except urllib.error.HTTPError as error:
+        raise EsewatchError(error.read(4096).decode("utf-8", "replace").strip()) from error
+    except (OSError, ValueError) as error:
+        raise EsewatchError(
+            f"an esewatch holds the journal but does not answer at {options.address}: {error}; "
+            "name its address: --web.address HOST:PORT"
+        ) from error

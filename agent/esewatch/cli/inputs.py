@@ -1,0 +1,239 @@
+"""`events`, `counters` and `report`: a pile of logs in, data or a page out."""
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from tqdm import tqdm
+
+from esewatch.cli.options import (
+    add_config_option,
+    add_format_option,
+    add_input_options,
+    load_settings,
+)
+from esewatch.expose.report import render_report
+from esewatch.fold.folder import Folder
+from esewatch.fold.integrity import PAGE_EVENTS, known_bad_pages
+from esewatch.fold.passes import views_in
+from esewatch.fold.state import State
+from esewatch.model import Batch, EsewatchError, Event, Reading, Source, SourceError, Unreadable
+from esewatch.sources.opening import expand, open_inputs
+
+HEALTHY, WRONG, FAILED = 0, 1, 2
+
+
+def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
+    """Add `events`, `counters` and `report`."""
+    events = commands.add_parser(
+        "events",
+        help="decode ESE events of any supported input",
+        epilog="example: esewatch events --format json Application.evtx",
+    )
+    add_input_options(events)
+    add_format_option(events)
+    events.add_argument(
+        "--companions", action="store_true", help="also the events of other providers we fold"
+    )
+    events.set_defaults(function=print_events)
+    counters = commands.add_parser(
+        "counters",
+        help="decode counter samples",
+        epilog="example: esewatch counters --ese perflogs/*.csv",
+    )
+    add_input_options(counters)
+    add_format_option(counters)
+    counters.add_argument("--ese", action="store_true", help="only those that feed a metric")
+    counters.set_defaults(function=print_counters)
+    report = commands.add_parser(
+        "report",
+        help="one self-contained page from a pile of logs",
+        epilog="example: esewatch report Application.evtx counters.csv -o report.html",
+    )
+    add_input_options(report)
+    add_config_option(report)
+    report.add_argument("-o", "--output", required=True, metavar="F", help="the page to write")
+    report.set_defaults(function=write_report)
+
+
+class _Reader:
+    """Reads inputs one after another and keeps count of what could not be read."""
+
+    def __init__(self, options: argparse.Namespace, *, companions: bool, ese_only: bool) -> None:
+        self.unreadable: list[Unreadable] = []
+        self.failed = False
+        self.paths = expand(options.paths)
+        self._options = options
+        self._companions = companions
+        self._ese_only = ese_only
+
+    def sources(self) -> Iterator[Source]:
+        """The inputs that can be opened, by kind; for the others one line on stderr."""
+        options = self._options
+        opened, errors = open_inputs(
+            self.paths,
+            providers=options.provider,
+            computer=options.computer,
+            timezone=options.timezone,
+            date_order=options.date_order,
+            companions=self._companions,
+            ese_only=self._ese_only,
+        )
+        for error in errors:
+            self._fail(error)
+        yield from opened
+
+    def batches(self, source: Source) -> Iterator[Batch]:
+        """All of one input, with a progress bar where a person looks on."""
+        with tqdm(
+            desc=source.name,
+            unit="B",
+            unit_scale=True,
+            file=sys.stderr,
+            disable=not sys.stderr.isatty(),
+            leave=False,
+        ) as bar:
+            try:
+                for batch in source.poll(final=True):
+                    bar.total = max(bar.total or 0, bar.n + batch.backlog_bytes)
+                    bar.update(max(0, bar.total - batch.backlog_bytes - bar.n))
+                    for piece in batch.unreadable:
+                        self.unreadable.append(piece)
+                        bar.write(f"esewatch: unreadable: {piece}", file=sys.stderr)
+                    yield batch
+            except SourceError as error:
+                self._fail(error)
+            finally:
+                source.close()
+
+    def _fail(self, error: EsewatchError) -> None:
+        print(f"esewatch: {error}", file=sys.stderr)
+        self.failed = True
+
+    def status(self, *, wrong: bool = False) -> int:
+        """Exit status of the whole reading."""
+        if self.failed:
+            return FAILED
+        return WRONG if wrong or self.unreadable else HEALTHY
+
+
+def print_events(options: argparse.Namespace) -> int:
+    """`events`: exit status 1 when a bad page is among them or a piece was unreadable."""
+    reader = _Reader(options, companions=options.companions, ese_only=True)
+    show = _event_json if options.format == "json" else _event_text
+    bad = False
+    for source in reader.sources():
+        for batch in reader.batches(source):
+            for record in batch.records:
+                if isinstance(record, Event):
+                    bad = bad or record.event_id in PAGE_EVENTS
+                    sys.stdout.write(show(record))
+    return reader.status(wrong=bad)
+
+
+def print_counters(options: argparse.Namespace) -> int:
+    """`counters`: every sample, or with `--ese` those that feed a metric."""
+    reader = _Reader(options, companions=False, ese_only=options.ese)
+    show = _reading_json if options.format == "json" else _reading_text
+    for source in reader.sources():
+        for batch in reader.batches(source):
+            for record in batch.records:
+                if isinstance(record, Reading) and (record.metric or not options.ese):
+                    sys.stdout.write(show(record))
+    return reader.status()
+
+
+def write_report(options: argparse.Namespace) -> int:
+    """`report`: exit status 1 when a bad page stands or a piece was unreadable."""
+    settings = load_settings(options)
+    reader = _Reader(options, companions=True, ese_only=True)
+    folder = Folder(State(), settings)
+    for source in reader.sources():
+        folder.open_source(source.name, time.time())
+        for batch in reader.batches(source):
+            folder.fold(source.name, batch)
+    page = render_report(
+        folder.state, settings, time.time(), inputs=reader.paths, unreadable=reader.unreadable
+    )
+    output = Path(options.output)
+    output.write_text(page, encoding="utf-8")
+    print(f"esewatch: wrote {output}", file=sys.stderr)
+    state = folder.state
+    bad = any(known_bad_pages(entry, views_in(state, entry)) for entry in state.databases.values())
+    return reader.status(wrong=bad)
+
+
+def iso(seconds: float) -> str:
+    """Epoch seconds as ISO 8601 UTC: milliseconds, or microseconds where there are any."""
+    whole = round(seconds * 1_000_000)
+    moment = datetime.fromtimestamp(whole // 1_000_000, UTC).replace(microsecond=whole % 1_000_000)
+    spec = "milliseconds" if whole % 1000 == 0 else "microseconds"
+    return moment.isoformat(timespec=spec).replace("+00:00", "Z")
+
+
+_ORDER = (
+    "computer", "channel", "provider", "event_id", "record_id", "level", "process",
+    "ese_instance", "database", "task", "stage", "fields", "strings",
+)  # fmt: skip
+
+_encode = msgspec.json.Encoder().encode
+
+
+def event_object(event: Event) -> dict[str, Any]:
+    """The JSON object of an event; keys that are unknown are absent."""
+    found: dict[str, Any] = {} if event.time is None else {"time": iso(event.time)}
+    for key in _ORDER:
+        value = getattr(event, key)
+        if value not in (None, "", {}, ()):
+            found[key] = value
+    return found
+
+
+def _event_json(event: Event) -> str:
+    return _encode(event_object(event)).decode("utf-8", "surrogatepass") + "\n"
+
+
+def _event_text(event: Event) -> str:
+    fields = " ".join(f"{name}={value}" for name, value in event.fields.items())
+    what = " ".join(part for part in (event.task, event.stage) if part)
+    parts = (
+        iso(event.time) if event.time is not None else "-",
+        event.computer or "-",
+        event.provider,
+        str(event.event_id),
+        what or event.level or "-",
+        event.database or event.ese_instance or "-",
+        fields,
+    )
+    return _one_line("  ".join(part for part in parts if part))
+
+
+def _reading_json(reading: Reading) -> str:
+    found = {
+        "time": iso(reading.time),
+        "computer": reading.computer,
+        "object": reading.object,
+        "instance": reading.instance,
+        "counter": reading.counter,
+        "value": reading.value,
+        "kind": reading.kind,
+        "metric": reading.metric,
+    }
+    kept = {key: value for key, value in found.items() if value != ""}
+    return _encode(kept).decode("utf-8", "surrogatepass") + "\n"
+
+
+def _reading_text(reading: Reading) -> str:
+    instance = f"({reading.instance})" if reading.instance else ""
+    name = f"\\\\{reading.computer}\\{reading.object}{instance}\\{reading.counter}"
+    return _one_line(f"{iso(reading.time)}  {name}  {reading.value:g}")
+
+
+def _one_line(text: str) -> str:
+    """Control characters of the data must not reach the terminal."""
+    return "".join(c if c.isprintable() else " " for c in text) + "\n"

@@ -1,0 +1,34 @@
+"""Options that several commands share."""
+
+import argparse
+from pathlib import Path
+
+from esewatch.config import Settings, default_settings, load
+
+
+def add_config_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--config.file`."""
+    parser.add_argument(
+        "--config.file", dest="config", metavar="F", help="configuration (YAML); default none"
+    )
+
+
+def load_settings(options: argparse.Namespace) -> Settings:
+    """The settings of `--config.file`, or the defaults. Raises ConfigError."""
+    return load(Path(options.config)) if options.config else default_settings()
+
+
+def add_input_options(parser: argparse.ArgumentParser) -> None:
+    """Add the paths and what the data may not say itself."""
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="files, directories or globs")
+    parser.add_argument("--computer", default="", help="computer, where the data names none")
+    parser.add_argument("--timezone", help="of times without an offset, such as Europe/Berlin")
+    parser.add_argument("--date-order", choices=("mdy", "dmy", "ymd"), help="of numeric dates")
+    parser.add_argument(
+        "--provider", action="append", default=[], help="a further event source of ESE"
+    )
+
+
+def add_format_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--format`."""
+    parser.add_argument("--format", default="text", choices=("text", "json"))

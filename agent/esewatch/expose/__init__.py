@@ -1,0 +1,1 @@
+"""Views: what people, Prometheus and scripts see of the state."""

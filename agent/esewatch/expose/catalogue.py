@@ -1,0 +1,312 @@
+"""Every metric that is exposed, once: name, type, unit, labels, help, origin.
+
+`metrics.py` takes names, types and help texts from here, `docs.py` writes
+`docs/metrics.md` from it, and a test holds both against the golden exposition.
+To add a metric: one row here, and the line that measures it.
+"""
+
+from collections.abc import Iterable
+from typing import get_args
+
+from esewatch.expose.own_rows import AGENT, POLICY, SOURCES
+from esewatch.expose.rows import D, I, Row, counter, gauge
+from esewatch.fold import integrity, passes
+from esewatch.fold.backups import BACKUP_EVENTS, BackupKind
+from esewatch.fold.databases import HUNG_IO, SLOW_IO, ZEROING_KINDS
+from esewatch.fold.folder import STOP_EVENTS
+from esewatch.fold.state import BAD_KINDS, PAGE_ERROR_KINDS
+
+TASK = (*D, "task")
+KIND = (*D, "kind")
+OPERATION = (*D, "operation")
+
+
+def _events(*tables: Iterable[int]) -> str:
+    ids = sorted({event for table in tables for event in table})
+    return f"event{'s' if len(ids) > 1 else ''} {', '.join(map(str, ids))}"
+
+
+def _list(values: Iterable[str]) -> str:
+    return ", ".join(values)
+
+
+STARTS = f"{_events(passes.OPENS)}, and {_events(passes.RESUMES)} when no pass is open"
+COMPLETIONS = _events(passes.COMPLETES)
+WALL_CLOCK = _events(passes.WALL_CLOCK)
+SCANS = {event: tasks for event, tasks in passes.COMPLETES.items() if "defrag" not in tasks}
+SUMMARIES = f"the summaries of {_events(SCANS)}"
+WORK_CLOCK = _events(passes.COMPLETES.keys() - passes.WALL_CLOCK)
+STOPS = _events(STOP_EVENTS, (passes.DETACH,))
+WHOLE_PASS = _events(SCANS.keys() - passes.WALL_CLOCK)
+PAGE_EVENTS = _events(integrity.PAGE_EVENTS, integrity.LOGICAL_EVENTS)
+LATCHED = (
+    "the latched set of bad pages: set by page events, page scans and pass summaries, cleared by"
+    f" {_events(integrity.REPAIR_EVENTS)}, a later good read, a later clean scan, or an"
+    " acknowledgement"
+)
+
+DATABASES = (
+    gauge(
+        "ese_database_info",
+        (
+            *D,
+            "ese_instance",
+            "database_name",
+            "path",
+            "role",
+            "model",
+            "tier",
+            "generation",
+            "page_size",
+        ),
+        "A known database and its traits, always 1.",
+        "all events of the database and the configuration",
+    ),
+    gauge(
+        "ese_database_size_bytes",
+        D,
+        "Size of the database file.",
+        "page scans, the database header and event 1646",
+    ),
+    gauge(
+        "ese_database_free_bytes",
+        D,
+        "White space inside the database file.",
+        "the applications' events 1221 and 1646, logged after online defragmentation",
+    ),
+    gauge(
+        "ese_database_first_seen_timestamp_seconds",
+        D,
+        "Time of the oldest record seen of this database.",
+        "all events of the database",
+    ),
+    counter(
+        "ese_events_total",
+        ("computer", "provider", "event_id"),
+        "Events that an ESE provider logged.",
+        "every ESE event, also of databases that are not watched",
+    ),
+)
+
+PASSES = (
+    counter("ese_passes_started_total", TASK, "Passes that began.", STARTS),
+    counter("ese_passes_completed_total", TASK, "Passes that ran to their end.", COMPLETIONS),
+    counter(
+        "ese_passes_interrupted_total",
+        TASK,
+        "Times a pass was stopped before its end, to go on later.",
+        f"{_events(passes.INTERRUPTS)}, and {STOPS} while a pass is open",
+    ),
+    counter(
+        "ese_passes_failed_total",
+        TASK,
+        "Times a pass ended with an error.",
+        _events(passes.FAILS),
+    ),
+    gauge(
+        "ese_pass_running",
+        TASK,
+        "1 while a pass is at work, 0 otherwise and when it fell silent.",
+        "the start, interruption and completion events of the task",
+    ),
+    gauge("ese_pass_last_start_timestamp_seconds", TASK, "Start of the latest pass.", STARTS),
+    gauge(
+        "ese_pass_last_completion_timestamp_seconds",
+        TASK,
+        "End of the latest completed pass.",
+        COMPLETIONS,
+    ),
+    gauge(
+        "ese_pass_last_work_seconds",
+        TASK,
+        "Time the latest completed pass was at work, without its interruptions.",
+        WORK_CLOCK,
+    ),
+    gauge(
+        "ese_pass_last_wall_seconds",
+        TASK,
+        "Time from start to end of the latest completed pass, interruptions included.",
+        WALL_CLOCK,
+    ),
+    gauge(
+        "ese_pass_last_invocations",
+        TASK,
+        "Runs that the latest completed pass took.",
+        WORK_CLOCK,
+    ),
+    gauge(
+        "ese_pass_last_bad_checksums",
+        TASK,
+        "Pages with a bad checksum that the latest completed pass reported.",
+        f"{WHOLE_PASS} (of the whole pass) and {WALL_CLOCK} (of the last run)",
+    ),
+    counter("ese_pass_pages_seen_total", TASK, "Pages that completed passes read.", SUMMARIES),
+    counter(
+        "ese_pass_bad_checksums_total",
+        TASK,
+        "Bad checksums that completed passes reported.",
+        SUMMARIES,
+    ),
+)
+
+DEFRAG = (
+    counter(
+        "ese_defrag_reported_pages_freed_total",
+        D,
+        "Pages that completed online defragmentation passes reported as freed.",
+        "events 701, 703",
+    ),
+    counter(
+        "ese_index_defrag_pages_visited_total",
+        D,
+        "Pages that index defragmentation visited (not pages read from disk).",
+        "event 728",
+    ),
+    counter(
+        "ese_index_defrag_pages_freed_total",
+        D,
+        "Pages that index defragmentation freed.",
+        "event 728",
+    ),
+    counter(
+        "ese_defrag_pages_read_total",
+        I,
+        "Pages that online defragmentation read from disk, integrated.",
+        "the counter Online Defrag Pages Read/sec",
+    ),
+    counter(
+        "ese_defrag_pages_freed_total",
+        I,
+        "Pages that online defragmentation freed, integrated.",
+        "the counter Online Defrag Pages Freed/sec",
+    ),
+    counter(
+        "ese_defrag_log_bytes_total",
+        I,
+        "Log volume that online defragmentation made, integrated.",
+        "the counter Online Defrag Log Bytes/sec",
+    ),
+)
+
+SCAN = (
+    counter(
+        "ese_maintenance_pages_read_total",
+        I,
+        "Pages that the database scan read.",
+        "the counters Online Maintenance (DB Scan) Pages Read and Database Maintenance Pages Read,"
+        " or their /sec form integrated",
+    ),
+    counter(
+        "ese_maintenance_pages_zeroed_total",
+        I,
+        "Pages that the database scan zeroed.",
+        "the counters Online Maintenance (DB Scan) Pages Zeroed and Database Maintenance Pages"
+        " Zeroed, or their /sec form integrated",
+    ),
+    counter(
+        "ese_unsampled_seconds_total",
+        I,
+        "Time between two samples of a /sec counter that was too long to integrate.",
+        "the sample times of the counter log",
+    ),
+    counter(
+        "ese_zeroing_pages_total",
+        KIND,
+        f"Pages, records and chunks that zeroing met; kind: {_list(ZEROING_KINDS.values())}.",
+        "the summaries of events 707, 722",
+    ),
+)
+
+INTEGRITY = (
+    counter(
+        "ese_page_error_events_total",
+        KIND,
+        f"Events about a damaged page; kind: {_list(PAGE_ERROR_KINDS)}.",
+        PAGE_EVENTS,
+    ),
+    gauge(
+        "ese_page_error_last_timestamp_seconds",
+        KIND,
+        "Time of the latest event about a damaged page, kinds as in ese_page_error_events_total.",
+        PAGE_EVENTS,
+    ),
+    gauge(
+        "ese_known_bad_pages",
+        KIND,
+        f"Pages known to be bad now; kind: {_list(BAD_KINDS)}.",
+        LATCHED,
+    ),
+    gauge(
+        "ese_known_bad_pages_found_in_history",
+        KIND,
+        "The part of ese_known_bad_pages that the first reading found already older than 7 days.",
+        "the same latched set",
+    ),
+    gauge(
+        "ese_last_full_verification_timestamp_seconds",
+        (*D, "by"),
+        "Time at which every page was last proven good; absent means never.",
+        f"complete scans without a bad page ({_events(SCANS)}), page scans, streaming backups"
+        " (events 210, 213, 220, 221), eseutil /k logs",
+    ),
+)
+
+INPUT_OUTPUT = (
+    counter(
+        "ese_slow_io_reports_total",
+        OPERATION,
+        "Abnormally slow requests, the suppressed ones included.",
+        f"{_events(SLOW_IO)} (1 + suppressed)",
+    ),
+    gauge(
+        "ese_slow_io_last_seconds",
+        OPERATION,
+        "Duration of the latest abnormally slow request.",
+        _events(SLOW_IO),
+    ),
+    counter(
+        "ese_hung_io_reports_total",
+        OPERATION,
+        "Requests that had not come back when they were reported.",
+        _events(HUNG_IO),
+    ),
+)
+
+BACKUP_RECORDS = _events(BACKUP_EVENTS)
+BACKUPS = (
+    counter(
+        "ese_backup_bytes_total",
+        KIND,
+        f"Bytes that completed backups copied; kind: {_list(get_args(BackupKind))}.",
+        BACKUP_RECORDS,
+    ),
+    counter(
+        "ese_backup_seconds_total",
+        KIND,
+        "Time that completed backups took, kinds as in ese_backup_bytes_total.",
+        BACKUP_RECORDS,
+    ),
+    gauge(
+        "ese_backup_last_completion_timestamp_seconds",
+        KIND,
+        "End of the latest completed backup, kinds as in ese_backup_bytes_total.",
+        BACKUP_RECORDS,
+    ),
+)
+
+SECTIONS: dict[str, tuple[Row, ...]] = {
+    "Databases and events": DATABASES,
+    "Passes": PASSES,
+    "Defragmentation": DEFRAG,
+    "Scan and zeroing": SCAN,
+    "Integrity": INTEGRITY,
+    "Slow input and output": INPUT_OUTPUT,
+    "Backups": BACKUPS,
+    "Policy": POLICY,
+    "Sources": SOURCES,
+    "The agent itself": AGENT,
+}
+"""Heading in docs/metrics.md -> its metrics."""
+
+CATALOGUE: dict[str, Row] = {row.name: row for rows in SECTIONS.values() for row in rows}
+"""Name -> metric."""

@@ -1,0 +1,174 @@
+"""What is exposed of one database, by tier (semantics.md 1).
+
+Watched databases are born complete: every counter and every kind of damage
+starts at 0, so that the first incident is an increase. Of observed ones only
+their state and what happened, of ignored ones only damage.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from esewatch.expose.samples import Labels, Samples, printable
+from esewatch.fold.integrity import known_bad_pages, last_verifications
+from esewatch.fold.passes import TASKS, TaskView, derive
+from esewatch.fold.state import BAD_KINDS, PAGE_ERROR_KINDS, BackupTotals, Database
+
+SCANS = ("checksum", "zeroing")
+OPERATIONS = ("read", "write")
+
+
+class Traits(NamedTuple):
+    """What a view knows of a database beside its own state.
+
+    `stops` are the times its instance stopped, `verified` the end of its last
+    verifying streaming backup, `policy` the thresholds by metric name.
+    """
+
+    tier: str
+    name: str
+    model: str
+    ese_instance: str
+    stops: list[float]
+    stale_seconds: float
+    policy: Mapping[str, float]
+    backups: Mapping[str, BackupTotals]
+    streaming_verified: float | None
+
+
+def add_database(out: Samples, database: Database, traits: Traits, now: float) -> None:
+    """Add all that is exposed of one database."""
+    labels = {"computer": printable(database.computer), "database": printable(database.database)}
+    views = derive(database, traits.stops)
+    watched = traits.tier == "watched"
+    _add_page_errors(out, labels, database, zero_born=watched)
+    _add_bad_pages(out, labels, database, views, zero_born=watched)
+    if traits.tier == "ignored":
+        return
+    _add_state(out, labels, database, traits)
+    _add_verifications(out, labels, database, views, traits.streaming_verified)
+    _add_slow_io(out, labels, database, zero_born=watched)
+    if not watched:
+        return
+    for task in sorted(TASKS):
+        view = views[task]
+        _add_task(out, {**labels, "task": task}, view, view.running(now, traits.stale_seconds))
+    _add_work(out, labels, database)
+    _add_backups(out, labels, traits.backups)
+    for name, threshold in traits.policy.items():
+        out.add(name, labels, threshold)
+
+
+def _kinds(known: Iterable[str], happened: Mapping[str, object], *, zero_born: bool) -> list[str]:
+    return sorted({*known, *happened} if zero_born else happened)
+
+
+def _add_page_errors(out: Samples, labels: Labels, database: Database, *, zero_born: bool) -> None:
+    for kind in _kinds(PAGE_ERROR_KINDS, database.page_errors, zero_born=zero_born):
+        of_kind = {**labels, "kind": kind}
+        out.add("ese_page_error_events_total", of_kind, database.page_errors.get(kind, 0))
+        last = database.page_error_last.get(kind)
+        out.add("ese_page_error_last_timestamp_seconds", of_kind, last)
+
+
+def _add_bad_pages(
+    out: Samples,
+    labels: Labels,
+    database: Database,
+    views: Mapping[str, TaskView],
+    *,
+    zero_born: bool,
+) -> None:
+    standing = known_bad_pages(database, views)
+    counts: dict[str, int] = {}
+    history: dict[str, int] = {}
+    for bad in standing:
+        counts[bad.kind] = counts.get(bad.kind, 0) + bad.pages
+        history[bad.kind] = history.get(bad.kind, 0) + bad.pages * bad.history
+    for kind in _kinds(BAD_KINDS, counts, zero_born=zero_born):
+        of_kind = {**labels, "kind": kind}
+        out.add("ese_known_bad_pages", of_kind, counts.get(kind, 0))
+        out.add("ese_known_bad_pages_found_in_history", of_kind, history.get(kind, 0))
+
+
+def _add_state(out: Samples, labels: Labels, database: Database, traits: Traits) -> None:
+    info = {
+        **labels,
+        "ese_instance": printable(traits.ese_instance),
+        "database_name": printable(traits.name),
+        "path": printable(database.path),
+        "role": database.role,
+        "model": traits.model,
+        "tier": traits.tier,
+        "generation": database.generation,
+        "page_size": "",
+    }
+    out.add("ese_database_info", info, 1)
+    out.add("ese_database_size_bytes", labels, database.size_bytes)
+    out.add("ese_database_free_bytes", labels, database.free_bytes)
+    out.add("ese_database_first_seen_timestamp_seconds", labels, database.first_seen or None)
+
+
+def _add_verifications(
+    out: Samples,
+    labels: Labels,
+    database: Database,
+    views: Mapping[str, TaskView],
+    streaming: float | None,
+) -> None:
+    verified = last_verifications(database, views)
+    if streaming is not None:
+        verified["streaming_backup"] = max(streaming, verified.get("streaming_backup", 0.0))
+    for by, time in sorted(verified.items()):
+        out.add("ese_last_full_verification_timestamp_seconds", {**labels, "by": by}, time)
+
+
+def _add_slow_io(out: Samples, labels: Labels, database: Database, *, zero_born: bool) -> None:
+    for operation in _kinds(OPERATIONS, database.slow_io, zero_born=zero_born):
+        of_operation = {**labels, "operation": operation}
+        out.add("ese_slow_io_reports_total", of_operation, database.slow_io.get(operation, 0))
+        seconds = database.slow_io_last_seconds.get(operation)
+        out.add("ese_slow_io_last_seconds", of_operation, seconds)
+    for operation in _kinds(OPERATIONS, database.hung_io, zero_born=zero_born):
+        of_operation = {**labels, "operation": operation}
+        out.add("ese_hung_io_reports_total", of_operation, database.hung_io.get(operation, 0))
+
+
+def _add_task(out: Samples, labels: Labels, view: TaskView, running: bool) -> None:
+    out.add("ese_passes_started_total", labels, view.started)
+    out.add("ese_passes_completed_total", labels, view.completed)
+    out.add("ese_passes_interrupted_total", labels, view.interrupted)
+    out.add("ese_passes_failed_total", labels, view.failed)
+    out.add("ese_pass_running", labels, int(running))
+    out.add("ese_pass_last_start_timestamp_seconds", labels, view.last_started)
+    last = view.last_completed
+    if last is not None:
+        out.add("ese_pass_last_completion_timestamp_seconds", labels, last.ended)
+        out.add("ese_pass_last_work_seconds", labels, last.work_seconds)
+        out.add("ese_pass_last_wall_seconds", labels, last.wall_seconds)
+        out.add("ese_pass_last_invocations", labels, last.invocations)
+        out.add("ese_pass_last_bad_checksums", labels, last.bad_checksums)
+
+
+def _add_work(out: Samples, labels: Labels, database: Database) -> None:
+    for task in SCANS:
+        of_task = {**labels, "task": task}
+        out.add("ese_pass_pages_seen_total", of_task, database.pages_seen.get(task, 0))
+        out.add("ese_pass_bad_checksums_total", of_task, database.bad_checksums.get(task, 0))
+    out.add("ese_defrag_reported_pages_freed_total", labels, database.reported_pages_freed)
+    if database.index_pages_visited or database.index_pages_freed:
+        # Logged at the highest event level only: without any, the work is unknown, not 0.
+        out.add("ese_index_defrag_pages_visited_total", labels, database.index_pages_visited)
+        out.add("ese_index_defrag_pages_freed_total", labels, database.index_pages_freed)
+    for kind, pages in sorted(database.zeroing_pages.items()):
+        out.add("ese_zeroing_pages_total", {**labels, "kind": kind}, pages)
+
+
+def _add_backups(out: Samples, labels: Labels, backups: Mapping[str, BackupTotals]) -> None:
+    for kind, totals in sorted(backups.items()):
+        of_kind = {**labels, "kind": kind}
+        # A shadow copy names no sizes: its bytes are unknown, not 0.
+        out.add("ese_backup_bytes_total", of_kind, totals.bytes_total or None)
+        out.add("ese_backup_seconds_total", of_kind, totals.seconds_total)
+        out.add(
+            "ese_backup_last_completion_timestamp_seconds", of_kind, totals.last_completion or None
+        )

@@ -1,0 +1,351 @@
+"""The HTTP side: an ASGI application over a view of the daemon.
+
+Reading is open to whoever reaches the address. The two requests that change something
+(`forget`, `ack`) are taken from this machine only, see `_must_be_local`.
+"""
+
+import asyncio
+import ipaddress
+import logging
+from collections.abc import Awaitable, Callable, MutableMapping
+from http import HTTPStatus
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from esewatch.expose.overview import Overview, overview_json
+from esewatch.expose.pages import render_runbook, render_runbooks, render_status
+from esewatch.expose.runbooks import Runbooks
+from esewatch.model import EsewatchError
+
+log = logging.getLogger(__name__)
+
+MAX_BODY = 1024 * 1024
+CHUNK = 64 * 1024
+"""Bytes handed to the server at once: what a client that does not read keeps in memory."""
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+TEXT = "text/plain; charset=utf-8"
+HTML = "text/html; charset=utf-8"
+JSON = "application/json"
+CONTENT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+
+class Rendering(Protocol):
+    """One immutable set of samples."""
+
+    def render(self, accept: str, accept_encoding: str) -> tuple[bytes, str, str]:
+        """Body, content type, and content encoding (empty: none)."""
+
+
+class View(Protocol):
+    """What the daemon shows and takes. Every method may be called from any thread."""
+
+    @property
+    def snapshot(self) -> Rendering:
+        """The newest samples."""
+
+    def ready(self) -> tuple[bool, str]:
+        """Whether the first reading of all sources is done; if not, what is missing."""
+
+    def overview(self) -> Overview:
+        """The figures of the status page."""
+
+    def forget(self, computer: str, database: str) -> None:
+        """Drop a database. Raises EsewatchError when it is not known."""
+
+    def ack(self, computer: str, database: str, pages: list[int]) -> int:
+        """Take known bad pages (none named: all) as dealt with; returns how many.
+
+        Raises EsewatchError when the database or a page is not known.
+        """
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """A request whose body has arrived. Header names are in lower case."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    client: str
+    body: bytes
+
+
+class Response(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer."""
+
+    body: bytes
+    status: int = 200
+    content_type: str = TEXT
+    headers: dict[str, str] = {}
+
+
+class RefusedError(Exception):
+    """A request that is refused: status and one sentence."""
+
+    def __init__(self, status: int, sentence: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.headers = headers or {}
+
+
+class _Forget(msgspec.Struct, forbid_unknown_fields=True):
+    computer: str
+    database: str
+
+
+class _Ack(msgspec.Struct, forbid_unknown_fields=True):
+    computer: str
+    database: str
+    pages: list[int] = []
+
+
+Handler = Callable[[Request], Response]
+Body = TypeVar("Body", _Forget, _Ack)
+
+
+class App:
+    """The ASGI application. `body_seconds` is how long a request's body may take."""
+
+    def __init__(
+        self, view: View, *, runbooks: Runbooks | None = None, body_seconds: float = 10.0
+    ) -> None:
+        self._view = view
+        self._runbooks = runbooks or Runbooks()
+        self._body_seconds = body_seconds
+        self._get: dict[str, Handler] = {
+            "/": self._status,
+            "/metrics": self._metrics,
+            "/api/v1/databases": self._databases,
+        }
+        self._health: dict[str, Handler] = {"/-/healthy": _healthy, "/-/ready": self._ready}
+        self._post: dict[str, Handler] = {
+            "/api/v1/forget": self._forget,
+            "/api/v1/ack": self._ack,
+        }
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """One connection's request, or the start and end of the server."""
+        if scope["type"] == "http":
+            await self._http(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await _lifespan(receive, send)
+        else:
+            await send({"type": "websocket.close"})
+
+    async def _http(self, scope: Message, receive: Receive, send: Send) -> None:
+        try:
+            request = await self._read(scope, receive)
+            response = await self._answer(request)
+        except ConnectionAbortedError:
+            return
+        except RefusedError as refused:
+            response = _refusal(refused)
+        except Exception:
+            log.exception("%s %s failed", scope["method"], scope["path"][:200])
+            response = _refusal(
+                RefusedError(500, "This page failed. The log of esewatch says why.")
+            )
+        log.debug("%s %s %d", scope["method"], scope["path"][:200], response.status)
+        await _respond(response, receive, send)
+
+    async def _read(self, scope: Message, receive: Receive) -> Request:
+        if scope["http_version"] not in ("1.0", "1.1"):
+            # Over HTTP/2 one connection could ask for many large answers and read none.
+            raise RefusedError(505, "This server speaks HTTP/1.1.")
+        headers: dict[str, str] = {}
+        for raw_name, raw_value in scope["headers"]:
+            name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+            headers[name] = f"{headers[name]}, {value}" if name in headers else value
+        client = scope.get("client")
+        return Request(
+            method=scope["method"],
+            path=scope["path"],
+            headers=headers,
+            client=str(client[0]) if client else "",
+            body=await self._read_body(receive),
+        )
+
+    async def _read_body(self, receive: Receive) -> bytes:
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self._body_seconds):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise ConnectionAbortedError
+                    body += message.get("body", b"")
+                    if len(body) > MAX_BODY:
+                        raise RefusedError(413, "The request's body is larger than 1 MiB.")
+                    if not message.get("more_body", False):
+                        return bytes(body)
+        except TimeoutError:
+            raise RefusedError(408, "The request's body did not arrive in time.") from None
+
+    async def _answer(self, request: Request) -> Response:
+        if (health := self._health.get(request.path)) is not None:
+            _must_be(request, "GET", "HEAD")
+            return health(request)
+        if (post := self._post.get(request.path)) is not None:
+            _must_be(request, "POST")
+            _must_be_local(request)
+            return await asyncio.to_thread(post, request)
+        get = self._get.get(request.path)
+        if get is None and request.path.startswith("/runbooks"):
+            get = self._runbook
+        if get is None:
+            raise RefusedError(404, "There is no such page. Start at /")
+        _must_be(request, "GET", "HEAD")
+        return await asyncio.to_thread(get, request)
+
+    def _ready(self, _: Request) -> Response:
+        ready, reason = self._view.ready()
+        if ready:
+            return Response(body=b"Ready.\n")
+        return Response(body=f"Not ready: {reason}\n".encode("utf-8", "replace"), status=503)
+
+    def _metrics(self, request: Request) -> Response:
+        body, content_type, encoding = self._view.snapshot.render(
+            request.headers.get("accept", ""), request.headers.get("accept-encoding", "")
+        )
+        headers = {"vary": "Accept, Accept-Encoding"}
+        if encoding:
+            headers["content-encoding"] = encoding
+        return Response(body=body, content_type=content_type, headers=headers)
+
+    def _status(self, _: Request) -> Response:
+        return _page(render_status(self._view.overview(), self._view.ready()))
+
+    def _databases(self, _: Request) -> Response:
+        return Response(body=overview_json(self._view.overview()), content_type=JSON)
+
+    def _runbook(self, request: Request) -> Response:
+        if request.path in ("/runbooks", "/runbooks/"):
+            return _page(render_runbooks(self._runbooks.names()))
+        name = request.path.removeprefix("/runbooks/")
+        text = self._runbooks.text(name)
+        if text is None:
+            raise RefusedError(404, "There is no runbook of this name. /runbooks/ lists them.")
+        return _page(render_runbook(name, text))
+
+    def _forget(self, request: Request) -> Response:
+        what = _decode(request, _Forget)
+        try:
+            self._view.forget(what.computer, what.database)
+        except EsewatchError as error:
+            raise RefusedError(404, str(error)) from None
+        return Response(body=b'{"forgotten":true}', content_type=JSON)
+
+    def _ack(self, request: Request) -> Response:
+        what = _decode(request, _Ack)
+        try:
+            count = self._view.ack(what.computer, what.database, what.pages)
+        except EsewatchError as error:
+            raise RefusedError(404, str(error)) from None
+        body = msgspec.json.encode({"acknowledged": count})
+        return Response(body=body, content_type=JSON)
+
+
+def _healthy(_: Request) -> Response:
+    return Response(body=b"Healthy.\n")
+
+
+def _page(html: str) -> Response:
+    headers = {"content-security-policy": CONTENT_POLICY, "referrer-policy": "no-referrer"}
+    return Response(body=html.encode("utf-8", "replace"), content_type=HTML, headers=headers)
+
+
+def _refusal(refused: RefusedError) -> Response:
+    sentence = " ".join(str(refused).split())
+    body = f"{refused.status} {HTTPStatus(refused.status).phrase}: {sentence}\n"
+    return Response(
+        body=body.encode("utf-8", "replace"), status=refused.status, headers=refused.headers
+    )
+
+
+def _must_be(request: Request, *methods: str) -> None:
+    if request.method not in methods:
+        allowed = ", ".join(methods)
+        raise RefusedError(405, f"Only {allowed} is possible here.", {"allow": allowed})
+
+
+def _must_be_local(request: Request) -> None:
+    """Refuse what a web page in a browser, a proxy or another machine sent.
+
+    A page may post to loopback, also under a name of its own that resolves to it; but a
+    browser then adds Origin, and asks first before it sends a header such as X-Esewatch.
+    """
+    if not _is_loopback(request.client):
+        raise RefusedError(403, "This is possible from the machine that runs esewatch only.")
+    if any(name in request.headers for name in ("origin", "forwarded", "x-forwarded-for")):
+        raise RefusedError(403, "This is not possible from a web page or through a proxy.")
+    if request.headers.get("x-esewatch") != "1":
+        raise RefusedError(403, "The header X-Esewatch: 1 is missing.")
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+        raise RefusedError(415, f"The content type must be {JSON}.")
+    if "content-encoding" in request.headers:
+        raise RefusedError(415, "The body must not be compressed.")
+
+
+def _is_loopback(client: str) -> bool:
+    try:
+        address = ipaddress.ip_address(client)
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback
+
+
+def _decode(request: Request, body: type[Body]) -> Body:
+    try:
+        return msgspec.json.decode(request.body, type=body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise RefusedError(400, f"The body is not what is expected here: {error}") from None
+
+
+async def _respond(response: Response, receive: Receive, send: Send) -> None:
+    headers = {
+        "content-type": response.content_type,
+        "content-length": str(len(response.body)),
+        "cache-control": "no-store",
+        "x-content-type-options": "nosniff",
+        **response.headers,
+    }
+    raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+    # What still comes in must be taken, or the server waits for us while we wait for it.
+    gone = asyncio.create_task(_until_disconnect(receive))
+    sent = asyncio.create_task(_send_all(response, raw, send))
+    try:
+        await asyncio.wait((gone, sent), return_when=asyncio.FIRST_COMPLETED)
+        if sent.done():
+            sent.result()
+    finally:
+        gone.cancel()
+        sent.cancel()
+
+
+async def _send_all(response: Response, headers: list[tuple[bytes, bytes]], send: Send) -> None:
+    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+    for start in range(0, len(response.body), CHUNK):
+        chunk = response.body[start : start + CHUNK]
+        await send({"type": "http.response.body", "body": chunk, "more_body": True})
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _until_disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _lifespan(receive: Receive, send: Send) -> None:
+    while True:
+        stage = (await receive())["type"]
+        await send({"type": f"{stage}.complete"})
+        if stage == "lifespan.shutdown":
+            return

@@ -1,0 +1,272 @@
+"""The state as Prometheus metrics: families, and the snapshot that scrapes render.
+
+`families` is a pure function of (state, settings, now). What is absent there was
+not measured; a value is never guessed to be 0 (see `database_families.py` for
+what is born at 0).
+"""
+
+import gzip
+import platform
+import re
+import threading
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import msgspec
+from prometheus_client import Histogram, ProcessCollector
+from prometheus_client.core import Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+
+from esewatch import __version__
+from esewatch.advice.maintenance_model import maintenance_model
+from esewatch.config import Settings, Window, policy_for, rule_for
+from esewatch.config.settings import DAYS
+from esewatch.expose.catalogue import CATALOGUE
+from esewatch.expose.database_families import Traits, add_database
+from esewatch.expose.own_rows import POLICY
+from esewatch.expose.rows import I
+from esewatch.expose.samples import Samples, printable
+from esewatch.fold.backups import totals, verified_by_streaming
+from esewatch.fold.identity import database_name, tier
+from esewatch.fold.passes import DEFAULT_STALE_SECONDS
+from esewatch.fold.state import BackupTotals, Database, Instance, SourceState, State
+
+COMMIT_DURATION = CATALOGUE["esewatch_journal_commit_duration_seconds"]
+COMMIT_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+
+OPENMETRICS = "application/openmetrics-text"
+TEXT = "text/plain"
+
+GAP_SECONDS = "ese_unsampled_seconds_total"
+_INSTANCE_TOTALS = tuple(
+    row.name for row in CATALOGUE.values() if row.labels == I and row.name != GAP_SECONDS
+)
+_POLICY = {
+    row.name: row.name.removeprefix("esewatch_policy_").removesuffix("_seconds") for row in POLICY
+}
+"""Metric -> the field of the policy that it shows."""
+
+
+def families(state: State, settings: Settings, now: float) -> list[Metric]:
+    """All families of the state at `now` (epoch seconds), fresh; equal states in equal order."""
+    out = Samples()
+    _add_hosts(out, state)
+    _add_sources(out, state)
+    _add_instances(out, state)
+    _add_databases(out, state, settings, now)
+    out.add("esewatch_databases_dropped_total", {}, state.databases_dropped)
+    return out.families()
+
+
+def commit_histogram() -> Histogram:
+    """The histogram of journal commit durations, in seconds; its owner observes each commit."""
+    return Histogram(
+        COMMIT_DURATION.name, COMMIT_DURATION.help, registry=None, buckets=COMMIT_BUCKETS
+    )
+
+
+def own_families(
+    commits: Histogram,
+    *,
+    version: str = __version__,
+    python_version: str = platform.python_version(),
+    proc: str = "/proc",
+) -> list[Metric]:
+    """Families about the running program, fresh, sorted by name.
+
+    Those of the process are there where the system has a `proc` file system.
+    """
+    out = Samples()
+    build = {"version": version, "python_version": python_version}
+    out.add("esewatch_build_info", build, 1)
+    for metric in (*commits.collect(), *ProcessCollector(proc=proc, registry=None).collect()):
+        row = next(row for row in CATALOGUE.values() if row.family == metric.name)
+        kept = [sample for sample in metric.samples if not sample.name.endswith("_created")]
+        out.extend(row.name, kept)
+    return out.families()
+
+
+def _add_hosts(out: Samples, state: State) -> None:
+    for _, host in sorted(state.hosts.items()):
+        computer = printable(host.computer)
+        for provider, events in sorted(host.events.items()):
+            for event_id, count in sorted(events.items()):
+                labels = {
+                    "computer": computer,
+                    "provider": printable(provider),
+                    "event_id": str(event_id),
+                }
+                out.add("ese_events_total", labels, count)
+        for name, present in sorted(host.counters_present.items()):
+            labels = {"computer": computer, "name": printable(name)}
+            out.add("esewatch_perf_object_present", labels, int(present))
+
+
+def _add_sources(out: Samples, state: State) -> None:
+    caught_up: dict[str, bool] = {}
+    for _, source in sorted(state.sources.items()):
+        _add_source(out, source)
+        for computer in source.computers:
+            caught_up[computer] = caught_up.get(computer, True) and source.caught_up
+    for computer, value in sorted(caught_up.items()):
+        out.add("esewatch_host_caught_up", {"computer": printable(computer)}, int(value))
+
+
+def _add_source(out: Samples, source: SourceState) -> None:
+    labels = {"source": printable(source.name)}
+    out.add("esewatch_source_up", labels, int(source.up))
+    out.add("esewatch_source_caught_up", labels, int(source.caught_up))
+    out.add("esewatch_source_records_total", labels, source.records)
+    out.add("esewatch_source_unreadable_total", labels, source.unreadable)
+    out.add("esewatch_source_missed_records_total", labels, source.missed)
+    last = source.last_record or None
+    out.add("esewatch_source_last_record_timestamp_seconds", labels, last)
+    out.add("esewatch_source_backlog_bytes", labels, source.backlog_bytes)
+    out.add("esewatch_source_duplicates_total", labels, source.duplicates)
+
+
+def _add_instances(out: Samples, state: State) -> None:
+    for _, instance in sorted(state.instances.items()):
+        labels = {
+            "computer": printable(instance.computer),
+            "ese_instance": printable(instance.ese_instance),
+        }
+        for name in _INSTANCE_TOTALS:
+            out.add(name, labels, instance.totals.get(name))
+        if instance.counters:
+            out.add(GAP_SECONDS, labels, instance.gap_seconds)
+
+
+class _Backups(NamedTuple):
+    """What the instances of all computers say of backups, by (computer, database)."""
+
+    totals: dict[tuple[str, str], dict[str, BackupTotals]]
+    verified: dict[tuple[str, str], float]
+
+
+def _backups(instances: Iterable[Instance]) -> _Backups:
+    found = _Backups({}, {})
+    for instance in instances:
+        for database, kinds in totals(instance).items():
+            found.totals[instance.computer, database] = kinds
+        for database, time in verified_by_streaming(instance).items():
+            key = (instance.computer, database)
+            found.verified[key] = max(time, found.verified.get(key, 0.0))
+    return found
+
+
+def _add_databases(out: Samples, state: State, settings: Settings, now: float) -> None:
+    backups = _backups(state.instances.values())
+    for key, database in sorted(state.databases.items()):
+        instance = state.instances.get((database.computer, database.ese_instance.lower()))
+        traits = Traits(
+            tier=tier(database, settings),
+            name=database_name(database, settings),
+            model=maintenance_model(database, settings),
+            # The spelling of the counters, so that both sides join.
+            ese_instance=instance.ese_instance if instance else database.ese_instance,
+            stops=instance.stops if instance else [],
+            stale_seconds=stale_seconds(database, settings),
+            policy=_policy(database, settings),
+            backups=backups.totals.get(key, {}),
+            streaming_verified=backups.verified.get(key),
+        )
+        add_database(out, database, traits, now)
+
+
+def _policy(database: Database, settings: Settings) -> Mapping[str, float]:
+    policy = policy_for(settings, database.database, database.computer)
+    thresholds: dict[str, float] = msgspec.structs.asdict(policy)
+    return {name: thresholds[field] for name, field in _POLICY.items()}
+
+
+def stale_seconds(database: Database, settings: Settings) -> float:
+    """Silence after which an open pass no longer counts as running (semantics.md 2).
+
+    Two windows where one is configured, else 7 days.
+    """
+    rule = rule_for(settings, database.computer, database.database)
+    if rule is None or rule.window is None:
+        return DEFAULT_STALE_SECONDS
+    return two_windows(settings.windows[rule.window])
+
+
+def two_windows(window: Window) -> float:
+    """Seconds in which two whole windows have surely passed, whenever one begins to count."""
+    at = sorted({DAYS.index(day) for day in window.days})
+    gaps = [later - day for day, later in zip(at, [*at[1:], at[0] + len(DAYS)], strict=True)]
+    pairs = [gap + following for gap, following in zip(gaps, [*gaps[1:], gaps[0]], strict=True)]
+    return max(pairs) * 86400.0 + window.duration
+
+
+class Snapshot(Collector):
+    """Families at one moment and their expositions, each rendered once, when first asked for.
+
+    Safe to share between threads. Also a collector for a prometheus_client registry.
+    """
+
+    def __init__(self, metrics: tuple[Metric, ...]) -> None:
+        self._families = metrics
+        self._rendered: dict[tuple[str, str], bytes] = {}
+        self._lock = threading.Lock()
+
+    @classmethod
+    def of(cls, metrics: Iterable[Metric]) -> "Snapshot":
+        """The snapshot of these families, sorted by name."""
+        return cls(tuple(sorted(metrics, key=lambda metric: metric.name)))
+
+    def collect(self) -> tuple[Metric, ...]:
+        """The families."""
+        return self._families
+
+    def render(self, accept: str = "", accept_encoding: str = "") -> tuple[bytes, str, str]:
+        """(body, content type, content encoding) for the values of a request's headers.
+
+        OpenMetrics 1.0.0 where the client prefers it, else text 0.0.4; the
+        encoding is `gzip` or empty.
+        """
+        media_type = OPENMETRICS if _prefers_openmetrics(accept) else TEXT
+        encoding = "gzip" if _accepts_gzip(accept_encoding) else ""
+        with self._lock:
+            return self._body(media_type, encoding), choose_encoder(media_type)[1], encoding
+
+    def _body(self, media_type: str, encoding: str) -> bytes:
+        body = self._rendered.get((media_type, encoding))
+        if body is None:
+            if encoding:
+                body = gzip.compress(self._body(media_type, ""), compresslevel=1, mtime=0)
+            else:
+                body = choose_encoder(media_type)[0](self)
+            self._rendered[media_type, encoding] = body
+        return body
+
+
+_QUALITY = re.compile(r"q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)", re.IGNORECASE)
+
+
+def _choices(header: str) -> Iterable[tuple[str, dict[str, str], float]]:
+    """(value, parameters, quality) of each item of an Accept header; an ill-formed quality is 0."""
+    for item in header.split(","):
+        value, *parameters = (part.strip() for part in item.split(";"))
+        named = dict(part.split("=", 1) for part in parameters if "=" in part)
+        quality = _QUALITY.fullmatch(f"q={named.pop('q', '1')}")
+        yield value.lower(), named, float(quality[1]) if quality else 0.0
+
+
+def _prefers_openmetrics(accept: str) -> bool:
+    openmetrics = text = 0.0
+    for value, parameters, quality in _choices(accept):
+        if value == OPENMETRICS:
+            if parameters.get("version", "1.0.0") == "1.0.0":
+                openmetrics = max(openmetrics, quality)
+        elif value == TEXT and parameters.get("version", "0.0.4") == "0.0.4":
+            text = max(text, quality)
+    return openmetrics > 0 and openmetrics >= text
+
+
+def _accepts_gzip(accept_encoding: str) -> bool:
+    return any(
+        value in ("gzip", "x-gzip") and quality > 0
+        for value, _, quality in _choices(accept_encoding)
+    )

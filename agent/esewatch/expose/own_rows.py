@@ -1,0 +1,110 @@
+"""The rows about esewatch itself: its policy, its sources, its process."""
+
+from esewatch.expose.rows import D, Row, S, counter, gauge
+
+CONFIGURATION = "the configuration, else the built-in default"
+POLLS = "the polls of this source"
+
+POLICY = (
+    gauge(
+        "esewatch_policy_ratio_high",
+        D,
+        "Pages read per page freed above which the window may shrink.",
+        CONFIGURATION,
+    ),
+    gauge(
+        "esewatch_policy_ratio_low",
+        D,
+        "Pages read per page freed below which the window may grow.",
+        CONFIGURATION,
+    ),
+    gauge(
+        "esewatch_policy_min_pages_read",
+        D,
+        "Pages that defragmentation must have read before its ratio is judged.",
+        CONFIGURATION,
+    ),
+)
+
+SOURCES = (
+    gauge("esewatch_source_up", S, "1 while the source can be read.", "the latest poll"),
+    gauge(
+        "esewatch_source_caught_up",
+        S,
+        "1 when the source has handed out all there was to read.",
+        "the latest poll",
+    ),
+    counter("esewatch_source_records_total", S, "Records taken in.", POLLS),
+    counter(
+        "esewatch_source_unreadable_total",
+        S,
+        "Pieces of input that could not be read.",
+        POLLS,
+    ),
+    counter(
+        "esewatch_source_missed_records_total",
+        S,
+        "Records that were never seen.",
+        "holes in the record ids of complete channels",
+    ),
+    gauge(
+        "esewatch_source_last_record_timestamp_seconds",
+        S,
+        "Time of the latest record.",
+        POLLS,
+    ),
+    gauge(
+        "esewatch_source_backlog_bytes",
+        S,
+        "Input that is there and not read yet.",
+        "the latest poll",
+    ),
+    counter(
+        "esewatch_source_duplicates_total",
+        S,
+        "Records that were seen before and not counted again.",
+        "record ids",
+    ),
+    gauge(
+        "esewatch_host_caught_up",
+        ("computer",),
+        "1 when all sources of the computer have caught up.",
+        "the minimum of esewatch_source_caught_up over its sources",
+    ),
+    gauge(
+        "esewatch_perf_object_present",
+        ("computer", "name"),
+        "1 when the input exposes the counter, 0 when it is hidden or not installed.",
+        "the counter names of the input",
+    ),
+)
+
+PROCESS = "/proc of this process"
+AGENT = (
+    gauge(
+        "esewatch_build_info",
+        ("version", "python_version"),
+        "The running esewatch, always 1.",
+        "the program itself",
+    ),
+    counter(
+        "esewatch_databases_dropped_total",
+        (),
+        "Databases that were not taken in because of max_databases.",
+        "events of unknown databases beyond the limit",
+    ),
+    Row(
+        "esewatch_journal_commit_duration_seconds",
+        "histogram",
+        (),
+        "Duration of journal commits.",
+        "a clock around each commit",
+        "seconds",
+    ),
+    counter("process_cpu_seconds_total", (), "User and system time of the process.", PROCESS),
+    gauge("process_max_fds", (), "Most file descriptors that may be open.", PROCESS),
+    gauge("process_open_fds", (), "File descriptors that are open.", PROCESS),
+    gauge("process_resident_memory_bytes", (), "Resident memory of the process.", PROCESS),
+    gauge("process_start_time_seconds", (), "Start of the process, Unix time.", PROCESS),
+    gauge("process_virtual_memory_bytes", (), "Virtual memory of the process.", PROCESS),
+)

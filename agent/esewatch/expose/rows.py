@@ -1,0 +1,72 @@
+"""What a row of the catalogue holds, and what each label means."""
+
+from typing import Literal
+
+import msgspec
+
+Type = Literal["gauge", "counter", "histogram"]
+
+D = ("computer", "database")
+I = ("computer", "ese_instance")  # noqa: E741 - the contract's own letter
+S = ("source",)
+
+LABELS = {
+    "computer": "Computer that logged the record: lower case, first DNS label.",
+    "database": "Path of the database file, lower case where it has a drive letter or UNC root.",
+    "database_name": "Configured name, else instance name, else file name without extension.",
+    "ese_instance": "ESE instance (storage group, mailbox database) as logged.",
+    "path": "Path of the database as it was logged last.",
+    "role": "active, passive; empty when unknown.",
+    "model": "Maintenance model: window, garbage_collection, background, application.",
+    "tier": "watched, observed, ignored.",
+    "generation": "2007 or current: the family of maintenance events; empty when none was seen.",
+    "page_size": "Page size in bytes; empty when unknown.",
+    "provider": "Event source as logged (ESE, ESENT, NTDS ISAM, ...).",
+    "event_id": "Event id.",
+    "task": "defrag, checksum, zeroing.",
+    "kind": "Kind of page, page error or backup; the metric's own line names them.",
+    "by": "online_scan, page_scan, streaming_backup, external.",
+    "operation": "read, write.",
+    "source": "Name of the source in the configuration.",
+    "name": "Name of the performance object or counter.",
+    "version": "Version of esewatch.",
+    "python_version": "Version of the Python that runs it.",
+    "le": "Upper bound of the bucket, in seconds.",
+}
+"""What the values of each label are."""
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One metric. `what` is one sentence, `origin` completes "From ..."."""
+
+    name: str
+    type: Type
+    labels: tuple[str, ...]
+    what: str
+    origin: str
+    unit: str = ""
+    """Base unit as OpenMetrics knows it: the last part of the name without `_total`."""
+
+    @property
+    def help(self) -> str:
+        """The HELP text: the sentence, then the origin."""
+        return f"{self.what} From {self.origin}."
+
+    @property
+    def family(self) -> str:
+        """The family name of OpenMetrics: counters without their `_total`."""
+        return self.name.removesuffix("_total") if self.type == "counter" else self.name
+
+
+def gauge(name: str, labels: tuple[str, ...], what: str, origin: str) -> Row:
+    """Row of a gauge; the unit is the last part of the name."""
+    return Row(name, "gauge", labels, what, origin, _unit(name))
+
+
+def counter(name: str, labels: tuple[str, ...], what: str, origin: str) -> Row:
+    """Row of a counter; the unit is the last part of the name before `_total`."""
+    return Row(name, "counter", labels, what, origin, _unit(name.removesuffix("_total")))
+
+
+def _unit(name: str) -> str:
+    return next((unit for unit in ("seconds", "bytes") if name.endswith(f"_{unit}")), "")

@@ -1,0 +1,44 @@
+"""The runbooks of this very version, by the name of their alert."""
+
+import re
+from collections.abc import Iterable
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,99}", re.ASCII)
+
+
+def _places() -> tuple[Traversable, ...]:
+    """In an installed package, and in a source checkout."""
+    package = resources.files("esewatch")
+    places = [package / "_runbooks"]
+    if isinstance(package, Path):
+        places.append(package.parent.parent / "docs" / "runbooks")
+    return tuple(places)
+
+
+class Runbooks:
+    """Markdown files `<Alert>.md`; where two places have one, the first place counts."""
+
+    def __init__(self, places: Iterable[Traversable] | None = None) -> None:
+        self._places = tuple(places) if places is not None else _places()
+
+    def names(self) -> list[str]:
+        """Alerts that have a runbook, sorted."""
+        found: set[str] = set()
+        for place in self._places:
+            if place.is_dir():
+                names = (entry.name for entry in place.iterdir())
+                found |= {name[:-3] for name in names if name.endswith(".md")}
+        return sorted(name for name in found if _NAME.fullmatch(name))
+
+    def text(self, alert: str) -> str | None:
+        """The markdown of one runbook, None when there is none of this name."""
+        if not _NAME.fullmatch(alert):
+            return None
+        for place in self._places:
+            file = place / f"{alert}.md"
+            if file.is_file():
+                return file.read_bytes().decode("utf-8", "replace")
+        return None

@@ -1,0 +1,113 @@
+"""A real server on a free loopback port over a view that the tests hold."""
+
+import http.client
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import NamedTuple
+
+from esewatch.config import default_settings
+from esewatch.expose.http import App
+from esewatch.expose.metrics import Snapshot, families
+from esewatch.expose.overview import Overview, overview
+from esewatch.expose.runbooks import Runbooks
+from esewatch.expose.server import HttpServer, Limits
+from esewatch.fold.state import State
+from esewatch.model import EsewatchError
+from tests.expose.examples import NOW, example
+
+
+class FakeDaemon:
+    """A view over one state; remembers what it was told."""
+
+    def __init__(self, state: State | None = None) -> None:
+        self.state = state or example()
+        self.snapshot = Snapshot.of(families(self.state, default_settings(), NOW))
+        self.state_of_readiness = (True, "")
+        self.forgotten: list[tuple[str, str]] = []
+        self.acknowledged: list[tuple[str, str, list[int]]] = []
+
+    def ready(self) -> tuple[bool, str]:
+        return self.state_of_readiness
+
+    def overview(self) -> Overview:
+        return overview(self.state, default_settings(), NOW)
+
+    def forget(self, computer: str, database: str) -> None:
+        if (computer, database) not in self.state.databases:
+            raise EsewatchError(f"no database {database} is known on {computer}")
+        self.forgotten.append((computer, database))
+
+    def ack(self, computer: str, database: str, pages: list[int]) -> int:
+        if (computer, database) not in self.state.databases:
+            raise EsewatchError(f"no database {database} is known on {computer}")
+        self.acknowledged.append((computer, database, pages))
+        return len(pages) or 3
+
+
+class Answer(NamedTuple):
+    """Status, headers (names in lower case), body."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode("utf-8")
+
+
+@contextmanager
+def serving(
+    view: FakeDaemon | None = None,
+    *,
+    limits: Limits | None = None,
+    runbooks: Runbooks | None = None,
+    body_seconds: float = 10.0,
+) -> Iterator[HttpServer]:
+    """The server, until the end of the block."""
+    app = App(view or FakeDaemon(), runbooks=runbooks, body_seconds=body_seconds)
+    server = HttpServer(app, "127.0.0.1:0", limits)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def port_of(server: HttpServer) -> int:
+    return int(server.address.rpartition(":")[2])
+
+
+def ask(
+    server: HttpServer,
+    path: str,
+    *,
+    method: str = "GET",
+    headers: Mapping[str, str] | None = None,
+    body: bytes | None = None,
+) -> Answer:
+    """One request on a connection of its own."""
+    with closing(http.client.HTTPConnection("127.0.0.1", port_of(server), timeout=10)) as client:
+        client.request(method, path, body=body, headers={"Connection": "close", **(headers or {})})
+        answer = client.getresponse()
+        names = {name.lower(): value for name, value in answer.getheaders()}
+        return Answer(answer.status, names, answer.read())
+
+
+def connect(server: HttpServer) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port_of(server)), timeout=10)
+
+
+def say(server: HttpServer, sent: bytes) -> bytes:
+    """Send bytes, and read what comes until the server closes or is done."""
+    with connect(server) as client:
+        client.sendall(sent)
+        client.shutdown(socket.SHUT_WR)
+        received = bytearray()
+        try:
+            while part := client.recv(65536):
+                received += part
+        except ConnectionResetError:
+            pass
+        return bytes(received)

@@ -1,0 +1,279 @@
+"""The pages of the HTTP side, asked of a real server."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from esewatch.expose.http import MAX_BODY
+from esewatch.expose.runbooks import Runbooks
+from esewatch.expose.server import HttpServer
+from tests.expose.examples import PRIV03
+from tests.expose.serving import FakeDaemon, ask, serving
+
+LOCAL = {"X-Esewatch": "1", "Content-Type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def view() -> FakeDaemon:
+    return FakeDaemon()
+
+
+@pytest.fixture(scope="module")
+def server(view: FakeDaemon, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+    folder = tmp_path_factory.mktemp("runbooks")
+    (folder / "EseKnownBadPage.md").write_text(
+        "# EseKnownBadPage\n\n## Meaning\n\nA <b>page</b>.\n"
+    )
+    (folder.parent / "secret.md").write_text("secret")
+    with serving(view, runbooks=Runbooks([folder])) as running:
+        yield running
+
+
+def test_metrics_come_as_text_unless_openmetrics_is_preferred(server: HttpServer) -> None:
+    text = ask(server, "/metrics")
+    assert text.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert b'ese_known_bad_pages{computer="ex02"' in text.body
+    accept = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5"
+    openmetrics = ask(server, "/metrics", headers={"Accept": accept})
+    assert openmetrics.headers["content-type"].startswith("application/openmetrics-text")
+    assert openmetrics.body.endswith(b"# EOF\n")
+
+
+def test_metrics_are_compressed_for_who_can_read_it(server: HttpServer) -> None:
+    plain = ask(server, "/metrics")
+    packed = ask(server, "/metrics", headers={"Accept-Encoding": "gzip"})
+    assert packed.headers["content-encoding"] == "gzip"
+    assert gzip.decompress(packed.body) == plain.body
+    assert "content-encoding" not in plain.headers
+    assert packed.headers["vary"] == "Accept, Accept-Encoding"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Accept": "image/png"},
+        {"Accept": ";;;q=,,\t"},
+        {"Accept-Encoding": "gzip;q=banana, br"},
+        {"Accept": "\xff\xfe"},
+    ],
+)
+def test_a_strange_accept_header_gets_plain_text(
+    server: HttpServer, headers: dict[str, str]
+) -> None:
+    answer = ask(server, "/metrics", headers=headers)
+    assert answer.status == 200
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert b"# HELP" in answer.body
+
+
+def test_the_status_page_is_html_that_may_load_nothing(server: HttpServer) -> None:
+    answer = ask(server, "/")
+    assert answer.status == 200
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "SG03" in answer.text
+
+
+def test_health_says_that_the_program_lives(server: HttpServer) -> None:
+    assert ask(server, "/-/healthy")[::2] == (200, b"Healthy.\n")
+
+
+def test_ready_waits_for_the_first_reading_and_says_why() -> None:
+    view = FakeDaemon()
+    with serving(view) as server:
+        assert ask(server, "/-/ready").status == 200
+        view.state_of_readiness = (False, "first reading of evtx-1")
+        answer = ask(server, "/-/ready")
+        assert answer.status == 503
+        assert answer.text == "Not ready: first reading of evtx-1\n"
+        assert "first reading of evtx-1" in ask(server, "/").text
+
+
+def test_the_databases_come_as_json_worst_first(server: HttpServer) -> None:
+    answer = ask(server, "/api/v1/databases")
+    assert answer.headers["content-type"] == "application/json"
+    decoded = json.loads(answer.body)
+    first = decoded["databases"][0]
+    assert decoded["time"] == "2007-06-26T23:20:00.000Z"
+    assert (first["computer"], first["database"]) == PRIV03
+    assert first["status"] == "bad"
+    assert first["known_bad_pages"] == {"corrected": 1, "lost_flush": 1, "uncorrectable": 2}
+    assert first["ratio"]["pages_read"] == 900_000
+    assert "last_defrag_completed" not in first
+
+
+def test_head_answers_as_get_without_the_body(server: HttpServer) -> None:
+    for path in ("/", "/metrics", "/-/healthy", "/api/v1/databases", "/nothing"):
+        whole, head = ask(server, path), ask(server, path, method="HEAD")
+        assert (head.status, head.body) == (whole.status, b"")
+        assert head.headers["content-length"] == str(len(whole.body))
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/metrics/", "/-/", "/api/v1/advice", "/-/reload"])
+def test_a_page_that_is_not_there_is_a_plain_sentence(server: HttpServer, path: str) -> None:
+    answer = ask(server, path)
+    assert answer.status == 404
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert answer.text.startswith("404 Not Found: ")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("POST", "/metrics", "GET, HEAD"),
+        ("DELETE", "/", "GET, HEAD"),
+        ("PUT", "/-/ready", "GET, HEAD"),
+        ("OPTIONS", "/runbooks/", "GET, HEAD"),
+        ("GET", "/api/v1/ack", "POST"),
+    ],
+)
+def test_a_wrong_method_names_the_right_ones(
+    server: HttpServer, method: str, path: str, allowed: str
+) -> None:
+    answer = ask(server, path, method=method)
+    assert answer.status == 405
+    assert answer.headers["allow"] == allowed
+
+
+def test_a_runbook_is_shown_with_its_text_escaped(server: HttpServer) -> None:
+    assert '<a href="/runbooks/EseKnownBadPage">' in ask(server, "/runbooks/").text
+    page = ask(server, "/runbooks/EseKnownBadPage").text
+    assert "<h2>Meaning</h2>" in page
+    assert "A &lt;b&gt;page&lt;/b&gt;." in page
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/runbooks/../../etc/passwd",
+        "/runbooks/..%2f..%2fetc%2fpasswd",
+        "/runbooks/%2e%2e/secret",
+        "/runbooks/../secret",
+        "/runbooks/..\\secret",
+        "/runbooks/EseKnownBadPage.md",
+        "/runbooks/EseKnownBadPage%00",
+        "/runbooks//etc/passwd",
+        "/runbooks/NoSuchAlert",
+        "/runbooksEseKnownBadPage",
+        "/runbooks/" + "A" * 5000,
+    ],
+)
+def test_no_path_leads_out_of_the_runbooks(server: HttpServer, path: str) -> None:
+    answer = ask(server, path)
+    assert answer.status == 404
+    assert b"secret" not in answer.body
+    assert b"root:" not in answer.body
+
+
+def test_the_runbooks_of_a_checkout_are_found() -> None:
+    folder = Path(__file__).resolve().parents[2] / "docs" / "runbooks"
+    expected = sorted(path.stem for path in folder.glob("*.md") if path.stem.isalnum())
+    assert Runbooks().names() == expected
+
+
+def test_forget_and_ack_reach_the_daemon() -> None:
+    view = FakeDaemon()
+    computer, database = PRIV03
+    with serving(view) as server:
+        body = json.dumps({"computer": computer, "database": database}).encode()
+        answer = ask(server, "/api/v1/forget", method="POST", headers=LOCAL, body=body)
+        assert (answer.status, json.loads(answer.body)) == (200, {"forgotten": True})
+        body = json.dumps(
+            {"computer": computer, "database": database, "pages": [17, 4711]}
+        ).encode()
+        answer = ask(server, "/api/v1/ack", method="POST", headers=LOCAL, body=body)
+        assert (answer.status, json.loads(answer.body)) == (200, {"acknowledged": 2})
+    assert view.forgotten == [PRIV03]
+    assert view.acknowledged == [(*PRIV03, [17, 4711])]
+
+
+def test_an_unknown_database_is_named_in_the_refusal(server: HttpServer) -> None:
+    body = b'{"computer": "ex01", "database": "x:\\\\y.edb"}'
+    answer = ask(server, "/api/v1/forget", method="POST", headers=LOCAL, body=body)
+    assert answer.status == 404
+    assert "no database x:\\y.edb is known on ex01" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("changed", "status"),
+    [
+        ({"X-Esewatch": "0"}, 403),
+        ({"Origin": "http://127.0.0.1:19703"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"X-Forwarded-For": "10.0.0.1"}, 403),
+        ({"Forwarded": "for=10.0.0.1"}, 403),
+        ({"Content-Type": "text/plain"}, 415),
+        ({"Content-Encoding": "gzip"}, 415),
+    ],
+)
+def test_what_a_web_page_or_a_proxy_sends_changes_nothing(
+    server: HttpServer, view: FakeDaemon, changed: dict[str, str], status: int
+) -> None:
+    body = json.dumps({"computer": PRIV03[0], "database": PRIV03[1]}).encode()
+    answer = ask(server, "/api/v1/ack", method="POST", headers=LOCAL | changed, body=body)
+    assert answer.status == status
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert view.acknowledged == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe",
+        b"[]",
+        b"null",
+        b'{"computer": 1, "database": "x"}',
+        b'{"computer": "ex01"}',
+        b'{"computer": "ex01", "database": "x", "pages": ["17"]}',
+        b'{"computer": "ex01", "database": "x", "pages": [1e400]}',
+        b'{"computer": "ex01", "database": "x", "all": true}',
+        b'{"computer": "ex01", "database": "\\ud800"}',
+        b"[" * 100_000,
+        b'{"computer": "ex01", "database": "x", "pages": ' + b"[" * 100_000,
+    ],
+)
+def test_a_body_that_is_not_what_is_asked_for_is_refused(
+    server: HttpServer, view: FakeDaemon, body: bytes
+) -> None:
+    answer = ask(server, "/api/v1/ack", method="POST", headers=LOCAL, body=body)
+    assert answer.status in (400, 404)
+    assert b"Traceback" not in answer.body
+    assert view.acknowledged == []
+
+
+def test_a_large_body_is_refused_however_it_comes(server: HttpServer) -> None:
+    body = b" " * (MAX_BODY + 1)
+    answer = ask(server, "/api/v1/ack", method="POST", headers=LOCAL, body=body)
+    assert answer.status == 413
+    assert ask(server, "/metrics", body=body).status == 413
+
+
+def test_a_page_that_fails_says_so_and_hides_how(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = FakeDaemon()
+
+    def fail() -> None:
+        raise RuntimeError("hush")
+
+    monkeypatch.setattr(view, "overview", fail)
+    with serving(view) as server:
+        answer = ask(server, "/")
+        assert answer.status == 500
+        assert b"hush" not in answer.body
+        assert b"Traceback" not in answer.body
+        assert ask(server, "/metrics").status == 200
+    assert "hush" in caplog.text
+
+
+def test_requests_are_not_logged_at_info_level(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO"), serving() as server:
+        ask(server, "/metrics")
+        ask(server, "/nothing")
+    assert caplog.records == []

@@ -1,0 +1,150 @@
+import pytest
+
+from esewatch.config import DatabaseRule, Settings
+from esewatch.fold.backups import verified_by_streaming
+from esewatch.model import Batch, CountersSeen, Event, Reading
+from tests.support.records import DAY, EPOCH, HOUR, LABEL, event, folder_of, the_database
+
+
+def companion(event_id: int, **fields: int | str) -> Event:
+    return event(event_id, DAY, companion=True, provider="other", database="", fields=dict(fields))
+
+
+def test_events_of_companions_are_not_counted_as_events_of_ese() -> None:
+    folder = folder_of([event(700, 0), companion(9871)])
+    assert folder.state.hosts["ex01"].events == {"ESE": {700: 1}}
+
+
+def test_white_space_comes_from_1221_by_name_and_from_737_by_sums() -> None:
+    named = companion(1221, database_name="SG06", free_bytes=3_565_158)
+    folder = folder_of([event(700, 0), named])
+    assert the_database(folder).free_bytes == 3_565_158
+    pages = {
+        "record_page_free_bytes": 100,
+        "record_pages": 1000,
+        "lv_page_free_bytes": 10,
+        "lv_pages": 50,
+    }
+    folder.fold("logs", Batch(records=[event(737, 2 * DAY, fields=pages)]))
+    assert the_database(folder).free_bytes == 100_500
+
+
+def test_1646_speaks_of_the_directory_database() -> None:
+    directory = event(700, 0, database="C:\\Windows\\NTDS\\ntds.dit", ese_instance="NTDSA")
+    folder = folder_of([directory, companion(1646, free_bytes=5, size_bytes=50)])
+    assert the_database(folder).free_bytes == 5
+    assert the_database(folder).size_bytes == 50
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "C:\\Users\\a\\AppData\\Local\\Temp\\x.edb",
+        "C:\\Windows\\System32\\sru\\SRUDB.dat",
+        "C:\\Users\\a\\AppData\\Local\\Microsoft\\Windows\\WebCache\\WebCacheV01.dat",
+    ],
+)
+def test_an_ignored_database_is_counted_but_kept_only_when_it_is_corrupt(path: str) -> None:
+    folder = folder_of([event(326, 0, database=path, process="svchost")])
+    assert folder.state.databases == {}
+    assert folder.state.hosts["ex01"].events == {"ESE": {326: 1}}
+    bad = event(474, HOUR, database=path, fields={"page_number": 3})
+    folder.fold("logs", Batch(records=[bad]))
+    assert the_database(folder).page_errors == {"checksum": 1}
+
+
+def test_a_snapshot_is_its_origin_where_the_path_tells_it_and_nobody_elsewhere() -> None:
+    of_c = event(326, 0, database="C:\\$SNAP_201911262355_VOLUMEC$\\Windows\\NTDS\\ntds.dit")
+    shadow = event(
+        326, 0, database="\\\\?\\GLOBALROOT\\Device\\HarddiskVolumeShadowCopy3\\x\\ntds.dit"
+    )
+    folder = folder_of([of_c, shadow])
+    assert list(folder.state.databases) == [("ex01", "c:\\windows\\ntds\\ntds.dit")]
+
+
+def test_databases_beyond_the_limit_are_counted_and_configured_ones_never_dropped() -> None:
+    settings = Settings(max_databases=1, databases=[DatabaseRule(match="*\\mine.edb")])
+    records = [event(700, 0)]
+    records += [event(700, n, database=f"d:\\{name}.edb") for n, name in enumerate("aab")]
+    records.append(event(700, 9, database="d:\\mine.edb"))
+    folder = folder_of(records, settings=settings)
+    assert {key[1] for key in folder.state.databases} == {LABEL, "d:\\mine.edb"}
+    assert folder.state.databases_dropped == 2
+    assert folder.state.dropped == {"ex01|d:\\a.edb": 2, "ex01|d:\\b.edb": 1}
+
+
+def test_a_path_too_long_for_a_label_makes_no_database() -> None:
+    assert folder_of([event(700, 0, database="d:\\" + "x" * 2000)]).state.databases == {}
+
+
+def test_slow_io_counts_the_suppressed_reports_and_keeps_the_last_duration() -> None:
+    first = event(507, 0, fields={"seconds": 17})
+    again = event(509, HOUR, fields={"seconds": 31, "suppressed": 4})
+    folder = folder_of([again, first])
+    assert the_database(folder).slow_io == {"read": 6}
+    assert the_database(folder).slow_io_last_seconds == {"read": 31}
+
+
+def test_slow_io_on_a_log_belongs_to_the_only_database_of_its_instance() -> None:
+    log = event(510, HOUR, database="", fields={"file": "l:\\E06.log", "seconds": 20})
+    folder = folder_of([event(700, 0), log])
+    assert the_database(folder).slow_io == {"write": 1}
+    other = event(700, 0, database="e:\\other.edb")
+    two = folder_of([event(700, 0), other, log])
+    assert all(entry.slow_io == {} for entry in two.state.databases.values())
+
+
+def test_an_event_without_time_counts_and_only_a_bad_page_goes_further() -> None:
+    records = [
+        Event(event_id=700, provider="ESE", computer="EX01", database="d:\\x.edb"),
+        Event(event_id=474, provider="ESE", computer="EX01", database="d:\\x.edb"),
+    ]
+    folder = folder_of(records)
+    assert folder.state.hosts["ex01"].events == {"ESE": {700: 1, 474: 1}}
+    assert the_database(folder).transitions == []
+    assert the_database(folder).bad_pages[0].last == EPOCH
+
+
+def test_aliases_and_short_names_make_one_computer() -> None:
+    settings = Settings(computers={"EX01-OLD": "ex01.corp.example"})
+    records = [event(700, 0), event(704, 9, computer="EX01"), event(704, 9, computer="ex01-old")]
+    folder = folder_of(records, settings=settings)
+    assert list(folder.state.hosts) == ["ex01"]
+    assert folder.state.hosts["ex01"].aliases_seen == ["EX01.corp.example", "EX01", "ex01-old"]
+
+
+def test_only_silent_observed_databases_expire() -> None:
+    observed = event(326, 0, database="d:\\app.edb", process="app")
+    folder = folder_of([event(700, 0), observed])
+    folder.expire(EPOCH + 91 * DAY)
+    assert list(folder.state.databases) == [("ex01", LABEL)]
+
+
+def test_the_event_spells_the_instance_and_counters_follow() -> None:
+    reading = Reading(
+        time=EPOCH,
+        computer="EX01",
+        object="Database ==> Instances",
+        counter="Online Defrag Pages Read/sec",
+        instance="store/sg06",
+        value=1.0,
+        kind="rate",
+        metric="ese_defrag_pages_read_total",
+        ese_instance="sg06",
+    )
+    folder = folder_of([reading, event(102, 0, database="")])
+    assert folder.state.instances[("ex01", "sg06")].ese_instance == "SG06"
+
+
+def test_counters_seen_are_kept_by_computer() -> None:
+    seen = CountersSeen(time=EPOCH, computer="EX01", present={"Online Defrag": False})
+    folder = folder_of([seen])
+    assert folder.state.hosts["ex01"].counters_present == {"Online Defrag": False}
+
+
+def test_a_streaming_backup_of_every_file_is_kept_with_its_instance() -> None:
+    names = [(210, ""), (220, LABEL), (221, LABEL), (213, "")]
+    records = [event(e, n * HOUR, database=d) for n, (e, d) in enumerate(names)]
+    folder = folder_of(records)
+    (instance,) = folder.state.instances.values()
+    assert verified_by_streaming(instance) == {LABEL: EPOCH + 3 * HOUR}
