@@ -102,6 +102,14 @@ def test_the_databases_come_as_json_worst_first(server: HttpServer) -> None:
     assert (first["computer"], first["database"]) == PRIV03
     assert first["status"] == "bad"
     assert first["known_bad_pages"] == {"corrected": 1, "lost_flush": 1, "uncorrectable": 2}
+    listed = first["bad_pages"]
+    assert sorted(bad["kind"] for bad in listed) == [
+        "corrected",
+        "lost_flush",
+        "uncorrectable",
+        "uncorrectable",
+    ]
+    assert [bad["last"] for bad in listed] == sorted((bad["last"] for bad in listed), reverse=True)
     assert first["ratio"]["pages_read"] == 900_000
     assert "last_defrag_completed" not in first
 

@@ -20,10 +20,13 @@ from esewatch.fold.backups import verified_by_streaming
 from esewatch.fold.identity import database_name, tier
 from esewatch.fold.integrity import count_pages, known_bad_pages, last_verifications
 from esewatch.fold.passes import TASKS, TaskView, derive
-from esewatch.fold.state import BadPage, Database, Instance, SourceState, State
+from esewatch.fold.state import UNLOCATED, BadPage, Database, Instance, SourceState, State
 
 MAX_TEXT = 500
 """Longer names are cut: no real path is that long, and a page must stay small."""
+
+MAX_LISTED = 100
+"""Bad pages named for one database in `/api/v1/databases`; the page to acknowledge is there."""
 
 Status = Literal["bad", "attention", "ok"]
 _STATUS_ORDER: tuple[Status, ...] = ("bad", "attention", "ok")
@@ -55,6 +58,8 @@ class DatabaseFigures(msgspec.Struct, frozen=True, kw_only=True):
     """None unless the model is `window`: nothing else is judged by it."""
     bad_pages: Mapping[str, int]
     """By kind, those that stand."""
+    bad_page_list: tuple[BadPage, ...]
+    """The first 100 of them, the youngest error first."""
     verified: Mapping[str, float]
     """By verifier."""
     size_bytes: float | None
@@ -216,6 +221,7 @@ def _details(database: Database, beside: _Beside, settings: Settings, now: float
         last_checksum=_last_completion(views["checksum"]),
         ratio=defrag_ratio(instance, policy) if model == "window" else None,
         bad_pages=_by_kind(standing),
+        bad_page_list=tuple(sorted(standing, key=lambda bad: -bad.last)[:MAX_LISTED]),
         verified=dict(sorted(verified.items())),
         size_bytes=database.size_bytes,
         free_bytes=database.free_bytes,
@@ -291,6 +297,18 @@ def overview_json(view: Overview) -> bytes:
     return msgspec.json.encode({"time": iso_time(view.now), "databases": databases})
 
 
+def _bad_page_json(bad: BadPage) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "page_number": None if bad.page == UNLOCATED else bad.page,
+        "kind": bad.kind,
+        "first": iso_time(bad.first),
+        "last": iso_time(bad.last),
+        "found_in_history": bad.history,
+        "pages": bad.pages,
+    }
+    return {key: value for key, value in row.items() if value is not None}
+
+
 def _database_json(figures: DatabaseFigures) -> dict[str, Any]:
     row: dict[str, Any] = {
         "computer": figures.computer,
@@ -308,6 +326,7 @@ def _database_json(figures: DatabaseFigures) -> dict[str, Any]:
         "last_checksum_completed": iso_time(figures.last_checksum),
         "ratio": figures.ratio,
         "known_bad_pages": figures.bad_pages,
+        "bad_pages": [_bad_page_json(bad) for bad in figures.bad_page_list],
         "verified": {by: iso_time(time) for by, time in figures.verified.items()},
         "size_bytes": figures.size_bytes,
         "free_bytes": figures.free_bytes,

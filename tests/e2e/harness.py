@@ -1,0 +1,385 @@
+"""Real servers for the end-to-end tests: Prometheus, Alertmanager, a webhook receiver, the agent.
+
+Everything listens on 127.0.0.1 on a free port, lives in a temporary folder, and is ended by
+its process id. Waiting is polling with a limit, never a pause that hopes to be long enough.
+The rules and alerts are those that are shipped; only their intervals are shortened.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+
+from tests.support.tools import require
+
+ROOT = Path(__file__).resolve().parents[2]
+RULE_FILES = (ROOT / "rules" / "esewatch.rules.yml", ROOT / "alerts" / "esewatch.alerts.yml")
+EXAMPLE_ALERTMANAGER = ROOT / "alerts" / "alertmanager" / "alertmanager.yml"
+START_SECONDS = 30.0
+WAIT_SECONDS = 30.0
+POLL_SECONDS = 0.1
+
+T = TypeVar("T")
+
+
+def free_port() -> int:
+    """A TCP port that nothing listened on a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_for(what: str, ask: Callable[[], T | None], seconds: float = WAIT_SECONDS) -> T:
+    """The first answer of `ask` that is neither None, False nor empty; fails after `seconds`."""
+    end = time.monotonic() + seconds
+    while True:
+        answer = ask()
+        if answer:
+            return answer
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {seconds:g} s: {what}")
+        time.sleep(POLL_SECONDS)
+
+
+def get(url: str, seconds: float = 5.0) -> str:
+    """Body of a GET. Raises OSError when there is no good answer."""
+    with urllib.request.urlopen(url, timeout=seconds) as answer:
+        return str(answer.read().decode())
+
+
+def answers(url: str) -> bool:
+    """Whether a GET of `url` gives 200."""
+    try:
+        get(url)
+    except OSError:
+        return False
+    return True
+
+
+class Server:
+    """A process of ours that serves HTTP at `url`. Its output goes to `log`."""
+
+    def __init__(
+        self,
+        command: Sequence[str | Path],
+        url: str,
+        log: Path,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        self.url = url
+        self.log = log
+        with log.open("ab") as out:
+            self.process = subprocess.Popen(
+                [str(word) for word in command],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                env={**os.environ, **(env or {})},
+                start_new_session=True,
+            )
+
+    def wait_until_ready(self, path: str) -> None:
+        """Until `path` answers; fails with the log when the process ends before."""
+
+        def ready() -> bool:
+            if self.process.poll() is not None:
+                raise AssertionError(
+                    f"{self.process.args!r} ended with {self.process.returncode}:\n"
+                    + self.log.read_text(errors="replace")[-4000:]
+                )
+            return answers(self.url + path)
+
+        wait_for(f"{self.url}{path} answers", ready, START_SECONDS)
+
+    def stop(self) -> int:
+        """End it by signal, the hard way after 10 s; returns the exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait(10)
+        return int(self.process.returncode)
+
+
+class Webhook:
+    """Receives what Alertmanager sends; `alerts()` is all of it, in order of arrival."""
+
+    def __init__(self) -> None:
+        received: list[dict[str, Any]] = []
+        lock = threading.Lock()
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                with lock:
+                    received.extend({**alert, "path": self.path} for alert in body["alerts"])
+                self.send_response(200)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, format: str, *args: object) -> None:
+                """Nothing: requests are kept, not printed."""
+
+        self._received = received
+        self._lock = lock
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+        self._thread.start()
+
+    def alerts(self, name: str = "", status: str = "") -> list[dict[str, Any]]:
+        """Alerts received so far, of this name and status (firing, resolved) when given."""
+        with self._lock:
+            return [
+                alert
+                for alert in self._received
+                if name in {"", alert["labels"]["alertname"]} and status in {"", alert["status"]}
+            ]
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(10)
+
+
+class Prometheus(Server):
+    """A Prometheus server and its HTTP API."""
+
+    def _api(self, path: str, **parameters: str) -> Any:
+        query = urllib.parse.urlencode(parameters)
+        try:
+            return json.loads(get(f"{self.url}/api/v1/{path}?{query}"))["data"]
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"{parameters}: {error.read().decode()}") from error
+
+    def query(self, expression: str) -> list[tuple[dict[str, str], float]]:
+        """Instant vector of `expression`: (labels, value). Fails on a wrong expression."""
+        data = self._api("query", query=expression)
+        assert data["resultType"] in {"vector", "scalar"}
+        found = data["result"] if data["resultType"] == "vector" else []
+        return [(row["metric"], float(row["value"][1])) for row in found]
+
+    def value(self, expression: str) -> float | None:
+        """The only value of `expression`, None without one."""
+        found = self.query(expression)
+        assert len(found) <= 1, f"{expression} has {len(found)} values"
+        return found[0][1] if found else None
+
+    def wait_for_value(self, expression: str, value: float) -> None:
+        """Until the only value of `expression` is `value`."""
+        last: list[float | None] = [None]
+
+        def same() -> bool:
+            last[0] = self.value(expression)
+            return last[0] == value
+
+        try:
+            wait_for(f"{expression} is {value}", same)
+        except AssertionError as error:
+            raise AssertionError(f"{error}, it is {last[0]}") from None
+
+    def evaluations(self) -> int:
+        """Times the integrity alerts were evaluated so far."""
+        (line,) = (
+            line
+            for line in get(self.url + "/metrics").splitlines()
+            if line.startswith("prometheus_rule_group_iterations_total{")
+            and ";esewatch-integrity" in line
+        )
+        return int(float(line.rsplit(" ", 1)[1]))
+
+    def wait_for_evaluations(self, count: int) -> None:
+        """Until the integrity alerts were evaluated `count` times more."""
+        goal = self.evaluations() + count
+        wait_for(f"{count} evaluations", lambda: self.evaluations() >= goal)
+
+    def rule_errors(self) -> list[str]:
+        """What went wrong in evaluating rules."""
+        return [
+            f"{rule['name']}: {rule['lastError']}"
+            for group in self._api("rules")["groups"]
+            for rule in group["rules"]
+            if rule.get("lastError")
+        ]
+
+    def firing(self) -> list[dict[str, str]]:
+        """Labels of the alerts that fire now, the Watchdog apart."""
+        return [
+            alert["labels"]
+            for alert in self._api("alerts")["alerts"]
+            if alert["state"] == "firing" and alert["labels"]["alertname"] != "Watchdog"
+        ]
+
+
+@contextmanager
+def ended(server: Server) -> Iterator[None]:
+    """Stops the server when the block ends, however it ends."""
+    try:
+        yield
+    finally:
+        server.stop()
+
+
+@contextmanager
+def start_alertmanager(folder: Path, webhook: Webhook) -> Iterator[Server]:
+    """The shipped example of Alertmanager, its receivers turned to `webhook`, without delays."""
+    port = free_port()
+    config = yaml.safe_load(EXAMPLE_ALERTMANAGER.read_text())
+    for route in (config["route"], *config["route"]["routes"]):
+        route |= {"group_wait": "0s", "group_interval": "1s"}
+    for receiver in config["receivers"]:
+        for hook in receiver["webhook_configs"]:
+            hook |= {"url": f"{webhook.url}/{receiver['name']}", "send_resolved": True}
+    folder.mkdir(parents=True)
+    file = folder / "alertmanager.yml"
+    file.write_text(yaml.safe_dump(config))
+    command: list[str | Path] = [
+        require("alertmanager"),
+        f"--config.file={file}",
+        f"--storage.path={folder / 'data'}",
+        f"--web.listen-address=127.0.0.1:{port}",
+        "--cluster.listen-address=",
+    ]
+    server = Server(command, f"http://127.0.0.1:{port}", folder / "alertmanager.log")
+    with ended(server):
+        server.wait_until_ready("/-/ready")
+        yield server
+
+
+@contextmanager
+def start_prometheus(
+    folder: Path, targets: Sequence[str], alertmanager: Server | None = None
+) -> Iterator[Prometheus]:
+    """A Prometheus that scrapes `targets` as job `esewatch` each second, with the shipped rules."""
+    port = free_port()
+    folder.mkdir(parents=True)
+    for source in RULE_FILES:
+        rules = yaml.safe_load(source.read_text())
+        for group in rules["groups"]:
+            group["interval"] = "1s"
+        (folder / source.name).write_text(yaml.safe_dump(rules))
+    config: dict[str, Any] = {
+        "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
+        "rule_files": [source.name for source in RULE_FILES],
+        "scrape_configs": [
+            {"job_name": "esewatch", "static_configs": [{"targets": list(targets)}]}
+        ],
+    }
+    if alertmanager is not None:
+        address = alertmanager.url.removeprefix("http://")
+        config["alerting"] = {
+            "alertmanagers": [{"static_configs": [{"targets": [address]}]}],
+        }
+    file = folder / "prometheus.yml"
+    file.write_text(yaml.safe_dump(config))
+    command: list[str | Path] = [
+        require("prometheus"),
+        f"--config.file={file}",
+        f"--storage.tsdb.path={folder / 'data'}",
+        f"--web.listen-address=127.0.0.1:{port}",
+        "--rules.alert.resend-delay=1s",
+    ]
+    server = Prometheus(command, f"http://127.0.0.1:{port}", folder / "prometheus.log")
+    with ended(server):
+        server.wait_until_ready("/-/ready")
+        yield server
+
+
+class Agent:
+    """The agent as a process, with one configuration, journal and port over its restarts."""
+
+    def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
+        folder.mkdir(parents=True)
+        self.folder = folder
+        self.address = f"127.0.0.1:{free_port()}"
+        self.url = f"http://{self.address}"
+        self.config = folder / "esewatch.yml"
+        self.config.write_text(
+            yaml.safe_dump({**settings, "journal": str(folder / "journal.db")}, allow_unicode=True)
+        )
+        self._server: Server | None = None
+
+    def start(self) -> None:
+        """Start it and wait until its first reading is done."""
+        command: list[str | Path] = [
+            *(sys.executable, "-m", "esewatch", "run"),
+            *("--config.file", self.config),
+            *("--web.listen-address", self.address),
+        ]
+        self._server = Server(command, self.url, self.folder / "agent.log")
+        self._server.wait_until_ready("/-/ready")
+
+    def stop(self) -> None:
+        """End it; fails when it does not end well."""
+        assert self._server is not None
+        status = self._server.stop()
+        assert status == 0, f"exit status {status}:\n{self.log()}"
+
+    def kill(self) -> None:
+        """End it as a power failure would."""
+        assert self._server is not None
+        self._server.process.kill()
+        self._server.process.wait(10)
+
+    def close(self) -> None:
+        """End it if it still runs."""
+        if self._server is not None:
+            self._server.stop()
+
+    def log(self) -> str:
+        """What it logged."""
+        return (self.folder / "agent.log").read_text(errors="replace")
+
+    def command(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run another command of esewatch with the same configuration."""
+        return subprocess.run(
+            [sys.executable, "-m", "esewatch", *words],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    def ack(self, database: str, *pages: int) -> subprocess.CompletedProcess[str]:
+        """Take bad pages of `database` as dealt with, through the running agent."""
+        return self.command(
+            *("ack", "--config.file", str(self.config), "--web.address", self.address),
+            *(database, *map(str, pages)),
+        )
+
+
+@contextmanager
+def start_agent(folder: Path, settings: Mapping[str, Any]) -> Iterator[Agent]:
+    """The agent, running and ready."""
+    agent = Agent(folder, settings)
+    try:
+        agent.start()
+        yield agent
+    finally:
+        agent.close()
+
+
+@contextmanager
+def start_webhook() -> Iterator[Webhook]:
+    """A receiver for Alertmanager."""
+    webhook = Webhook()
+    try:
+        yield webhook
+    finally:
+        webhook.close()

@@ -1,0 +1,105 @@
+"""What a PromQL expression asks for: the metrics and the labels it names."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import promql_parser
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+RULES = ROOT / "rules" / "esewatch.rules.yml"
+ALERTS = ROOT / "alerts" / "esewatch.alerts.yml"
+RUNBOOKS = ROOT / "docs" / "runbooks"
+GOLDEN = ROOT / "tests" / "golden" / "exposition.prom"
+ADDED_BY_PROMETHEUS = {"job", "instance"}
+
+_SAMPLE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? \S+")
+_LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"')
+
+
+class Selector(NamedTuple):
+    """One selector of an expression."""
+
+    metric: str
+    matchers: tuple[tuple[str, str], ...]
+    """(label, value or regular expression)."""
+
+
+class Uses(NamedTuple):
+    """All that one expression names."""
+
+    selectors: tuple[Selector, ...]
+    labels: frozenset[str]
+    """Labels of groupings and of vector matching; those of matchers are in `selectors`."""
+
+
+def uses(expression: str) -> Uses:
+    """Parse `expression`; raises ValueError where it is no PromQL."""
+    selectors: list[Selector] = []
+    labels: set[str] = set()
+
+    def visit(node: Any) -> None:
+        if isinstance(node, promql_parser.VectorSelector):
+            matchers = node.matchers.matchers
+            selectors.append(Selector(node.name or "", tuple((m.name, m.value) for m in matchers)))
+        elif isinstance(node, promql_parser.AggregateExpr) and node.modifier:
+            labels.update(node.modifier.labels)
+        elif isinstance(node, promql_parser.BinaryExpr) and node.modifier:
+            matching = node.modifier.matching
+            labels.update(matching.labels if matching else ())
+
+    promql_parser.walk(promql_parser.parse(expression), visit)
+    return Uses(tuple(dict.fromkeys(selectors)), frozenset(labels))
+
+
+@cache
+def rules_of(path: Path) -> tuple[dict[str, Any], ...]:
+    """The rules of a rule file, in order. Fails on a file without rules."""
+    found = tuple(
+        rule for group in yaml.safe_load(path.read_text())["groups"] for rule in group["rules"]
+    )
+    assert found, f"no rules in {path}"
+    return found
+
+
+def recorded() -> set[str]:
+    """Names of the recorded series."""
+    return {rule["record"] for rule in rules_of(RULES)}
+
+
+@cache
+def golden() -> dict[str, frozenset[str]]:
+    """Metric -> its labels, from the golden exposition."""
+    found: dict[str, frozenset[str]] = {}
+    for line in GOLDEN.read_text().splitlines():
+        sample = _SAMPLE.fullmatch(line)
+        if sample and not line.startswith("#"):
+            names = frozenset(name for name, _ in _LABEL.findall(sample[2] or ""))
+            found[sample[1]] = found.get(sample[1], frozenset()) | names
+    assert found, "the golden exposition is empty"
+    return found
+
+
+def unknown(expression: str) -> Iterator[str]:
+    """What `expression` names and neither the agent, Prometheus nor a rule provides."""
+    known = golden()
+    wanted = uses(expression)
+    for selector in wanted.selectors:
+        if selector.metric == "up":
+            continue
+        if selector.metric in recorded():
+            allowed = frozenset().union(*known.values())
+        elif selector.metric in known:
+            allowed = known[selector.metric]
+        else:
+            yield f"metric {selector.metric!r}"
+            continue
+        for label, _ in selector.matchers:
+            if label not in allowed | ADDED_BY_PROMETHEUS:
+                yield f"label {label!r} of {selector.metric}"
+    everywhere = frozenset().union(*known.values()) | ADDED_BY_PROMETHEUS
+    for label in wanted.labels - everywhere:
+        yield f"label {label!r}"

@@ -1,0 +1,58 @@
+"""Programs that some tests run for real: where they are, and what happens without them.
+
+`require("promtool")` is the only way a test asks for one. Without the program the
+test is skipped with the reason; when the environment variable `ESEWATCH_NO_SKIP`
+names the program or its group (`prometheus,alertmanager`), it fails instead, so that
+a run which ought to have the servers cannot pass without them.
+"""
+
+import os
+import shutil
+from typing import NamedTuple, NoReturn
+
+import pytest
+
+NO_SKIP = "ESEWATCH_NO_SKIP"
+
+
+class Tool(NamedTuple):
+    """One program: the names it has on different systems, its group, how to get it."""
+
+    executables: tuple[str, ...]
+    group: str
+    package: str
+
+
+TOOLS = {
+    "prometheus": Tool(("prometheus",), "prometheus", "prometheus"),
+    "promtool": Tool(("promtool",), "prometheus", "prometheus"),
+    "alertmanager": Tool(
+        ("prometheus-alertmanager", "alertmanager"), "alertmanager", "prometheus-alertmanager"
+    ),
+    "amtool": Tool(("amtool",), "alertmanager", "prometheus-alertmanager"),
+    "evtxexport": Tool(("evtxexport",), "evtxexport", "libevtx-utils"),
+    "chromium": Tool(("chromium", "chromium-browser", "google-chrome"), "chromium", "chromium"),
+}
+
+
+def find(name: str) -> str | None:
+    """Path of the program `name` of TOOLS, None when it is not installed."""
+    return next((path for exe in TOOLS[name].executables if (path := shutil.which(exe))), None)
+
+
+def require(name: str) -> str:
+    """Path of the program `name`; skips (or fails, see above) the test without it."""
+    return find(name) or _absent(name)
+
+
+def _absent(name: str) -> NoReturn:
+    tool = TOOLS[name]
+    reason = f"{name} is not installed (`make tools`, or apt-get install {tool.package})"
+    if {name, tool.group} & no_skip():
+        pytest.fail(f"{reason}; {NO_SKIP} forbids to skip it", pytrace=False)
+    pytest.skip(reason)
+
+
+def no_skip() -> set[str]:
+    """The names in ESEWATCH_NO_SKIP."""
+    return {name.strip() for name in os.environ.get(NO_SKIP, "").split(",") if name.strip()}
