@@ -141,6 +141,7 @@ def test_an_ignored_database_shows_damage_only() -> None:
 
     assert names(state_of(database(TEMP))) == {"esewatch_databases_dropped_total"}
     assert names(state_of(hurt)) == {
+        "ese_database_info",
         "ese_page_error_events_total",
         "esewatch_databases_dropped_total",
     }

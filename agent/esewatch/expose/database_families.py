@@ -2,7 +2,8 @@
 
 Watched databases are born complete: every counter and every kind of damage
 starts at 0, so that the first incident is an increase. Of observed ones only
-their state and what happened, of ignored ones only damage.
+their state and what happened, of ignored ones only damage, with the tier that
+keeps an alert about it from waking anybody.
 """
 
 from collections.abc import Iterable, Mapping
@@ -43,8 +44,13 @@ def add_database(out: Samples, database: Database, traits: Traits, now: float) -
     _add_page_errors(out, labels, database, zero_born=watched)
     _add_bad_pages(out, labels, database, views, zero_born=watched)
     if traits.tier == "ignored":
+        if database.page_errors:
+            _add_info(out, labels, database, traits)
         return
-    _add_state(out, labels, database, traits)
+    _add_info(out, labels, database, traits)
+    out.add("ese_database_size_bytes", labels, database.size_bytes)
+    out.add("ese_database_free_bytes", labels, database.free_bytes)
+    out.add("ese_database_first_seen_timestamp_seconds", labels, database.first_seen or None)
     _add_verifications(out, labels, database, views, traits.streaming_verified)
     _add_slow_io(out, labels, database, zero_born=watched)
     if not watched:
@@ -90,7 +96,7 @@ def _add_bad_pages(
         out.add("ese_known_bad_pages_found_in_history", of_kind, history.get(kind, 0))
 
 
-def _add_state(out: Samples, labels: Labels, database: Database, traits: Traits) -> None:
+def _add_info(out: Samples, labels: Labels, database: Database, traits: Traits) -> None:
     info = {
         **labels,
         "ese_instance": printable(traits.ese_instance),
@@ -103,9 +109,6 @@ def _add_state(out: Samples, labels: Labels, database: Database, traits: Traits)
         "page_size": "",
     }
     out.add("ese_database_info", info, 1)
-    out.add("ese_database_size_bytes", labels, database.size_bytes)
-    out.add("ese_database_free_bytes", labels, database.free_bytes)
-    out.add("ese_database_first_seen_timestamp_seconds", labels, database.first_seen or None)
 
 
 def _add_verifications(

@@ -201,7 +201,9 @@ def _details(database: Database, beside: _Beside, settings: Settings, now: float
         verified["streaming_backup"] = max(beside.streaming, verified.get("streaming_backup", 0.0))
     model = maintenance_model(database, settings)
     policy = policy_for(settings, database.database, database.computer)
-    status, reasons = _status(database, standing, views)
+    standing_tier = tier(database, settings)
+    unproven = standing_tier == "watched" and not verified
+    status, reasons = _status(database, standing, views, unproven=unproven)
     stale = stale_seconds(database, settings)
     figures = DatabaseFigures(
         computer=tidy(database.computer),
@@ -210,7 +212,7 @@ def _details(database: Database, beside: _Beside, settings: Settings, now: float
         path=tidy(database.path or database.database),
         ese_instance=tidy(instance.ese_instance if instance else database.ese_instance),
         shares_instance=beside.shares_instance,
-        tier=tier(database, settings),
+        tier=standing_tier,
         model=model,
         role=tidy(database.role),
         generation=tidy(database.generation),
@@ -246,7 +248,11 @@ def plural(count: int, one: str, many: str = "") -> str:
 
 
 def _status(
-    database: Database, standing: list[BadPage], views: Mapping[str, TaskView]
+    database: Database,
+    standing: list[BadPage],
+    views: Mapping[str, TaskView],
+    *,
+    unproven: bool,
 ) -> tuple[Status, tuple[str, ...]]:
     bad = [page for page in standing if page.kind != "corrected"]
     reasons: list[str] = []
@@ -262,6 +268,9 @@ def _status(
         current = views[task].current
         if current is not None and current.failures:
             reasons.append(f"{task} failed and has not completed since")
+    if unproven:
+        # No bad page is known, but nothing has looked at every page either.
+        reasons.append("never seen verified")
     status: Status = "bad" if bad else "attention" if reasons else "ok"
     return status, tuple(reasons)
 
