@@ -1,0 +1,1 @@
+"""Sources: one file per kind of input, each turning outside bytes into records."""

@@ -1,0 +1,178 @@
+"""Windows event logs (.evtx): live, growing, archived, damaged, gzip-compressed.
+
+A log consists of chunks of 64 KiB, each with checksums over its header and its
+records. Only chunks that changed are read; one that is damaged costs only itself.
+"""
+
+import glob
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from esewatch.ese.dates import DateOrder
+from esewatch.model import Batch, SourceError, Unreadable
+from esewatch.sources.evtx_file import FileReader, FileState, Key, Plan, Step, key_of, plan
+from esewatch.sources.evtx_records import ChunkDecoder
+
+_BATCH_RECORDS: Final = 2000
+_BATCH_BYTES: Final = 4 << 20
+
+
+class EvtxSource:
+    """A source over event logs named by paths and globs. Implements `model.Source`.
+
+    `providers` are further event sources of ESE, `companions` asks for the events
+    of semantics.md 4 too, `date_order` is that of dates inside of strings,
+    `computer` stands in where a record names none. A position is kept for each
+    file: its fingerprint, and one of 6 bytes for each of its chunks.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        paths: Sequence[str],
+        *,
+        providers: Collection[str] = (),
+        companions: bool = False,
+        date_order: DateOrder | None = None,
+        computer: str = "",
+    ) -> None:
+        self.name = name
+        self._patterns = tuple(paths)
+        self._decoder = ChunkDecoder(
+            providers=providers, companions=companions, date_order=date_order, computer=computer
+        )
+        self._states: dict[str, FileState] = {}
+        self._saved: dict[str, bytes] = {}
+        self._deferred: dict[str, set[int]] = {}
+        self._complaints: dict[str, str] = {}
+        self._batch = Batch()
+        self._read: dict[str, FileState] = {}
+        """State of the files of this poll, ahead of `_states` by what is in `_batch`."""
+
+    def restore(self, positions: Mapping[str, bytes]) -> None:
+        """Take up the positions of the journal; one that cannot be read means a fresh start."""
+        for path, value in positions.items():
+            try:
+                self._states[path] = msgspec.msgpack.decode(value, type=FileState)
+            except msgspec.MsgspecError:
+                continue
+            self._saved[path] = value
+
+    def close(self) -> None:
+        """Nothing stays open between polls."""
+
+    def poll(self, *, final: bool = False) -> Iterator[Batch]:
+        """Read what is new, see `model.Source.poll`. A file that did not change costs a stat.
+
+        Raises SourceError, after all else was read, when a path that is no
+        pattern does not exist.
+        """
+        paths, missing = self._paths()
+        self._batch = Batch()
+        self._read = {}
+        plans = [planned for path in paths if (planned := self._plan(path)) is not None]
+        self._drop_vanished(paths)
+        backlog = sum(found.size for found, _ in plans)
+        unsaved = 0
+        for found, state in plans:
+            for step in self._steps(found, state, final=final):
+                self._batch.records += step.records
+                self._batch.unreadable += step.unreadable
+                backlog -= step.bytes_read
+                unsaved += step.bytes_read
+                if len(self._batch.records) >= _BATCH_RECORDS or unsaved >= _BATCH_BYTES:
+                    unsaved = 0
+                    yield self._take_batch(backlog, caught_up=False)
+        yield self._take_batch(0, caught_up=not missing)
+        if missing:
+            raise SourceError(f"{missing[0]}: no such file; name an existing log or a pattern")
+
+    def _paths(self) -> tuple[list[str], list[str]]:
+        """Paths that match now, and those that were named and do not exist."""
+        found: dict[str, None] = {}
+        missing = []
+        for pattern in self._patterns:
+            try:
+                Path(pattern).stat()
+            except (FileNotFoundError, NotADirectoryError):
+                if not glob.has_magic(pattern):
+                    missing.append(pattern)
+                # Path.glob takes no absolute pattern.
+                found.update(dict.fromkeys(sorted(glob.glob(pattern, recursive=True))))  # noqa: PTH207
+            except OSError:
+                found[pattern] = None
+            else:
+                found[pattern] = None
+        return list(found), missing
+
+    def _plan(self, path: str) -> tuple[Plan, FileState] | None:
+        """What to read of one file and from where; None when there is nothing."""
+        try:
+            key = key_of(Path(path).stat())
+            state = self._states.get(path)
+            if state is None:
+                state = self._renamed(key)
+            elif state.key == key:
+                return None
+            found = plan(path, state)
+        except OSError as error:
+            self._complain(path, error)
+            return None
+        problem = found.problem
+        if problem is not None and self._complaints.get(path) != problem.reason:
+            self._batch.unreadable.append(problem)
+        self._complaints.pop(path, None)
+        if problem is not None:
+            self._complaints[path] = problem.reason
+            if not problem.place:
+                return None
+        return found, state.copy()
+
+    def _renamed(self, key: Key) -> FileState:
+        """What is known of the same file under another name: an archived log is not read twice."""
+        for state in self._states.values():
+            if state.key is not None and state.key[:2] == key[:2]:
+                return FileState(None, state.digests, state.tail)
+        return FileState()
+
+    def _complain(self, path: str, error: OSError) -> None:
+        """A file that cannot be opened, once; one that vanished just now is no error."""
+        reason = error.strerror or str(error)
+        if not isinstance(error, FileNotFoundError) and self._complaints.get(path) != reason:
+            self._complaints[path] = reason
+            self._batch.unreadable.append(Unreadable(path=path, place="", reason=reason))
+
+    def _steps(self, found: Plan, state: FileState, *, final: bool) -> Iterator[Step]:
+        """The steps of one file; `_read` holds how far they went."""
+        self._read[found.path] = state
+        deferred = self._deferred.setdefault(found.path, set())
+        try:
+            yield from FileReader(found, state, deferred, self._decoder).steps(final=final)
+        except OSError as error:
+            self._complain(found.path, error)
+        if not deferred:
+            del self._deferred[found.path]
+
+    def _drop_vanished(self, paths: Sequence[str]) -> None:
+        """Forget files that are gone; not those whose whole folder is out of reach."""
+        for path in set(self._states).difference(paths):
+            if Path(path).parent.is_dir():
+                del self._states[path]
+                self._saved.pop(path, None)
+                self._deferred.pop(path, None)
+                self._complaints.pop(path, None)
+                self._batch.positions[path] = None
+
+    def _take_batch(self, backlog: int, *, caught_up: bool) -> Batch:
+        """The batch so far with the positions that belong to it; begins a new one."""
+        batch, self._batch = self._batch, Batch()
+        for path, state in self._read.items():
+            self._states[path] = state.copy()
+            saved = msgspec.msgpack.encode(state)
+            if self._saved.get(path) != saved:
+                self._saved[path] = batch.positions[path] = saved
+        batch.backlog_bytes, batch.caught_up = backlog, caught_up
+        return batch

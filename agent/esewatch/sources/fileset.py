@@ -1,0 +1,392 @@
+"""Which files there are: new, grown, renamed, rewritten, compressed, gone."""
+
+import glob
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from esewatch.model import Unreadable
+from esewatch.sources.decoder import Decoder
+from esewatch.sources.fileident import (
+    SAMPLE,
+    Position,
+    begins_like,
+    best_match,
+    holds,
+    same_so_far,
+)
+from esewatch.sources.rawfile import RawFile, open_raw, read_at
+from esewatch.sources.textfile import TextFile
+
+REMEMBERED = 1000
+"""Lost files whose position is kept in case they come back under another name."""
+
+MAX_OPEN = 0 if os.name == "nt" else 200
+"""Files kept open, so that one renamed out of sight is read to its end.
+
+None on Windows, where an open file could not be renamed by its writer.
+"""
+
+TINY = 4
+"""A shorter file does not show its encoding yet."""
+
+FIRST_BLOCK = 64 << 10
+
+PATIENCE = 12
+"""Times `settle_seconds` that a file which never stops growing is waited for."""
+
+Stat = tuple[int, int]
+"""Size and mtime in nanoseconds."""
+
+
+class Seen(msgspec.Struct, frozen=True, gc=False):
+    """A file found by its path."""
+
+    key: str
+    path: str
+    stat: Stat
+    literal: bool
+
+
+class Waiting(msgspec.Struct, gc=False):
+    """A file met but not taken up yet: it may be a copy in the making."""
+
+    stat: Stat
+    first: float
+    changed: float
+
+
+class Watched:
+    """One file being followed."""
+
+    def __init__(self, seen: Seen, position: Position, now: float) -> None:
+        self.key = seen.key
+        self.path = seen.path
+        self.literal = seen.literal
+        self.position = position
+        self.stat: Stat = seen.stat
+        self.changed = now
+        """When it was last seen to have changed (monotonic)."""
+        self.text: TextFile | None = None
+        self.decoder: Decoder | None = None
+        self.known = False
+        """What `stat` describes holds what was read."""
+        self.detached = False
+        """No longer found by any path; read through the open handle."""
+        self.refused = ""
+        """Why its format cannot be read."""
+        self.done: tuple[Stat, int] | None = None
+        """State in which it was read as far as possible."""
+        self.read_at = now
+        self.compressed = False
+        self.order: float | None = None
+        self.block = FIRST_BLOCK
+
+    @property
+    def moved(self) -> bool:
+        """It has another name than when it was first seen: its writer has left it."""
+        return self.path != self.position.path
+
+    def note(self, new: Stat, now: float) -> None:
+        """Take up what stat says."""
+        if new != self.stat:
+            self.stat, self.changed = new, now
+
+    def snapshot(self) -> Position:
+        """The position as it is now."""
+        if self.text is not None:
+            self.text.mark(self.position)
+        if self.decoder is not None:
+            self.position.context = self.decoder.save()
+        return self.position
+
+    def close(self) -> None:
+        """Close the file; reading can go on from the position."""
+        self.snapshot()
+        if self.text is not None:
+            self.text.raw.close()
+        self.text = self.decoder = None
+
+
+class FileSet:
+    """The files of one source. `look` brings it up to date."""
+
+    def __init__(
+        self, paths: Sequence[str], settle_seconds: float, clock: Callable[[], float]
+    ) -> None:
+        self.files: dict[str, Watched] = {}
+        self.errors: list[str] = []
+        """What is wrong with paths without glob characters."""
+        self.problems: list[Unreadable] = []
+        self.changes: dict[str, bytes | None] = {}
+        """Positions to be committed that belong to no watched file."""
+        self.touched: dict[str, Watched] = {}
+        """Files whose position is to be committed."""
+        self.settle_seconds = settle_seconds
+        self.clock = clock
+        self._paths = list(paths)
+        self._restored: dict[str, Position] = {}
+        self._lost: dict[str, Position] = {}
+        self._last_lost = 0
+        self._waiting: dict[str, Waiting] = {}
+        self._told: dict[str, int] = {}
+        self._opened: dict[str, Watched] = {}
+
+    def restore(self, positions: Mapping[str, bytes]) -> None:
+        """Take up stored positions. One that is not understood is reported and dropped."""
+        for key, value in positions.items():
+            try:
+                position = msgspec.msgpack.decode(value, type=Position)
+            except msgspec.MsgspecError:
+                self.problems.append(
+                    Unreadable(path=key, place="", reason="stored position is not understood")
+                )
+                self.changes[key] = None
+                continue
+            (self._lost if position.gone else self._restored)[key] = position
+        self._lost = dict(sorted(self._lost.items(), key=lambda item: item[1].gone))
+        self._last_lost = max((lost.gone for lost in self._lost.values()), default=0)
+
+    def look(self, *, final: bool) -> None:
+        """Find the files, new ones and what became of the old ones."""
+        now = self.clock()
+        seen = self._scan()
+        for key, position in self._restored.items():
+            if found := seen.get(key):
+                self.files[key] = Watched(found, position, now)
+            else:
+                self.changes[key] = None
+                self._remember(position)
+        self._restored = {}
+        for file in list(self.files.values()):
+            self._revisit(file, seen.get(file.key), now)
+        unknown = [found for key, found in seen.items() if key not in self.files]
+        for found in sorted(unknown, key=lambda found: (found.stat[1], found.path)):
+            self._meet(found, now, final=final)
+        self._waiting = {
+            key: waiting
+            for key, waiting in self._waiting.items()
+            if key in seen and key not in self.files
+        }
+
+    def lose(self, file: Watched) -> None:
+        """Forget a file that is gone or rewritten; its position is kept for a while."""
+        file.close()
+        del self.files[file.key]
+        self.touched.pop(file.key, None)
+        self.changes[file.key] = None
+        self._remember(file.position)
+
+    def trouble(self, path: str, reason: str, mtime: int = 0) -> None:
+        """Report a file that cannot be read, once a state of the file."""
+        if self._told.get(path) != mtime:
+            self._told[path] = mtime
+            if len(self._told) > REMEMBERED:
+                del self._told[next(iter(self._told))]
+            self.problems.append(Unreadable(path=path, place="", reason=reason))
+
+    def open(self, file: Watched) -> TextFile:
+        """The open file at its position. Raises OSError."""
+        if file.text is None:
+            raw = open_raw(file.path)
+            try:
+                file.text = TextFile(raw, file.position)
+            except OSError:
+                raw.close()
+                raise
+            file.compressed = raw.compressed
+        self._opened.pop(file.key, None)
+        self._opened[file.key] = file
+        return file.text
+
+    def trim(self) -> None:
+        """Close the files read longest ago where too many are open."""
+        for key, file in list(self._opened.items())[: -MAX_OPEN or None]:
+            if not file.detached:
+                file.close()
+            if file.text is None:
+                del self._opened[key]
+
+    def close(self) -> None:
+        """Close all files."""
+        for file in self.files.values():
+            file.close()
+
+    def _scan(self) -> dict[str, Seen]:
+        seen: dict[str, Seen] = {}
+        self.errors = []
+        for path, literal in self._expand():
+            try:
+                state = os.stat(path)  # noqa: PTH116 - strings all the way
+            except FileNotFoundError:
+                if literal and not self._was_there(path):
+                    self.errors.append(f"{path}: no such file")
+                continue
+            except OSError as error:
+                self.trouble(path, error.strerror or str(error))
+                continue
+            if not stat.S_ISREG(state.st_mode):
+                if literal:
+                    self.errors.append(f"{path}: not a regular file")
+                continue
+            key = f"{state.st_dev}:{state.st_ino or path}"
+            known = self.files.get(key)
+            if key not in seen or (known and known.path == path):
+                seen[key] = Seen(key, path, (state.st_size, state.st_mtime_ns), literal)
+        return seen
+
+    def _expand(self) -> Iterator[tuple[str, bool]]:
+        for pattern in self._paths:
+            if not glob.has_magic(pattern) or Path(pattern).exists():
+                yield pattern, True
+                continue
+            folder = Path(pattern)
+            while glob.has_magic(str(folder)):
+                folder = folder.parent
+            if folder.is_dir() and not os.access(folder, os.R_OK | os.X_OK):
+                self.trouble(str(folder), "Permission denied")
+            for path in sorted(glob.iglob(pattern, recursive=True)):  # noqa: PTH207
+                yield path, False
+
+    def _was_there(self, path: str) -> bool:
+        known = [*(file.position for file in self.files.values()), *self._lost.values()]
+        return any(position.path == path for position in [*known, *self._restored.values()])
+
+    def _revisit(self, file: Watched, seen: Seen | None, now: float) -> None:
+        file.detached = seen is None
+        if seen is not None:
+            file.path = seen.path
+            new = seen.stat
+        elif file.text is not None:
+            state = file.text.raw.stat()
+            new = (state.st_size, state.st_mtime_ns)
+        else:
+            self.lose(file)
+            return
+        if file.known and new == file.stat:
+            return
+        file.known = False
+        try:
+            holds_on = file.position.ended == new or self._holds(file, new)
+        except OSError as error:
+            self.trouble(file.path, error.strerror or str(error), new[1])
+            return
+        if not holds_on and seen is not None:
+            self.lose(file)
+            return
+        if not holds_on:
+            self._begin_anew(file)
+        file.known = True
+        file.note(new, now)
+
+    def _holds(self, file: Watched, new: Stat) -> bool:
+        position = file.snapshot()
+        raw = file.text.raw if file.text else open_raw(file.path)
+        try:
+            if not raw.compressed and new[0] < position.offset:
+                return False
+            return holds(raw, position)
+        finally:
+            if file.text is None:
+                raw.close()
+
+    def _begin_anew(self, file: Watched) -> None:
+        """A file was rewritten and then deleted; only the open handle leads to it."""
+        assert file.text is not None
+        self._remember(file.snapshot())
+        self.touched.pop(file.key, None)
+        self.changes[file.key] = None
+        file.position = Position(path=file.path)
+        file.text = TextFile(file.text.raw, file.position)
+        file.decoder = file.done = None
+        file.refused = ""
+
+    def _remember(self, position: Position) -> None:
+        if not position.offset:
+            return
+        self._last_lost += 1
+        position.gone = self._last_lost
+        key = f"gone:{position.gone}"
+        self._lost[key] = position
+        self.changes[key] = msgspec.msgpack.encode(position)
+        if len(self._lost) > REMEMBERED:
+            oldest = next(iter(self._lost))
+            del self._lost[oldest]
+            self.changes[oldest] = None
+
+    def _meet(self, seen: Seen, now: float, *, final: bool) -> None:
+        """Take up a new file, unless it may be a copy that is still being made."""
+        if not seen.stat[0]:
+            return
+        waiting = self._waiting.setdefault(seen.key, Waiting(seen.stat, now, now))
+        if waiting.stat != seen.stat:
+            waiting.stat, waiting.changed = seen.stat, now
+        quiet = (
+            final
+            or now - waiting.changed >= self.settle_seconds
+            or now - waiting.first >= PATIENCE * self.settle_seconds
+        )
+        try:
+            raw = open_raw(seen.path)
+        except OSError as error:
+            self.trouble(seen.path, error.strerror or str(error), seen.stat[1])
+            return
+        try:
+            if not quiet and (raw.compressed or seen.stat[0] < TINY):
+                return
+            owner, position = self._continued(raw, seen.stat[0])
+            if position is None and not quiet and self._is_copy(raw):
+                return
+        except OSError as error:
+            self.trouble(seen.path, error.strerror or str(error), seen.stat[1])
+            return
+        finally:
+            raw.close()
+        file = Watched(seen, position or Position(path=seen.path), waiting.changed)
+        file.known = True
+        self.files[seen.key] = file
+        if position is not None:
+            self._hand_over(owner, file)
+
+    def _continued(self, raw: RawFile, size: int) -> tuple[str, Position | None]:
+        """Key and position of the lost or vanished file that `raw` holds; None if none."""
+        candidates = dict(self._lost)
+        for file in self.files.values():
+            if not file.detached or file.text is None:
+                continue
+            if file.snapshot().offset:
+                candidates[file.key] = file.position
+            elif same_so_far(file.text.raw, raw):
+                return file.key, file.position
+        if not raw.compressed:
+            candidates = {key: item for key, item in candidates.items() if item.offset <= size}
+        found = best_match(raw, list(candidates.values())) if candidates else None
+        key = next((key for key, position in candidates.items() if position is found), "")
+        return key, found
+
+    def _hand_over(self, owner: str, file: Watched) -> None:
+        if owner in self.files:
+            self.files.pop(owner).close()
+            self.touched.pop(owner, None)
+        self._lost.pop(owner, None)
+        self.changes[owner] = None
+        file.position = msgspec.structs.replace(file.position, gone=0, ended=(0, 0))
+        self.touched[file.key] = file
+
+    def _is_copy(self, raw: RawFile) -> bool:
+        """Does all of `raw` stand in a file that is still there?"""
+        start = read_at(raw, 0, SAMPLE)
+        for file in self.files.values():
+            if file.detached or not begins_like(start, file.snapshot()):
+                continue
+            known = file.text.raw if file.text else open_raw(file.path)
+            try:
+                if same_so_far(raw, known):
+                    return True
+            finally:
+                if file.text is None:
+                    known.close()
+        return False

@@ -1,0 +1,89 @@
+"""Local times of a perfmon log to UTC, through the ends of daylight saving time."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+_TIME = re.compile(
+    r"\s*(\d{1,2})/(\d{1,2})/(\d{4}) (\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,](\d{1,6}))?\s*"
+)
+_HOUR = timedelta(hours=1)
+_JITTER = timedelta(seconds=1)
+
+
+class ClockState(msgspec.Struct, array_like=True):
+    """What has to be known of the rows before."""
+
+    last: str = ""
+    """Local time of the last row, ISO."""
+    interval: float = 0.0
+    """Seconds between the two rows before."""
+    fold: int = 0
+    shift: int = 0
+    """Seconds by which the header's offset has grown since it was written."""
+
+
+class PdhClock:
+    """Turns the first cell of each row, in file order, into epoch seconds.
+
+    A configured zone decides, else the header's offset, else UTC. A time that goes
+    back by about an hour less the usual interval is the end of daylight saving time:
+    the second run of an ambiguous hour. The beginning of daylight saving time looks
+    like a gap: only a configured zone tells it.
+    """
+
+    def __init__(self, zone: ZoneInfo | None, state: ClockState) -> None:
+        self.state = state
+        self._zone = zone
+        self._west: int | None = None
+        self._last = datetime.fromisoformat(state.last) if state.last else None
+
+    def header(self, west_seconds: int | None, *, fresh: bool) -> None:
+        """A header line begins; `fresh` unless it is taken up again after a restart."""
+        self._west = west_seconds
+        if fresh:
+            self.state.shift = self.state.fold = 0
+            self.state.interval = 0.0
+            self._last = None
+
+    def read(self, cell: str) -> float | None:
+        """Epoch seconds of a row's first cell; None if it is no time."""
+        found = _TIME.fullmatch(cell)
+        if not found:
+            return None
+        month, day, year, hour, minute, second = map(int, found.groups()[:6])
+        micro = int((found[7] or "0").ljust(6, "0"))
+        try:
+            local = datetime(year, month, day, hour, minute, second, micro)
+            seconds = self._utc(local)
+        except (ValueError, OverflowError):
+            return None
+        if self._last is not None and local > self._last:
+            self.state.interval = (local - self._last).total_seconds()
+        self._last = local
+        self.state.last = local.isoformat()
+        return seconds
+
+    def _went_back(self, local: datetime) -> bool:
+        if self._last is None:
+            return False
+        usual = timedelta(seconds=self.state.interval)
+        return -_HOUR <= local - self._last < min(usual - _HOUR / 2, _JITTER)
+
+    def _utc(self, local: datetime) -> float:
+        back = self._went_back(local)
+        if self._zone is None:
+            if back:
+                self.state.shift += 3600
+            west = (self._west or 0) + self.state.shift if self._west is not None else 0
+            return local.replace(tzinfo=UTC).timestamp() + west
+        first, second = (local.replace(tzinfo=self._zone, fold=fold) for fold in (0, 1))
+        earlier, later = first.utcoffset(), second.utcoffset()
+        if earlier is None or later is None or earlier <= later:
+            self.state.fold = 0
+            return first.timestamp()
+        if back or (self._last is None and self._west == -later.total_seconds()):
+            self.state.fold = 1
+        return (second if self.state.fold else first).timestamp()

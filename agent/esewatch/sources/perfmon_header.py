@@ -1,0 +1,142 @@
+"""The header of a perfmon log in text form: its clock and its columns.
+
+`"(PDH-CSV 4.0) (W. Europe Daylight Time)(-120)","\\\\HOST\\Object(instance)\\Counter",...`
+The number is minutes west of UTC: local time plus offset is UTC.
+"""
+
+import csv
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from esewatch.ese.counters import instance_name, kind_of, lookup, present
+from esewatch.model import Kind
+
+_WEST = re.compile(r"\(PDH-[CT]SV \d+\.\d+\).*\(([+-]?\d{1,4})\)\s*")
+_LONGEST_CELL = 100
+
+
+class Column(msgspec.Struct, frozen=True, gc=False):
+    """One counter of the header; `index` is its cell in a row."""
+
+    index: int
+    computer: str
+    object: str
+    instance: str
+    counter: str
+    kind: Kind
+    metric: str
+    ese_instance: str
+
+
+class Header(msgspec.Struct, frozen=True):
+    """What a header line says."""
+
+    delimiter: str
+    west_seconds: int | None
+    """Seconds to add to local time for UTC; None where the log does not say."""
+    width: int
+    """Cells of a whole row."""
+    columns: list[Column]
+    present: dict[str, dict[str, bool]]
+    """By computer: which groups of counters its ESE instances object exposes."""
+    faults: list[str]
+    """What is wrong with the header."""
+
+
+def is_header(line: bytes) -> bool:
+    """Does a line begin as the header of a perfmon text log?"""
+    return line[:32].lstrip(b'"').startswith(b"(PDH-")
+
+
+def read_header(line: bytes, *, computer: str = "") -> Header:
+    """Read a header line (UTF-8 or a code page). `computer`: for columns without a host.
+
+    Columns that are no counter paths are left out and named in `faults`.
+    """
+    text = _decode(line).strip("\r\n")
+    delimiter = _delimiter(text)
+    faults: list[str] = []
+    try:
+        cells = next(csv.reader([text], delimiter=delimiter), [])
+    except csv.Error as error:
+        return Header(delimiter, None, 0, [], {}, [f"header cannot be read: {error}"])
+    cut = len(cells) > 1 and text.count('"') % 2 == 1
+    if cut:
+        faults.append(f"header is cut short behind column {len(cells) - 1}")
+    columns, strange = [], []
+    for index, cell in enumerate(cells[1 : -1 if cut else None], 1):
+        if column := _column(index, cell, computer):
+            columns.append(column)
+        else:
+            strange.append(index + 1)
+    if strange:
+        sample = cells[strange[0] - 1][:_LONGEST_CELL]
+        faults.append(
+            f"{len(strange)} columns are no counter paths, first column {strange[0]}: {sample!r}"
+        )
+    west = _WEST.fullmatch(cells[0]) if cells else None
+    return Header(
+        delimiter=delimiter,
+        west_seconds=int(west[1]) * 60 if west else None,
+        width=len(cells),
+        columns=columns,
+        present=_present(columns),
+        faults=faults,
+    )
+
+
+def _decode(line: bytes) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return line.decode("cp1252", "replace")
+
+
+def _delimiter(text: str) -> str:
+    if "(PDH-TSV" in text[:16]:
+        return "\t"
+    end = text.find('"', 1) if text.startswith('"') else text.find(")", text.rfind("(", 0, 100))
+    behind = text[end + 1 : end + 2]
+    return behind if behind and behind in ",;\t" else ","
+
+
+def _column(index: int, path: str, computer: str) -> Column | None:
+    """Take `\\\\host\\object(parent/instance#1)\\counter` apart."""
+    path = path.strip()
+    host = computer
+    if path.startswith("\\\\"):
+        named, _, rest = path[2:].partition("\\")
+        host = named or computer
+    elif path.startswith("\\"):
+        rest = path[1:]
+    else:
+        return None
+    bracket, slash = rest.find("("), rest.find("\\")
+    if 0 <= bracket < slash and (end := rest.rfind(")\\")) > bracket:
+        name, instance, counter = rest[:bracket], rest[bracket + 1 : end], rest[end + 2 :]
+    else:
+        name, _, counter = rest.partition("\\")
+        instance = ""
+    if not name or not counter:
+        return None
+    known = lookup(name, counter)
+    ese_instance = instance_name(instance)[1] if known and known.metric else ""
+    return Column(
+        index=index,
+        computer=host,
+        object=name,
+        instance=instance,
+        counter=counter,
+        kind=kind_of(name, counter),
+        metric=known.metric if known and ese_instance else "",
+        ese_instance=ese_instance,
+    )
+
+
+def _present(columns: Iterable[Column]) -> dict[str, dict[str, bool]]:
+    names: dict[str, set[tuple[str, str]]] = {}
+    for column in columns:
+        names.setdefault(column.computer, set()).add((column.object, column.counter))
+    return {computer: found for computer, pairs in names.items() if (found := present(pairs))}

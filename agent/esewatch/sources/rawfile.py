@@ -1,0 +1,231 @@
+"""Bytes of one file, gzip or not, read forward from any offset with bounded memory.
+
+Offsets count the bytes behind decompression.
+"""
+
+import os
+import stat
+import zlib
+from io import FileIO
+from typing import Protocol
+
+GZIP_MAGIC = b"\x1f\x8b\x08"
+_INPUT = 64 << 10
+_BLOCK = 1 << 20
+
+
+class RawFile(Protocol):
+    """An open file. `position` is the offset of the next byte read."""
+
+    compressed: bool
+    position: int
+    complete: bool
+    """The compressed stream has ended as it should; never True for a plain file."""
+    damage: str
+    """Why a compressed stream cannot be read further, or empty."""
+
+    def read(self, size: int) -> bytes:
+        """Up to `size` bytes; empty when there are no more for now. Raises OSError."""
+
+    def seek(self, offset: int) -> bool:
+        """Go to `offset`; False when the file does not reach so far. Raises OSError."""
+
+    def next_data(self, offset: int) -> int | None:
+        """Where the first byte that is not zero stands at or behind `offset`, None if nowhere."""
+
+    def stat(self) -> os.stat_result:
+        """State of the file behind the handle, also after it was renamed or deleted."""
+
+    def backlog(self) -> int:
+        """Stored bytes not read yet."""
+
+    def close(self) -> None:
+        """Close the file."""
+
+
+def open_raw(path: str) -> RawFile:
+    """Open a regular file, as gzip if it begins as one. Raises OSError."""
+    # A pipe that took the file's place must not block the agent.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    file = FileIO(os.open(path, flags), "r")
+    try:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(0, "not a regular file", path)
+        magic = file.read(len(GZIP_MAGIC))
+        file.seek(0)
+    except OSError:
+        file.close()
+        raise
+    return GzipRaw(file) if magic == GZIP_MAGIC else PlainRaw(file)
+
+
+def read_at(raw: RawFile, offset: int, size: int) -> bytes:
+    """Up to `size` bytes at `offset`, fewer where the file ends. Raises OSError."""
+    if not raw.seek(offset):
+        return b""
+    parts = []
+    while size > 0 and (part := raw.read(min(size, _BLOCK))):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+class PlainRaw:
+    """A file read as it is."""
+
+    compressed = False
+    complete = False
+    damage = ""
+
+    def __init__(self, file: FileIO) -> None:
+        self._file = file
+        self.position = 0
+        self._zero_to = 0
+        self._data_at = -1
+
+    def read(self, size: int) -> bytes:
+        """See `RawFile.read`."""
+        self._file.seek(self.position)
+        data = self._file.read(size) or b""
+        self.position += len(data)
+        return data
+
+    def seek(self, offset: int) -> bool:
+        """See `RawFile.seek`."""
+        self.position = offset
+        return offset <= self.stat().st_size
+
+    def next_data(self, offset: int) -> int | None:
+        """See `RawFile.next_data`. Holes and what was looked at before are not read again."""
+        if self._data_at >= offset:
+            return self._data_at
+        at = max(offset, self._zero_to)
+        size = self.stat().st_size
+        while at < size:
+            at = self._behind_hole(at, size)
+            self._file.seek(at)
+            block = self._file.read(_BLOCK)
+            if not block:
+                break
+            zeros = len(block) - len(block.lstrip(b"\0"))
+            at += zeros
+            if zeros < len(block):
+                self._data_at = at
+                return at
+        self._zero_to = at
+        return None
+
+    def _behind_hole(self, at: int, size: int) -> int:
+        if not hasattr(os, "SEEK_DATA"):
+            return at
+        try:
+            return os.lseek(self._file.fileno(), at, os.SEEK_DATA)
+        except OSError:
+            return size
+
+    def stat(self) -> os.stat_result:
+        """See `RawFile.stat`."""
+        return os.fstat(self._file.fileno())
+
+    def backlog(self) -> int:
+        """See `RawFile.backlog`."""
+        return max(0, self.stat().st_size - self.position)
+
+    def close(self) -> None:
+        """See `RawFile.close`."""
+        self._file.close()
+
+
+class GzipRaw:
+    """A gzip file: one member or several behind each other."""
+
+    compressed = True
+
+    def __init__(self, file: FileIO) -> None:
+        self._file = file
+        self._restart()
+
+    def _restart(self) -> None:
+        self._file.seek(0)
+        self.position = 0
+        self.complete = False
+        self.damage = ""
+        self._input = b""
+        self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        self._between = False
+
+    def read(self, size: int) -> bytes:
+        """See `RawFile.read`. Sets `complete` or `damage` where the stream ends."""
+        data = b""
+        while not data and not self.complete and not self.damage:
+            if not self._input:
+                self._input = self._file.read(_INPUT) or b""
+            if self._between:
+                self._next_member()
+            elif self._input:
+                data = self._step(size)
+            else:
+                # zlib may hold back a little output that `size` did not allow before.
+                data = self._inflate.decompress(b"", size)
+                self.damage = "" if data else "compressed data ends early"
+        self.position += len(data)
+        return data
+
+    def _next_member(self) -> None:
+        if not self._input:
+            self.complete = True
+            return
+        # Zeros may pad a member up to a block of the medium.
+        self._input = self._input.lstrip(b"\0")
+        if self._input:
+            self._between = False
+            self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 16)
+
+    def _step(self, size: int) -> bytes:
+        before = self._inflate.copy()
+        try:
+            data = self._inflate.decompress(self._input, size)
+        except zlib.error as error:
+            self.damage = f"compressed data is damaged: {error}"
+            return self._salvage(before, size)
+        self._input = self._inflate.unconsumed_tail
+        if self._inflate.eof:
+            self._input = self._inflate.unused_data
+            self._between = True
+        return data
+
+    def _salvage(self, inflate: "zlib._Decompress", size: int) -> bytes:
+        """What comes before the damage; zlib throws it away with the error."""
+        parts: list[bytes] = []
+        try:
+            for at in range(len(self._input)):
+                parts.append(inflate.decompress(self._input[at : at + 1], size))
+        except zlib.error:
+            pass
+        return b"".join(parts)
+
+    def seek(self, offset: int) -> bool:
+        """See `RawFile.seek`. Going back decompresses again from the beginning."""
+        if offset < self.position:
+            self._restart()
+        while self.position < offset and self.read(min(_BLOCK, offset - self.position)):
+            pass
+        return self.position == offset
+
+    def next_data(self, offset: int) -> int | None:
+        """A compressed file is not preallocated: what is there is data."""
+        return offset
+
+    def stat(self) -> os.stat_result:
+        """See `RawFile.stat`."""
+        return os.fstat(self._file.fileno())
+
+    def backlog(self) -> int:
+        """See `RawFile.backlog`."""
+        return (
+            0 if self.complete or self.damage else max(0, self.stat().st_size - self._file.tell())
+        )
+
+    def close(self) -> None:
+        """See `RawFile.close`."""
+        self._file.close()
