@@ -40,6 +40,8 @@ TRANSITIONS = frozenset(
 TASKS = ("defrag", "checksum", "zeroing")
 
 MAX_TRANSITIONS = 512
+SLACK = 64
+"""So many more are let in before the oldest leave: one walk for all of them."""
 MAX_PASSES = 64
 DEFAULT_STALE_SECONDS = 7 * 86400.0
 
@@ -100,7 +102,7 @@ def views_in(state: State, database: Database) -> dict[str, TaskView]:
 def evict(database: Database, stops: Sequence[float] = ()) -> list[Pass]:
     """Fold transitions beyond the kept 512 into the totals; returns the passes that ended there."""
     surplus = len(database.transitions) - MAX_TRANSITIONS
-    if surplus <= 0:
+    if surplus <= SLACK:
         return []
     leaving = database.transitions[:surplus]
     horizon = leaving[-1].time
