@@ -159,6 +159,10 @@ class SourceError(EsewatchError):
     """An input cannot be read at all. The message names file, place and remedy."""
 
 
+class UnsupportedError(SourceError):
+    """An input is of a kind that is not read here. The message says what it is."""
+
+
 class ConfigError(EsewatchError):
     """The configuration is wrong. The message names file, line, key, found, allowed."""
 

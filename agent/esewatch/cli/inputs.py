@@ -22,7 +22,16 @@ from esewatch.fold.folder import Folder
 from esewatch.fold.integrity import PAGE_EVENTS, known_bad_pages
 from esewatch.fold.passes import views_in
 from esewatch.fold.state import State
-from esewatch.model import Batch, EsewatchError, Event, Reading, Source, SourceError, Unreadable
+from esewatch.model import (
+    Batch,
+    EsewatchError,
+    Event,
+    Reading,
+    Source,
+    SourceError,
+    Unreadable,
+    UnsupportedError,
+)
 from esewatch.sources.opening import expand, open_inputs
 
 HEALTHY, WRONG, FAILED = 0, 1, 2
@@ -68,6 +77,7 @@ class _Reader:
         self.unreadable: list[Unreadable] = []
         self.failed = False
         self.paths = expand(options.paths)
+        self._below = not set(self.paths) <= set(options.paths)
         self._options = options
         self._companions = companions
         self._ese_only = ese_only
@@ -85,7 +95,11 @@ class _Reader:
             ese_only=self._ese_only,
         )
         for error in errors:
-            self._fail(error)
+            # In a folder of logs something else may lie about; what was named must be readable.
+            if isinstance(error, UnsupportedError) and opened and self._below:
+                print(f"esewatch: left out: {error}", file=sys.stderr)
+            else:
+                self._fail(error)
         yield from opened
 
     def batches(self, source: Source) -> Iterator[Batch]:

@@ -15,6 +15,16 @@ from esewatch.model import Event, Level
 _AD_PROVIDERS = frozenset(
     {"activedirectory_domainservice", "microsoft-windows-activedirectory_domainservice"}
 )
+PROVIDER_WORDS = (
+    "MSExchangeIS",
+    "ActiveDirectory_DomainService",
+    "NTDS",
+    "ADAM",
+    "MSSQLSERVER",
+    "MSSQL$",
+)
+"""One of these stands in the name of every provider of a companion: for cheap filters."""
+
 _MEBIBYTE = 2**20
 _LONGEST = 8_192
 _NUMBER = rf"\d{{1,12}}(?:{GROUPS}\d{{3}})*(?:[.,]\d{{1,6}})?(?!\d)"

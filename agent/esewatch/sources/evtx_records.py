@@ -13,6 +13,7 @@ from typing import Any, Final
 import evtx
 import msgspec
 
+from esewatch.ese.catalogue_companions import PROVIDER_WORDS
 from esewatch.ese.dates import DateOrder
 from esewatch.ese.events import event_from_strings
 from esewatch.model import Coverage, Event, Level
@@ -30,7 +31,6 @@ _FILE_HEADER: Final = _HEADER.ljust(FILE_HEADER_BYTES, b"\0")
 _NO_TABLES: Final = bytes(CHUNK_HEADER_BYTES - 128)
 _PROVIDERS: Final = ("ESE", "NTDS ISAM")
 """Two words that stand in the name of every ESE provider of Windows and Exchange."""
-_COMPANIONS: Final = ("MSExchangeIS", "ActiveDirectory_DomainService", "MSSQL")
 _LEVELS: Final[dict[int, Level]] = {
     0: "information",
     1: "critical",
@@ -132,7 +132,7 @@ class ChunkDecoder:
         self._companions = companions
         self._date_order = date_order
         self._computer = computer
-        words = (*_PROVIDERS, *self._providers, *(_COMPANIONS if companions else ()))
+        words = (*_PROVIDERS, *self._providers, *(PROVIDER_WORDS if companions else ()))
         self._words = tuple(dict.fromkeys(word.strip().lower() for word in words))
         self._needles = tuple(_squeezed(word.encode("utf-16-le")) for word in self._words)
         self._wanted: dict[str, bool] = {}

@@ -1,0 +1,31 @@
+"""The configuration: one YAML file to checked settings.
+
+`settings` is the schema, `units` the kinds of values, `tree` reads YAML with line numbers,
+`build` turns it into the structs, `check` looks at what concerns several keys, `rules`
+answers what holds for one database. All errors are ConfigError.
+"""
+
+from esewatch.config.files import default_settings, dump, load
+from esewatch.config.rules import policy_for, rule_for
+from esewatch.config.settings import (
+    CopyOf,
+    DatabaseRule,
+    Policy,
+    Settings,
+    SourceSettings,
+    Window,
+)
+
+__all__ = [
+    "CopyOf",
+    "DatabaseRule",
+    "Policy",
+    "Settings",
+    "SourceSettings",
+    "Window",
+    "default_settings",
+    "dump",
+    "load",
+    "policy_for",
+    "rule_for",
+]

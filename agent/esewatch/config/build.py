@@ -1,0 +1,152 @@
+"""The tree to the structs, by the annotations of the structs.
+
+Every problem is collected, so that one reading shows them all; each names line, place,
+what was found and what is allowed.
+"""
+
+import difflib
+import types
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from esewatch.config.tree import Node, quote
+from esewatch.config.units import Scalar
+
+
+class Problems:
+    """What is wrong with a file, in the order of its lines."""
+
+    def __init__(self) -> None:
+        self._found: list[tuple[int, str]] = []
+
+    def add(self, line: int, place: str, text: str) -> None:
+        """Note that `text` is wrong at `place`."""
+        self._found.append((line, f"{place}: {text}" if place else text))
+
+    def at(self, node: Node, allowed: str) -> None:
+        """Note that the value of `node` is not what is allowed there."""
+        self.add(node.line, node.place, f"found {node.found()}, allowed: {allowed}")
+
+    def lines(self, path: str, limit: int = 20) -> list[str]:
+        """`path:line: place: text`, at most `limit` of them and a count of the rest."""
+        shown = [f"{path}:{line}: {text}" for line, text in sorted(self._found)[:limit]]
+        rest = len(self._found) - limit
+        return [*shown, f"{path}: {rest} more problems"] if rest > 0 else shown
+
+
+def build(node: Node, hint: Any, problems: Problems) -> Any:
+    """The value of `node` as the type `hint`; msgspec.UNSET after a problem.
+
+    `hint` is a struct, list, dict, Literal, an Annotated kind of `units`, or one of
+    these or None.
+    """
+    origin, args = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return build(node, next(arg for arg in args if arg is not type(None)), problems)
+    if origin is Annotated and isinstance(args[1], Scalar):
+        return _scalar(node, args[1], problems)
+    if origin is Annotated:
+        return _part_of(node, args[1], problems)
+    if origin is Literal:
+        return _choice(node, args, problems)
+    if origin is list:
+        return _list(node, args[0], problems)
+    if origin is dict:
+        return _dict(node, args[1], problems)
+    return _struct(node, hint, problems)
+
+
+def _scalar(node: Node, kind: Scalar, problems: Problems) -> Any:
+    if isinstance(node.value, str):
+        try:
+            return kind.parse(node.value)
+        except ValueError:
+            pass
+    problems.at(node, kind.allowed)
+    return msgspec.UNSET
+
+
+def _choice(node: Node, choices: tuple[str, ...], problems: Problems) -> Any:
+    if node.value in choices:
+        return node.value
+    problems.at(node, ", ".join(choices))
+    return msgspec.UNSET
+
+
+def _list(node: Node, hint: Any, problems: Problems) -> Any:
+    """A list; a list of one text may be written as the text."""
+    items = [node] if isinstance(node.value, str) else node.value
+    if not isinstance(items, list):
+        problems.at(node, "a list")
+        return msgspec.UNSET
+    built = [build(item, hint, problems) for item in items]
+    return msgspec.UNSET if msgspec.UNSET in built else built
+
+
+def _dict(node: Node, hint: Any, problems: Problems) -> Any:
+    if not isinstance(node.value, dict):
+        problems.at(node, "a mapping")
+        return msgspec.UNSET
+    built = {key: build(item, hint, problems) for key, item in node.value.items()}
+    return msgspec.UNSET if msgspec.UNSET in built.values() else built
+
+
+def _part_of(node: Node, struct: type[msgspec.Struct], problems: Problems) -> Any:
+    """Some fields of `struct`, as a dict."""
+    fields = _fields(node, struct, problems)
+    return msgspec.UNSET if fields is None or msgspec.UNSET in fields.values() else fields
+
+
+def _struct(node: Node, struct: type[msgspec.Struct], problems: Problems) -> Any:
+    fields = _fields(node, struct, problems)
+    if fields is None:
+        return msgspec.UNSET
+    missing = [
+        field.name
+        for field in msgspec.structs.fields(struct)
+        if field.required and field.name not in fields
+    ]
+    known = set(_names(struct))
+    for name in missing if known.issuperset(node.keys) else ():
+        problems.add(node.line, node.place, f"missing key {quote(name)}")
+    if missing or msgspec.UNSET in fields.values():
+        return msgspec.UNSET
+    return struct(**fields)
+
+
+def _fields(node: Node, struct: type[msgspec.Struct], problems: Problems) -> Any:
+    """Field name -> value of what `node` gives, absent where it gives nothing."""
+    if not isinstance(node.value, dict):
+        problems.at(node, "a mapping")
+        return None
+    hints = get_type_hints(struct, include_extras=True)
+    names = _names(struct)
+    fields: dict[str, Any] = {}
+    for key, item in node.value.items():
+        name = names.get(key)
+        if name is None:
+            problems.add(node.keys[key], item.place, _unknown(key, list(names)))
+        elif name in fields:
+            problems.add(
+                node.keys[key], item.place, f"found both {' and '.join(_both(names, name))}"
+            )
+        elif item.value is not None:
+            fields[name] = build(item, hints[name], problems)
+    return fields
+
+
+def _names(struct: type[msgspec.Struct]) -> dict[str, str]:
+    """Key -> field."""
+    aliases: dict[str, str] = getattr(struct, "ALIASES", {})
+    return {field.name: field.name for field in msgspec.structs.fields(struct)} | aliases
+
+
+def _both(names: dict[str, str], name: str) -> list[str]:
+    return sorted(quote(key) for key, field in names.items() if field == name)
+
+
+def _unknown(key: str, allowed: list[str]) -> str:
+    close = difflib.get_close_matches(key[:64], allowed, n=1)
+    hint = f"did you mean {quote(close[0])}?" if close else f"allowed: {', '.join(allowed)}"
+    return f"unknown key {quote(key)}, {hint}"

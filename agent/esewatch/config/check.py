@@ -1,0 +1,128 @@
+"""What concerns several keys at once: names that must resolve, be unique, or agree."""
+
+import msgspec
+
+from esewatch.config.build import Problems
+from esewatch.config.settings import (
+    LATER_SOURCE_TYPES,
+    SOURCE_TYPES,
+    Policy,
+    Settings,
+)
+from esewatch.config.tree import Node, quote
+
+
+def refuse_later_sources(tree: Node, problems: Problems) -> None:
+    """Take sources of a kind that this version lacks out of the tree, with one problem each."""
+    sources = _child(tree, "sources")
+    if sources is None or not isinstance(sources.value, list):
+        return
+    kept = []
+    for source in sources.value:
+        kind = _child(source, "type")
+        if kind is not None and kind.value in LATER_SOURCE_TYPES:
+            problems.add(
+                kind.line,
+                kind.place,
+                f"{kind.found()} is not available in this version; "
+                f"available: {', '.join(SOURCE_TYPES)}",
+            )
+        else:
+            kept.append(source)
+    sources.value = kept
+
+
+def check(tree: Node, settings: Settings, problems: Problems) -> None:
+    """Add the problems that no single key shows. `settings` were built from `tree`."""
+    _source_names(tree, settings, problems)
+    _not_empty(tree, problems)
+    _window_names(tree, settings, problems)
+    _pools(tree, problems)
+    _aliases(tree, problems)
+    _policies(tree, settings, problems)
+
+
+def _source_names(tree: Node, settings: Settings, problems: Problems) -> None:
+    seen: set[str] = set()
+    counts: dict[str, int] = {}
+    for node, source in zip(_items(tree, "sources"), settings.sources, strict=True):
+        counts[source.type] = counts.get(source.type, 0) + 1
+        name = source.name or f"{source.type}-{counts[source.type]}"
+        if name in seen:
+            problems.add(node.line, f"{node.place}.name", f"{quote(name)} names two sources")
+        seen.add(name)
+
+
+def _not_empty(tree: Node, problems: Problems) -> None:
+    """A source has a path and a window has a day."""
+    sources = [_child(node, key) for node in _items(tree, "sources") for key in ("path", "paths")]
+    windows = [_child(node, "days") for _, node in _entries(tree, "windows")]
+    for node in (*sources, *windows):
+        if node is not None and node.value == []:
+            problems.add(node.line, node.place, "found an empty list, allowed: one item or more")
+
+
+def _window_names(tree: Node, settings: Settings, problems: Problems) -> None:
+    for node in _items(tree, "databases"):
+        window = _child(node, "window")
+        if window is not None and window.value is not None and window.value not in settings.windows:
+            problems.at(window, ", ".join(settings.windows) or "a name under windows (none there)")
+
+
+def _pools(tree: Node, problems: Problems) -> None:
+    """A device belongs to one pool."""
+    seen: dict[str, str] = {}
+    for pool, node in _entries(tree, "pools"):
+        devices = node.value if isinstance(node.value, list) else [node]
+        for device in devices:
+            if not isinstance(device.value, str):
+                continue
+            other = seen.setdefault(device.value, pool)
+            if other != pool:
+                problems.add(
+                    device.line, device.place, f"{device.found()} is in pool {quote(other)} too"
+                )
+
+
+def _aliases(tree: Node, problems: Problems) -> None:
+    """Computer names have no case; an alias leads to a name, not to a further alias."""
+    seen: dict[str, str] = {}
+    for alias, node in _entries(tree, "computers"):
+        if (other := seen.setdefault(alias.lower(), alias)) != alias:
+            problems.add(node.line, node.place, f"the same alias as {quote(other)}")
+    for _, node in _entries(tree, "computers"):
+        if isinstance(node.value, str) and node.value.lower() in seen:
+            problems.add(node.line, node.place, f"{node.found()} is an alias itself")
+
+
+def _policies(tree: Node, settings: Settings, problems: Problems) -> None:
+    general = _child(tree, "policy")
+    if general is not None:
+        _ratios(general, settings.policy, problems)
+    for node, rule in zip(_items(tree, "databases"), settings.databases, strict=True):
+        policy = _child(node, "policy")
+        if policy is not None and rule.policy:
+            _ratios(policy, msgspec.structs.replace(settings.policy, **rule.policy), problems)
+
+
+def _ratios(node: Node, policy: Policy, problems: Problems) -> None:
+    if policy.ratio_low >= policy.ratio_high:
+        problems.add(
+            node.line,
+            node.place,
+            f"ratio_low {policy.ratio_low:g} is not below ratio_high {policy.ratio_high:g}",
+        )
+
+
+def _child(node: Node, key: str) -> Node | None:
+    return node.value.get(key) if isinstance(node.value, dict) else None
+
+
+def _items(tree: Node, key: str) -> list[Node]:
+    node = _child(tree, key)
+    return node.value if node is not None and isinstance(node.value, list) else []
+
+
+def _entries(tree: Node, key: str) -> list[tuple[str, Node]]:
+    node = _child(tree, key)
+    return list(node.value.items()) if node is not None and isinstance(node.value, dict) else []

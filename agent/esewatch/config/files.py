@@ -1,0 +1,91 @@
+"""Reading a configuration file, and writing settings back as one."""
+
+import glob
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import msgspec
+import yaml
+
+from esewatch.config.build import Problems, build
+from esewatch.config.check import check, refuse_later_sources
+from esewatch.config.settings import Settings, SourceSettings
+from esewatch.config.tree import MAX_BYTES, TreeError, parse
+from esewatch.config.units import Scalar
+from esewatch.model import ConfigError
+
+
+def load(path: str | Path) -> Settings:
+    """The settings of a file. Relative paths in it start at its folder.
+
+    Raises ConfigError with one line a problem: `esewatch.yml:12: sources[0].tpye: ...`.
+    """
+    name = str(path)
+    try:
+        with Path(path).open("rb") as file:
+            tree = parse(file.read(MAX_BYTES + 1))
+    except OSError as error:
+        raise ConfigError(f"{name}: cannot be read: {error.strerror}") from error
+    except TreeError as error:
+        raise ConfigError(f"{name}:{error.line}: {error}") from error
+    problems = Problems()
+    refuse_later_sources(tree, problems)
+    settings = build(tree, Settings, problems)
+    if settings is not msgspec.UNSET:
+        check(tree, settings, problems)
+    if lines := problems.lines(name):
+        raise ConfigError("\n".join(lines))
+    return _settled(settings, Path(path).resolve().parent)
+
+
+def default_settings() -> Settings:
+    """The settings of an empty file: no sources, default policy."""
+    return Settings()
+
+
+def dump(settings: Settings) -> str:
+    """The effective settings as YAML that `load` reads back; absent where nothing is set."""
+    return yaml.safe_dump(_plain(settings, Settings), sort_keys=False, allow_unicode=True)
+
+
+def _settled(settings: Settings, folder: Path) -> Settings:
+    """The same with names for all sources and absolute paths."""
+    glob_root = Path(glob.escape(str(folder)))
+    sources: list[SourceSettings] = []
+    counts: dict[str, int] = {}
+    for source in settings.sources:
+        counts[source.type] = counts.get(source.type, 0) + 1
+        sources.append(
+            msgspec.structs.replace(
+                source,
+                name=source.name or f"{source.type}-{counts[source.type]}",
+                paths=[str(glob_root / path) for path in source.paths],
+            )
+        )
+    return msgspec.structs.replace(
+        settings, sources=sources, journal=str(folder / settings.journal)
+    )
+
+
+def _plain(value: Any, hint: Any) -> Any:
+    """`value` of the type `hint` as dicts, lists and scalars for YAML."""
+    origin, args = get_origin(hint), get_args(hint)
+    if isinstance(value, msgspec.Struct):
+        hints = get_type_hints(type(value), include_extras=True)
+        items = ((name, getattr(value, name)) for name in value.__struct_fields__)
+        return {
+            name: _plain(item, hints[name])
+            for name, item in items
+            if item not in (None, [], {}, "")
+        }
+    if isinstance(value, list):
+        return [_plain(item, args[0]) for item in value]
+    if origin is dict:
+        return {key: _plain(item, args[1]) for key, item in value.items()}
+    if origin is Annotated and isinstance(args[1], Scalar):
+        return args[1].show(value)
+    if origin is Annotated:
+        hints = get_type_hints(args[1], include_extras=True)
+        return {name: _plain(item, hints[name]) for name, item in value.items()}
+    inner = next((arg for arg in args if get_origin(arg) is Annotated), None)
+    return value if inner is None else _plain(value, inner)

@@ -1,0 +1,146 @@
+"""The settings as structs. This is the schema: keys, kinds, defaults.
+
+A field is a key of the file; its annotation says what is allowed. Adding a setting is
+adding a field here and its row in docs/configuration.md.
+"""
+
+import ntpath
+import os
+import sys
+from typing import Annotated, ClassVar, Literal
+
+import msgspec
+
+from esewatch.config.units import (
+    Clock,
+    Count,
+    Duration,
+    Positive,
+    PositiveCount,
+    Scalar,
+    Text,
+    WindowLength,
+    Zone,
+)
+
+Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+Tier = Literal["watched", "observed", "ignored"]
+Model = Literal["window", "garbage_collection", "background", "application"]
+DateOrder = Literal["dmy", "mdy", "ymd"]
+ComputerLabel = Literal["short", "fqdn"]
+SourceType = Literal["evtx", "event_stream", "perfmon_csv"]
+
+DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+SOURCE_TYPES: tuple[SourceType, ...] = ("evtx", "event_stream", "perfmon_csv")
+LATER_SOURCE_TYPES = (
+    "prometheus",
+    "windows_log",
+    "windows_counters",
+    "disks",
+    "page_scan",
+    "sqlserver_errorlog",
+    "ntbackup_log",
+    "eseutil_log",
+)
+"""Planned kinds of sources: named in the error message instead of "unknown"."""
+
+
+def _source_name(text: str) -> str:
+    if not 0 < len(text) <= 64 or not text.isprintable() or text != text.strip():
+        raise ValueError(text)
+    return text
+
+
+SourceName = Annotated[str, Scalar("a name of at most 64 characters", _source_name, str)]
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True):
+    """The thresholds that rules compare with, exported as `esewatch_policy_*`."""
+
+    ratio_high: Positive = 100.0
+    """Pages read per page freed above this: little is left to free, the window may shrink."""
+    ratio_low: Positive = 50.0
+    """Pages read per page freed below this: much is left to free, the window may grow."""
+    min_pages_read: Count = 100_000
+    """Pages that defragmentation must have read before its ratio is judged."""
+
+
+class SourceSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """One input. `type` says how it is read."""
+
+    ALIASES: ClassVar[dict[str, str]] = {"path": "paths"}
+
+    type: SourceType
+    paths: list[Text]
+    """Files or globs; relative ones start at the folder of the configuration file."""
+    name: SourceName = ""
+    """Label of its metrics and key of its positions; default `evtx-1`, counted by type."""
+    computer: Text | None = None
+    """Where the data names none."""
+    timezone: Zone | None = None
+    """Of local times without an offset. None: UTC."""
+    date_order: DateOrder | None = None
+    """Of ambiguous numeric dates. None: such dates stay text."""
+
+
+class Window(msgspec.Struct, frozen=True, kw_only=True):
+    """A maintenance window: `duration` seconds from `start` on each of `days`, local time."""
+
+    start: Clock
+    duration: WindowLength
+    days: list[Day] = msgspec.field(default_factory=lambda: list(DAYS))
+    timezone: Zone = "UTC"
+
+
+class CopyOf(msgspec.Struct, frozen=True, kw_only=True):
+    """Another copy of the same database."""
+
+    computer: Text
+    database: Text
+
+
+class DatabaseRule(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of the databases whose label `match` fits. The first match wins."""
+
+    match: Text
+    """Glob on the database label, without case; `*` and `?` are wildcards, a backslash is not."""
+    computer: Text | None = None
+    """Glob on the computer label; None fits all."""
+    window: Text | None = None
+    tier: Tier | None = None
+    model: Model | None = None
+    name: Text | None = None
+    mailboxes: Count | None = None
+    device: Text | None = None
+    storage: Literal["das", "san"] | None = None
+    copies: list[CopyOf] = []
+    policy: Annotated[dict[str, float], Policy] = {}
+    """Thresholds that differ from the general policy."""
+
+
+def default_journal() -> str:
+    """Where the journal lies unless configured."""
+    if sys.platform == "win32":
+        root = os.environ.get("PROGRAMDATA", "C:\\ProgramData")
+        return ntpath.join(root, "esewatch", "journal.db")
+    return "/var/lib/esewatch/journal.db"
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """All settings, checked: window names resolve, source names are unique, paths absolute."""
+
+    sources: list[SourceSettings] = []
+    windows: dict[str, Window] = {}
+    databases: list[DatabaseRule] = []
+    pools: dict[str, list[Text]] = {}
+    """Pool -> devices that share spindles."""
+    computers: dict[str, Text] = {}
+    """Alias -> name."""
+    providers: list[Text] = []
+    """Further event sources of ESE."""
+    policy: Policy = Policy()
+    journal: Text = msgspec.field(default_factory=default_journal)
+    retention: Duration = 90 * 86400.0
+    """An observed database silent for longer is dropped; watched ones never are."""
+    max_databases: PositiveCount = 1000
+    computer_label: ComputerLabel = "short"

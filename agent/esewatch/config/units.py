@@ -1,0 +1,122 @@
+"""Values as people write them: durations, times of day, time zones, numbers.
+
+Each is a `Scalar`: the words for what is allowed, how to read it, how to write it.
+The error messages, `config show` and the tables of docs/configuration.md all use these.
+"""
+
+import datetime
+import math
+import re
+import zoneinfo
+from collections.abc import Callable
+from typing import Annotated, Any, NamedTuple
+
+_UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
+_DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,9})s)?", re.ASCII)
+_CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
+_NUMBER = re.compile(r"[-+]?\d{1,18}(?:\.\d{1,18})?(?:[eE][-+]?\d{1,2})?", re.ASCII)
+
+
+class Scalar(NamedTuple):
+    """How one kind of value is written. `parse` raises ValueError for what is not allowed."""
+
+    allowed: str
+    parse: Callable[[str], Any]
+    show: Callable[[Any], Any]
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of `14d`, `4h`, `90s` or a sum such as `1h30m`, largest unit first."""
+    match = _DURATION.fullmatch(text)
+    if match is None or not text:
+        raise ValueError(text)
+    return float(sum(int(n) * u for n, u in zip(match.groups(0), _UNITS.values(), strict=True)))
+
+
+def show_duration(seconds: float) -> str:
+    """The shortest sum that `parse_duration` reads back; whole seconds only."""
+    rest, parts = int(seconds), []
+    for unit, size in _UNITS.items():
+        count, rest = divmod(rest, size)
+        if count:
+            parts.append(f"{count}{unit}")
+    return "".join(parts) or "0s"
+
+
+def parse_clock(text: str) -> datetime.time:
+    """The time of day `01:00`, 24 hours."""
+    match = _CLOCK.fullmatch(text)
+    if match is None:
+        raise ValueError(text)
+    return datetime.time(int(match[1]), int(match[2]))
+
+
+def show_clock(time: datetime.time) -> str:
+    """`01:00`."""
+    return time.strftime("%H:%M")
+
+
+def parse_zone(text: str) -> str:
+    """The name of a time zone that this system knows, unchanged."""
+    try:
+        zoneinfo.ZoneInfo(text)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError(text) from error
+    return text
+
+
+def parse_text(text: str) -> str:
+    """Any text of at most 4,096 printable characters that is not blank."""
+    if not text.strip() or len(text) > 4096 or not text.isprintable():
+        raise ValueError(text)
+    return text
+
+
+def _parse_number(text: str) -> float:
+    if _NUMBER.fullmatch(text) is None:
+        raise ValueError(text)
+    return float(text)
+
+
+def _show_number(number: float) -> float | int:
+    return int(number) if number.is_integer() else number
+
+
+def _within(parse: Callable[[str], float], least: float, most: float) -> Callable[[str], float]:
+    def parse_within(text: str) -> float:
+        number = parse(text)
+        if not least <= number <= most:
+            raise ValueError(text)
+        return number
+
+    return parse_within
+
+
+def _count(text: str) -> int:
+    if re.fullmatch(r"\d{1,12}", text, re.ASCII) is None:
+        raise ValueError(text)
+    return int(text)
+
+
+def _positive_count(text: str) -> int:
+    if (number := _count(text)) == 0:
+        raise ValueError(text)
+    return number
+
+
+Text = Annotated[str, Scalar("text", parse_text, str)]
+Zone = Annotated[str, Scalar("a time zone such as Europe/Berlin", parse_zone, str)]
+Clock = Annotated[datetime.time, Scalar("a time such as 01:00", parse_clock, show_clock)]
+Duration = Annotated[
+    float, Scalar("a duration such as 14d, 4h or 1h30m", parse_duration, show_duration)
+]
+WindowLength = Annotated[
+    float,
+    Scalar("a duration from 15m to 24h", _within(parse_duration, 900.0, 86400.0), show_duration),
+]
+Positive = Annotated[
+    float,
+    Scalar("a number above 0", _within(_parse_number, math.ulp(0.0), math.inf), _show_number),
+]
+Count = Annotated[int, Scalar("a whole number from 0", _count, int)]
+PositiveCount = Annotated[int, Scalar("a whole number from 1", _positive_count, int)]

@@ -1,0 +1,237 @@
+"""The fields of a record under the many names collectors, tools and languages give them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from esewatch.model import Level
+
+_LEVELS: dict[str, Level] = {
+    "0": "information",
+    "1": "critical",
+    "2": "error",
+    "3": "warning",
+    "4": "information",
+    "5": "verbose",
+    "info": "information",
+    "informational": "information",
+    "notice": "information",
+    "warn": "warning",
+    "err": "error",
+    "debug": "verbose",
+    "auditsuccess": "information",
+    "successaudit": "information",
+    "informationen": "information",
+    "warnung": "warning",
+    "fehler": "error",
+    "kritisch": "critical",
+    "informations": "information",
+    "avertissement": "warning",
+    "erreur": "error",
+    "critique": "critical",
+    "información": "information",
+    "advertencia": "warning",
+    "crítico": "critical",
+    "informazioni": "information",
+    "avviso": "warning",
+    "errore": "error",
+    "critico": "critical",
+    "informações": "information",
+    "aviso": "warning",
+    "erro": "error",
+    "critical": "critical",
+    "error": "error",
+    "warning": "warning",
+    "information": "information",
+    "verbose": "verbose",
+}
+
+
+class Found(msgspec.Struct, kw_only=True):
+    """The fields of one record as they stand in the input; empty means not there."""
+
+    provider: str = ""
+    event_id: int | None = None
+    time: object = None
+    """A string or number to be read by `Times`, or None."""
+    computer: str = ""
+    channel: str = ""
+    record_id: int | None = None
+    level: str = ""
+    strings: tuple[str, ...] = ()
+    message: str = ""
+
+
+def level_of(text: str) -> Level | None:
+    """Level of its name or number as Windows, PowerShell and collectors write it."""
+    return _LEVELS.get(text.strip().lower().replace(" ", ""))
+
+
+def integer(value: object) -> int | None:
+    """A whole number that may stand as text; None when it is none."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value if 0 <= value < 1 << 64 else None
+    if isinstance(value, str):
+        text = value.strip().replace(",", "")
+        if text.isascii() and text.isdigit() and len(text) <= 20:
+            return int(text)
+    return None
+
+
+_NAMES: Mapping[str, tuple[str, ...]] = {
+    "provider": (
+        "winlogprovidername",
+        "winlogsourcename",
+        "providername",
+        "sourcename",
+        "eventsource",
+        "eventprovider",
+        "source",
+        "provider",
+        "quelle",
+        "fuente",
+        "origen",
+        "origine",
+        "origem",
+        "fonte",
+    ),
+    "event_id": (
+        "winlogeventid",
+        "eventid",
+        "eventcode",
+        "eventidid",
+        "winlogeventidentifierid",
+        "id",
+        "instanceid",
+        "eventidentifier",
+        "ereignisid",
+        "iddelévénement",
+        "iddelevento",
+        "iddoevento",
+        "idevento",
+    ),
+    "time": (
+        "timecreated",
+        "eventtime",
+        "systemtime",
+        "timegenerated",
+        "timestamp",
+        "dateandtime",
+        "time",
+        "date",
+        "timewritten",
+        "timereceived",
+        "datum",
+        "datumunduhrzeit",
+        "fecha",
+    ),
+    "computer": (
+        "winlogcomputername",
+        "computername",
+        "machinename",
+        "computer",
+        "hostname",
+        "host",
+        "ordinateur",
+        "equipo",
+    ),
+    "channel": (
+        "winlogchannel",
+        "winloglogname",
+        "channel",
+        "logname",
+        "eventlog",
+        "logfile",
+        "log",
+        "protokollname",
+        "nomdujournal",
+        "nombrederegistro",
+        "nomeregistro",
+    ),
+    "record_id": (
+        "winlogrecordid",
+        "winlogrecordnumber",
+        "eventrecordid",
+        "recordid",
+        "recordnumber",
+        "index",
+    ),
+    "level": (
+        "leveldisplayname",
+        "leveltext",
+        "winloglevel",
+        "level",
+        "entrytype",
+        "loglevel",
+        "eventtype",
+        "type",
+        "severity",
+        "ebene",
+        "niveau",
+        "nivel",
+        "livello",
+        "nível",
+    ),
+    "message": (
+        "message",
+        "renderedmessage",
+        "description",
+        "renderinginfomessage",
+        "eventmessage",
+        "msg",
+        "beschreibung",
+        "descripción",
+        "descrizione",
+        "descrição",
+    ),
+}
+
+FIELD_OF = {name: field for field, names in _NAMES.items() for name in names}
+"""Field of each known column, key or label, in the spelling of `plain`."""
+
+RANK = {name: rank for names in _NAMES.values() for rank, name in enumerate(names)}
+"""Which of several names of one field goes first: the lower one."""
+
+_CONDENSED = {"instanceid", "eventidentifier"}
+
+
+def plain(name: str) -> str:
+    """A column name, key or label without case, spaces and punctuation."""
+    return "".join(filter(str.isalnum, name)).lower()
+
+
+def gather(values: Mapping[str, object]) -> Found:
+    """The fields among `values`, whose keys are in the spelling of `plain`.
+
+    Of several names of a field the better known one with a usable value is taken.
+    """
+    chosen: dict[str, tuple[int, Any]] = {}
+    for name, value in values.items():
+        field = FIELD_OF.get(name)
+        if field is None:
+            continue
+        usable = _usable(name, field, value)
+        if usable is None or usable == "":
+            continue
+        if field not in chosen or RANK[name] < chosen[field][0]:
+            chosen[field] = (RANK[name], usable)
+    return Found(**{field: value for field, (_, value) in chosen.items()})
+
+
+def _usable(name: str, field: str, value: object) -> object:
+    if field in ("event_id", "record_id"):
+        number = integer(value)
+        if number is not None and name in _CONDENSED:
+            return number & 0xFFFF
+        return number
+    if field == "time":
+        return value if isinstance(value, str | int | float) else None
+    if field == "level":
+        text = str(value) if isinstance(value, str | int) else ""
+        if name == "entrytype":
+            text = {"1": "error", "2": "warning"}.get(text, text)
+        return text if level_of(text) else None
+    return value if isinstance(value, str) else None

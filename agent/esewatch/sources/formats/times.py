@@ -1,0 +1,234 @@
+"""Reading the times of event texts: ISO, .NET, US, dotted, CIM, syslog and console forms.
+
+Times without offset are taken in the configured zone, else as UTC. The order of
+day and month is the configured one, else what the file itself proves, else month first.
+"""
+
+import re
+from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from esewatch.ese.dates import DateOrder
+
+_TIME = (
+    r"(?P<hour>\d{1,2})[:.](?P<minute>\d{2})"
+    r"(?:[:.](?P<second>\d{2})(?:[.,](?P<fraction>\d{1,9}))?)?"
+)
+_AM = r"(?:am|a\.\s?m\.|上午|午前|오전)"
+_PM = r"(?:pm|p\.\s?m\.|下午|午後|오후)"
+_HALF = rf"(?:(?P<am>{_AM})|(?P<pm>{_PM}))"
+_ZONE = r"(?P<zone>Z|UTC|GMT|[+-]\d{2}:?\d{2})"
+_CLOCK = rf"(?:{_HALF}\s*)?{_TIME}(?:\s*{_HALF.replace('<am>', '<am2>').replace('<pm>', '<pm2>')})?"
+_TAIL = rf"{_CLOCK}(?:\s*{_ZONE}(?:\s+UTC)?)?"
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_MONTH = rf"(?P<name>(?:{'|'.join(_MONTHS)})[a-z]{{0,6}})\.?"
+_DAY = r"(?:[a-z]{3,9},?\s+)?"
+
+_FORMS = [
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        rf"(?P<a>\d{{4}})(?P<mark>[-/.])(?P<b>\d{{1,2}})[-/.](?P<c>\d{{1,2}})\.?(?:T|,?\s+){_TAIL}",
+        rf"(?P<a>\d{{1,2}})(?P<mark>[-/.])(?P<b>\d{{1,2}})[-/.](?P<c>\d{{4}}|\d{{2}}),?(?:T|\s+){_TAIL}",
+        rf"{_DAY}(?P<day>\d{{1,2}})[\s/-]{_MONTH}[\s,/-]+(?P<year>\d{{4}}|\d{{2}})[\s,:]+{_TAIL}",
+        rf"{_DAY}{_MONTH}\s+(?P<day>\d{{1,2}}),?\s+(?P<year>\d{{4}})\s+{_TAIL}",
+        rf"{_DAY}{_MONTH}\s+(?P<day>\d{{1,2}})\s+{_TIME}\s+(?P<year>\d{{4}})(?![:\d])",
+        rf"{_DAY}{_MONTH}\s+(?P<day>\d{{1,2}})\s+{_TIME}",
+    )
+]
+_DOTNET = re.compile(r"\\?/Date\((-?\d{1,17})(?:[+-]\d{4})?\)\\?/")
+_CIM = re.compile(r"(\d{14})\.(\d{6})([+-]\d{3})")
+_NUMERIC = re.compile(r"(?<![\d/.-])(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?=[\s,]+\d{1,2}[:.]\d{2})")
+_MARKS = {ord(mark): None for mark in "\u200e\u200f\u202a\u202c\ufeff"}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class UnknownTimeError(ValueError):
+    """A time is written there and cannot be told. The text says why."""
+
+
+class TimesState(msgspec.Struct):
+    """What was learnt from the file so far; belongs to the saved position."""
+
+    order: DateOrder | None = None
+    guessed: bool = False
+    """Dates were read month first without proof."""
+    last: str = ""
+    """Last local time read, ISO; only kept while a zone is configured."""
+    falling: bool = False
+    second_fold: bool | None = None
+
+
+class Times:
+    """Reads the times of one file. `notes` collects what a person must be told."""
+
+    def __init__(self, timezone: str | None = None, date_order: DateOrder | None = None) -> None:
+        """`timezone` is a zoneinfo name; raises ZoneInfoNotFoundError or ValueError if unknown."""
+        self._zone = ZoneInfo(timezone) if timezone else None
+        self._configured = date_order
+        self.state = TimesState()
+        self.notes: list[str] = []
+
+    def learn(self, head: str) -> None:
+        """Take the order of day and month from dates in the first block that prove it."""
+        if self._configured is None and self.state.order is None:
+            for first, mark, second, _ in _NUMERIC.findall(head):
+                if order := _proof(int(first), int(second), mark):
+                    self.state.order = order
+                    return
+
+    def read(self, value: object) -> float:
+        """Seconds since the epoch of a time as found. Raises UnknownTimeError."""
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise UnknownTimeError(f"the time {value!r} cannot be read")
+        if not isinstance(value, str):
+            return _from_number(value)
+        text = value.translate(_MARKS).strip()
+        if found := _DOTNET.fullmatch(text):
+            return _from_milliseconds(int(found[1]))
+        if found := _CIM.fullmatch(text):
+            return _from_cim(found[1], found[2], found[3])
+        return self._seconds(self._parse(text))
+
+    def _parse(self, text: str) -> datetime:
+        for index, form in enumerate(_FORMS):
+            found = form.fullmatch(text)
+            if found is None:
+                continue
+            if index == len(_FORMS) - 1:
+                raise UnknownTimeError(f"the date '{text[:40]}' has no year")
+            try:
+                year, month, day = self._numeric(found) if index < 2 else _named(found)
+                return _build(found, _full_year(year), month, day)
+            except (ValueError, OverflowError):
+                break
+        raise UnknownTimeError(f"the time '{text[:40]}' cannot be read")
+
+    def _numeric(self, found: re.Match[str]) -> tuple[int, int, int]:
+        first, second, third = int(found["a"]), int(found["b"]), int(found["c"])
+        if len(found["a"]) == 4:
+            return first, second, third
+        order = self._configured or self._order(first, second, found)
+        if order == "ymd":
+            return first, second, third
+        return (third, first, second) if order == "mdy" else (third, second, first)
+
+    def _order(self, first: int, second: int, found: re.Match[str]) -> DateOrder:
+        proof = _proof(first, second, found["mark"])
+        if proof:
+            if self.state.guessed and proof != "mdy":
+                self.notes.append(
+                    f"the date '{found[0][:40]}' has the day first, dates before it were read "
+                    "month first: set date_order"
+                )
+            self.state.order, self.state.guessed = proof, False
+        if self.state.order is None and first != second:
+            self.state.guessed = True
+        return self.state.order or "mdy"
+
+    def _seconds(self, moment: datetime) -> float:
+        if moment.tzinfo is None:
+            zone = self._zone
+            moment = moment.replace(tzinfo=UTC) if zone is None else self._local(moment, zone)
+        return (moment - _EPOCH).total_seconds()
+
+    def _local(self, moment: datetime, zone: ZoneInfo) -> datetime:
+        """The local time in its zone; an hour that comes twice is told by the order of the file."""
+        state = self.state
+        last = datetime.fromisoformat(state.last) if state.last else None
+        early, late = (moment.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
+        offsets = (early.utcoffset(), late.utcoffset())
+        twice = offsets[0] is not None and offsets[1] is not None and offsets[0] > offsets[1]
+        if not twice:
+            if last is not None and moment != last:
+                state.falling = moment < last
+            state.second_fold = None
+        elif state.second_fold is None:
+            state.second_fold = state.falling
+        elif last is not None and state.falling == (moment > last) and moment != last:
+            state.second_fold = not state.falling
+        state.last = moment.isoformat()
+        return late if state.second_fold else early
+
+
+def leading_time(text: str) -> tuple[str, str]:
+    """The date and time at the start of a line and what stands behind; ("", text) if none."""
+    for form in _FORMS:
+        if found := form.match(text):
+            return found[0], text[found.end() :]
+    return "", text
+
+
+def looks_dated(text: str) -> bool:
+    """Does the text begin with a date and a time of day?"""
+    return any(form.match(text.translate(_MARKS).lstrip()) for form in _FORMS)
+
+
+def _named(found: re.Match[str]) -> tuple[int, int, int]:
+    month = _MONTHS.index(found["name"][:3].lower()) + 1
+    return int(found["year"]), month, int(found["day"])
+
+
+def _proof(first: int, second: int, mark: str) -> DateOrder | None:
+    if first > 12 and second <= 12:
+        return "dmy"
+    if second > 12 and first <= 12:
+        return "mdy"
+    return "dmy" if mark == "." else None
+
+
+def _full_year(year: int) -> int:
+    if year >= 100:
+        return year
+    return year + (1900 if year >= 70 else 2000)
+
+
+def _build(found: re.Match[str], year: int, month: int, day: int) -> datetime:
+    parts = found.groupdict()
+    hour = int(parts["hour"])
+    if parts.get("am") or parts.get("am2"):
+        hour %= 12
+    elif parts.get("pm") or parts.get("pm2"):
+        hour = hour % 12 + 12
+    fraction = (parts["fraction"] or "")[:6].ljust(6, "0")
+    return datetime(
+        year,
+        month,
+        day,
+        hour,
+        int(parts["minute"]),
+        int(parts["second"] or 0),
+        int(fraction),
+        tzinfo=_zone(parts.get("zone")),
+    )
+
+
+def _zone(text: str | None) -> timezone | None:
+    if not text:
+        return None
+    if text.upper() in ("Z", "UTC", "GMT"):
+        return UTC
+    minutes = int(text[1:3]) * 60 + int(text[-2:])
+    return timezone(timedelta(minutes=-minutes if text[0] == "-" else minutes))
+
+
+def _from_number(value: float) -> float:
+    if not 1e8 < value < 1e14:
+        raise UnknownTimeError(f"the time {value!r} cannot be read")
+    return value / 1000 if value > 1e11 else float(value)
+
+
+def _from_milliseconds(value: int) -> float:
+    if abs(value) > 10**14:
+        raise UnknownTimeError(f"the time /Date({value})/ cannot be read")
+    return value / 1000
+
+
+def _from_cim(digits: str, micro: str, offset: str) -> float:
+    """`20251113074040.123456+060`: local time and minutes of offset (WMI)."""
+    try:
+        local = datetime.strptime(digits + micro, "%Y%m%d%H%M%S%f").replace(tzinfo=UTC)
+    except ValueError:
+        raise UnknownTimeError(f"the time '{digits}' cannot be read") from None
+    return (local - _EPOCH).total_seconds() - int(offset) * 60

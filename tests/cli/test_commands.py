@@ -1,0 +1,157 @@
+import threading
+from pathlib import Path
+
+import pytest
+
+from esewatch import __version__
+from esewatch.cli import _parser, main
+from esewatch.config import Settings
+from esewatch.daemon import Daemon
+from esewatch.expose.http import App
+from esewatch.expose.server import HttpServer
+from esewatch.fold.integrity import known_bad_pages
+from esewatch.fold.passes import views_in
+from esewatch.journal import Journal
+from tests.support.records import LABEL, event, folder_of
+
+COMMANDS = [
+    ["run"],
+    ["events"],
+    ["counters"],
+    ["report"],
+    ["config", "check"],
+    ["config", "show"],
+    ["forget"],
+    ["ack"],
+]
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """A configuration whose journal knows two bad pages."""
+    path = tmp_path / "esewatch.yml"
+    path.write_text(f"journal: {tmp_path}/journal.db\n")
+    journal = Journal(tmp_path / "journal.db")
+    folder = folder_of([event(474, 0, n, fields={"page_number": n}) for n in (17, 18)])
+    journal.commit(folder.state, folder.changed, {})
+    journal.close()
+    return path
+
+
+def bad_pages(config: Path) -> list[int]:
+    journal = Journal(config.parent / "journal.db")
+    state, _ = journal.load()
+    journal.close()
+    entry = state.databases["ex01", LABEL]
+    return [bad.page for bad in known_bad_pages(entry, views_in(state, entry))]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_has_help_with_an_example(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "--help"])
+    assert ended.value.code == 0
+    assert f"example: esewatch {' '.join(command)}" in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out == f"esewatch {__version__}\n"
+
+
+def test_a_usage_error_is_one_line_and_status_2(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["events", "--fromat", "json", "x"])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_config_check_names_file_line_and_key(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "esewatch.yml"
+    path.write_text("sources:\n  - {tpye: evtx, path: x}\n")
+    assert main(["config", "check", "--config.file", str(path)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"esewatch: {path}:2: ")
+    assert 'did you mean "type"' in error
+    path.write_text("sources:\n  - {type: evtx, path: x}\n")
+    assert main(["config", "check", "--config.file", str(path)]) == 0
+    assert "1 sources" in capsys.readouterr().out
+
+
+def test_config_show_prints_settings_that_can_be_read_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["config", "show"]) == 0
+    first = capsys.readouterr().out
+    path = tmp_path / "shown.yml"
+    path.write_text(first)
+    assert main(["config", "show", "--config.file", str(path)]) == 0
+    assert capsys.readouterr().out == first
+
+
+def test_ack_and_forget_work_on_the_journal_while_no_daemon_runs(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ack", "--config.file", str(config), LABEL, "17"]) == 0
+    assert bad_pages(config) == [18]
+    assert main(["ack", "--config.file", str(config), LABEL, "99"]) == 2
+    assert "page 99" in capsys.readouterr().err
+    assert main(["forget", "--config.file", str(config), "--computer", "ex01", LABEL]) == 0
+    assert main(["forget", "--config.file", str(config), LABEL]) == 2
+
+
+def test_ack_and_forget_go_through_the_daemon_while_it_runs(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon = Daemon(Settings(), Journal(tmp_path / "journal.db"), [])
+    server = HttpServer(App(daemon), "127.0.0.1:0")
+    server.start()
+    thread = threading.Thread(target=daemon.run)
+    thread.start()
+    try:
+        where = ["--config.file", str(config), "--web.address", server.address]
+        assert main(["ack", *where, LABEL, "17"]) == 0
+        assert capsys.readouterr().out == f"acknowledged 1 bad pages of {LABEL}\n"
+        assert main(["ack", *where, LABEL, "99"]) == 2
+        assert "page 99" in capsys.readouterr().err
+        assert main(["ack", "--config.file", str(config), "--web.address", ":1", LABEL]) == 2
+        assert "--web.address" in capsys.readouterr().err
+    finally:
+        daemon.stop()
+        thread.join()
+        server.stop()
+        daemon.close()
+    assert bad_pages(config) == [18]
+
+
+def test_a_missing_journal_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "esewatch.yml"
+    path.write_text(f"journal: {tmp_path}/none.db\n")
+    assert main(["ack", "--config.file", str(path), LABEL]) == 2
+    assert "there is no journal" in capsys.readouterr().err
+
+
+def test_run_refuses_a_journal_and_an_address_in_use_in_one_line(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal = Journal(tmp_path / "journal.db")
+    assert main(["run", "--config.file", str(config)]) == 2
+    assert "in use by another esewatch" in capsys.readouterr().err
+    journal.close()
+    server = HttpServer(App(Daemon(Settings(), Journal(tmp_path / "o.db"), [])), "127.0.0.1:0")
+    server.start()
+    arguments = ["run", "--config.file", str(config), "--web.listen-address", server.address]
+    assert main(arguments) == 2
+    assert server.address in capsys.readouterr().err
+    server.stop()
+
+
+def test_the_parser_knows_every_command_of_this_test() -> None:
+    (commands,) = (action.choices for action in _parser()._actions if action.dest == "command")
+    assert commands is not None
+    assert set(commands) == {command[0] for command in COMMANDS}

@@ -1,0 +1,40 @@
+"""The cheap filter."""
+
+import pytest
+
+from esewatch.sources.formats.needles import Needles
+from tests.sources.formats.reading import STRINGS_703
+from tests.support.ese_text import RENDERED, render
+
+
+@pytest.mark.parametrize("event_id", RENDERED)
+@pytest.mark.parametrize("process", ["3392", "3392,D,12", "3392,D,12,15.01.2507.012"])
+@pytest.mark.parametrize("instance", ["SG06: ", ""])
+def test_every_rendered_text_is_a_hit(event_id: int, process: str, instance: str) -> None:
+    text = render(event_id, ("MSExchangeIS", process, instance, *STRINGS_703[3:]))
+    assert Needles().hits(text.encode()) != []
+    assert Needles().any_in(text.replace("\n", "\\n").encode())
+
+
+@pytest.mark.parametrize(
+    "text", [b'"ESENT"', b">ESE<", b"\tNTDS ISAM\t", b"x\\tESENT", b" ESE BACKUP ", b"ESE"]
+)
+def test_a_provider_is_a_hit_as_a_word(text: bytes) -> None:
+    assert Needles().any_in(text)
+
+
+@pytest.mark.parametrize("text", [b"RESET", b"PRESENTED", b"these", b"took (500) ms", b"f(1)", b""])
+def test_other_words_are_none(text: bytes) -> None:
+    assert not Needles().any_in(text)
+    assert Needles().hits(text) == []
+
+
+def test_an_operators_provider_is_a_hit_in_any_case() -> None:
+    needles = Needles(["MyApp"])
+    assert all(needles.any_in(text) for text in (b"MyApp", b"myapp", b"MYAPP"))
+
+
+def test_companions_are_hits_only_when_asked_for() -> None:
+    names = (b"MSExchangeIS Mailbox Store", b"MSSQL$PROD", b"NTDS Database", b"MSSQLSERVER")
+    assert not any(Needles().any_in(name) for name in names)
+    assert all(Needles(companions=True).any_in(name) for name in names)
