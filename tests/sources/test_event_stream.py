@@ -279,3 +279,19 @@ def test_files_are_ordered_by_the_first_date_in_them() -> None:
     assert key("f", b"x\nDate: 13/06/2025 10:00:00\n") == epoch("2025-06-13T10:00:00")
     assert key("f", json_line().encode()) == epoch("2007-06-21T03:14:15.123456")
     assert key("f", b"nothing 10.0.17134.1") is None
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "Log Name: Application\nSource: ESE\nDate: 6/21/2007 3:14:15 AM\nEvent ID: 70555555550\n"
+        "Level: Information\nComputer: EX01\nDescription:\nnothing\n",
+        '{"SourceName":"ESE","EventID":70555555550,"EventTime":"2007-06-21T03:14:15Z"}\n',
+        '{"provider":"ESE","event_id":70555555550,"time":"2007-06-21T03:14:15Z"}\n',
+    ],
+)
+def test_a_number_that_is_no_event_id_makes_no_event(broken: str) -> None:
+    decoder = decoder_factory(Options())("x", broken.encode(), b"")
+    fed = decoder.feed(broken.encode(), final=True)
+    assert fed.records == []
+    assert len(fed.unreadable) == 1

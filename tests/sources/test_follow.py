@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from esewatch.model import SourceError, Unreadable
-from esewatch.sources import fileset, follow, rawfile
+from esewatch.sources import filescan, fileset, follow, rawfile
 from esewatch.sources.encodings import Transcoder, detect
 from esewatch.sources.follow import Fed, sniff
 from tests.sources.followed import Clock, Journal, LineDecoder, close_sources, line_source, named
@@ -419,7 +419,7 @@ def test_a_file_without_permission_is_reported_once_and_tried_again(
         return opened
 
     with monkeypatch.context() as patch:
-        patch.setattr(fileset, "open_raw", refuse(rawfile.open_raw))
+        patch.setattr(filescan, "open_raw", refuse(rawfile.open_raw))
         assert journal.take(source.poll()) == ["other"]
         assert journal.take(source.poll()) == []
     assert journal.unreadable == [

@@ -1,9 +1,7 @@
 """Which files there are: new, grown, renamed, rewritten, compressed, gone."""
 
-import glob
 import os
-import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -18,7 +16,8 @@ from esewatch.sources.fileident import (
     holds,
     same_so_far,
 )
-from esewatch.sources.rawfile import RawFile, open_raw, read_at
+from esewatch.sources.filescan import Seen, Stat, look, open_known, unreadable_folders
+from esewatch.sources.rawfile import RawFile, read_at
 from esewatch.sources.textfile import TextFile
 
 REMEMBERED = 1000
@@ -37,18 +36,6 @@ FIRST_BLOCK = 64 << 10
 
 PATIENCE = 12
 """Times `settle_seconds` that a file which never stops growing is waited for."""
-
-Stat = tuple[int, int]
-"""Size and mtime in nanoseconds."""
-
-
-class Seen(msgspec.Struct, frozen=True, gc=False):
-    """A file found by its path."""
-
-    key: str
-    path: str
-    stat: Stat
-    literal: bool
 
 
 class Waiting(msgspec.Struct, gc=False):
@@ -151,7 +138,10 @@ class FileSet:
         self._last_lost = max((lost.gone for lost in self._lost.values()), default=0)
 
     def look(self, *, final: bool) -> None:
-        """Find the files, new ones and what became of the old ones."""
+        """Find the files, new ones and what became of the old ones.
+
+        Raises MovedError when a file was renamed meanwhile; what was found stays.
+        """
         now = self.clock()
         seen = self._scan()
         for key, position in self._restored.items():
@@ -189,9 +179,9 @@ class FileSet:
             self.problems.append(Unreadable(path=path, place="", reason=reason))
 
     def open(self, file: Watched) -> TextFile:
-        """The open file at its position. Raises OSError."""
+        """The open file at its position. Raises OSError, MovedError."""
         if file.text is None:
-            raw = open_raw(file.path)
+            raw = open_known(file.path, file.key)
             try:
                 file.text = TextFile(raw, file.position)
             except OSError:
@@ -216,40 +206,23 @@ class FileSet:
             file.close()
 
     def _scan(self) -> dict[str, Seen]:
-        seen: dict[str, Seen] = {}
-        self.errors = []
-        for path, literal in self._expand():
-            try:
-                state = os.stat(path)  # noqa: PTH116 - strings all the way
-            except FileNotFoundError:
-                if literal and not self._was_there(path):
-                    self.errors.append(f"{path}: no such file")
-                continue
-            except OSError as error:
-                self.trouble(path, error.strerror or str(error))
-                continue
-            if not stat.S_ISREG(state.st_mode):
-                if literal:
-                    self.errors.append(f"{path}: not a regular file")
-                continue
-            key = f"{state.st_dev}:{state.st_ino or path}"
-            known = self.files.get(key)
-            if key not in seen or (known and known.path == path):
-                seen[key] = Seen(key, path, (state.st_size, state.st_mtime_ns), literal)
-        return seen
+        known = set(self.files) | set(self._restored)
 
-    def _expand(self) -> Iterator[tuple[str, bool]]:
-        for pattern in self._paths:
-            if not glob.has_magic(pattern) or Path(pattern).exists():
-                yield pattern, True
-                continue
-            folder = Path(pattern)
-            while glob.has_magic(str(folder)):
-                folder = folder.parent
-            if folder.is_dir() and not os.access(folder, os.R_OK | os.X_OK):
-                self.trouble(str(folder), "Permission denied")
-            for path in sorted(glob.iglob(pattern, recursive=True)):  # noqa: PTH207
-                yield path, False
+        def path_of(key: str) -> str | None:
+            file = self.files.get(key)
+            return file.path if file else None
+
+        found = look(self._paths, path_of, lambda keys: keys == known)
+        self.errors = [
+            f"{path}: not a regular file" if Path(path).exists() else f"{path}: no such file"
+            for path in found.missing
+            if Path(path).exists() or not self._was_there(path)
+        ]
+        for path, reason in found.troubles:
+            self.trouble(path, reason)
+        for folder in unreadable_folders(self._paths):
+            self.trouble(folder, "Permission denied")
+        return found.seen
 
     def _was_there(self, path: str) -> bool:
         known = [*(file.position for file in self.files.values()), *self._lost.values()]
@@ -284,7 +257,7 @@ class FileSet:
 
     def _holds(self, file: Watched, new: Stat) -> bool:
         position = file.snapshot()
-        raw = file.text.raw if file.text else open_raw(file.path)
+        raw = file.text.raw if file.text else open_known(file.path, file.key)
         try:
             if not raw.compressed and new[0] < position.offset:
                 return False
@@ -330,7 +303,7 @@ class FileSet:
             or now - waiting.first >= PATIENCE * self.settle_seconds
         )
         try:
-            raw = open_raw(seen.path)
+            raw = open_known(seen.path, seen.key)
         except OSError as error:
             self.trouble(seen.path, error.strerror or str(error), seen.stat[1])
             return
@@ -382,7 +355,7 @@ class FileSet:
         for file in self.files.values():
             if file.detached or not begins_like(start, file.snapshot()):
                 continue
-            known = file.text.raw if file.text else open_raw(file.path)
+            known = file.text.raw if file.text else open_known(file.path, file.key)
             try:
                 if same_so_far(raw, known):
                     return True

@@ -13,8 +13,9 @@ import msgspec
 from esewatch.model import Batch, Record, SourceError, Unreadable
 from esewatch.sources.decoder import Decoder, DecoderFactory, Fed, OrderKey
 from esewatch.sources.encodings import detect, to_utf8
+from esewatch.sources.filescan import MovedError, open_known
 from esewatch.sources.fileset import PATIENCE, FileSet, Watched
-from esewatch.sources.rawfile import open_raw, read_at
+from esewatch.sources.rawfile import RawFile, open_raw, read_at
 from esewatch.sources.textfile import BLOCK, HEAD, LONGEST, Lines, TextFile
 
 __all__ = ["Decoder", "DecoderFactory", "Fed", "FollowedFiles", "OrderKey", "sniff"]
@@ -22,6 +23,8 @@ __all__ = ["Decoder", "DecoderFactory", "Fed", "FollowedFiles", "OrderKey", "sni
 BATCH_RECORDS = 2000
 BATCH_BYTES = 4 << 20
 _SMALLEST_BLOCK = 4096
+_TRIES = 10
+"""Rounds of one poll that renamed files may begin again."""
 
 GROWING, SETTLED, FINISHED = range(3)
 """How far the end of a file is an end: not at all, of a record, of a half line too."""
@@ -35,14 +38,19 @@ def sniff(path: str) -> tuple[bytes, bytes]:
     try:
         raw = open_raw(path)
         try:
-            head = read_at(raw, 0, HEAD)
+            head = _head(raw)
         finally:
             raw.close()
         with open(path, "rb") as file:  # noqa: PTH123 - strings all the way
             stored = file.read(16)
     except OSError as error:
         raise SourceError(f"{path}: {error.strerror or error}") from error
-    return to_utf8(head, detect(head)[0]), stored
+    return head, stored
+
+
+def _head(raw: RawFile) -> bytes:
+    head = read_at(raw, 0, HEAD)
+    return to_utf8(head, detect(head)[0])
 
 
 class FollowedFiles:
@@ -83,6 +91,16 @@ class FollowedFiles:
         Raises SourceError behind the last batch when a path without glob characters
         names no file, or one whose format cannot be read.
         """
+        for _ in range(_TRIES):
+            try:
+                yield from self._poll(final=final)
+            except MovedError:
+                # What follows may be younger than what just moved: begin the round again.
+                yield self._batch(0)
+            else:
+                return
+
+    def _poll(self, *, final: bool) -> Iterator[Batch]:
         self._set.look(final=final)
         todo = [(file, level) for file in self._sorted() if (level := self._due(file, final))]
         waiting = sum(_rest(file) for file, _ in todo)
@@ -116,12 +134,18 @@ class FollowedFiles:
         )
 
     def _first_time(self, file: Watched, order: OrderKey) -> float | None:
-        if file.done is not None or file.position.ended == file.stat:
+        if file.position.ended == file.stat or (file.done and file.done[0] == file.stat):
             return None
         try:
-            return order(file.path, sniff(file.path)[0])
-        except SourceError:
+            raw = open_known(file.path, file.key)
+        except OSError:
             return None
+        try:
+            return order(file.path, _head(raw))
+        except (OSError, SourceError):
+            return None
+        finally:
+            raw.close()
 
     def _due(self, file: Watched, final: bool) -> int:
         """1 + how final the end of the file is; 0 when there is nothing to read."""

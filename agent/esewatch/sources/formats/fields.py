@@ -73,11 +73,11 @@ def integer(value: object) -> int | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
-        return value if 0 <= value < 1 << 64 else None
+        return value if 0 <= value < 1 << 63 else None
     if isinstance(value, str):
         text = value.strip().replace(",", "")
         if text.isascii() and text.isdigit() and len(text) <= 20:
-            return int(text)
+            return integer(int(text))
     return None
 
 

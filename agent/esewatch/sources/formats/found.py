@@ -63,6 +63,10 @@ class MakerState(msgspec.Struct):
     """Remarks already made about this file."""
 
 
+MAX_EVENT_ID = 0xFFFFFFFF
+"""The widest form of an id, with qualifiers and severity (InstanceId)."""
+
+
 class Maker:
     """Makes events of what was found in one file."""
 
@@ -160,7 +164,9 @@ class Maker:
 
 
 def _clean(found: Found) -> Found:
-    """Half characters (`\\ud800` in JSON, invalid bytes) become U+FFFD."""
+    """Half characters (`\\ud800` in JSON, invalid bytes) become U+FFFD; no id is no id."""
+    if found.event_id is not None and found.event_id > MAX_EVENT_ID:
+        found.event_id = None
     if not all(map(str.isascii, (found.message, found.provider, found.computer, *found.strings))):
         found.provider, found.computer, found.channel, found.message = map(
             _valid, (found.provider, found.computer, found.channel, found.message)

@@ -1,7 +1,7 @@
 """The lines that `esewatch events --format json` prints, read back as the same events."""
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -11,12 +11,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class _Line(msgspec.Struct, forbid_unknown_fields=True):
-    event_id: int
+    event_id: Annotated[int, msgspec.Meta(ge=0, le=0xFFFFFFFF)]
     provider: str
     time: datetime | None = None
     computer: str = ""
     channel: str = ""
-    record_id: int | None = None
+    record_id: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] | None = None
     level: Level | None = None
     process: str = ""
     instance_state: str = ""

@@ -1,0 +1,123 @@
+"""Finding files by path and glob while others rename them."""
+
+import glob
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from esewatch.sources.rawfile import RawFile, open_raw
+
+STABLE_TRIES = 5
+
+Stat = tuple[int, int]
+"""Size and mtime in nanoseconds."""
+
+
+class MovedError(Exception):
+    """A path leads to another file than a moment ago: look again before reading on.
+
+    Not an OSError: nothing is wrong with the file.
+    """
+
+
+class Seen(msgspec.Struct, frozen=True, gc=False):
+    """A file found by its path. `key` names the file itself: device and inode."""
+
+    key: str
+    path: str
+    stat: Stat
+    literal: bool
+
+
+class Scan(msgspec.Struct, gc=False):
+    """What one look at the paths found."""
+
+    seen: dict[str, Seen] = {}
+    missing: list[str] = []
+    """Paths without glob characters that lead to no regular file, and why."""
+    troubles: list[tuple[str, str]] = []
+    """(path, reason) of what cannot be looked at."""
+
+
+def key_of(state: os.stat_result, path: str) -> str:
+    """Device and inode; the path where the system has no inodes."""
+    return f"{state.st_dev}:{state.st_ino or path}"
+
+
+def open_known(path: str, key: str) -> RawFile:
+    """Open `path` if it still leads to the file `key`. Raises OSError, MovedError."""
+    try:
+        raw = open_raw(path)
+    except FileNotFoundError:
+        raise MovedError(path) from None
+    if key_of(raw.stat(), path) != key:
+        raw.close()
+        raise MovedError(path)
+    return raw
+
+
+def look(
+    paths: Sequence[str], path_of: Callable[[str], str | None], expected: Callable[[set[str]], bool]
+) -> Scan:
+    """Find the files of `paths`.
+
+    A file that is renamed between the listing of its folder and the look at it would be
+    missed, and a younger one read before it. So unless exactly the files are there that
+    were `expected`, the folders are listed again until two listings agree.
+    `path_of` tells under which path a file is known.
+    """
+    listing = list(_expand(paths))
+    for _ in range(STABLE_TRIES):
+        found = _look(listing, path_of)
+        if expected(set(found.seen)):
+            break
+        again = list(_expand(paths))
+        if again == listing:
+            break
+        listing = again
+    return found
+
+
+def _look(listing: list[tuple[str, bool]], path_of: Callable[[str], str | None]) -> Scan:
+    found = Scan()
+    for path, literal in listing:
+        try:
+            state = os.stat(path)  # noqa: PTH116 - strings all the way
+        except FileNotFoundError:
+            if literal:
+                found.missing.append(path)
+            continue
+        except OSError as error:
+            found.troubles.append((path, error.strerror or str(error)))
+            continue
+        if not stat.S_ISREG(state.st_mode):
+            if literal:
+                found.missing.append(path)
+            continue
+        key = key_of(state, path)
+        if key not in found.seen or path_of(key) == path:
+            found.seen[key] = Seen(key, path, (state.st_size, state.st_mtime_ns), literal)
+    return found
+
+
+def unreadable_folders(paths: Sequence[str]) -> Iterator[str]:
+    """Folders of glob patterns that may not be listed: their globs match nothing, silently."""
+    for pattern in paths:
+        if glob.has_magic(pattern) and not Path(pattern).exists():
+            folder = Path(pattern)
+            while glob.has_magic(str(folder)):
+                folder = folder.parent
+            if folder.is_dir() and not os.access(folder, os.R_OK | os.X_OK):
+                yield str(folder)
+
+
+def _expand(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    for pattern in paths:
+        if not glob.has_magic(pattern) or Path(pattern).exists():
+            yield pattern, True
+            continue
+        for path in sorted(glob.iglob(pattern, recursive=True)):  # noqa: PTH207
+            yield path, False

@@ -1,0 +1,134 @@
+"""Counters equal the truth after `kill -9` at random moments, while logs grow and rotate."""
+
+import random
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.reliability.agent import Agent, Samples, wait_for
+from tests.reliability.server import DATABASES, Server
+from tests.support.figures import record
+
+CONFIG = """\
+journal: {root}/journal.db
+sources:
+  - {{type: evtx, path: "{root}/logs/*.evtx"}}
+  - {{type: event_stream, name: json, path: "{root}/logs/*.ndjson"}}
+  - {{type: event_stream, name: text, path: "{root}/logs/*.log"}}
+  - {{type: perfmon_csv, path: "{root}/logs/*.csv"}}
+"""
+
+
+def figures(samples: Samples) -> dict[str, float]:
+    """What is compared, by a short name."""
+    found: dict[str, float] = {}
+    for (name, labels), value in samples.items():
+        label = dict(labels)
+        if name == "ese_events_total":
+            found[f"events {label['computer']} {label['event_id']}"] = value
+        elif name == "ese_defrag_reported_pages_freed_total":
+            found[f"reported {label['computer']}"] = value
+        elif name == "ese_slow_io_reports_total" and value:
+            found[f"slow {label['computer']} {label['operation']}"] = value
+        elif name == "ese_known_bad_pages" and value:
+            found[f"bad {label['computer']} {label['kind']}"] = value
+        elif name == "ese_page_error_events_total" and value:
+            found[f"errors {label['computer']} {label['kind']}"] = value
+        elif name in {
+            "ese_defrag_pages_read_total",
+            "ese_defrag_pages_freed_total",
+            "ese_maintenance_pages_read_total",
+        }:
+            found[name] = value
+    return found
+
+
+def truth(server: Server) -> dict[str, float]:
+    """The same figures as the server counted them."""
+    found: dict[str, float] = {
+        f"events {computer} {event_id}": count
+        for (computer, event_id), count in server.events.items()
+    }
+    for computer in DATABASES:
+        found[f"reported {computer}"] = server.pages_freed[computer]
+        found[f"slow {computer} read"] = server.slow_reads[computer]
+        found[f"bad {computer} uncorrectable"] = len(server.bad_pages[computer])
+        found[f"errors {computer} checksum"] = server.events[computer, 474]
+    found["ese_defrag_pages_read_total"] = server.integrals["read"]
+    found["ese_defrag_pages_freed_total"] = server.integrals["freed"]
+    found["ese_maintenance_pages_read_total"] = server.scanned
+    return {name: value for name, value in found.items() if value}
+
+
+def kill_often(root: Path, kills: int, seed: int) -> tuple[dict[str, float], dict[str, float]]:
+    """Run, kill and restart while the server writes; returns (exported, true) figures."""
+    (root / "logs").mkdir()
+    config = root / "esewatch.yml"
+    config.write_text(CONFIG.format(root=root))
+    server = Server(root / "logs", seed)
+    agent = Agent(config, root / "agent.log")
+    enough = threading.Event()
+
+    failures: list[Exception] = []
+
+    def write() -> None:
+        try:
+            while not enough.wait(0.01):
+                server.tick()
+        except Exception as error:
+            failures.append(error)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    rng = random.Random(seed + 1)
+    pause = threading.Event()
+    try:
+        for _ in range(kills):
+            agent.start()
+            pause.wait(rng.uniform(0.2, 2.0))
+            agent.kill()
+    finally:
+        enough.set()
+        writer.join()
+    assert not failures
+    server.finish()
+    agent.start()
+    try:
+        agent.find_port()
+        expected = truth(server)
+
+        def settled() -> bool:
+            return agent.caught_up() and figures(agent.samples()) == expected
+
+        try:
+            wait_for(settled, 30, lambda: "not settled")
+        except AssertionError:
+            return figures(agent.samples()), expected
+        return figures(agent.samples()), expected
+    finally:
+        assert agent.stop() == 0
+        text = (root / "agent.log").read_text()
+        assert "Traceback" not in text, text
+
+
+def test_twenty_kills_lose_nothing_and_count_nothing_twice(tmp_path: Path) -> None:
+    found, expected = kill_often(tmp_path, kills=20, seed=703)
+    assert len(expected) > 20
+    assert found == expected
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_two_hundred_kills_lose_nothing_and_count_nothing_twice(tmp_path: Path) -> None:
+    begin = time.monotonic()
+    found, expected = kill_often(tmp_path, kills=200, seed=704)
+    assert len(expected) > 20
+    assert found == expected
+    events = int(sum(count for name, count in expected.items() if name.startswith("events")))
+    record(
+        "`kill -9` at random moments while four logs grow and rotate",
+        f"200 kills, {events:,} events, {len(expected)} figures compared, 0 wrong, "
+        f"{time.monotonic() - begin:.0f} s",
+    )
