@@ -1,0 +1,68 @@
+# `make` lists the targets. Everything runs in .venv, made by `make setup` from the locks.
+
+PY := .venv/bin/python
+STAMP := .venv/esewatch-setup
+RULES := $(wildcard rules/*.yml alerts/*.yml)
+RULE_TESTS := $(wildcard tests/rules/*_test.yml)
+FUZZ_SECONDS ?= 60
+FIGURES := $(CURDIR)/out/figures.jsonl
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup tools lint rules test test-slow demo golden docs fuzz lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## make .venv from the locks (PYTHON=python3.12 picks the interpreter)
+
+$(STAMP): requirements/dev.lock pyproject.toml scripts/setup
+	@scripts/setup
+	@touch $@
+
+tools: ## install Prometheus, Alertmanager and libevtx for the tests (Debian, root or sudo)
+	@scripts/tools
+
+lint: setup ## ruff, mypy, import directions
+	$(PY) -m ruff check
+	$(PY) -m ruff format --check
+	$(PY) -m mypy
+	.venv/bin/lint-imports
+
+rules: ## check and test the Prometheus rules where promtool is installed
+	@if command -v promtool >/dev/null; then \
+	    promtool check rules $(RULES) && promtool test rules $(RULE_TESTS); \
+	else echo "promtool is not installed (make tools): rules not checked"; fi
+
+test: setup tools lint ## all checks and tests but the slow ones
+	$(PY) -m pytest -m "not slow" $(PYTEST_ARGS)
+
+test-slow: setup tools ## the long tests; writes their figures to docs/reliability.md
+	@rm -f $(FIGURES)
+	ESEWATCH_FIGURES=$(FIGURES) $(PY) -m pytest -m slow $(PYTEST_ARGS)
+	$(PY) -m tests.support.figures $(FIGURES) docs/reliability.md
+
+demo: setup ## a small farm of made-up logs, its report and metrics, under out/demo
+	$(PY) -m tests.support.demo out/demo
+
+golden: setup ## write the golden files anew; read the difference before you keep it
+	ESEWATCH_REWRITE_GOLDEN=1 $(PY) -m pytest -q -k golden
+
+docs: setup ## write the generated pages and dashboards anew
+	$(PY) -m esewatch.expose.docs >docs/metrics.md.new
+	mv docs/metrics.md.new docs/metrics.md
+	$(PY) dashboards/build.py
+
+fuzz: setup ## feed each reader mutated input for FUZZ_SECONDS (60); findings in out/fuzz
+	$(PY) -m pip install --quiet --require-hashes --requirement requirements/fuzz.lock
+	@rm -f $(FIGURES)
+	ESEWATCH_FIGURES=$(FIGURES) $(PY) -m tests.fuzz.campaign $(FUZZ_SECONDS)
+	$(PY) -m tests.support.figures $(FIGURES) docs/reliability.md
+
+lock: setup ## write requirements/*.lock anew with the newest versions
+	@scripts/lock
+
+clean: ## remove what the other targets made, .venv too
+	rm -rf .venv build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

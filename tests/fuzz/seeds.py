@@ -1,0 +1,88 @@
+"""What the fuzzer begins with: one small valid input of each form."""
+
+import json
+from collections.abc import Iterator
+
+from tests.support.ese_text import render
+
+HEAD = ["MSExchangeIS", "3392", "SG06: ", "e:\\MDB06\\priv06.edb"]
+EVENTS: dict[int, list[str]] = {
+    700: HEAD,
+    703: [*HEAD, "42794", "6/16/2007", "124919", "7", "4", "14", "73"],
+    704: HEAD,
+    721: [*HEAD, "6/19/2007", "208", "2", "1", "5850768", "0", "72682"],
+    474: [
+        *HEAD,
+        "155648 (0x0000000000026000)",
+        "8192 (0x00002000)",
+        "-1018 (0xfffffc06)",
+        "[1111222233334444]",
+        "[5555666677778888]",
+        "17 (0x11)",
+    ],
+    735: [*HEAD, "6/16/2007 01:00:00", "124919", "4", "7", "5850768", "12, 0", "1", "2", "3", "4"],
+}
+
+
+def seeds(target: str) -> Iterator[bytes]:
+    """The seeds of a target of `targets.py`."""
+    if target == "strings":
+        for event_id, parts in EVENTS.items():
+            yield event_id.to_bytes(2, "little") + "\0".join(parts).encode()
+    elif target == "message":
+        for event_id, parts in EVENTS.items():
+            yield render(event_id, parts).encode()
+    elif target == "perfmon_csv":
+        yield from _counters()
+    elif target == "event_stream":
+        yield from _streams()
+    else:
+        yield b"\0\x10\0\0"
+        yield b"\x80\x11\0\xff\x90\x11\0\x01"
+
+
+def _counters() -> Iterator[bytes]:
+    column = (
+        "\\\\EX01\\MSExchange Database ==> Instances(Information Store/SG06)\\Online Defrag Pages"
+    )
+    header = (
+        f'"(PDH-CSV 4.0) (Eastern Daylight Time)(240)","{column} Read/sec","{column} Freed/sec"'
+    )
+    rows = ['"06/16/2007 01:00:00.000"," "," "', '"06/16/2007 01:00:15.000","812.5","5.6"']
+    yield "\r\n".join([header, *rows, ""]).encode()
+    yield "\r\n".join(rows).encode()
+
+
+def _streams() -> Iterator[bytes]:
+    for event_id, parts in EVENTS.items():
+        message = render(event_id, parts)
+        time = "2007-06-21T03:14:15.123Z"
+        system = {
+            "Provider": {"#attributes": {"Name": "ESE"}},
+            "EventID": event_id,
+            "TimeCreated": {"#attributes": {"SystemTime": time}},
+            "EventRecordID": 4711,
+            "Channel": "Application",
+            "Computer": "EX01",
+        }
+        dumped = {"Event": {"System": system, "EventData": {"Data": {"#text": parts}}}}
+        yield json.dumps(dumped).encode() + b"\n"
+        shipped = {"SourceName": "ESE", "EventID": event_id, "EventTime": time, "Message": message}
+        yield json.dumps(shipped).encode() + b"\n"
+        data = "".join(f"<Data>{part}</Data>" for part in parts)
+        yield (
+            f"<Event><System><Provider Name='ESE'/><EventID>{event_id}</EventID>"
+            f"<TimeCreated SystemTime='{time}'/><EventRecordID>5</EventRecordID>"
+            f"<Computer>EX01</Computer></System><EventData>{data}</EventData></Event>\n"
+        ).encode()
+        yield f"Information 6/21/2007 3:14:15 AM ESE {event_id} General {message}\n".encode()
+        quoted = message.replace('"', '""')
+        yield (
+            '"Message","Id","RecordId","ProviderName","MachineName","TimeCreated"\n'
+            f'"{quoted}","{event_id}","7","ESE","EX01","6/21/2007 3:14:15 AM"\n'
+        ).encode()
+        yield (
+            "Log Name:      Application\nSource:        ESE\nDate:          6/21/2007 3:14:15 AM\n"
+            f"Event ID:      {event_id}\nLevel:         Information\nComputer:      EX01\n"
+            f"Description:\n{message}\n"
+        ).encode()

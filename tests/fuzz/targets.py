@@ -1,0 +1,139 @@
+"""What the fuzzer runs: one function a parser, bytes in, an exception for a defect.
+
+Each checks more than that nothing is raised: the same bytes in two pieces give
+the same records, a second poll gives none, times and numbers are finite.
+"""
+
+import functools
+import math
+import tempfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from esewatch.ese.events import event_from_strings
+from esewatch.ese.text import event_from_text
+from esewatch.model import Coverage, Event, Reading, Record, SourceError
+from esewatch.sources.event_stream import decoder_factory
+from esewatch.sources.evtx import EvtxSource
+from esewatch.sources.follow import Decoder, DecoderFactory
+from esewatch.sources.formats.found import Options
+from esewatch.sources.perfmon_csv import PerfmonDecoder
+from tests.support.evtx_writer import EvtxWriter
+
+
+def check(record: Record) -> None:
+    """Raise AssertionError for a record that no source may hand out."""
+    if isinstance(record, Event):
+        assert record.time is None or math.isfinite(record.time)
+        assert 0 <= record.event_id < 2**32
+        assert all(isinstance(text, str) for text in record.strings)
+        assert record.event_id not in {474, 703} or len(record.fields) < 20
+    elif isinstance(record, Reading):
+        assert math.isfinite(record.time)
+        assert math.isfinite(record.value)
+        assert record.kind in {"rate", "total", "level"}
+    elif isinstance(record, Coverage):
+        assert record.first <= record.last
+
+
+def _feed_all(decoder: Decoder, data: bytes) -> list[Record]:
+    fed = decoder.feed(data, final=True)
+    assert 0 <= fed.consumed <= len(data)
+    for record in fed.records:
+        check(record)
+    return fed.records
+
+
+def _decode(factory: DecoderFactory, data: bytes) -> None:
+    try:
+        whole = _feed_all(factory("fuzz", data, b""), data)
+    except SourceError:
+        return
+    cut = data.find(b"\n", len(data) // 2) + 1
+    if not cut:
+        return
+    decoder = factory("fuzz", data, b"")
+    first = decoder.feed(data[:cut], final=False)
+    again = factory("fuzz", data, decoder.save())
+    rest = _feed_all(again, data[first.consumed :])
+    assert [*first.records, *rest] == whole, "in two pieces it reads otherwise"
+
+
+def event_stream(data: bytes) -> None:
+    """JSON, XML, CSV and text, recognised by content."""
+    _decode(decoder_factory(Options()), data)
+
+
+def _counter_decoder(_path: str, _head: bytes, saved: bytes) -> Decoder:
+    return PerfmonDecoder(saved, computer="EX01", zone=None, ese_only=False)
+
+
+def perfmon_csv(data: bytes) -> None:
+    """Counter logs."""
+    header = b'"(PDH-CSV 4.0) (Eastern Daylight Time)(240)",'
+    for whole in (data, header + data):
+        _decode(_counter_decoder, whole)
+
+
+def strings(data: bytes) -> None:
+    """Positional strings: two bytes of event id, then strings divided by NUL."""
+    event_id = int.from_bytes(data[:2], "little")
+    parts = data[2:].decode("utf-8", "replace").split("\0")
+    for provider in ("ESE", "NTDS ISAM", "MSExchangeIS Mailbox Store"):
+        found = event_from_strings(provider=provider, event_id=event_id, strings=parts)
+        if found is not None:
+            check(found)
+
+
+def message(data: bytes) -> None:
+    """Rendered text."""
+    text = data.decode("utf-8", "replace")
+    for provider, event_id in (("", None), ("ESE", None), ("ESE", 474), ("ESENT", 721)):
+        found = event_from_text(message=text, provider=provider, event_id=event_id)
+        if found is not None:
+            check(found)
+
+
+@functools.cache
+def _event_log() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "base.evtx"
+        with EvtxWriter(path) as writer:
+            for number in range(40):
+                time = datetime.fromtimestamp(1_182_000_000 + number, UTC)
+                head = ["MSExchangeIS", "3392", "SG06: ", "e:\\priv06.edb"]
+                writer.write(700 + number % 6, head, time=time)
+        return path.read_bytes()
+
+
+def evtx(data: bytes) -> None:
+    """An event log with some bytes overwritten: each 4 input bytes are place (3) and value."""
+    log = bytearray(_event_log())
+    for at in range(0, len(data) - 3, 4):
+        log[int.from_bytes(data[at : at + 3], "little") % len(log)] = data[at + 3]
+    with tempfile.NamedTemporaryFile(suffix=".evtx", dir=_memory()) as file:
+        file.write(log)
+        file.flush()
+        source = EvtxSource("fuzz", [file.name])
+        try:
+            records = [record for batch in source.poll(final=True) for record in batch.records]
+        except SourceError:
+            return
+        for record in records:
+            check(record)
+        again = [record for batch in source.poll(final=True) for record in batch.records]
+        assert not again, "an unchanged file was read twice"
+
+
+def _memory() -> str | None:
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None
+
+
+TARGETS: dict[str, Callable[[bytes], None]] = {
+    "event_stream": event_stream,
+    "evtx": evtx,
+    "message": message,
+    "perfmon_csv": perfmon_csv,
+    "strings": strings,
+}

@@ -1,0 +1,57 @@
+"""Values as people write them."""
+
+import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from esewatch.config.units import parse_clock, parse_duration, show_clock, show_duration
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("14d", 1209600),
+        ("4h", 14400),
+        ("30m", 1800),
+        ("90s", 90),
+        ("1h30m", 5400),
+        ("1d1h1m1s", 90061),
+        ("36h", 129600),
+        ("0s", 0),
+    ],
+)
+def test_a_duration_is_a_sum_of_units(text: str, seconds: float) -> None:
+    assert seconds == parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "4", "h", "4 h", "4H", "1.5h", "-4h", "1m1h", "1h1h", "4w", "٤h", "4h\n", "9" * 30]
+)
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^[\s\S]*$"):
+        parse_duration(text)
+
+
+@given(st.integers(0, 10**9))
+def test_a_duration_is_shown_as_it_may_be_written(seconds: int) -> None:
+    assert seconds == parse_duration(show_duration(seconds))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(1209600, "14d"), (9900, "2h45m"), (90, "1m30s"), (0, "0s")]
+)
+def test_a_duration_is_shown_short(seconds: float, text: str) -> None:
+    assert text == show_duration(seconds)
+
+
+@given(st.times())
+def test_a_time_of_day_is_shown_as_it_may_be_written(time: datetime.time) -> None:
+    assert time.replace(second=0, microsecond=0) == parse_clock(show_clock(time))
+
+
+@pytest.mark.parametrize("text", ["24:00", "1:60", "1", "01:00:00", "noon", "-1:00", "٠١:٠٠"])
+def test_what_is_no_time_of_day_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^[\s\S]*$"):
+        parse_clock(text)

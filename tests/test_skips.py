@@ -1,0 +1,56 @@
+"""A test is skipped without the real program it wants, and fails where that is forbidden."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.tools import NO_SKIP, TOOLS, find, require
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(autouse=True)
+def empty_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv(NO_SKIP, raising=False)
+    return tmp_path
+
+
+def test_a_program_that_is_there_is_handed_out_by_its_path(empty_path: Path) -> None:
+    program = empty_path / "prometheus-alertmanager"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+
+    assert require("alertmanager") == str(program)
+
+
+@pytest.mark.parametrize("name", sorted(TOOLS))
+def test_without_a_program_the_test_is_skipped_with_the_command_that_installs_it(
+    name: str,
+) -> None:
+    assert find(name) is None
+    with pytest.raises(pytest.skip.Exception, match=f"^{name} is not installed .*apt-get install"):
+        require(name)
+
+
+@pytest.mark.parametrize("forbidden", ["prometheus", "promtool", "evtxexport, prometheus"])
+def test_a_forbidden_skip_is_a_failure(forbidden: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(NO_SKIP, forbidden)
+
+    with pytest.raises(pytest.fail.Exception, match="promtool is not installed"):
+        require("promtool")
+    with pytest.raises(pytest.skip.Exception, match="amtool is not installed"):
+        require("amtool")
+
+
+def test_continuous_integration_forbids_to_skip_the_servers() -> None:
+    script = (ROOT / ".ci" / "run").read_text()
+
+    assert f"export {NO_SKIP}=prometheus,alertmanager\n" in script
+
+
+def test_make_tools_installs_every_package_of_a_program_but_the_browser() -> None:
+    script = (ROOT / "scripts" / "tools").read_text()
+    packages = {tool.package for tool in TOOLS.values()} - {"chromium"}
+
+    assert all(f"want {package} " in script for package in packages)
