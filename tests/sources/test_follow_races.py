@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from esewatch.model import Batch, Reading
-from esewatch.sources import filescan
+from esewatch.sources import filescan, rawfile
 from esewatch.sources.follow import FollowedFiles
 from tests.sources.followed import close_sources, line_source
 
@@ -77,7 +77,7 @@ def test_a_file_renamed_while_it_is_looked_for_after_a_restart_is_read_on_and_fi
         if moment == "look":
             patch.setattr(os, "stat", once(move, os.stat, "app.log"))
         else:
-            opening = once(move, filescan.open_raw, "app.log")
+            opening = once(move, rawfile.open_raw, "app.log")
             patch.setattr(filescan, "open_raw", opening)
         found = lines(list(source.poll()))
     assert found == ["a3", "later"]
