@@ -1,9 +1,11 @@
+from typing import Any
+
 import pytest
 
 from esewatch.config import DatabaseRule, Settings
 from esewatch.fold.backups import verified_by_streaming
 from esewatch.model import Batch, CountersSeen, Event, Reading
-from tests.support.records import DAY, EPOCH, HOUR, LABEL, event, folder_of, the_database
+from tests.support.records import DAY, EPOCH, HOUR, LABEL, event, folder_of, the_database, views
 
 
 def companion(event_id: int, **fields: int | str) -> Event:
@@ -60,6 +62,25 @@ def test_a_snapshot_is_its_origin_where_the_path_tells_it_and_nobody_elsewhere()
     )
     folder = folder_of([of_c, shadow])
     assert list(folder.state.databases) == [("ex01", "c:\\windows\\ntds\\ntds.dit")]
+
+
+def test_a_snapshot_does_not_speak_for_its_origin_except_of_damage() -> None:
+    origin = "C:\\Windows\\NTDS\\ntds.dit"
+    snapshot = "C:\\$SNAP_201911262355_VOLUMEC$\\Windows\\NTDS\\ntds.dit"
+    own: dict[str, Any] = {"provider": "NTDS ISAM", "process": "NTDS", "ese_instance": "NTDSA"}
+    other: dict[str, Any] = {"provider": "ESENT", "process": "ntdsutil", "ese_instance": ""}
+    records = [
+        event(700, 0, database=origin, **own),
+        event(326, 60, database=snapshot, **other),
+        event(327, 120, database=snapshot, **other),
+    ]
+    folder = folder_of(records)
+    entry = the_database(folder)
+    assert (entry.path, entry.provider, entry.ese_instance) == (origin, "NTDS ISAM", "NTDSA")
+    assert views(folder)["defrag"].interrupted == 0
+    bad = event(474, 180, database=snapshot, fields={"page_number": 3}, **other)
+    folder.fold("logs", Batch(records=[bad]))
+    assert the_database(folder).page_errors == {"checksum": 1}
 
 
 def test_databases_beyond_the_limit_are_counted_and_configured_ones_never_dropped() -> None:

@@ -43,16 +43,22 @@ ZEROING_KINDS = {
 _STATE_ROLES = {"R": "passive", "D": "active"}
 
 
-def identify(entry: Database, event: Event, time: float) -> None:
-    """Names, role and generation; the youngest event decides."""
+def meet(entry: Database, time: float) -> None:
+    """Note since when and until when the database was heard of."""
     if entry.first_seen == 0.0 or time < entry.first_seen:
         entry.first_seen = time
+    entry.last_seen = max(entry.last_seen, time)
+
+
+def identify(entry: Database, event: Event, time: float) -> None:
+    """Names, role and generation; the youngest event decides."""
+    meet(entry, time)
     entry.maintenance_seen = entry.maintenance_seen or event.event_id in MAINTENANCE
     _role(entry, event, time)
     _generation(entry, event, time)
-    if time < entry.last_seen:
+    if time < entry.named:
         return
-    entry.last_seen = time
+    entry.named = time
     entry.path = event.database
     entry.provider = event.provider or entry.provider
     entry.process = event.process or entry.process

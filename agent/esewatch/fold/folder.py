@@ -203,7 +203,14 @@ class Folder:
         entry = self._database(computer, event)
         if entry is None:
             return
-        databases.identify(entry, event, time)
+        if identity.is_snapshot(event.database):
+            # Mounting, detaching and reading a snapshot says nothing of its origin but damage.
+            databases.meet(entry, time)
+            if not _is_damage(event):
+                self._touch("database", entry.computer, entry.database)
+                return
+        else:
+            databases.identify(entry, event, time)
         stops = self._stops(computer, entry.ese_instance)
         databases.fold_event(entry, event, time, history=history, stops=stops)
         self._touch("database", entry.computer, entry.database)
@@ -213,7 +220,7 @@ class Folder:
         return instance.stops if instance is not None else []
 
     def _database(self, computer: str, event: Event) -> Database | None:
-        corrupt = event.event_id in PAGE_EVENTS or event.event_id in LOGICAL_EVENTS
+        corrupt = _is_damage(event)
         if len(event.database) > MAX_PATH:
             return None
         label = identity.database_label(event.database)
@@ -320,6 +327,10 @@ class Folder:
                 source.missed += missing
                 if missing:
                     self._touch("channel", *channel_key(channel))
+
+
+def _is_damage(event: Event) -> bool:
+    return event.event_id in PAGE_EVENTS or event.event_id in LOGICAL_EVENTS
 
 
 def channel_key(channel: Channel) -> tuple[str, str]:

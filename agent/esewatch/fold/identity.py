@@ -79,6 +79,11 @@ def database_label(path: str) -> str | None:
     return stripped
 
 
+def is_snapshot(path: str) -> bool:
+    """Whether the path leads into a shadow copy or snapshot, mapped to its origin or not."""
+    return _SNAPSHOT.search(path) is not None
+
+
 def is_configured(computer: str, database: str, settings: Settings) -> bool:
     """Whether the configuration names this database."""
     return rule_for(settings, computer, database) is not None

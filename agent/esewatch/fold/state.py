@@ -140,6 +140,8 @@ class Database(msgspec.Struct, kw_only=True):
     generation_time: float = 0.0
     first_seen: float = 0.0
     last_seen: float = 0.0
+    named: float = 0.0
+    """Time of the event that path, instance and process were taken from."""
     maintenance_seen: bool = False
     """Has logged one of 700-757."""
     size_bytes: float | None = None
