@@ -143,12 +143,14 @@ def test_run_refuses_a_journal_and_an_address_in_use_in_one_line(
     assert main(["run", "--config.file", str(config)]) == 2
     assert "in use by another esewatch" in capsys.readouterr().err
     journal.close()
-    server = HttpServer(App(Daemon(Settings(), Journal(tmp_path / "o.db"), [])), "127.0.0.1:0")
+    other = Daemon(Settings(), Journal(tmp_path / "o.db"), [])
+    server = HttpServer(App(other), "127.0.0.1:0")
     server.start()
     arguments = ["run", "--config.file", str(config), "--web.listen-address", server.address]
     assert main(arguments) == 2
     assert server.address in capsys.readouterr().err
     server.stop()
+    other.close()
 
 
 def test_the_parser_knows_every_command_of_this_test() -> None:
