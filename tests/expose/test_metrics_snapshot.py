@@ -14,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from esewatch.config import Settings
 from esewatch.expose.metrics import Snapshot, families
 from esewatch.fold.state import Database, Host, Instance, State, Transition
+from tests.support.figures import record
 
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -184,11 +185,14 @@ def _large_state(count: int) -> State:
 
 
 @pytest.mark.slow
-def test_a_thousand_databases_render_in_seconds_of_processor_time() -> None:
+def test_the_families_of_a_thousand_databases_cost_a_few_renderings_of_them() -> None:
     state = _large_state(1000)
     begin = time.process_time()
-    body = Snapshot.of(families(state, Settings(), 0.0)).render(PROMETHEUS_3, "gzip")[0]
-    spent = time.process_time() - begin
+    snapshot = Snapshot.of(families(state, Settings(), 0.0))
+    made = time.process_time()
+    body = snapshot.render(PROMETHEUS_3, "gzip")[0]
+    ratio = (made - begin) / (time.process_time() - made)
 
     assert len(gzip.decompress(body).splitlines()) > 40_000
-    assert spent < 5.0
+    assert ratio < 5.0
+    record("making the families of 1,000 databases, against rendering them", f"{ratio:.1f} x")

@@ -8,6 +8,7 @@ test files that name the rule, its dependents included, must notice.
 import copy
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ import pytest
 import yaml
 
 from tests.rules.expressions import ALERTS, RULES, uses
+from tests.support.figures import record
 from tests.support.tools import require
 
 FOLDER = Path(__file__).parent
@@ -181,10 +183,21 @@ def test_there_are_mutants_of_each_rule() -> None:
     }
 
 
+@pytest.fixture(scope="module")
+def tally() -> Iterator[Counter[str]]:
+    counts: Counter[str] = Counter()
+    yield counts
+    if counts["noticed"]:
+        figure = f"{counts['noticed']} mutants, all noticed ({counts['refused']} more do not load)"
+        record("rules and alerts with an expression removed or a comparison turned", figure)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
-def test_a_broken_rule_is_noticed(mutant: Mutant, tmp_path: Path) -> None:
+def test_a_broken_rule_is_noticed(mutant: Mutant, tmp_path: Path, tally: Counter[str]) -> None:
     if not is_valid(mutant, tmp_path):
-        return  # a mutant that Prometheus refuses to load needs no test
+        tally["refused"] += 1  # a mutant that Prometheus refuses to load needs no test
+        return
 
     assert noticed(mutant, tmp_path)
+    tally["noticed"] += 1

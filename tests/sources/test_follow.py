@@ -18,6 +18,7 @@ from esewatch.sources import filescan, fileset, follow, rawfile
 from esewatch.sources.encodings import Transcoder, detect
 from esewatch.sources.follow import Fed, sniff
 from tests.sources.followed import Clock, Journal, LineDecoder, close_sources, line_source, named
+from tests.support.figures import record
 
 
 @pytest.fixture(autouse=True)
@@ -262,6 +263,7 @@ def test_a_line_of_1_gb_is_skipped_within_400_mb_of_address_space(tmp_path: Path
 def test_a_line_of_10_gb_is_skipped_within_400_mb_of_address_space(tmp_path: Path) -> None:
     path = sparse(tmp_path / "a.log", 10 << 30)
     assert limited(path) == "['one', 'last'] ['a.log: line 2: line longer than 8 MiB']"
+    record("one line of 10 GB", "skipped and told, within 400 MB of address space")
 
 
 def test_a_record_that_never_ends_gives_way_line_by_line(tmp_path: Path) -> None:
