@@ -13,9 +13,8 @@ import atheris
 with atheris.instrument_imports(include=["esewatch"]):
     from tests.fuzz.targets import TARGETS
 
-from tests.fuzz.seeds import seeds
+from tests.fuzz.seeds import kept, seeds
 
-KEPT = Path(__file__).parent / "corpus"
 LONGEST = 8192
 FINDINGS = Path("out/fuzz")
 
@@ -26,13 +25,12 @@ def main(arguments: list[str]) -> None:
     with tempfile.TemporaryDirectory() as made:
         corpus = Path(folder[0]) if folder else Path(made)
         corpus.mkdir(parents=True, exist_ok=True)
-        for number, seed in enumerate(seeds(name)):
+        for number, seed in enumerate([*seeds(name), *kept(name)]):
             (corpus / f"seed-{number}").write_bytes(seed)
         limits = [f"-max_total_time={seconds}", f"-max_len={LONGEST}", "-timeout=20"]
         FINDINGS.mkdir(parents=True, exist_ok=True)
         limits.append(f"-artifact_prefix={FINDINGS}/")
-        folders = [str(corpus), *map(str, (KEPT / name,) if (KEPT / name).is_dir() else ())]
-        atheris.Setup([sys.argv[0], *limits, *folders], TARGETS[name])
+        atheris.Setup([sys.argv[0], *limits, str(corpus)], TARGETS[name])
         atheris.Fuzz()
 
 

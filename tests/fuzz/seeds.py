@@ -2,8 +2,11 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 from tests.support.ese_text import render
+
+KEPT = Path(__file__).parent / "corpus"
 
 HEAD = ["MSExchangeIS", "3392", "SG06: ", "e:\\MDB06\\priv06.edb"]
 EVENTS: dict[int, list[str]] = {
@@ -22,6 +25,12 @@ EVENTS: dict[int, list[str]] = {
     ],
     735: [*HEAD, "6/16/2007 01:00:00", "124919", "4", "7", "5850768", "12, 0", "1", "2", "3", "4"],
 }
+
+
+def kept(target: str) -> list[bytes]:
+    """Inputs that fuzzing of the target found to reach something new: a line of hex each."""
+    lines = (KEPT / f"{target}.hex").read_text(encoding="ascii").splitlines()
+    return [bytes.fromhex(line) for line in lines]
 
 
 def seeds(target: str) -> Iterator[bytes]:
