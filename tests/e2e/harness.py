@@ -315,15 +315,16 @@ class Agent:
         )
         self._server: Server | None = None
 
-    def start(self) -> None:
-        """Start it and wait until its first reading is done."""
+    def start(self, *, wait: bool = True) -> None:
+        """Start it; `wait` until its first reading is done."""
         command: list[str | Path] = [
             *(sys.executable, "-m", "esewatch", "run"),
             *("--config.file", self.config),
             *("--web.listen-address", self.address),
         ]
         self._server = Server(command, self.url, self.folder / "agent.log")
-        self._server.wait_until_ready("/-/ready")
+        if wait:
+            self._server.wait_until_ready("/-/ready")
 
     def stop(self) -> None:
         """End it; fails when it does not end well."""
@@ -332,8 +333,9 @@ class Agent:
         assert status == 0, f"exit status {status}:\n{self.log()}"
 
     def kill(self) -> None:
-        """End it as a power failure would."""
+        """End it as a power failure would; fails when it has ended by itself."""
         assert self._server is not None
+        assert self._server.process.poll() is None, self.log()
         self._server.process.kill()
         self._server.process.wait(10)
 

@@ -1,24 +1,41 @@
 """Counters equal the truth after `kill -9` at random moments, while logs grow and rotate."""
 
+import contextlib
 import random
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
-from tests.reliability.agent import Agent, Samples, wait_for
+from tests.e2e.harness import Agent, get, wait_for
 from tests.reliability.server import DATABASES, Server
 from tests.support.figures import record
 
-CONFIG = """\
-journal: {root}/journal.db
-sources:
-  - {{type: evtx, path: "{root}/logs/*.evtx"}}
-  - {{type: event_stream, name: json, path: "{root}/logs/*.ndjson"}}
-  - {{type: event_stream, name: text, path: "{root}/logs/*.log"}}
-  - {{type: perfmon_csv, path: "{root}/logs/*.csv"}}
-"""
+Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+def settings(logs: Path) -> dict[str, Any]:
+    """The agent's configuration for the server's four logs."""
+    return {
+        "sources": [
+            {"type": "evtx", "path": f"{logs}/*.evtx"},
+            {"type": "event_stream", "name": "json", "path": f"{logs}/*.ndjson"},
+            {"type": "event_stream", "name": "text", "path": f"{logs}/*.log"},
+            {"type": "perfmon_csv", "path": f"{logs}/*.csv"},
+        ]
+    }
+
+
+def samples(agent: Agent) -> Samples:
+    """All samples of /metrics."""
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(get(f"{agent.url}/metrics"))
+        for sample in family.samples
+    }
 
 
 def figures(samples: Samples) -> dict[str, float]:
@@ -64,13 +81,11 @@ def truth(server: Server) -> dict[str, float]:
 
 def kill_often(root: Path, kills: int, seed: int) -> tuple[dict[str, float], dict[str, float]]:
     """Run, kill and restart while the server writes; returns (exported, true) figures."""
-    (root / "logs").mkdir()
-    config = root / "esewatch.yml"
-    config.write_text(CONFIG.format(root=root))
-    server = Server(root / "logs", seed)
-    agent = Agent(config, root / "agent.log")
+    logs = root / "logs"
+    logs.mkdir()
+    server = Server(logs, seed)
+    agent = Agent(root / "agent", settings(logs))
     enough = threading.Event()
-
     failures: list[Exception] = []
 
     def write() -> None:
@@ -86,31 +101,30 @@ def kill_often(root: Path, kills: int, seed: int) -> tuple[dict[str, float], dic
     pause = threading.Event()
     try:
         for _ in range(kills):
-            agent.start()
+            agent.start(wait=False)
             pause.wait(rng.uniform(0.2, 2.0))
             agent.kill()
     finally:
         enough.set()
         writer.join()
+        agent.close()
     assert not failures
     server.finish()
+    return _settled(agent, truth(server))
+
+
+def _settled(agent: Agent, expected: dict[str, float]) -> tuple[dict[str, float], dict[str, float]]:
+    """Start once more; what is exported when it equals the truth, or after half a minute."""
     agent.start()
     try:
-        agent.find_port()
-        expected = truth(server)
-
-        def settled() -> bool:
-            return agent.caught_up() and figures(agent.samples()) == expected
-
-        try:
-            wait_for(settled, 30, lambda: "not settled")
-        except AssertionError:
-            return figures(agent.samples()), expected
-        return figures(agent.samples()), expected
+        with contextlib.suppress(AssertionError):
+            wait_for("the true figures", lambda: figures(samples(agent)) == expected or None, 30)
+        found = figures(samples(agent))
+        agent.stop()
     finally:
-        assert agent.stop() == 0
-        text = (root / "agent.log").read_text()
-        assert "Traceback" not in text, text
+        agent.close()
+    assert "Traceback" not in agent.log(), agent.log()
+    return found, expected
 
 
 def test_twenty_kills_lose_nothing_and_count_nothing_twice(tmp_path: Path) -> None:
