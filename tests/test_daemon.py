@@ -101,6 +101,15 @@ def test_a_source_that_fails_is_down_and_holds_nobody_up(tmp_path: Path) -> None
     found.close()
 
 
+def test_a_lasting_failure_is_logged_once_and_shown_at_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lost = SourceError("x.evtx: no such file")
+    found = run(tmp_path, Scripted("a", [[batch()], lost, lost, [batch()], lost]))
+    assert [record.message for record in caplog.records] == ["a: x.evtx: no such file"] * 2
+    found.close()
+
+
 def test_a_source_that_recovers_is_up_again(tmp_path: Path) -> None:
     found = run(tmp_path, Scripted("a", [SourceError("away"), [batch(event(700, 0, 1))]]))
     assert 'esewatch_source_up{source="a"} 1.0' in exposed(found)

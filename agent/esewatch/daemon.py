@@ -60,6 +60,7 @@ class Daemon:
         self._folder = Folder(state, settings)
         self._pending: _Positions = {}
         self._retry: dict[str, float] = {}
+        self._complaints: dict[str, str] = {}
         self._waiting = True
         self._next_expiry = 0.0
         self._published = 0.0
@@ -135,8 +136,9 @@ class Daemon:
                 continue
             read = True
             with self._lock:
+                # Together: an `ack` between the two would commit records without their position.
                 self._folder.fold(source.name, batch)
-            self._pending.setdefault(source.name, {}).update(batch.positions)
+                self._pending.setdefault(source.name, {}).update(batch.positions)
             if not self._commit_or_wait():
                 break
             if self._publish_due():
@@ -158,6 +160,7 @@ class Daemon:
         """The batches of one poll; a failure is one line and is tried again later."""
         try:
             yield from source.poll()
+            self._complaints.pop(source.name, None)
         except SourceError as error:
             self._failed(source.name, str(error))
         except Exception as error:  # a defect of one source must not stop the others
@@ -165,9 +168,10 @@ class Daemon:
             self._failed(source.name, f"unexpected {type(error).__name__}: {error}")
 
     def _failed(self, name: str, reason: str) -> None:
-        known = self._folder.state.sources[name]
-        if known.up:
+        if self._complaints.get(name) != reason:
+            self._complaints[name] = reason
             log.error("%s: %s", name, reason)
+            self._published = 0.0
         with self._lock:
             self._folder.source_failed(name)
         self._retry[name] = time.monotonic() + RETRY_SECONDS
