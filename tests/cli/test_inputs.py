@@ -215,6 +215,21 @@ def test_times_keep_their_microseconds(seconds: float, text: str) -> None:
     assert iso(seconds) == text
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_names_come_out_in_utf_8_whatever_the_locale(tmp_path: Path, form: str) -> None:
+    path = tmp_path / "x.evtx"
+    with EvtxWriter(path) as writer:
+        writer.write(704, [*HEAD[:3], "e:\\M\u00fcller\\\U0001f600.edb"], time=TIME)
+    done = subprocess.run(
+        [sys.executable, "-m", "esewatch", "events", "--format", form, str(path)],
+        capture_output=True,
+        check=False,
+        env={"PYTHONIOENCODING": "ascii", "PATH": "", "LC_ALL": "C"},
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "M\u00fcller" in done.stdout.decode()
+
+
 def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
     path = tmp_path / "many.evtx"
     with EvtxWriter(path) as writer:

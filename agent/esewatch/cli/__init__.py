@@ -5,6 +5,7 @@ and something is wrong with the data, 2 could not do it (one line says why).
 """
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -41,8 +42,16 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _speak_utf_8() -> None:
+    """Paths and names of the data are printed whatever the terminal's locale is."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
+    _speak_utf_8()
     options = _parser().parse_args(arguments)
     try:
         status: int = options.function(options)
