@@ -1,4 +1,5 @@
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -97,7 +98,7 @@ def test_a_row_that_cannot_be_decoded_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "j.db"
     journal = Journal(path)
     commit(journal, filled(), {})
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute("UPDATE entity SET value = x'c1' WHERE kind = 'database'")
     with pytest.raises(JournalError, match="cannot be read"):
         journal.load()
@@ -119,7 +120,7 @@ def test_an_older_schema_is_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyP
     new = Journal(path)
     assert new.load()[0] == folder.state
     new.close()
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         assert db.execute("PRAGMA user_version").fetchone() == (2,)
         assert db.execute("SELECT note FROM position").fetchall() == [("",)]
 
@@ -127,7 +128,7 @@ def test_an_older_schema_is_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "j.db"
     Journal(path).close()
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute("PRAGMA user_version = 99")
     with pytest.raises(JournalError, match="upgrade esewatch"):
         Journal(path)
@@ -150,7 +151,7 @@ def test_a_database_stays_small(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "j.db")
     commit(journal, folder, {})
     journal.close()
-    with sqlite3.connect(tmp_path / "j.db") as db:
+    with closing(sqlite3.connect(tmp_path / "j.db")) as db, db:
         (size,) = db.execute("SELECT length(value) FROM entity WHERE kind = 'database'").fetchone()
     assert size < 100_000
     assert folder.state.databases[("ex01", LABEL)].last_seen == EPOCH + 4999 * 60
