@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from esewatch.cli import main
-from esewatch.cli.inputs import iso
+from esewatch.expose.overview import iso_time
 from tests.support.ese_text import render
 from tests.support.evtx_writer import EvtxWriter
 
@@ -87,6 +87,25 @@ def test_the_same_figures_come_out_of_rendered_text(
     assert isinstance(fields, dict)
     assert (fields["pages_freed"], fields["seconds"], fields["completions"]) == (42794, 124919, 14)
     assert found["time"] == "2007-06-21T03:14:15.123Z"
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_time_beyond_the_calendar_is_unknown_and_no_traceback(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    path = tmp_path / "far.ndjson"
+    record = {
+        "SourceName": "ESE",
+        "EventID": 704,
+        "EventTime": "9999-12-31T23:59:59-12:00",
+        "Message": render(704, HEAD),
+    }
+    path.write_text(json.dumps(record) + "\n")
+    main(["events", "--format", form, str(path)])
+    out = capsys.readouterr().out
+    assert "704" in out
+    assert "time" not in out
+    assert main(["report", str(path), "-o", str(tmp_path / "r.html")]) in {0, 1}
 
 
 def test_text_output_is_one_line_an_event_without_control_characters(
@@ -212,7 +231,7 @@ def test_a_place_where_no_page_can_be_written_is_status_2(
     ],
 )
 def test_times_keep_their_microseconds(seconds: float, text: str) -> None:
-    assert iso(seconds) == text
+    assert iso_time(seconds) == text
 
 
 @pytest.mark.parametrize("form", ["text", "json"])

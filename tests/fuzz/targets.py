@@ -11,6 +11,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
+
+from esewatch.cli.inputs import event_object
 from esewatch.ese.events import event_from_strings
 from esewatch.ese.text import event_from_text
 from esewatch.model import Coverage, Event, Reading, Record, SourceError
@@ -23,8 +26,9 @@ from tests.support.evtx_writer import EvtxWriter
 
 
 def check(record: Record) -> None:
-    """Raise AssertionError for a record that no source may hand out."""
+    """Raise for a record that no source may hand out, or that cannot be printed."""
     if isinstance(record, Event):
+        msgspec.json.encode(event_object(record))
         assert record.time is None or math.isfinite(record.time)
         assert 0 <= record.event_id < 2**32
         assert all(isinstance(text, str) for text in record.strings)

@@ -4,7 +4,6 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from esewatch.cli.options import (
     add_input_options,
     load_settings,
 )
+from esewatch.expose.overview import iso_time
 from esewatch.expose.report import render_report
 from esewatch.fold.folder import Folder
 from esewatch.fold.integrity import PAGE_EVENTS, known_bad_pages
@@ -182,14 +182,6 @@ def write_report(options: argparse.Namespace) -> int:
     return reader.status(wrong=bad)
 
 
-def iso(seconds: float) -> str:
-    """Epoch seconds as ISO 8601 UTC: milliseconds, or microseconds where there are any."""
-    whole = round(seconds * 1_000_000)
-    moment = datetime.fromtimestamp(whole // 1_000_000, UTC).replace(microsecond=whole % 1_000_000)
-    spec = "milliseconds" if whole % 1000 == 0 else "microseconds"
-    return moment.isoformat(timespec=spec).replace("+00:00", "Z")
-
-
 _ORDER = (
     "computer", "channel", "provider", "event_id", "record_id", "level", "process",
     "ese_instance", "database", "task", "stage", "fields", "strings",
@@ -200,7 +192,8 @@ _encode = msgspec.json.Encoder().encode
 
 def event_object(event: Event) -> dict[str, Any]:
     """The JSON object of an event; keys that are unknown are absent."""
-    found: dict[str, Any] = {} if event.time is None else {"time": iso(event.time)}
+    time = iso_time(event.time)
+    found: dict[str, Any] = {} if time is None else {"time": time}
     for key in _ORDER:
         value = getattr(event, key)
         if value not in (None, "", {}, ()):
@@ -216,7 +209,7 @@ def _event_text(event: Event) -> str:
     fields = " ".join(f"{name}={value}" for name, value in event.fields.items())
     what = " ".join(part for part in (event.task, event.stage) if part)
     parts = (
-        iso(event.time) if event.time is not None else "-",
+        iso_time(event.time) or "-",
         event.computer or "-",
         event.provider,
         str(event.event_id),
@@ -229,7 +222,7 @@ def _event_text(event: Event) -> str:
 
 def _reading_json(reading: Reading) -> str:
     found = {
-        "time": iso(reading.time),
+        "time": iso_time(reading.time) or "",
         "computer": reading.computer,
         "object": reading.object,
         "instance": reading.instance,
@@ -245,7 +238,7 @@ def _reading_json(reading: Reading) -> str:
 def _reading_text(reading: Reading) -> str:
     instance = f"({reading.instance})" if reading.instance else ""
     name = f"\\\\{reading.computer}\\{reading.object}{instance}\\{reading.counter}"
-    return _one_line(f"{iso(reading.time)}  {name}  {reading.value:g}")
+    return _one_line(f"{iso_time(reading.time) or '-'}  {name}  {reading.value:g}")
 
 
 def _one_line(text: str) -> str:

@@ -290,14 +290,19 @@ def _source(source: SourceState) -> SourceFigures:
 
 
 def iso_time(time: float | None) -> str | None:
-    """`2007-06-21T03:14:15.123Z`; None for None and for what is no time of a calendar."""
+    """`2007-06-21T03:14:15.123Z`, with microseconds where there are any.
+
+    None for None and for what is no time of a calendar (after year 9999).
+    """
     if time is None or not math.isfinite(time):
         return None
+    seconds, microseconds = divmod(round(time * 1_000_000), 1_000_000)
     try:
-        moment = datetime.fromtimestamp(time, UTC)
+        moment = datetime.fromtimestamp(seconds, UTC).replace(microsecond=microseconds)
     except (ValueError, OverflowError, OSError):
         return None
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    spec = "microseconds" if microseconds % 1000 else "milliseconds"
+    return moment.isoformat(timespec=spec).replace("+00:00", "Z")
 
 
 def overview_json(view: Overview) -> bytes:

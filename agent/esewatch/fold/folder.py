@@ -10,7 +10,12 @@ from esewatch.config import Settings
 from esewatch.fold import channels, databases, identity
 from esewatch.fold.backups import BACKUP_EVENTS
 from esewatch.fold.backups import insert as insert_backup
-from esewatch.fold.integrity import LOGICAL_EVENTS, PAGE_EVENTS, mark_good
+from esewatch.fold.integrity import (
+    HISTORY_SECONDS,
+    LOGICAL_EVENTS,
+    PAGE_EVENTS,
+    mark_good,
+)
 from esewatch.fold.readings import fold_reading
 from esewatch.fold.state import (
     BackupEvent,
@@ -23,7 +28,6 @@ from esewatch.fold.state import (
 )
 from esewatch.model import Batch, CountersSeen, Coverage, Event, Reading
 
-HISTORY_SECONDS = 7 * 86400.0
 MAX_STOPS = 256
 MAX_PATH = 1024
 """A longer path is damage; as a label it would be repeated in every series."""

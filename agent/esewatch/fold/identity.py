@@ -110,11 +110,6 @@ def _tier(label: str, process: str, maintenance_seen: bool) -> Tier:
     return "observed"
 
 
-def is_ignored(label: str, computer: str, settings: Settings) -> bool:
-    """Whether events of this path are only counted."""
-    return tier(Database(computer=computer, database=label), settings) == "ignored"
-
-
 def database_name(database: Database, settings: Settings) -> str:
     """Name that copies share: configuration, else the instance's name, else the file's stem."""
     rule = rule_for(settings, database.computer, database.database)

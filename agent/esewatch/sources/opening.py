@@ -11,12 +11,11 @@ from esewatch.sources.event_stream import event_stream_source, recognise
 from esewatch.sources.evtx import EvtxSource
 from esewatch.sources.follow import sniff
 from esewatch.sources.formats.found import Options
-from esewatch.sources.perfmon_csv import perfmon_csv_source
+from esewatch.sources.perfmon_csv import is_binary_log, is_perfmon_text, perfmon_csv_source
 
 Kind = Literal["evtx", "perfmon_csv", "event_stream"]
 
 _EVENT_LOG = b"ElfFile\0"
-_COUNTER_LOG = b"(PDH-"
 _CONVERT = "convert it with: relog FILE.blg -f csv -o FILE.csv"
 _BINARIES: tuple[tuple[int, bytes, str], ...] = (
     (4, b"\xef\xcd\xab\x89", "an ESE database: use `esewatch scan` or `esewatch header`"),
@@ -66,7 +65,9 @@ def kind_of(path: str) -> Kind:
         for offset, magic, what in _BINARIES:
             if first.startswith(magic, offset):
                 raise UnsupportedError(f"{path}: not a supported input: {what}")
-    if _COUNTER_LOG in head[:32]:
+    if is_binary_log(head):
+        raise UnsupportedError(f"{path}: not a supported input: a binary counter log: {_CONVERT}")
+    if is_perfmon_text(head):
         return "perfmon_csv"
     if recognise(head) is None:
         raise UnsupportedError(
