@@ -57,6 +57,9 @@ def test_the_seventh_digit_of_a_fraction_is_dropped() -> None:
         12,
         [1],
         1e300,
+        "0001-01-01T00:00:00Z",
+        "1/1/0001 12:00:00 AM",
+        "01.01.0001 00:00:00",
     ],
 )
 def test_a_time_that_cannot_be_told_is_no_time(text: object) -> None:

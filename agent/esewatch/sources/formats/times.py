@@ -98,6 +98,8 @@ class Times:
                 continue
             if index == len(_FORMS) - 1:
                 raise UnknownTimeError(f"the date '{text[:40]}' has no year")
+            if _is_null(found):
+                break
             try:
                 year, month, day = self._numeric(found) if index < 2 else _named(found)
                 return _build(found, _full_year(year), month, day)
@@ -176,6 +178,12 @@ def _proof(first: int, second: int, mark: str) -> DateOrder | None:
     if second > 12 and first <= 12:
         return "mdy"
     return "dmy" if mark == "." else None
+
+
+def _is_null(found: re.Match[str]) -> bool:
+    """The year 0001 of .NET's smallest date means no date; it is not the year 2001."""
+    parts = found.groupdict()
+    return any(re.fullmatch(r"00\d\d", parts.get(name) or "") for name in ("a", "c", "year"))
 
 
 def _full_year(year: int) -> int:
