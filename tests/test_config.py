@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from esewatch.config import (
     CopyOf,
     DatabaseRule,
+    LogFiles,
     Policy,
     Settings,
-    SourceSettings,
     Window,
     default_settings,
     dump,
@@ -69,8 +69,8 @@ def test_every_key_of_a_full_file_arrives() -> None:
 
     assert settings == Settings(
         sources=[
-            SourceSettings(type="evtx", paths=["/logs/*/*.evtx"], name="mail"),
-            SourceSettings(
+            LogFiles(type="evtx", paths=["/logs/*/*.evtx"], name="mail"),
+            LogFiles(
                 type="event_stream",
                 paths=["/logs/a.ndjson", "/logs/b.csv"],
                 name="event_stream-1",
@@ -78,7 +78,7 @@ def test_every_key_of_a_full_file_arrives() -> None:
                 timezone="Europe/Berlin",
                 date_order="dmy",
             ),
-            SourceSettings(type="perfmon_csv", paths=["/perf/*.csv"], name="perfmon_csv-1"),
+            LogFiles(type="perfmon_csv", paths=["/perf/*.csv"], name="perfmon_csv-1"),
         ],
         windows={
             "nightly": Window(
@@ -141,7 +141,9 @@ def test_relative_paths_start_at_the_folder_of_the_file(tmp_path: Path) -> None:
 
     settings = load(path)
 
-    assert [str(tmp_path / "a[[]1]" / "logs" / "*.evtx")] == settings.sources[0].paths
+    (source,) = settings.sources
+    assert isinstance(source, LogFiles)
+    assert [str(tmp_path / "a[[]1]" / "logs" / "*.evtx")] == source.paths
     assert str(folder / "j.db") == settings.journal
 
 

@@ -15,10 +15,15 @@ from esewatch.config.settings import (
     SOURCE_TYPES,
     CopyOf,
     DatabaseRule,
+    Disks,
+    EseutilLogs,
+    Exporter,
+    LogFiles,
     Policy,
     Settings,
-    SourceSettings,
     Window,
+    WindowsCounters,
+    WindowsLog,
 )
 from esewatch.config.units import Scalar
 
@@ -26,7 +31,12 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 SECTIONS: dict[str, type[msgspec.Struct]] = {
     "The whole file": Settings,
-    "sources": SourceSettings,
+    "evtx, event_stream, perfmon_csv": LogFiles,
+    "eseutil_log": EseutilLogs,
+    "prometheus": Exporter,
+    "disks": Disks,
+    "windows_log": WindowsLog,
+    "windows_counters": WindowsCounters,
     "windows": Window,
     "databases": DatabaseRule,
     "copies": CopyOf,
@@ -91,7 +101,7 @@ def test_the_configuration_page_has_each_key_with_what_it_takes_and_its_default(
     struct = SECTIONS[heading]
     hints = get_type_hints(struct, include_extras=True)
     expected = [
-        [f"`{field.name}`", allowed(hints[field.name]), default(field, hints[field.name])]
+        [f"`{field.encode_name}`", allowed(hints[field.name]), default(field, hints[field.name])]
         for field in msgspec.structs.fields(struct)
     ]
 

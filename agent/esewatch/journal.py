@@ -20,6 +20,7 @@ from esewatch.fold.folder import Entity
 from esewatch.fold.state import (
     Channel,
     Database,
+    Device,
     Host,
     Instance,
     SourceState,
@@ -49,6 +50,7 @@ _TYPES: dict[str, type[msgspec.Struct]] = {
     "host": Host,
     "channel": Channel,
     "instance": Instance,
+    "device": Device,
     "database": Database,
 }
 
@@ -137,6 +139,7 @@ class Journal:
             "host": state.hosts,
             "channel": state.channels,
             "instance": state.instances,
+            "device": state.devices,
             "database": state.databases,
         }
         try:
@@ -230,6 +233,8 @@ def _entity(state: State, kind: str, first: str, second: str) -> object | None:
         return state.channels.get((first, second))
     if kind == "instance":
         return state.instances.get((first, second))
+    if kind == "device":
+        return state.devices.get((first, second))
     if kind == "database":
         return state.databases.get((first, second))
     return (state.databases_dropped, state.dropped)

@@ -17,6 +17,8 @@ Stage = Literal[
 ]
 Level = Literal["critical", "error", "warning", "information", "verbose"]
 Kind = Literal["rate", "total", "level"]
+Owner = Literal["instance", "computer", "device"]
+PageFault = Literal["uncorrectable", "corrected", "wrong_page", "lost_flush", "no_data"]
 FieldValue = int | float | str
 
 
@@ -48,13 +50,30 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     companion: bool = False
 
 
+class Feed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The series that a counter feeds: whose it is, and how to come to base units.
+
+    A `rate` or `total` feeds a counter of that name, a `level` a gauge.
+    """
+
+    metric: str
+    owner: Owner = "instance"
+    name: str = ""
+    """ESE instance or device, as the data has it; empty for what belongs to the computer."""
+    labels: tuple[str, ...] = ()
+    """Values of the metric's labels beyond those of its owner, in the order of docs/metrics.md."""
+    scale: float = 1.0
+    """Base units (seconds, bytes, ratio) in one unit of the counter."""
+    wraps: bool = True
+    """A running total starts again at 2^32, not only with its process."""
+
+
 class Reading(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One sample of a counter.
+    """One sample of a counter, in the counter's own unit.
 
     `rate` is a formatted per-second value over the time since the previous
-    sample, `total` a running count (32 bit may wrap), `level` a gauge.
-    `metric` is the metric it feeds, empty when it feeds none; `ese_instance`
-    the ESE instance it belongs to, empty for process objects and `_Total`.
+    sample, `total` a running count, `level` a gauge. `feed` is None when it feeds
+    no metric: unknown counters, those of process objects and of `_Total`.
     """
 
     time: float
@@ -64,8 +83,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     instance: str
     value: float
     kind: Kind
-    metric: str = ""
-    ese_instance: str = ""
+    feed: Feed | None = None
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -95,7 +113,56 @@ class CountersSeen(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     present: dict[str, bool]
 
 
-Record = Event | Reading | Coverage | CountersSeen
+class VolumesSeen(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Which device each volume of a computer lies on; what is not told apart is left out.
+
+    `devices`: mount point or drive (`e:`, `/srv`) -> identity of the whole disk.
+    """
+
+    time: float
+    computer: str
+    devices: dict[str, str]
+
+
+class HeaderSeen(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What a database header said at `time`. None: the input does not say.
+
+    `bad_checksums`, `corrected` and `correction_failed` are the header's own counters
+    since its patch dates. `state` is the engine's word (`clean shutdown`).
+    """
+
+    time: float
+    computer: str
+    database: str
+    page_size: int | None = None
+    size_bytes: int | None = None
+    state: str = ""
+    bad_checksums: int | None = None
+    corrected: int | None = None
+    correction_failed: int | None = None
+
+
+class CopyChecked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The pages of a copy of a database were read and verified; `time` is what the copy shows.
+
+    `pages_seen` is without the header and its shadow. `bad_pages` are (page number, fault);
+    `bad` may be higher: pages that were counted and not named. Only a `complete` one
+    without a bad page verifies the database.
+    """
+
+    time: float
+    computer: str
+    database: str
+    by: Literal["page_scan", "external"]
+    complete: bool
+    pages_seen: int
+    bad: int
+    uninitialized: int | None = None
+    size_bytes: int | None = None
+    bad_pages: tuple[tuple[int, PageFault], ...] = ()
+
+
+Record = Event | Reading | Coverage | CountersSeen | VolumesSeen | HeaderSeen | CopyChecked
 
 
 class Unreadable(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -2,14 +2,9 @@
 
 import pytest
 
-from esewatch.ese.counters import (
-    COUNTERS,
-    instance_name,
-    kind_of,
-    lookup,
-    object_kind,
-    present,
-)
+from esewatch.ese.counter_feeds import feed_of, kind_of, lookup, object_kind, present
+from esewatch.ese.counters import COUNTERS
+from esewatch.model import Feed
 from tests.support.samples import sample
 
 INSTANCES = "MSExchange Database ==> Instances"
@@ -42,12 +37,108 @@ def test_names_of_exchange_2007_are_the_same_counters(part: str) -> None:
     assert former is lookup(INSTANCES, f"Database Maintenance {part}")
 
 
-def test_only_the_object_of_instances_feeds_a_metric() -> None:
+def test_only_the_object_of_instances_feeds_a_metric_of_maintenance() -> None:
     process = lookup("MSExchange Database", "Online Defrag Pages Read/sec")
     assert process is not None
-    assert (process.kind, process.metric) == ("rate", "")
-    assert lookup("Process", "Online Defrag Pages Read/sec") is None
+    assert process.kind == "rate"
+    read = "Online Defrag Pages Read/sec"
+    assert feed_of("MSExchange Database", "Information Store", read) is None
+    assert feed_of("MSExchange Database ==> Databases", "Information Store/SG06", read) is None
+    assert lookup("Process", read) is None
     assert lookup(INSTANCES, "% Processor Time") is None
+
+
+MILLISECONDS = {
+    "I/O Database Reads (Attached) Average Latency": ("database", "read", "attached"),
+    "I/O Database Reads (Recovery) Average Latency": ("database", "read", "recovery"),
+    "I/O Database Writes (Attached) Average Latency": ("database", "write", "attached"),
+    "I/O Database Writes (Recovery) Average Latency": ("database", "write", "recovery"),
+    "I/O Database Reads Average Latency": ("database", "read", "all"),
+    "I/O Database Writes Average Latency": ("database", "write", "all"),
+    "I/O Log Reads Average Latency": ("log", "read", "recovery"),
+    "I/O Log Writes Average Latency": ("log", "write", "attached"),
+}
+
+
+@pytest.mark.parametrize("name", MILLISECONDS)
+def test_latency_is_by_file_operation_and_phase_in_seconds(name: str) -> None:
+    assert feed_of(INSTANCES, "Information Store/SG06", name) == Feed(
+        metric="ese_io_latency_seconds", name="SG06", labels=MILLISECONDS[name], scale=0.001
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "metric", "scale"),
+    [
+        ("Log Generation Checkpoint Depth", "level", "ese_checkpoint_depth_logs", 1),
+        (
+            "Log Checkpoint Depth as a % of Target",
+            "level",
+            "ese_checkpoint_depth_target_ratio",
+            0.01,
+        ),
+        ("Log File Current Generation", "total", "ese_log_generations_total", 1),
+        ("Version buckets allocated", "level", "ese_version_buckets_allocated", 1),
+        ("Log Record Stalls/sec", "rate", "ese_log_record_stalls_total", 1),
+        ("Log Threads Waiting", "level", "ese_log_threads_waiting", 1),
+    ],
+)
+def test_the_counters_of_logs_and_version_store_feed_their_metrics(
+    name: str, kind: str, metric: str, scale: float
+) -> None:
+    assert kind_of(INSTANCES, name) == kind
+    assert feed_of(INSTANCES, "Information Store/SG06", name) == Feed(
+        metric=metric, name="SG06", scale=scale
+    )
+
+
+def test_requests_are_counted_by_operation_and_phase() -> None:
+    found = feed_of(INSTANCES, "store/DB1", "I/O Database Writes (Recovery)/sec")
+    assert found == Feed(metric="ese_database_io_total", name="DB1", labels=("write", "recovery"))
+
+
+def test_the_cache_belongs_to_the_process() -> None:
+    size = "Database Cache Size (MB)"
+    assert feed_of("MSExchange Database", "Information Store", size) == Feed(
+        metric="ese_cache_size_bytes", owner="computer", labels=("Information Store",), scale=2**20
+    )
+    assert feed_of("MSExchange Database", "_Total", size) is None
+    assert feed_of(INSTANCES, "Information Store/SG06", size) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "feed"),
+    [
+        (
+            ("MSExchangeIS", "", "RPC Averaged Latency"),
+            Feed(metric="exchange_rpc_latency_seconds", owner="computer", scale=0.001),
+        ),
+        (
+            ("MSExchangeIS Store", "_Total", "RPC Average Latency"),
+            Feed(metric="exchange_rpc_latency_seconds", owner="computer", scale=0.001),
+        ),
+        (("MSExchangeIS Store", "mdb01", "RPC Average Latency"), None),
+        (
+            ("MSExchange Replication", "SG06", "CopyQueueLength"),
+            Feed(metric="ese_copy_queue_logs", name="SG06"),
+        ),
+        (
+            ("MSExchange Replication", "SG06", "ReplayQueueLength"),
+            Feed(metric="ese_replay_queue_logs", name="SG06"),
+        ),
+        (("MSExchange Replication", "_total", "CopyQueueLength"), None),
+        (
+            ("Processor", "_Total", "% Processor Time"),
+            Feed(metric="ese_host_processor_ratio", owner="computer", scale=0.01),
+        ),
+        (("Processor", "0", "% Processor Time"), None),
+        (("Process", "_Total", "% Processor Time"), None),
+    ],
+)
+def test_neighbours_of_the_engine_feed_their_metrics(
+    path: tuple[str, str, str], feed: Feed | None
+) -> None:
+    assert feed_of(*path) == feed
 
 
 def test_no_two_counters_share_a_name() -> None:
@@ -101,21 +192,22 @@ def test_objects_are_known_by_name(name: str, kind: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("instance", "parts"),
+    ("instance", "name"),
     [
-        ("Information Store/SG06", ("Information Store", "SG06")),
-        ("lsass/NTDSA", ("lsass", "NTDSA")),
-        ("svchost/a/b", ("svchost", "a/b")),
-        ("Information Store", ("Information Store", "")),
-        ("_Total", ("_Total", "")),
-        ("Information Store/_total", ("Information Store", "")),
-        ("", ("", "")),
+        ("Information Store/SG06", "SG06"),
+        ("lsass/NTDSA", "NTDSA"),
+        ("svchost/a/b", "a/b"),
+        ("Information Store", None),
+        ("_Total", None),
+        ("Information Store/_total", None),
+        ("", None),
     ],
 )
 def test_the_instance_is_what_stands_behind_the_first_slash(
-    instance: str, parts: tuple[str, str]
+    instance: str, name: str | None
 ) -> None:
-    assert instance_name(instance) == parts
+    feed = feed_of(INSTANCES, instance, "Online Defrag Pages Read/sec")
+    assert (feed.name if feed else None) == name
 
 
 def test_counters_are_seen_only_where_the_object_of_instances_is() -> None:

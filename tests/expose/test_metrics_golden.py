@@ -22,11 +22,14 @@ from esewatch.fold.state import (
     BadPage,
     CounterState,
     Database,
+    Device,
     Host,
     Instance,
+    Level,
     SourceState,
     State,
     Transition,
+    series,
 )
 from tests.support.tools import require
 
@@ -58,6 +61,10 @@ def _exchange() -> Database:
         computer="ex01",
         database=PRIV,
         path=r"E:\MDB06\priv06.edb",
+        page_size=8192,
+        header_bad_checksums=1,
+        header_corrected=2,
+        header_correction_failed=0,
         ese_instance="SG06",
         process="MSExchangeIS",
         provider="ESE",
@@ -138,11 +145,31 @@ def _observed() -> Database:
     )
 
 
+def _level(value: float) -> Level:
+    return Level(value, NOW - 15, 15)
+
+
+def _device() -> Device:
+    totals = {
+        "read_seconds": 120.5,
+        "write_seconds": 33.25,
+        "read_bytes": 47929491456.0,
+        "write_bytes": 1234567890.0,
+        "reads": 5850768.0,
+        "writes": 72682.0,
+    }
+    return Device(
+        computer="ex01",
+        device="naa.600508b1001c",
+        totals={f"ese_device_{name}_total": value for name, value in totals.items()},
+    )
+
+
 def _instance() -> Instance:
     return Instance(
         computer="ex01",
         ese_instance="SG06",
-        counters={"old": CounterState(kind="rate", last_time=NOW, last_value=1.0)},
+        counters={"old": CounterState(last_time=NOW, last_value=1.0)},
         gap_seconds=3600.0,
         totals={
             "ese_defrag_pages_read_total": 5990000.0,
@@ -150,6 +177,21 @@ def _instance() -> Instance:
             "ese_defrag_log_bytes_total": 1234567890.0,
             "ese_maintenance_pages_read_total": 5850768.0,
             "ese_maintenance_pages_zeroed_total": 72682.0,
+            series("ese_database_io_total", ("read", "attached")): 812345.0,
+            series("ese_database_io_total", ("read", "all")): 812345.0,
+            series("ese_log_io_total", ("write",)): 4711.0,
+            "ese_log_generations_total": 990.0,
+            "ese_log_record_stalls_total": 3.0,
+        },
+        levels={
+            series("ese_io_latency_seconds", ("database", "read", "attached")): _level(0.0034),
+            series("ese_io_latency_seconds", ("log", "write", "attached")): _level(0.001),
+            "ese_checkpoint_depth_logs": _level(20.0),
+            "ese_checkpoint_depth_target_ratio": _level(1.25),
+            "ese_version_buckets_allocated": _level(4.0),
+            "ese_log_threads_waiting": _level(0.0),
+            "ese_copy_queue_logs": _level(1.0),
+            "ese_replay_queue_logs": _level(2.0),
         },
         backup_events=[
             BackupEvent(NOW - 8 * DAY, 1, 210),
@@ -180,11 +222,18 @@ def golden_state() -> State:
         computer="ex01",
         events={"ESE": {703: 1, 474: 2}, "ESENT": {530: 1}},
         counters_present={"Online Defrag Pages Read/sec": True, "Log Threads Waiting": False},
+        levels={
+            series("ese_cache_size_bytes", ("Information Store",)): _level(20.0 * 2**30),
+            "exchange_rpc_latency_seconds": _level(0.012),
+            "ese_host_processor_ratio": _level(0.075),
+        },
+        volumes={"e:": "naa.600508b1001c"},
     )
     return State(
         sources={log.name: log, counters.name: counters},
         hosts={"ex01": host},
         instances={("ex01", "sg06"): _instance()},
+        devices={("ex01", "naa.600508b1001c"): _device()},
         databases={(each.computer, each.database): each for each in databases},
         databases_dropped=1,
     )

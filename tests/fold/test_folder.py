@@ -4,7 +4,7 @@ import pytest
 
 from esewatch.config import DatabaseRule, Settings
 from esewatch.fold.backups import verified_by_streaming
-from esewatch.model import Batch, CountersSeen, Event, Reading
+from esewatch.model import Batch, CountersSeen, Event, Feed, Reading
 from tests.support.records import DAY, EPOCH, HOUR, LABEL, event, folder_of, the_database, views
 
 
@@ -150,8 +150,7 @@ def test_the_event_spells_the_instance_and_counters_follow() -> None:
         instance="store/sg06",
         value=1.0,
         kind="rate",
-        metric="ese_defrag_pages_read_total",
-        ese_instance="sg06",
+        feed=Feed(metric="ese_defrag_pages_read_total", name="sg06"),
     )
     folder = folder_of([reading, event(102, 0, database="")])
     assert folder.state.instances[("ex01", "sg06")].ese_instance == "SG06"

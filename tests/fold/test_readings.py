@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from esewatch.fold.readings import RANGE, fold_reading, grown
 from esewatch.fold.state import Instance
-from esewatch.model import Kind, Reading
+from esewatch.model import Feed, Kind, Reading
 
 READ = "ese_defrag_pages_read_total"
 SCAN = "ese_maintenance_pages_read_total"
@@ -25,13 +25,12 @@ def reading(
         instance="Information Store/SG06",
         value=value,
         kind=kind,
-        metric=metric,
-        ese_instance="SG06",
+        feed=Feed(metric=metric, name="SG06"),
     )
 
 
 def fold(target: Instance, *readings: Reading) -> list[bool]:
-    return [fold_reading(target, item) for item in readings]
+    return [fold_reading(target, item, item.feed) for item in readings if item.feed]
 
 
 def test_the_first_sample_is_a_baseline_and_later_ones_are_integrated() -> None:
@@ -105,3 +104,11 @@ def test_the_growth_over_a_long_silence_of_a_running_total_is_kept() -> None:
     found = instance()
     fold(found, reading(0, 1000, "total", SCAN), reading(86400, 5000, "total", SCAN))
     assert found.totals == {SCAN: 4000}
+
+
+def test_a_gap_of_several_columns_is_counted_once() -> None:
+    found = instance()
+    for at in (0, 15, 30, 30 + 1000, 30 + 1015):
+        fold(found, reading(at, 10), reading(at, 10, metric="ese_log_io_total", counter="d"))
+    assert found.gap_seconds == 1000
+    assert found.totals == {READ: 45 * 10, "ese_log_io_total": 45 * 10}

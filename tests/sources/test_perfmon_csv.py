@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.model import CountersSeen, Reading, Source, SourceError, Unreadable
+from esewatch.model import CountersSeen, Feed, Reading, Source, SourceError, Unreadable
 from esewatch.sources.perfmon_csv import (
     PerfmonDecoder,
     is_binary_log,
@@ -89,8 +89,7 @@ def test_a_cell_becomes_a_reading_with_all_its_names() -> None:
             instance="Information Store/SG06",
             value=812.4,
             kind="rate",
-            metric="ese_defrag_pages_freed_total",
-            ese_instance="SG06",
+            feed=Feed(metric="ese_defrag_pages_freed_total", name="SG06"),
         )
     ]
 
@@ -181,7 +180,8 @@ def test_names_of_another_code_page_are_read() -> None:
 def test_names_of_exchange_2007_feed_the_same_metric() -> None:
     path = rf"\\EX01\{INSTANCES}\Online Maintenance (DB Scan) Pages Read"
     reading = decode(head(path) + row("99"))[0][0]
-    assert (reading.kind, reading.metric) == ("total", "ese_maintenance_pages_read_total")
+    assert reading.feed == Feed(metric="ese_maintenance_pages_read_total", name="SG06")
+    assert reading.kind == "total"
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_names_of_exchange_2007_feed_the_same_metric() -> None:
 )
 def test_processes_and_totals_feed_no_metric(path: str) -> None:
     reading = decode(head(path) + row("5"))[0][0]
-    assert (reading.metric, reading.ese_instance) == ("", "")
+    assert reading.feed is None
     assert decode(head(path) + row("5"), ese_only=True)[0] == []
 
 

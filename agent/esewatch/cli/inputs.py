@@ -3,12 +3,10 @@
 import argparse
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from tqdm import tqdm
 
 from esewatch.cli.options import (
     add_config_option,
@@ -16,25 +14,14 @@ from esewatch.cli.options import (
     add_input_options,
     load_settings,
 )
+from esewatch.cli.reader import Reader
 from esewatch.expose.overview import iso_time
 from esewatch.expose.report import render_report
 from esewatch.fold.folder import Folder
 from esewatch.fold.integrity import PAGE_EVENTS, known_bad_pages
 from esewatch.fold.passes import views_in
 from esewatch.fold.state import State
-from esewatch.model import (
-    Batch,
-    EsewatchError,
-    Event,
-    Reading,
-    Source,
-    SourceError,
-    Unreadable,
-    UnsupportedError,
-)
-from esewatch.sources.opening import expand, open_inputs
-
-HEALTHY, WRONG, FAILED = 0, 1, 2
+from esewatch.model import Event, Reading
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -70,75 +57,9 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     report.set_defaults(function=write_report)
 
 
-class _Reader:
-    """Reads inputs one after another and keeps count of what could not be read."""
-
-    def __init__(self, options: argparse.Namespace, *, companions: bool, ese_only: bool) -> None:
-        self.unreadable: list[Unreadable] = []
-        self.failed = False
-        self.paths = expand(options.paths)
-        self._below = not set(self.paths) <= set(options.paths)
-        self._options = options
-        self._companions = companions
-        self._ese_only = ese_only
-
-    def sources(self) -> Iterator[Source]:
-        """The inputs that can be opened, by kind; for the others one line on stderr."""
-        options = self._options
-        opened, errors = open_inputs(
-            self.paths,
-            providers=options.provider,
-            computer=options.computer,
-            timezone=options.timezone,
-            date_order=options.date_order,
-            companions=self._companions,
-            ese_only=self._ese_only,
-        )
-        for error in errors:
-            # In a folder of logs something else may lie about; what was named must be readable.
-            if isinstance(error, UnsupportedError) and opened and self._below:
-                print(f"esewatch: left out: {error}", file=sys.stderr)
-            else:
-                self._fail(error)
-        yield from opened
-
-    def batches(self, source: Source) -> Iterator[Batch]:
-        """All of one input, with a progress bar where a person looks on."""
-        with tqdm(
-            desc=source.name,
-            unit="B",
-            unit_scale=True,
-            file=sys.stderr,
-            disable=not sys.stderr.isatty(),
-            leave=False,
-        ) as bar:
-            try:
-                for batch in source.poll(final=True):
-                    bar.total = max(bar.total or 0, bar.n + batch.backlog_bytes)
-                    bar.update(max(0, bar.total - batch.backlog_bytes - bar.n))
-                    for piece in batch.unreadable:
-                        self.unreadable.append(piece)
-                        bar.write(f"esewatch: unreadable: {piece}", file=sys.stderr)
-                    yield batch
-            except SourceError as error:
-                self._fail(error)
-            finally:
-                source.close()
-
-    def _fail(self, error: EsewatchError) -> None:
-        print(f"esewatch: {error}", file=sys.stderr)
-        self.failed = True
-
-    def status(self, *, wrong: bool = False) -> int:
-        """Exit status of the whole reading."""
-        if self.failed:
-            return FAILED
-        return WRONG if wrong or self.unreadable else HEALTHY
-
-
 def print_events(options: argparse.Namespace) -> int:
     """`events`: exit status 1 when a bad page is among them or a piece was unreadable."""
-    reader = _Reader(options, companions=options.companions, ese_only=True)
+    reader = Reader(options, companions=options.companions, ese_only=True)
     show = _event_json if options.format == "json" else _event_text
     bad = False
     for source in reader.sources():
@@ -152,12 +73,12 @@ def print_events(options: argparse.Namespace) -> int:
 
 def print_counters(options: argparse.Namespace) -> int:
     """`counters`: every sample, or with `--ese` those that feed a metric."""
-    reader = _Reader(options, companions=False, ese_only=options.ese)
+    reader = Reader(options, companions=False, ese_only=options.ese)
     show = _reading_json if options.format == "json" else _reading_text
     for source in reader.sources():
         for batch in reader.batches(source):
             for record in batch.records:
-                if isinstance(record, Reading) and (record.metric or not options.ese):
+                if isinstance(record, Reading) and (record.feed or not options.ese):
                     sys.stdout.write(show(record))
     return reader.status()
 
@@ -165,7 +86,7 @@ def print_counters(options: argparse.Namespace) -> int:
 def write_report(options: argparse.Namespace) -> int:
     """`report`: exit status 1 when a bad page stands or a piece was unreadable."""
     settings = load_settings(options)
-    reader = _Reader(options, companions=True, ese_only=True)
+    reader = Reader(options, companions=True, ese_only=True)
     folder = Folder(State(), settings)
     for source in reader.sources():
         folder.open_source(source.name, time.time())
@@ -229,7 +150,7 @@ def _reading_json(reading: Reading) -> str:
         "counter": reading.counter,
         "value": reading.value,
         "kind": reading.kind,
-        "metric": reading.metric,
+        "metric": reading.feed.metric if reading.feed else "",
     }
     kept = {key: value for key, value in found.items() if value != ""}
     return _encode(kept).decode("utf-8", "surrogatepass") + "\n"

@@ -43,7 +43,10 @@ def build(node: Node, hint: Any, problems: Problems) -> Any:
     """
     origin, args = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        return build(node, next(arg for arg in args if arg is not type(None)), problems)
+        kinds = [arg for arg in args if arg is not type(None)]
+        if len(kinds) > 1:
+            return _tagged(node, kinds, problems)
+        return build(node, kinds[0], problems)
     if origin is Annotated and isinstance(args[1], Scalar):
         return _scalar(node, args[1], problems)
     if origin is Annotated:
@@ -98,12 +101,36 @@ def _part_of(node: Node, struct: type[msgspec.Struct], problems: Problems) -> An
     return msgspec.UNSET if fields is None or msgspec.UNSET in fields.values() else fields
 
 
+def _tagged(node: Node, structs: list[type[msgspec.Struct]], problems: Problems) -> Any:
+    """The struct among `structs` whose field `type` has the value that `node` gives."""
+    if not isinstance(node.value, dict):
+        problems.at(node, "a mapping")
+        return msgspec.UNSET
+    kinds = {
+        kind: struct for struct in structs for kind in get_args(get_type_hints(struct)["type"])
+    }
+    tag = node.value.get("type")
+    if tag is None:
+        names = {name: None for struct in structs for name in _names(struct)}
+        unknown = [key for key in node.value if key not in names]
+        for key in unknown:
+            place = node.value[key].place
+            problems.add(node.keys[key], place, _unknown(key, list(names)))
+        if not unknown:
+            problems.add(node.line, node.place, f"missing key {quote('type')}")
+        return msgspec.UNSET
+    if not isinstance(tag.value, str) or tag.value not in kinds:
+        problems.at(tag, ", ".join(kinds))
+        return msgspec.UNSET
+    return _struct(node, kinds[tag.value], problems)
+
+
 def _struct(node: Node, struct: type[msgspec.Struct], problems: Problems) -> Any:
     fields = _fields(node, struct, problems)
     if fields is None:
         return msgspec.UNSET
     missing = [
-        field.name
+        field.encode_name
         for field in msgspec.structs.fields(struct)
         if field.required and field.name not in fields
     ]
@@ -139,7 +166,7 @@ def _fields(node: Node, struct: type[msgspec.Struct], problems: Problems) -> Any
 def _names(struct: type[msgspec.Struct]) -> dict[str, str]:
     """Key -> field."""
     aliases: dict[str, str] = getattr(struct, "ALIASES", {})
-    return {field.name: field.name for field in msgspec.structs.fields(struct)} | aliases
+    return {field.encode_name: field.name for field in msgspec.structs.fields(struct)} | aliases
 
 
 def _both(names: dict[str, str], name: str) -> list[str]:

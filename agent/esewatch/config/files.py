@@ -9,7 +9,7 @@ import yaml
 
 from esewatch.config.build import Problems, build
 from esewatch.config.check import check, refuse_later_sources
-from esewatch.config.settings import Settings, SourceSettings
+from esewatch.config.settings import EseutilLogs, LogFiles, Settings, SourceSettings
 from esewatch.config.tree import MAX_BYTES, TreeError, parse
 from esewatch.config.units import Scalar
 from esewatch.model import ConfigError
@@ -55,13 +55,13 @@ def _settled(settings: Settings, folder: Path) -> Settings:
     counts: dict[str, int] = {}
     for source in settings.sources:
         counts[source.type] = counts.get(source.type, 0) + 1
-        sources.append(
-            msgspec.structs.replace(
-                source,
-                name=source.name or f"{source.type}-{counts[source.type]}",
-                paths=[str(glob_root / path) for path in source.paths],
-            )
+        named = msgspec.structs.replace(
+            source, name=source.name or f"{source.type}-{counts[source.type]}"
         )
+        if isinstance(named, LogFiles | EseutilLogs):
+            paths = [str(glob_root / path) for path in named.paths]
+            named = msgspec.structs.replace(named, paths=paths)
+        sources.append(named)
     return msgspec.structs.replace(
         settings, sources=sources, journal=str(folder / settings.journal)
     )
@@ -72,10 +72,11 @@ def _plain(value: Any, hint: Any) -> Any:
     origin, args = get_origin(hint), get_args(hint)
     if isinstance(value, msgspec.Struct):
         hints = get_type_hints(type(value), include_extras=True)
-        items = ((name, getattr(value, name)) for name in value.__struct_fields__)
+        fields = msgspec.structs.fields(value)
+        items = ((field, getattr(value, field.name)) for field in fields)
         return {
-            name: _plain(item, hints[name])
-            for name, item in items
+            field.encode_name: _plain(item, hints[field.name])
+            for field, item in items
             if item not in (None, [], {}, "")
         }
     if isinstance(value, list):

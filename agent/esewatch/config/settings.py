@@ -7,7 +7,7 @@ adding a field here and its row in docs/configuration.md.
 import ntpath
 import os
 import sys
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, get_args, get_type_hints
 
 import msgspec
 
@@ -15,6 +15,7 @@ from esewatch.config.units import (
     Clock,
     Count,
     Duration,
+    Interval,
     Positive,
     PositiveCount,
     Scalar,
@@ -28,20 +29,9 @@ Tier = Literal["watched", "observed", "ignored"]
 Model = Literal["window", "garbage_collection", "background", "application"]
 DateOrder = Literal["dmy", "mdy", "ymd"]
 ComputerLabel = Literal["short", "fqdn"]
-SourceType = Literal["evtx", "event_stream", "perfmon_csv"]
 
 DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-SOURCE_TYPES: tuple[SourceType, ...] = ("evtx", "event_stream", "perfmon_csv")
-LATER_SOURCE_TYPES = (
-    "prometheus",
-    "windows_log",
-    "windows_counters",
-    "disks",
-    "page_scan",
-    "sqlserver_errorlog",
-    "ntbackup_log",
-    "eseutil_log",
-)
+LATER_SOURCE_TYPES = ("page_scan", "sqlserver_errorlog", "ntbackup_log")
 """Planned kinds of sources: named in the error message instead of "unknown"."""
 
 
@@ -65,22 +55,83 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """Pages that defragmentation must have read before its ratio is judged."""
 
 
-class SourceSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """One input. `type` says how it is read."""
+class _Source(msgspec.Struct, frozen=True, kw_only=True):
+    """What every input has."""
 
-    ALIASES: ClassVar[dict[str, str]] = {"path": "paths"}
-
-    type: SourceType
-    paths: list[Text]
-    """Files or globs; relative ones start at the folder of the configuration file."""
     name: SourceName = ""
     """Label of its metrics and key of its positions; default `evtx-1`, counted by type."""
     computer: Text | None = None
     """Where the data names none."""
+
+
+class LogFiles(_Source, frozen=True, kw_only=True):
+    """Event logs and counter logs in files, which may grow and rotate."""
+
+    ALIASES: ClassVar[dict[str, str]] = {"path": "paths"}
+
+    type: Literal["evtx", "event_stream", "perfmon_csv"]
+    paths: list[Text]
+    """Files or globs; relative ones start at the folder of the configuration file."""
     timezone: Zone | None = None
     """Of local times without an offset. None: UTC."""
     date_order: DateOrder | None = None
     """Of ambiguous numeric dates. None: such dates stay text."""
+
+
+class EseutilLogs(_Source, frozen=True, kw_only=True):
+    """Saved output of eseutil /k and /mh."""
+
+    ALIASES: ClassVar[dict[str, str]] = {"path": "paths"}
+
+    type: Literal["eseutil_log"]
+    paths: list[Text]
+    """Files or globs; relative ones start at the folder of the configuration file."""
+    database: Text | None = msgspec.field(default=None, name="as")
+    """The database that a checked copy stands for; `{name}` is the copy's file name."""
+
+
+class Exporter(_Source, frozen=True, kw_only=True):
+    """A windows_exporter, or another endpoint in the Prometheus format."""
+
+    type: Literal["prometheus"]
+    url: Text
+    interval: Interval = 15.0
+    map: dict[str, Text] = {}
+    """Metric of the endpoint -> `object\\counter` it shows, beside and over the shipped map."""
+
+
+class Disks(_Source, frozen=True, kw_only=True):
+    """The whole disks of the machine that runs esewatch."""
+
+    type: Literal["disks"]
+    interval: Interval = 15.0
+
+
+class WindowsLog(_Source, frozen=True, kw_only=True):
+    """Event log channels of this Windows machine, through wevtutil."""
+
+    type: Literal["windows_log"]
+    channels: list[Text] = msgspec.field(
+        default_factory=lambda: ["Application", "Directory Service"]
+    )
+    interval: Interval = 15.0
+
+
+class WindowsCounters(_Source, frozen=True, kw_only=True):
+    """Performance counters of this Windows machine, through typeperf."""
+
+    type: Literal["windows_counters"]
+    counters: list[Text] = []
+    """Counter paths; none: those that feed a metric."""
+    interval: Interval = 15.0
+
+
+SourceSettings = LogFiles | EseutilLogs | Exporter | Disks | WindowsLog | WindowsCounters
+"""One input. `type` says how it is read."""
+
+SOURCE_TYPES: tuple[str, ...] = tuple(
+    name for struct in get_args(SourceSettings) for name in get_args(get_type_hints(struct)["type"])
+)
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):

@@ -114,6 +114,9 @@ WindowLength = Annotated[
     float,
     Scalar("a duration from 15m to 24h", _within(parse_duration, 900.0, 86400.0), show_duration),
 ]
+Interval = Annotated[
+    float, Scalar("a duration from 1s to 1h", _within(parse_duration, 1.0, 3600.0), show_duration)
+]
 Positive = Annotated[
     float,
     Scalar("a number above 0", _within(_parse_number, math.ulp(0.0), math.inf), _show_number),

@@ -1,11 +1,9 @@
-"""The performance counters of ESE: names of both generations, kinds, and what they feed.
+"""The performance counters of ESE as data: names of both generations, kinds, what they feed.
 
 Names and types are those of the engine's counter table (schema version 305); the
 Exchange 2007 names are those of its documentation. Names are compared without case.
 """
 
-import re
-from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -13,9 +11,6 @@ import msgspec
 from esewatch.model import Kind
 
 ObjectKind = Literal["process", "table_classes", "instances", "databases"]
-
-ONLINE_DEFRAG = "Online Defrag"
-DATABASE_MAINTENANCE = "Database Maintenance"
 
 _P: ObjectKind = "process"
 _T: ObjectKind = "table_classes"
@@ -26,17 +21,30 @@ _D: ObjectKind = "databases"
 class Counter(msgspec.Struct, frozen=True, gc=False):
     """One counter. `name` is that of current engines, also for names of Exchange 2007.
 
-    `metric` is what it feeds where it belongs to one instance, empty elsewhere.
+    `metric` is what it feeds as a counter of the object `of`, empty when nothing.
     """
 
     name: str
     kind: Kind
     objects: tuple[ObjectKind, ...]
     metric: str = ""
+    labels: tuple[str, ...] = ()
+    """Values of the metric's labels beyond those of the instance or process."""
+    scale: float = 1.0
+    """Base units in one unit of the counter."""
+    of: ObjectKind = "instances"
     former: str = ""
     """The name in Exchange 2007 where it differs."""
     german: str = ""
     """The name on a German Windows where it differs."""
+
+
+LATENCY = "ese_io_latency_seconds"
+IO = "ese_database_io_total"
+LOG_IO = "ese_log_io_total"
+MILLISECOND = 1e-3
+MEGABYTE = 2.0**20
+PERCENT = 1e-2
 
 
 def _rates(objects: tuple[ObjectKind, ...], *names: str) -> list[Counter]:
@@ -161,8 +169,20 @@ def _database_io() -> list[Counter]:
         for phase in ("", " (Attached)", " (Recovery)"):
             base = f"I/O Database {operation}{phase}"
             where = (_P, _I) if phase else (_P, _I, _D)
-            for name, kind in ((f"{base}/sec", "rate"), (f"{base} Average Latency", "level")):
-                found.append(Counter(name, kind, where, german=german.get(name, "")))  # type: ignore[arg-type]
+            labels = (operation.lower().removesuffix("s"), phase.strip(" ()").lower() or "all")
+            rate, latency = f"{base}/sec", f"{base} Average Latency"
+            found += [
+                Counter(rate, "rate", where, IO, labels, german=german.get(rate, "")),
+                Counter(
+                    latency,
+                    "level",
+                    where,
+                    LATENCY,
+                    ("database", *labels),
+                    MILLISECOND,
+                    german=german.get(latency, ""),
+                ),
+            ]
         found += _levels((_P, _I, _D), f"I/O Database {operation} Average Bytes")
         for cause in ("Transactional", "Maintenance"):
             base = f"I/O Database {operation} ({cause})"
@@ -179,15 +199,35 @@ def _database_io() -> list[Counter]:
 
 _IO = [
     *_database_io(),
-    *_rates((_P, _I), "I/O Log Reads/sec", "I/O Flush Map Writes/sec"),
-    Counter("I/O Log Writes/sec", "rate", (_P, _I), german="E/A: Protokollschreibvorgänge/Sek."),
+    *_rates((_P, _I), "I/O Flush Map Writes/sec"),
+    Counter("I/O Log Reads/sec", "rate", (_P, _I), LOG_IO, ("read",)),
+    Counter(
+        "I/O Log Writes/sec",
+        "rate",
+        (_P, _I),
+        LOG_IO,
+        ("write",),
+        german="E/A: Protokollschreibvorgänge/Sek.",
+    ),
+    # Logs are written while databases are attached and read to recover them.
+    Counter(
+        "I/O Log Reads Average Latency",
+        "level",
+        (_P, _I),
+        LATENCY,
+        ("log", "read", "recovery"),
+        MILLISECOND,
+    ),
     Counter(
         "I/O Log Writes Average Latency",
         "level",
         (_P, _I),
+        LATENCY,
+        ("log", "write", "attached"),
+        MILLISECOND,
         german="E/A: Durchschnittliche Wartezeit für Protokollschreibvorgänge",
     ),
-    *_levels((_P, _I), "I/O Log Reads Average Latency", "I/O Flush Map Writes Average Latency"),
+    *_levels((_P, _I), "I/O Flush Map Writes Average Latency"),
 ]
 
 _CACHE = [
@@ -195,7 +235,13 @@ _CACHE = [
     *_levels((_P,), "Database Cache Size Resident (MB)"),
     *_levels((_P,), "Database Cache Memory Committed (MB)", "Database Cache Memory Reserved (MB)"),
     Counter(
-        "Database Cache Size (MB)", "level", (_P, _I, _D, _T), german="Datenbankcachegröße (MB)"
+        "Database Cache Size (MB)",
+        "level",
+        (_P, _I, _D, _T),
+        "ese_cache_size_bytes",
+        scale=MEGABYTE,
+        of=_P,
+        german="Datenbankcachegröße (MB)",
     ),
     Counter("Database Cache % Hit", "level", (_P, _I, _T), german="Datenbankcache % Treffer"),
     *_levels((_P, _I, _T), "Database Cache % Hit (Unique)"),
@@ -212,25 +258,44 @@ _CACHE = [
 ]
 
 _LOG = [
-    *_rates((_P, _I), "Log Record Stalls/sec"),
-    Counter("Log Threads Waiting", "level", (_P, _I), german="Wartende Protokollthreads"),
+    Counter("Log Record Stalls/sec", "rate", (_P, _I), "ese_log_record_stalls_total"),
+    Counter(
+        "Log Threads Waiting",
+        "level",
+        (_P, _I),
+        "ese_log_threads_waiting",
+        german="Wartende Protokollthreads",
+    ),
     Counter(
         "Log Generation Checkpoint Depth",
         "level",
         (_P, _I),
+        "ese_checkpoint_depth_logs",
         german="Prüfpunkttiefe für Protokollgenerierung",
+    ),
+    Counter(
+        "Log Checkpoint Depth as a % of Target",
+        "level",
+        (_I,),
+        "ese_checkpoint_depth_target_ratio",
+        scale=PERCENT,
     ),
     *_levels(
         (_I,),
         "Log Generation Checkpoint Depth Target",
         "Log Generation Checkpoint Depth Max",
-        "Log Checkpoint Depth as a % of Target",
         "Log Generation Loss Resiliency Depth",
     ),
     *_levels((_P, _I), "Log Checkpoint Depth"),
-    *_totals((_I,), "Log File Current Generation"),
+    Counter("Log File Current Generation", "total", (_I,), "ese_log_generations_total"),
     Counter("Log Files Generated", "total", (_P, _I), german="Generierte Protokolldateien"),
-    Counter("Version Buckets Allocated", "level", (_P, _I), german="Zugewiesene Versionsbuckets"),
+    Counter(
+        "Version Buckets Allocated",
+        "level",
+        (_P, _I),
+        "ese_version_buckets_allocated",
+        german="Zugewiesene Versionsbuckets",
+    ),
     *_levels((_P,), "Threads Blocked"),
     *_rates((_P,), "Threads Blocked/sec"),
     *_rates(
@@ -243,83 +308,3 @@ _LOG = [
 
 COUNTERS: tuple[Counter, ...] = (*_DEFRAG, *_MAINTENANCE, *_IO, *_CACHE, *_LOG)
 """Every known counter."""
-
-_OBJECTS: dict[str, ObjectKind] = {
-    f"{base}{suffix}": kind
-    for base in ("database", "msexchange database")
-    for suffix, kind in (
-        ("", _P),
-        (" ==> tableclasses", _T),
-        (" ==> instances", _I),
-        (" ==> databases", _D),
-    )
-} | {"datenbank ==> instanzen": _I}
-
-_PER_SECOND = re.compile(r"/ ?(sec|sek|s)\.?$| pro sekunde$| per second$")
-_FOREIGN = re.compile(r"[^\x00-\x7f]+")
-
-
-def _normal(name: str) -> str:
-    # A code page read as another one leaves other letters in the place of an umlaut.
-    return _FOREIGN.sub("?", name.strip().lower())
-
-
-_BY_NAME = {
-    _normal(name): counter
-    for counter in COUNTERS
-    for name in (counter.name, counter.former, counter.german)
-    if name
-}
-
-
-def object_kind(name: str) -> ObjectKind | None:
-    """Which kind of ESE object `name` is, None if it is none."""
-    return _OBJECTS.get(" ".join(name.lower().split()))
-
-
-def lookup(object_name: str, counter: str) -> Counter | None:
-    """The ESE counter of that name; None for another object and an unknown name.
-
-    Its `metric` is empty unless the object is the one of instances.
-    """
-    kind = object_kind(object_name)
-    found = _BY_NAME.get(_normal(counter)) if kind else None
-    if found is None or kind == _I:
-        return found
-    return msgspec.structs.replace(found, metric="")
-
-
-def kind_of(object_name: str, counter: str) -> Kind:
-    """What the values of any counter are: by the table, else by its name."""
-    if found := lookup(object_name, counter):
-        return found.kind
-    return "rate" if _PER_SECOND.search(counter.strip().lower()) else "level"
-
-
-def instance_name(instance: str) -> tuple[str, str]:
-    """(process, ESE instance) of a perfmon instance `process/instance`.
-
-    The ESE instance is empty for the process itself and for `_Total`, whose
-    counters are never taken for an instance's (semantics.md 1).
-    """
-    process, _, name = instance.partition("/")
-    return process, "" if name.strip().lower() == "_total" else name.strip()
-
-
-_GROUPS: dict[str, tuple[str, ...]] = {
-    ONLINE_DEFRAG: ("ese_defrag_pages_read_total", "ese_defrag_pages_freed_total"),
-    DATABASE_MAINTENANCE: ("ese_maintenance_pages_read_total",),
-}
-
-
-def present(counters: Iterable[tuple[str, str]]) -> dict[str, bool]:
-    """Which groups of counters a computer exposes, from its (object, counter) names.
-
-    `Online Defrag` needs pages read and pages freed, `Database Maintenance` pages
-    read. Empty when there is no object of instances: nothing is known then.
-    """
-    names = {pair for pair in counters if object_kind(pair[0]) == _I}
-    if not names:
-        return {}
-    fed = {found.metric for pair in names if (found := lookup(*pair))}
-    return {group: fed.issuperset(metrics) for group, metrics in _GROUPS.items()}

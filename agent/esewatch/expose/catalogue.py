@@ -8,6 +8,7 @@ To add a metric: one row here, and the line that measures it.
 from collections.abc import Iterable
 from typing import get_args
 
+from esewatch.expose.counter_rows import COMPUTERS, DEVICES, INSTANCES
 from esewatch.expose.own_rows import AGENT, POLICY, SOURCES
 from esewatch.expose.rows import D, I, Row, counter, gauge
 from esewatch.fold import integrity, passes
@@ -217,6 +218,8 @@ SCAN = (
     ),
 )
 
+HEADER = "the database header, as eseutil /mh shows it"
+
 INTEGRITY = (
     counter(
         "ese_page_error_events_total",
@@ -241,6 +244,24 @@ INTEGRITY = (
         KIND,
         "The part of ese_known_bad_pages that the first reading found already older than 7 days.",
         "the same latched set",
+    ),
+    gauge(
+        "ese_header_bad_checksums",
+        D,
+        "Bad checksums that the database header has counted.",
+        HEADER,
+    ),
+    gauge(
+        "ese_header_corrected",
+        D,
+        "Pages that the engine corrected, as the database header has counted.",
+        HEADER,
+    ),
+    gauge(
+        "ese_header_correction_failed",
+        D,
+        "Pages that the engine could not correct, as the database header has counted.",
+        HEADER,
     ),
     gauge(
         "ese_last_full_verification_timestamp_seconds",
@@ -302,6 +323,9 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
     "Integrity": INTEGRITY,
     "Slow input and output": INPUT_OUTPUT,
     "Backups": BACKUPS,
+    "Instances": INSTANCES,
+    "Computers": COMPUTERS,
+    "Devices": DEVICES,
     "Policy": POLICY,
     "Sources": SOURCES,
     "The agent itself": AGENT,

@@ -23,6 +23,7 @@ class Traits(NamedTuple):
 
     `stops` are the times its instance stopped, `verified` the end of its last
     verifying streaming backup, `policy` the thresholds by metric name.
+    `device` is None when it is not known.
     """
 
     tier: str
@@ -34,6 +35,7 @@ class Traits(NamedTuple):
     policy: Mapping[str, float]
     backups: Mapping[str, BackupTotals]
     streaming_verified: float | None
+    device: str | None = None
 
 
 def add_database(out: Samples, database: Database, traits: Traits, now: float) -> None:
@@ -51,6 +53,9 @@ def add_database(out: Samples, database: Database, traits: Traits, now: float) -
     out.add("ese_database_size_bytes", labels, database.size_bytes)
     out.add("ese_database_free_bytes", labels, database.free_bytes)
     out.add("ese_database_first_seen_timestamp_seconds", labels, database.first_seen or None)
+    out.add("ese_header_bad_checksums", labels, database.header_bad_checksums)
+    out.add("ese_header_corrected", labels, database.header_corrected)
+    out.add("ese_header_correction_failed", labels, database.header_correction_failed)
     _add_verifications(out, labels, database, views, traits.streaming_verified)
     _add_slow_io(out, labels, database, zero_born=watched)
     if not watched:
@@ -106,9 +111,12 @@ def _add_info(out: Samples, labels: Labels, database: Database, traits: Traits) 
         "model": traits.model,
         "tier": traits.tier,
         "generation": database.generation,
-        "page_size": "",
+        "page_size": str(database.page_size or ""),
     }
     out.add("ese_database_info", info, 1)
+    if traits.device:
+        device = {**labels, "device": printable(traits.device)}
+        out.add("ese_database_device_info", device, 1)
 
 
 def _add_verifications(

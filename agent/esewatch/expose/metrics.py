@@ -24,11 +24,11 @@ from esewatch.config import Settings, Window, policy_for, rule_for
 from esewatch.config.settings import DAYS
 from esewatch.expose.catalogue import CATALOGUE
 from esewatch.expose.database_families import Traits, add_database
+from esewatch.expose.metered_families import add_metered
 from esewatch.expose.own_rows import POLICY
-from esewatch.expose.rows import I
 from esewatch.expose.samples import Samples, printable
 from esewatch.fold.backups import totals, verified_by_streaming
-from esewatch.fold.identity import database_name, tier
+from esewatch.fold.identity import database_name, device_of, tier
 from esewatch.fold.passes import DEFAULT_STALE_SECONDS
 from esewatch.fold.state import BackupTotals, Database, Instance, SourceState, State
 
@@ -39,9 +39,6 @@ OPENMETRICS = "application/openmetrics-text"
 TEXT = "text/plain"
 
 GAP_SECONDS = "ese_unsampled_seconds_total"
-_INSTANCE_TOTALS = tuple(
-    row.name for row in CATALOGUE.values() if row.labels == I and row.name != GAP_SECONDS
-)
 _POLICY = {
     row.name: row.name.removeprefix("esewatch_policy_").removesuffix("_seconds") for row in POLICY
 }
@@ -51,10 +48,11 @@ _POLICY = {
 def families(state: State, settings: Settings, now: float) -> list[Metric]:
     """All families of the state at `now` (epoch seconds), fresh; equal states in equal order."""
     out = Samples()
-    _add_hosts(out, state)
+    add_hosts(out, state, now)
     _add_sources(out, state)
-    _add_instances(out, state)
-    _add_databases(out, state, settings, now)
+    add_instances(out, state, now)
+    add_devices(out, state, now)
+    add_databases(out, state, settings, now)
     out.add("esewatch_databases_dropped_total", {}, state.databases_dropped)
     return out.families()
 
@@ -87,9 +85,11 @@ def own_families(
     return out.families()
 
 
-def _add_hosts(out: Samples, state: State) -> None:
+def add_hosts(out: Samples, state: State, now: float) -> None:
+    """Add what belongs to computers and to no database."""
     for _, host in sorted(state.hosts.items()):
         computer = printable(host.computer)
+        add_metered(out, {"computer": computer}, host, now)
         for provider, events in sorted(host.events.items()):
             for event_id, count in sorted(events.items()):
                 labels = {
@@ -126,16 +126,23 @@ def _add_source(out: Samples, source: SourceState) -> None:
     out.add("esewatch_source_duplicates_total", labels, source.duplicates)
 
 
-def _add_instances(out: Samples, state: State) -> None:
+def add_instances(out: Samples, state: State, now: float) -> None:
+    """Add the totals and levels of ESE instances."""
     for _, instance in sorted(state.instances.items()):
         labels = {
             "computer": printable(instance.computer),
             "ese_instance": printable(instance.ese_instance),
         }
-        for name in _INSTANCE_TOTALS:
-            out.add(name, labels, instance.totals.get(name))
+        add_metered(out, labels, instance, now)
         if instance.counters:
             out.add(GAP_SECONDS, labels, instance.gap_seconds)
+
+
+def add_devices(out: Samples, state: State, now: float) -> None:
+    """Add the totals and levels of whole disks."""
+    for _, device in sorted(state.devices.items()):
+        labels = {"computer": printable(device.computer), "device": printable(device.device)}
+        add_metered(out, labels, device, now)
 
 
 class _Backups(NamedTuple):
@@ -156,7 +163,8 @@ def _backups(instances: Iterable[Instance]) -> _Backups:
     return found
 
 
-def _add_databases(out: Samples, state: State, settings: Settings, now: float) -> None:
+def add_databases(out: Samples, state: State, settings: Settings, now: float) -> None:
+    """Add the databases; of the state also their instances and hosts are read."""
     backups = _backups(state.instances.values())
     for key, database in sorted(state.databases.items()):
         instance = state.instances.get((database.computer, database.ese_instance.lower()))
@@ -171,8 +179,14 @@ def _add_databases(out: Samples, state: State, settings: Settings, now: float) -
             policy=_policy(database, settings),
             backups=backups.totals.get(key, {}),
             streaming_verified=backups.verified.get(key),
+            device=device_of(database, _volumes(state, database.computer), settings),
         )
         add_database(out, database, traits, now)
+
+
+def _volumes(state: State, computer: str) -> Mapping[str, str]:
+    host = state.hosts.get(computer)
+    return host.volumes if host is not None else {}
 
 
 def _policy(database: Database, settings: Settings) -> Mapping[str, float]:

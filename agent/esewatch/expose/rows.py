@@ -9,6 +9,7 @@ Type = Literal["gauge", "counter", "histogram"]
 D = ("computer", "database")
 I = ("computer", "ese_instance")  # noqa: E741 - the contract's own letter
 S = ("source",)
+V = ("computer", "device")
 
 LABELS = {
     "computer": "Computer that logged the record: lower case, first DNS label.",
@@ -27,6 +28,10 @@ LABELS = {
     "kind": "Kind of page, page error or backup; the metric's own line names them.",
     "by": "online_scan, page_scan, streaming_backup, external.",
     "operation": "read, write.",
+    "file": "database, log.",
+    "phase": "attached, recovery; all where the engine does not tell them apart.",
+    "process": "Process that holds the database cache, as performance counters name it.",
+    "device": "Whole disk: wwid or serial, else its name in the system or the exporter.",
     "source": "Name of the source in the configuration.",
     "name": "Name of the performance object or counter.",
     "version": "Version of esewatch.",

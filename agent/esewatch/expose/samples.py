@@ -1,7 +1,8 @@
 """Collects samples into families; names, types and help texts come from the catalogue."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from prometheus_client.core import Metric
 from prometheus_client.samples import Sample
@@ -26,6 +27,10 @@ class Samples:
     def extend(self, name: str, samples: Iterable[Sample]) -> None:
         """Take ready-made samples of the metric `name`, such as the buckets of a histogram."""
         self._by_name[name].extend(samples)
+
+    def __iter__(self) -> Iterator[Sample]:
+        """All samples."""
+        return chain.from_iterable(self._by_name.values())
 
     def families(self) -> list[Metric]:
         """Families that have samples, sorted by name."""

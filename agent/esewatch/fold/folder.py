@@ -21,18 +21,21 @@ from esewatch.fold.state import (
     BackupEvent,
     Channel,
     Database,
+    Device,
     Host,
     Instance,
+    Metered,
     SourceState,
     State,
 )
-from esewatch.model import Batch, CountersSeen, Coverage, Event, Reading
+from esewatch.model import Batch, CountersSeen, Coverage, Event, Reading, VolumesSeen
 
 MAX_STOPS = 256
 MAX_PATH = 1024
 """A longer path is damage; as a label it would be repeated in every series."""
 MAX_DROPPED = 1000
 MAX_ALIASES = 8
+MAX_VOLUMES = 1000
 STOP_EVENTS = frozenset({103, 104})
 
 Entity = tuple[str, str, str]
@@ -75,8 +78,10 @@ class Folder:
                 self._reading(source, record)
             elif isinstance(record, Coverage):
                 self._coverage(source, record)
-            else:
+            elif isinstance(record, CountersSeen):
                 self._counters_seen(source, record)
+            elif isinstance(record, VolumesSeen):
+                self._volumes_seen(source, record)
         source.up = True
         source.unreadable += len(batch.unreadable)
         source.backlog_bytes = batch.backlog_bytes
@@ -299,16 +304,38 @@ class Folder:
         source.records += 1
         source.last_record = max(source.last_record, reading.time)
         computer = self._computer(source, reading.computer)
-        if not reading.metric:
+        feed = reading.feed
+        if feed is None:
             return
-        name = reading.ese_instance
-        if not name:
-            return
-        instance = self._instance(computer, name, named_by_event=False)
-        if fold_reading(instance, reading):
-            self._touch("instance", computer, name.lower())
+        metered: Metered
+        if feed.owner == "instance":
+            metered = self._instance(computer, feed.name, named_by_event=False)
+            entity = ("instance", computer, feed.name.lower())
+        elif feed.owner == "device":
+            metered = self._device(computer, feed.name)
+            entity = ("device", computer, feed.name)
+        else:
+            metered = self.state.hosts[computer]
+            entity = ("host", computer, "")
+        if fold_reading(metered, reading, feed):
+            self.changed.add(entity)
         else:
             source.duplicates += 1
+
+    def _device(self, computer: str, name: str) -> Device:
+        key = (computer, name)
+        device = self.state.devices.get(key)
+        if device is None:
+            device = self.state.devices[key] = Device(computer=computer, device=name)
+        return device
+
+    def _volumes_seen(self, source: SourceState, seen: VolumesSeen) -> None:
+        computer = self._computer(source, seen.computer)
+        host = self.state.hosts[computer]
+        volumes = dict(sorted(seen.devices.items())[:MAX_VOLUMES])
+        if volumes != host.volumes:
+            host.volumes = volumes
+            self._touch("host", computer)
 
     def _coverage(self, source: SourceState, coverage: Coverage) -> None:
         computer = self._computer(source, coverage.computer)

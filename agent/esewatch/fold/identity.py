@@ -1,6 +1,7 @@
 """Who is who: labels, tiers and names (semantics.md 1)."""
 
 import re
+from collections.abc import Mapping
 from fnmatch import translate
 from functools import lru_cache
 from typing import Literal
@@ -118,3 +119,22 @@ def database_name(database: Database, settings: Settings) -> str:
     if database.ese_instance:
         return database.ese_instance
     return re.split(r"[\\/]", database.database)[-1].rsplit(".", 1)[0]
+
+
+def device_of(database: Database, volumes: Mapping[str, str], settings: Settings) -> str | None:
+    """Device that a database lies on; None when it is not known (never a guess).
+
+    The configuration decides, else the volume whose path is the longest beginning of the
+    database's (`volumes`: mount point or drive -> device, of the database's computer).
+    """
+    rule = rule_for(settings, database.computer, database.database)
+    if rule is not None and rule.device is not None:
+        return rule.device
+    path = _slashed(database.database)
+    under = [mount for mount in volumes if path.startswith(_slashed(mount).rstrip("/") + "/")]
+    return volumes[max(under, key=len)] if under else None
+
+
+def _slashed(path: str) -> str:
+    windows = _DRIVE_OR_UNC.match(path) or path[1:2] == ":"
+    return path.replace("\\", "/").lower() if windows else path

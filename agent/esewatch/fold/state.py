@@ -9,7 +9,9 @@ from typing import Literal
 
 import msgspec
 
-BadKind = Literal["uncorrectable", "corrected", "wrong_page", "lost_flush", "no_data"]
+from esewatch.model import PageFault
+
+BadKind = PageFault
 PageErrorKind = Literal["checksum", "corrected", "wrong_page", "no_data", "lost_flush", "logical"]
 Verifier = Literal["online_scan", "page_scan", "streaming_backup", "external"]
 
@@ -145,6 +147,12 @@ class Database(msgspec.Struct, kw_only=True):
     maintenance_seen: bool = False
     """Has logged one of 700-757."""
     size_bytes: float | None = None
+    page_size: int | None = None
+    header_time: float = 0.0
+    """When the header's counters below were true."""
+    header_bad_checksums: int | None = None
+    header_corrected: int | None = None
+    header_correction_failed: int | None = None
     free_bytes: float | None = None
     free_time: float = 0.0
     transitions: list[Transition] = []
@@ -187,32 +195,63 @@ class Database(msgspec.Struct, kw_only=True):
     hung_io: dict[str, int] = {}
 
 
-class CounterState(msgspec.Struct):
-    """One counter column of one instance."""
+class CounterState(msgspec.Struct, array_like=True):
+    """One column of a rate or running total, in the counter's own unit."""
 
-    kind: str
     last_time: float
     last_value: float
     intervals: list[float] = []
-    """The last 15 sample intervals, for their median."""
+    """Of a rate: the last 15 sample intervals, for their median."""
 
 
-class Instance(msgspec.Struct, kw_only=True):
-    """One ESE instance on one computer: where the counters live."""
+class Level(msgspec.Struct, array_like=True):
+    """The latest sample of a gauge, in base units, and its distance from the one before."""
+
+    value: float
+    time: float
+    interval: float = 0.0
+
+
+class Metered(msgspec.Struct, kw_only=True):
+    """Whatever has counters. A series is the metric and its further label values (`series`)."""
+
+    counters: dict[str, CounterState] = {}
+    """By `object|counter|instance` in lower case."""
+    totals: dict[str, float] = {}
+    """By series: the integral exported as a counter, in base units."""
+    levels: dict[str, Level] = {}
+    """By series: the latest value exported as a gauge."""
+    running_totals: set[str] = set()
+    """Series that have a running total, which then outranks the formatted rate."""
+    gap_seconds: float = 0.0
+    """Time between samples that was too long to integrate, counted once for all columns."""
+    gap_until: float = 0.0
+    """End of the latest such time."""
+
+
+SEPARATOR = "\x1f"
+
+
+def series(metric: str, labels: tuple[str, ...] = ()) -> str:
+    """Key of a series: the metric, then the values of its further labels in their order."""
+    return SEPARATOR.join((metric, *(label.replace(SEPARATOR, " ") for label in labels)))
+
+
+class Device(Metered, kw_only=True):
+    """One whole disk of one computer."""
+
+    computer: str
+    device: str
+    """The label: wwid or serial, else the kernel's or the exporter's name."""
+
+
+class Instance(Metered, kw_only=True):
+    """One ESE instance on one computer: where its counters live."""
 
     computer: str
     ese_instance: str
     process: str = ""
     named_by_event: bool = False
-    counters: dict[str, CounterState] = {}
-    """By `object|counter` in lower case."""
-    totals: dict[str, float] = {}
-    """By metric: the integral exported as a counter."""
-    levels: dict[str, float] = {}
-    running_totals: set[str] = set()
-    """Metrics that have a running total, which then outranks the formatted rate."""
-    gap_seconds: float = 0.0
-    """Time between samples that was too long to integrate."""
     stops: list[float] = []
     """Sorted times of the last 256 stops (103, 104)."""
     backup_events: list[BackupEvent] = []
@@ -248,7 +287,7 @@ class Channel(msgspec.Struct, kw_only=True):
     """(from, to, records missing), the last 64."""
 
 
-class Host(msgspec.Struct, kw_only=True):
+class Host(Metered, kw_only=True):
     """What belongs to a computer and to no database."""
 
     computer: str
@@ -257,6 +296,8 @@ class Host(msgspec.Struct, kw_only=True):
     counters_present: dict[str, bool] = {}
     aliases_seen: list[str] = []
     """Names as logged, at most 8: two of them may be two machines."""
+    volumes: dict[str, str] = {}
+    """Mount point or drive -> device, at most 1,000."""
 
 
 class SourceState(msgspec.Struct, kw_only=True):
@@ -287,6 +328,8 @@ class State(msgspec.Struct, kw_only=True):
     channels: dict[tuple[str, str], Channel] = {}
     instances: dict[tuple[str, str], Instance] = {}
     """(computer, instance name in lower case)."""
+    devices: dict[tuple[str, str], Device] = {}
+    """(computer, device)."""
     databases: dict[tuple[str, str], Database] = {}
     dropped: dict[str, int] = {}
     """`computer|database` of databases over the limit -> events not folded, at most 1,000."""

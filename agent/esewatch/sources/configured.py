@@ -1,18 +1,36 @@
 """Sources from the configuration."""
 
-from esewatch.config import Settings, SourceSettings
-from esewatch.model import Source
+from esewatch.config import (
+    Disks,
+    EseutilLogs,
+    Exporter,
+    LogFiles,
+    Settings,
+    SourceSettings,
+    WindowsCounters,
+    WindowsLog,
+)
+from esewatch.model import Source, UnsupportedError
 from esewatch.sources.event_stream import event_stream_source
 from esewatch.sources.evtx import EvtxSource
 from esewatch.sources.perfmon_csv import perfmon_csv_source
 
 
 def build_sources(settings: Settings) -> list[Source]:
-    """One source for each entry of `sources:`, in that order."""
-    return [_build(entry, settings) for entry in settings.sources]
+    """One source for each entry of `sources:`, in that order. Raises SourceError."""
+    return [build_source(entry, settings) for entry in settings.sources]
 
 
-def _build(entry: SourceSettings, settings: Settings) -> Source:
+def build_source(entry: SourceSettings, settings: Settings) -> Source:
+    """The source of one entry. Raises SourceError when it cannot be made here."""
+    match entry:
+        case LogFiles():
+            return _log_files(entry, settings)
+        case EseutilLogs() | Exporter() | Disks() | WindowsLog() | WindowsCounters():
+            raise UnsupportedError(f"{entry.name}: {entry.type} is not available in this version")
+
+
+def _log_files(entry: LogFiles, settings: Settings) -> Source:
     computer = entry.computer or ""
     if entry.type == "evtx":
         return EvtxSource(

@@ -141,7 +141,7 @@ class PerfmonDecoder:
         header = read_header(line, computer=self._computer)
         self._clock.header(header.west_seconds, fresh=fresh)
         self._header = header
-        self._columns = [column for column in header.columns if column.metric or not self._ese_only]
+        self._columns = [column for column in header.columns if column.feed or not self._ese_only]
         if fresh:
             context = self._context
             context.header = zlib.compress(line)
@@ -213,8 +213,7 @@ class PerfmonDecoder:
                     instance=column.instance,
                     value=value,
                     kind=column.kind,
-                    metric=column.metric,
-                    ese_instance=column.ese_instance,
+                    feed=column.feed,
                 )
             )
 

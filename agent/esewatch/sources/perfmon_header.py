@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from esewatch.ese.counters import instance_name, kind_of, lookup, present
-from esewatch.model import Kind
+from esewatch.ese.counter_feeds import feed_of, kind_of, present
+from esewatch.model import Feed, Kind
 
 _WEST = re.compile(r"\(PDH-[CT]SV \d+\.\d+\).*\(([+-]?\d{1,4})\)\s*")
 _LONGEST_CELL = 100
@@ -26,8 +26,7 @@ class Column(msgspec.Struct, frozen=True, gc=False):
     instance: str
     counter: str
     kind: Kind
-    metric: str
-    ese_instance: str
+    feed: Feed | None
 
 
 class Header(msgspec.Struct, frozen=True):
@@ -121,8 +120,6 @@ def _column(index: int, path: str, computer: str) -> Column | None:
         instance = ""
     if not name or not counter:
         return None
-    known = lookup(name, counter)
-    ese_instance = instance_name(instance)[1] if known and known.metric else ""
     return Column(
         index=index,
         computer=host,
@@ -130,8 +127,7 @@ def _column(index: int, path: str, computer: str) -> Column | None:
         instance=instance,
         counter=counter,
         kind=kind_of(name, counter),
-        metric=known.metric if known and ese_instance else "",
-        ese_instance=ese_instance,
+        feed=feed_of(name, instance, counter),
     )
 
 
