@@ -1,18 +1,18 @@
-"""`config check|show`, `forget` and `ack`."""
+"""`config check|show|import-exchange`, `forget` and `ack`."""
 
 import argparse
 import json
 import sys
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
 
+from esewatch.cli import import_exchange
 from esewatch.cli.options import add_config_option, load_settings
 from esewatch.config import dump
-from esewatch.daemon import acknowledge, forget
 from esewatch.expose.server import DEFAULT_ADDRESS
+from esewatch.fold.commands import acknowledge, forget
 from esewatch.fold.folder import Folder
 from esewatch.journal import Journal, LockedError
 from esewatch.model import EsewatchError
@@ -22,8 +22,10 @@ TIMEOUT_SECONDS = 10.0
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     """Add `config`, `forget` and `ack`."""
-    config = commands.add_parser("config", help="validate or show the configuration")
-    actions = config.add_subparsers(dest="action", required=True, metavar="check|show")
+    config = commands.add_parser("config", help="validate, show or make the configuration")
+    actions = config.add_subparsers(
+        dest="action", required=True, metavar="check|show|import-exchange"
+    )
     for name, function, text in (
         ("check", check_config, "validate; exit status 2 and one line when it is wrong"),
         ("show", show_config, "the effective settings, defaults included"),
@@ -35,6 +37,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         )
         add_config_option(action)
         action.set_defaults(function=function)
+    import_exchange.add_command(actions)
     gone = commands.add_parser(
         "forget",
         help="drop a database that is gone",
@@ -105,9 +108,7 @@ def ack_pages(options: argparse.Namespace) -> int:
         count = int(_post(options, "ack", body)["acknowledged"])
     else:
         with _Edit(journal, options) as folder:
-            count = acknowledge(
-                folder, options.computer, options.database, options.pages, time.time()
-            )
+            count = acknowledge(folder, options.computer, options.database, options.pages)
     print(f"acknowledged {count} bad pages of {options.database}")
     return 0
 

@@ -8,6 +8,7 @@ import ntpath
 import os
 import sys
 from typing import Annotated, ClassVar, Literal, get_args, get_type_hints
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -22,12 +23,13 @@ from esewatch.config.units import (
     Text,
     WindowLength,
     Zone,
+    parse_text,
 )
+from esewatch.ese.dates import DateOrder
 
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 Tier = Literal["watched", "observed", "ignored"]
 Model = Literal["window", "garbage_collection", "background", "application"]
-DateOrder = Literal["dmy", "mdy", "ymd"]
 ComputerLabel = Literal["short", "fqdn"]
 
 DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -84,18 +86,45 @@ class EseutilLogs(_Source, frozen=True, kw_only=True):
     ALIASES: ClassVar[dict[str, str]] = {"path": "paths"}
 
     type: Literal["eseutil_log"]
+    computer: Text
+    """Whose databases were checked; eseutil does not write it."""
     paths: list[Text]
     """Files or globs; relative ones start at the folder of the configuration file."""
     database: Text | None = msgspec.field(default=None, name="as")
     """The database that a checked copy stands for; `{name}` is the copy's file name."""
 
 
+def _address(text: str) -> str:
+    parts = urlsplit(parse_text(text))
+    login = parts.username is not None or parts.password is not None
+    if parts.scheme not in {"http", "https"} or not parts.hostname or login or parts.port == 0:
+        raise ValueError(text)
+    if not text.isascii() or " " in text or parts.fragment:
+        raise ValueError(text)
+    return text
+
+
+Address = Annotated[str, Scalar("an address such as http://ex01:9182/metrics", _address, str)]
+
+
+class BasicAuth(msgspec.Struct, frozen=True, kw_only=True):
+    """Login at a server, as Prometheus writes it."""
+
+    username: Text
+    password_file: Text
+    """The password is its first line; it is read for each scrape."""
+
+
 class Exporter(_Source, frozen=True, kw_only=True):
     """A windows_exporter, or another endpoint in the Prometheus format."""
 
     type: Literal["prometheus"]
-    url: Text
+    url: Address
+    """http or https, without a login in it."""
     interval: Interval = 15.0
+    basic_auth: BasicAuth | None = None
+    ca_file: Text | None = None
+    """Certificates (PEM) to trust in the place of the system's."""
     map: dict[str, Text] = {}
     """Metric of the endpoint -> `object\\counter` it shows, beside and over the shipped map."""
 

@@ -61,6 +61,8 @@ class Found(msgspec.Struct, kw_only=True):
     level: str = ""
     strings: tuple[str, ...] = ()
     message: str = ""
+    broken: str = ""
+    """Why the event cannot be read; the other fields are empty then."""
 
 
 def level_of(text: str) -> Level | None:

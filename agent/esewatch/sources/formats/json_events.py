@@ -14,11 +14,22 @@ from esewatch.sources.formats.needles import Needles
 from esewatch.sources.formats.own import own_event
 
 _START = re.compile(rb"^[ \t\[,\]}]*(?=\{)", re.MULTILINE)
-_NEXT = re.compile(rb"[ \t\r\n\[,\]}]*(?=\{)")
+_NEXT = re.compile(
+    rb'(?:[ \t\r\n\[,\]}:]|"(?:[^"\\\r\n]|\\.)*+"|-?\d[\d.eE+-]*+|true|false|null)*+(?=\{)'
+)
+"""From one object to the next: ends of lists, and what stands beside the list of a wrapper."""
 _WRAPPER = re.compile(
     rb'(?:\{\s*"(?:value|events|records|results|hits|items|logs|data)"\s*:\s*)+\[\s*(?=\{)',
     re.IGNORECASE,
 )
+_OTLP = re.compile(
+    rb'\{\s*"(?:(?:resourceLogs|scopeLogs|instrumentationLibraryLogs)"\s*:\s*\['
+    rb'|(?:resource|scope|instrumentationLibrary)"\s*:\s*\{)'
+)
+"""What comes before the records of an OTLP line, which may be many and far over the limit."""
+_LOG_RECORDS = re.compile(rb'"logRecords"\s*:\s*\[\s*(?=\{)')
+_OTLP_HEAD = 1 << 14
+"""Longest resource and scope before the records."""
 _OTHER_LINE_ENDS = (b"}\r\n", b"},\n", b"},\r\n")
 _SIZES = (4096, 65536, RECORD_LIMIT)
 
@@ -64,8 +75,7 @@ class JsonEvents:
         if found is None:
             return None
         self._broken_at = None
-        wrapper = _WRAPPER.match(data, found.end())
-        return wrapper.end() if wrapper else found.end()
+        return _unwrapped(data, found.end())
 
     def _pass_lines(self, data: bytes, at: int, hits: list[int]) -> int:
         """Behind the lines before the next hit, if each of them holds one whole object."""
@@ -88,10 +98,15 @@ class JsonEvents:
         self, data: bytes, start: int, hits: list[int], harvest: Harvest
     ) -> int | None:
         """Take an object that fills the rest of its line; None when it does not."""
+        # Within a list on one line the rest of the line is other objects, not worth a look.
+        if data[max(0, start - 2) : start].rstrip(b" \t").endswith((b"[", b",")):
+            return None
         end = data.find(b"\n", start)
         end = len(data) if end < 0 else end
+        if end - start > RECORD_LIMIT:
+            return None
         text = data[start:end].rstrip(b" \t\r,]")
-        if not text.endswith(b"}") or end - start > RECORD_LIMIT:
+        if not text.endswith(b"}"):
             return None
         if not _hit_between(hits, start, end) and text.count(b"{") == text.count(b"}"):
             return end
@@ -131,13 +146,27 @@ class JsonEvents:
             self._maker.add_own(event, harvest)
             return
         for found in events_in(value):
-            self._maker.add(found, start, harvest)
+            if found.broken:
+                harvest.complain(start, found.broken)
+            else:
+                self._maker.add(found, start, harvest)
 
     def save(self) -> bytes:
         """See `follow.Decoder.save`."""
         return Context(
             "json", self._maker.save(), broken_at=self._broken_at, taken=self._taken
         ).encoded()
+
+
+def _unwrapped(data: bytes, start: int) -> int:
+    """Offset of the first record of a wrapper that opens at `start`, else `start` itself."""
+    if wrapper := _WRAPPER.match(data, start):
+        return wrapper.end()
+    if _OTLP.match(data, start):
+        at = data.find(b'"logRecords"', start, start + _OTLP_HEAD)
+        records = _LOG_RECORDS.match(data, at) if at >= 0 else None
+        return records.end() if records else start
+    return start
 
 
 def _hit_between(hits: list[int], start: int, end: int) -> bool:

@@ -1,12 +1,18 @@
-"""The fields of one JSON object that tells an event, whichever collector wrote it."""
+"""The events in one JSON value, whichever collector wrote it.
+
+`_SHAPES` are the ways to write one event as an object, `_WRAPPERS` the keys that hold
+events as objects, lists or text; text may be JSON or XML itself.
+"""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from html import unescape
 
 import msgspec
 
 from esewatch.sources.formats.fields import Found, gather, integer, plain
+from esewatch.sources.formats.json_otlp import plain_body, record_time
+from esewatch.sources.formats.xml_events import found_in
 
 _WRAPPERS = (
     "_source",
@@ -24,6 +30,13 @@ _WRAPPERS = (
     "results",
     "hits",
     "items",
+    "line",
+    "streams",
+    "values",
+    "resourceLogs",
+    "scopeLogs",
+    "instrumentationLibraryLogs",
+    "logRecords",
 )
 _NESTED = {
     "winlog": "winlog",
@@ -34,9 +47,11 @@ _NESTED = {
     "eventid": "eventid",
     "renderinginfo": "renderinginfo",
 }
-_DEPTH = 4
-_POSITIONAL = re.compile(r"(?:winlog)?(?:eventdata)?(?:param|string)(\d{1,3})")
-_DATA_ELEMENT = re.compile(r"<Data\b[^>]*?(?:/>|>(.*?)</Data>)", re.DOTALL)
+_DEPTH = 12
+"""An event of the OTLP lies eight levels deep, counting lists."""
+_POSITIONAL = re.compile(r"(?:winlog)?(?:eventdata)?(?:param|string|data)(\d{1,3})")
+_XML = re.compile(r"\s*<(?:\?xml|Event[\s>])")
+_TEXT_FORM = "ProviderName="
 _STRING_KEYS = (
     "stringinserts",
     "insertionstrings",
@@ -50,27 +65,34 @@ _STRING_KEYS = (
 
 
 def events_in(value: object, depth: int = _DEPTH) -> Iterator[Found]:
-    """What each event in a decoded JSON value says; wrappers and lists are opened."""
-    if isinstance(value, str):
-        value = _decoded(value)
+    """What each event in a decoded JSON value says; wrappers, lists and texts are opened."""
     if isinstance(value, list):
         for item in value:
-            if depth and isinstance(item, dict | list):
+            if depth:
                 yield from events_in(item, depth - 1)
-    if not isinstance(value, dict):
+    elif isinstance(value, str):
+        if value.lstrip()[:1] == "{":
+            yield from events_in(_decoded(value), depth - 1 if depth else 0)
+        elif _XML.match(value):
+            yield _of_xml(value)
+    elif isinstance(value, dict):
+        yield from _of_object(value, depth)
+
+
+def _of_object(value: Mapping[str, object], depth: int) -> Iterator[Found]:
+    for shape in _SHAPES:
+        if (found := shape(value)) is not None:
+            yield found
+            return
+    if not depth:
         return
-    found = _event(value)
-    if found is not None:
+    body = plain_body(value)
+    for found in events_in(body, depth - 1):
+        found.time = found.time or record_time(value)
         yield found
-        return
     for name in _WRAPPERS:
-        inner = value.get(name)
-        if depth and (isinstance(inner, dict | list) or _is_json(inner)):
-            yield from events_in(inner, depth - 1)
-
-
-def _is_json(value: object) -> bool:
-    return isinstance(value, str) and value.lstrip()[:1] == "{"
+        if name in value and (name != "body" or body is None):
+            yield from events_in(value[name], depth - 1)
 
 
 def _decoded(text: str) -> object:
@@ -80,17 +102,67 @@ def _decoded(text: str) -> object:
         return None
 
 
-def _event(value: Mapping[str, object]) -> Found | None:
-    root = value.get("Event")
-    for holder in (root, value):
+def _of_xml(text: str) -> Found:
+    """An `<Event>` element as text (`raw: true` of the OpenTelemetry Collector)."""
+    start = max(0, text.find("<Event"))
+    try:
+        return found_in(text[start:].rstrip().encode("utf-8", "replace"))
+    except ValueError as error:
+        return Found(broken=f"not a readable <Event> element: {error}")
+
+
+def _xml_with_message(value: Mapping[str, object]) -> Found | None:
+    """`System` as XML text of the whole event, `Message` and `StringInserts` beside it.
+
+    Source: Fluent Bit, `plugins/in_winevtlog/pack.c` (`Render_Event_As_XML`).
+    """
+    system = value.get("System")
+    if not isinstance(system, str) or not _XML.match(system):
+        return None
+    found = _of_xml(system)
+    found.message = found.message or _word(value.get("Message"))
+    found.strings = found.strings or _strings(value.get("StringInserts"))
+    return found
+
+
+def _text_with_strings(value: Mapping[str, object]) -> Found | None:
+    """`log` as lines `ProviderName=ESE`, the message last; `StringInserts` beside it.
+
+    Source: Fluent Bit, `plugins/in_winevtlog/pack.c` (`Render_Event_As_Text`).
+    """
+    text = value.get("log")
+    if not isinstance(text, str) or not text.startswith(_TEXT_FORM):
+        return None
+    head, _, message = text.partition("\nMessage=")
+    lines = (line.partition("=") for line in head.splitlines())
+    fields: dict[str, object] = {name: item for name, _, item in lines}
+    return _flat_event({**fields, "Message": message, "StringInserts": value.get("StringInserts")})
+
+
+def _tree_event(value: Mapping[str, object]) -> Found | None:
+    """`Event/System`, or `System` alone."""
+    for holder in (value.get("Event"), value):
         if isinstance(holder, dict) and isinstance(holder.get("System"), dict):
             return _windows_event(holder)
+    return None
+
+
+def _flat_event(value: Mapping[str, object]) -> Found | None:
+    """Fields side by side under any of their known names."""
     values = _flat(value)
     found = gather(values)
     if found.event_id is None and not (found.provider and found.message):
         return None
     found.strings = _strings_of(values)
     return found
+
+
+_SHAPES: tuple[Callable[[Mapping[str, object]], Found | None], ...] = (
+    _xml_with_message,
+    _text_with_strings,
+    _tree_event,
+    _flat_event,
+)
 
 
 def _flat(value: Mapping[str, object]) -> dict[str, object]:
@@ -180,13 +252,29 @@ def _strings(data: object) -> tuple[str, ...]:
     if isinstance(data, list):
         return tuple(_item(item) for item in data)
     if isinstance(data, str):
-        return tuple(unescape(text) for text in _DATA_ELEMENT.findall(data))
+        return tuple(_data_elements(data))
     return ()
 
 
+def _data_elements(text: str) -> Iterator[str]:
+    """The texts of the `<Data>` elements that stand side by side in `text`."""
+    at = 0
+    while (start := text.find("<Data", at)) >= 0 and (opened := text.find(">", start)) >= 0:
+        at = opened + 1
+        if text[opened - 1] == "/":
+            yield ""
+        elif (end := text.find("</Data>", at)) >= 0:
+            yield unescape(text[at:end])
+            at = end
+        else:
+            return
+
+
 def _item(item: object) -> str:
+    """One string; `{"": text}` and `{name: text}` are of the OpenTelemetry Collector."""
     if isinstance(item, dict):
-        item = next((item[key] for key in ("Value", "value", "#text", "") if key in item), "")
+        known = next((item[key] for key in ("Value", "value", "#text", "") if key in item), "")
+        item = next(iter(item.values())) if len(item) == 1 else known
     return _word(item)
 
 
