@@ -6,6 +6,7 @@ import pytest
 from esewatch.advice.maintenance_model import maintenance_model
 from esewatch.config import DatabaseRule, Settings, Window
 from esewatch.fold.state import Database, Transition
+from esewatch.fold.transitions import pack
 
 
 def database(*events: int, **changes: Any) -> Database:
@@ -16,7 +17,7 @@ def database(*events: int, **changes: Any) -> Database:
         **changes,
     }
     transitions = [Transition(float(index), 0, event) for index, event in enumerate(events)]
-    return Database(computer="ex01", transitions=transitions, **given)
+    return Database(computer="ex01", transitions=pack(transitions), **given)
 
 
 @pytest.mark.parametrize(

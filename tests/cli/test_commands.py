@@ -19,8 +19,10 @@ COMMANDS = [
     ["events"],
     ["counters"],
     ["report"],
+    ["replay"],
     ["config", "check"],
     ["config", "show"],
+    ["config", "import-exchange"],
     ["forget"],
     ["ack"],
 ]

@@ -10,6 +10,7 @@ from esewatch.fold.state import (
     State,
     Transition,
 )
+from esewatch.fold.transitions import pack
 
 DAY = 86400.0
 NOW = 1_182_900_000.0
@@ -67,7 +68,7 @@ def exchange_2007() -> Database:
         maintenance_seen=True,
         size_bytes=47_929_491_456.0,
         free_bytes=2_147_483_648.0,
-        transitions=nights,
+        transitions=pack(nights),
         slow_io={"read": 3},
         slow_io_last_seconds={"read": 17.0},
         slow_io_last={"read": NOW - 3 * DAY},
@@ -88,14 +89,16 @@ def damaged() -> Database:
         first_seen=NOW - 30 * DAY,
         last_seen=NOW - 600,
         maintenance_seen=True,
-        transitions=[
-            Transition(NOW - 20 * DAY, 1, 700),
-            Transition(NOW - 20 * DAY + 7200, 2, 704),
-            Transition(NOW - 10 * DAY, 3, 718),
-            Transition(NOW - 10 * DAY + 900, 4, 722, summary),
-            Transition(NOW - 2 * DAY, 5, 717),
-            Transition(NOW - 2 * DAY + 60, 6, 723),
-        ],
+        transitions=pack(
+            [
+                Transition(NOW - 20 * DAY, 1, 700),
+                Transition(NOW - 20 * DAY + 7200, 2, 704),
+                Transition(NOW - 10 * DAY, 3, 718),
+                Transition(NOW - 10 * DAY + 900, 4, 722, summary),
+                Transition(NOW - 2 * DAY, 5, 717),
+                Transition(NOW - 2 * DAY + 60, 6, 723),
+            ]
+        ),
         bad_pages=[
             BadPage(page=4711, kind="uncorrectable", first=NOW - 3 * DAY, last=NOW - DAY),
             BadPage(
@@ -134,7 +137,7 @@ def domain_controller() -> Database:
         first_seen=NOW - 20 * DAY,
         last_seen=NOW,
         maintenance_seen=True,
-        transitions=passes,
+        transitions=pack(passes),
     )
 
 
@@ -153,12 +156,14 @@ def current_exchange() -> Database:
         first_seen=NOW - 60 * DAY,
         last_seen=NOW - 300,
         maintenance_seen=True,
-        transitions=[
-            Transition(NOW - 50 * DAY, 1, 717),
-            Transition(NOW - 27 * DAY, 2, 732, {"seconds": 1_987_200, "bad_checksums": 0}),
-            Transition(NOW - 26 * DAY, 3, 717),
-            Transition(NOW - 3 * DAY, 4, 733),
-        ],
+        transitions=pack(
+            [
+                Transition(NOW - 50 * DAY, 1, 717),
+                Transition(NOW - 27 * DAY, 2, 732, {"seconds": 1_987_200, "bad_checksums": 0}),
+                Transition(NOW - 26 * DAY, 3, 717),
+                Transition(NOW - 3 * DAY, 4, 733),
+            ]
+        ),
     )
 
 

@@ -27,6 +27,7 @@ from esewatch.fold.state import (
     State,
     Transition,
 )
+from esewatch.fold.transitions import pack
 
 NOW = 1_700_000_000.0
 DAY = 86400.0
@@ -163,11 +164,13 @@ def test_the_latest_completed_pass_is_told_with_its_own_clock() -> None:
     }
     state = state_of(
         watched(
-            transitions=[
-                Transition(NOW - 3 * DAY, 1, 717),
-                Transition(NOW - 2 * DAY, 2, 721, fields),
-                Transition(NOW - DAY, 3, 700),
-            ],
+            transitions=pack(
+                [
+                    Transition(NOW - 3 * DAY, 1, 717),
+                    Transition(NOW - 2 * DAY, 2, 721, fields),
+                    Transition(NOW - DAY, 3, 700),
+                ]
+            ),
             pages_seen={"checksum": 5850768},
             bad_checksums={"checksum": 3},
         )
@@ -189,7 +192,7 @@ def test_the_latest_completed_pass_is_told_with_its_own_clock() -> None:
 
 
 def test_a_stopped_instance_interrupts_its_pass() -> None:
-    one = watched(transitions=[Transition(NOW - 600, 1, 700)])
+    one = watched(transitions=pack([Transition(NOW - 600, 1, 700)]))
     stopped = Instance(computer="ex01", ese_instance="SG06", stops=[NOW - 60])
 
     assert values(state_of(one), "ese_pass_running")["defrag"] == 1
@@ -200,7 +203,7 @@ def test_a_stopped_instance_interrupts_its_pass() -> None:
 
 @pytest.mark.parametrize(("age", "running"), [(6.9 * DAY, 1), (7.1 * DAY, 0)])
 def test_a_pass_that_fell_silent_is_not_running(age: float, running: int) -> None:
-    state = state_of(watched(transitions=[Transition(NOW - age, 1, 700)]))
+    state = state_of(watched(transitions=pack([Transition(NOW - age, 1, 700)])))
 
     assert values(state, "ese_pass_running")["defrag"] == running
 
@@ -383,7 +386,7 @@ def test_output_is_sorted_and_does_not_depend_on_the_order_of_the_state() -> Non
 
 
 def test_families_are_fresh_each_time_and_leave_the_state_alone() -> None:
-    state = state_of(watched(transitions=[Transition(NOW - 600, 1, 700)]))
+    state = state_of(watched(transitions=pack([Transition(NOW - 600, 1, 700)])))
     first = families(state, Settings(), NOW)
     size = sum(len(metric.samples) for metric in first)
     for metric in first:

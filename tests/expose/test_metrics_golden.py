@@ -31,6 +31,7 @@ from esewatch.fold.state import (
     Transition,
     series,
 )
+from esewatch.fold.transitions import pack
 from tests.support.tools import require
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -75,21 +76,23 @@ def _exchange() -> Database:
         last_seen=NOW - HOUR,
         size_bytes=47929491456.0,
         free_bytes=1048576.0,
-        transitions=[
-            Transition(NOW - 6 * DAY, 1, 700),
-            Transition(NOW - 6 * DAY + 4 * HOUR, 2, 704),
-            Transition(NOW - 5 * DAY, 3, 702),
-            Transition(
-                NOW - 5 * DAY + HOUR,
-                4,
-                703,
-                {"seconds": 18000, "invocations": 2, "days": 2, "pages_freed": 42794},
-            ),
-            Transition(NOW - 4 * DAY, 5, 718),
-            Transition(NOW - 3 * DAY, 6, 722, _summary(7200, days=2)),
-            Transition(NOW - 2 * DAY, 7, 723),
-            Transition(NOW - HOUR, 8, 700),
-        ],
+        transitions=pack(
+            [
+                Transition(NOW - 6 * DAY, 1, 700),
+                Transition(NOW - 6 * DAY + 4 * HOUR, 2, 704),
+                Transition(NOW - 5 * DAY, 3, 702),
+                Transition(
+                    NOW - 5 * DAY + HOUR,
+                    4,
+                    703,
+                    {"seconds": 18000, "invocations": 2, "days": 2, "pages_freed": 42794},
+                ),
+                Transition(NOW - 4 * DAY, 5, 718),
+                Transition(NOW - 3 * DAY, 6, 722, _summary(7200, days=2)),
+                Transition(NOW - 2 * DAY, 7, 723),
+                Transition(NOW - HOUR, 8, 700),
+            ]
+        ),
         pages_seen={"checksum": 5850768, "zeroing": 5850768},
         bad_checksums={"checksum": 0, "zeroing": 0},
         reported_pages_freed=42794,
@@ -121,10 +124,14 @@ def _current() -> Database:
         engine_version="15.01.2507.012",
         maintenance_seen=True,
         first_seen=NOW - 40 * DAY,
-        transitions=[
-            Transition(NOW - 9 * DAY, 1, 717),
-            Transition(NOW - 2 * DAY, 2, 732, {"seconds": 604800, "days": 7, "bad_checksums": 0}),
-        ],
+        transitions=pack(
+            [
+                Transition(NOW - 9 * DAY, 1, 717),
+                Transition(
+                    NOW - 2 * DAY, 2, 732, {"seconds": 604800, "days": 7, "bad_checksums": 0}
+                ),
+            ]
+        ),
         index_pages_visited=1000,
         index_pages_freed=10,
     )

@@ -14,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from esewatch.config import Settings
 from esewatch.expose.metrics import Snapshot, families
 from esewatch.fold.state import Database, Host, Instance, State, Transition
+from esewatch.fold.transitions import pack
 from tests.support.figures import record
 
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
@@ -179,7 +180,7 @@ def _large_state(count: int) -> State:
             ese_instance=f"SG{number:04}",
             process="MSExchangeIS",
             maintenance_seen=True,
-            transitions=[Transition(float(at), at, 700 + at % 5) for at in range(512)],
+            transitions=pack(Transition(float(at), at, 700 + at % 5) for at in range(512)),
         )
     return state
 

@@ -8,6 +8,7 @@ import pytest
 from esewatch.config import default_settings
 from esewatch.expose.report import Report, build_report, render_report
 from esewatch.fold.state import BadPage, Database, State, Transition
+from esewatch.fold.transitions import pack
 from esewatch.model import Unreadable
 from tests.expose.examples import (
     HOSTILE,
@@ -221,10 +222,9 @@ def test_times_beyond_the_calendar_break_nothing(moment: float) -> None:
     database = damaged()
     database.first_seen = database.last_seen = moment
     database.bad_pages = [BadPage(page=1, kind="no_data", first=moment, last=moment)]
-    database.transitions = [
-        Transition(moment, 1, 700),
-        Transition(moment, 2, 703, {"seconds": 1e300}),
-    ]
+    database.transitions = pack(
+        [Transition(moment, 1, 700), Transition(moment, 2, 703, {"seconds": 1e300})]
+    )
     assert "SG03 on ex02" in page(state_of(database)).text
 
 

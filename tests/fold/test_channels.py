@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from esewatch.fold.channels import MAX_INTERVALS, add, admit, claim_gaps, contains, cover
 from esewatch.fold.state import Channel
+from esewatch.fold.transitions import count
 from esewatch.model import Batch, Coverage, Record
 from tests.support.records import DAY, EPOCH, HOUR, event, folder_of, the_database
 
@@ -106,4 +107,4 @@ def test_the_fold_counts_each_record_once_and_reports_missing_ones() -> None:
 def test_records_without_an_id_are_left_to_the_position() -> None:
     folder = folder_of([event(704, DAY), event(704, DAY)])
     assert folder.state.hosts["ex01"].events == {"ESE": {704: 2}}
-    assert len(the_database(folder).transitions) == 2
+    assert count(the_database(folder).transitions) == 2

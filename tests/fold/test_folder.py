@@ -122,7 +122,7 @@ def test_an_event_without_time_counts_and_only_a_bad_page_goes_further() -> None
     ]
     folder = folder_of(records)
     assert folder.state.hosts["ex01"].events == {"ESE": {700: 1, 474: 1}}
-    assert the_database(folder).transitions == []
+    assert the_database(folder).transitions == b""
     assert the_database(folder).bad_pages[0].last == EPOCH
 
 

@@ -4,6 +4,7 @@ from typing import Literal
 
 from esewatch.config import Settings, rule_for
 from esewatch.fold.state import Database
+from esewatch.fold.transitions import event_ids
 
 Model = Literal["window", "garbage_collection", "background", "application"]
 
@@ -30,7 +31,7 @@ def maintenance_model(database: Database, settings: Settings) -> Model:
         return "window"
     if _collects_garbage(database, process):
         return "garbage_collection"
-    seen = {transition.event_id for transition in database.transitions}
+    seen = event_ids(database.transitions)
     if process.startswith(_WORKER):
         return "background"
     if (

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from esewatch.fold import passes
+from esewatch.fold import passes, transitions
 from esewatch.fold.integrity import (
     LOGICAL_EVENTS,
     PAGE_EVENTS,
@@ -27,8 +27,6 @@ PASSIVE_FAMILY = frozenset({717, 719, 732, 733, 745, 746, 747})
 FAMILY_2007 = frozenset({718, 720, *range(721, 728), 729, 730})
 FAMILY_CURRENT = frozenset({728, *range(732, 758)})
 MAINTENANCE = range(700, 758)
-
-KEPT_FIELDS = ("seconds", "invocations", "days", "pages_seen", "pages_freed", "bad_checksums")
 
 ZEROING_KINDS = {
     "pages_unchanged": "unchanged",
@@ -108,13 +106,13 @@ def fold_event(
 def _transition(
     entry: Database, event: Event, time: float, *, history: bool, stops: Sequence[float]
 ) -> None:
-    kept = {name: event.fields[name] for name in KEPT_FIELDS if name in event.fields}
+    kept = {name: event.fields[name] for name in transitions.FIELDS if name in event.fields}
     numbers = {name: value for name, value in kept.items() if not isinstance(value, str)}
     transition = Transition(time, event.record_id or 0, event.event_id, numbers, history)
     if time < entry.evicted_until:
         passes.count_late(entry, transition)
         return
-    passes.insert(entry.transitions, transition)
+    transitions.insert(entry.transitions, transition)
     ended = passes.evict(entry, stops)
     proven = [done for done in ended if verifies(done, entry)]
     if proven:

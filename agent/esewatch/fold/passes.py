@@ -5,12 +5,12 @@ message table. Transitions are sorted by time, so the order in which records
 arrived makes no difference.
 """
 
-from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from esewatch.fold.state import Database, Pass, State, TaskTotals, Transition
+from esewatch.fold.transitions import count, take, unpack
 
 OPENS = {700: "defrag", 717: "checksum", 718: "zeroing", 736: "checksum"}
 RESUMES = {702: "defrag", 719: "checksum", 720: "zeroing", 738: "checksum"}
@@ -72,25 +72,9 @@ class TaskView(msgspec.Struct):
         )
 
 
-def _order(transition: Transition) -> tuple[float, int, int]:
-    """Time, record id, and where both say nothing: a start before an end.
-
-    A domain controller starts and completes within one second, and a console
-    lists the younger one first.
-    """
-    event = transition.event_id
-    rank = 0 if event in OPENS or event in RESUMES else 2 if event in COMPLETES else 1
-    return (transition.time, transition.record_id, rank)
-
-
-def insert(transitions: list[Transition], new: Transition) -> None:
-    """Put `new` at its place in the order of time and record id."""
-    transitions.insert(bisect_right(transitions, _order(new), key=_order), new)
-
-
 def derive(database: Database, stops: Sequence[float] = ()) -> dict[str, TaskView]:
     """Passes and totals by task. `stops` are the times at which its instance stopped."""
-    return _replay(database, database.transitions, stops)
+    return _replay(database, unpack(database.transitions), stops)
 
 
 def views_in(state: State, database: Database) -> dict[str, TaskView]:
@@ -101,10 +85,10 @@ def views_in(state: State, database: Database) -> dict[str, TaskView]:
 
 def evict(database: Database, stops: Sequence[float] = ()) -> list[Pass]:
     """Fold transitions beyond the kept 512 into the totals; returns the passes that ended there."""
-    surplus = len(database.transitions) - MAX_TRANSITIONS
+    surplus = count(database.transitions) - MAX_TRANSITIONS
     if surplus <= SLACK:
         return []
-    leaving = database.transitions[:surplus]
+    leaving = take(database.transitions, surplus)
     horizon = leaving[-1].time
     before = {id(item) for item in database.old_passes}
     views = _replay(database, leaving, [stop for stop in stops if stop <= horizon])
@@ -125,7 +109,6 @@ def evict(database: Database, stops: Sequence[float] = ()) -> list[Pass]:
         kept += view.passes[-MAX_PASSES:]
     database.old_passes = sorted(kept, key=lambda item: item.ended or 0.0)
     database.evicted_until = horizon
-    del database.transitions[:surplus]
     return ended
 
 
@@ -146,7 +129,7 @@ def count_late(database: Database, transition: Transition) -> None:
 
 
 def _replay(
-    database: Database, transitions: Sequence[Transition], stops: Sequence[float]
+    database: Database, transitions: Iterable[Transition], stops: Sequence[float]
 ) -> dict[str, TaskView]:
     machine = _Machine(database)
     pending = iter(sorted(stops))

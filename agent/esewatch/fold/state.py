@@ -35,7 +35,7 @@ UNLOCATED = -1
 """Page number of a bad page that a summary counted without saying which."""
 
 
-class Transition(msgspec.Struct, array_like=True, frozen=True):
+class Transition(msgspec.Struct, frozen=True):
     """One maintenance event, as far as passes need it.
 
     `history` says that the first reading found it already older than 7 days.
@@ -155,8 +155,8 @@ class Database(msgspec.Struct, kw_only=True):
     header_correction_failed: int | None = None
     free_bytes: float | None = None
     free_time: float = 0.0
-    transitions: list[Transition] = []
-    """The last 512, sorted by (time, record id)."""
+    transitions: bytearray = msgspec.field(default_factory=bytearray)
+    """The last 512, sorted by (time, record id), as rows of `fold.transitions`."""
     evicted: dict[str, TaskTotals] = {}
     """By task: counts of transitions older than the kept ones."""
     evicted_open: dict[str, Pass] = {}
@@ -314,10 +314,22 @@ class SourceState(msgspec.Struct, kw_only=True):
     unreadable: int = 0
     missed: int = 0
     duplicates: int = 0
+    implausible: int = 0
+    """Records whose time lies in the future."""
+    oldest: float = 0.0
+    """Time of the oldest record, 0 without one."""
     last_record: float = 0.0
     backlog_bytes: int = 0
     computers: list[str] = []
     channels: list[tuple[str, str]] = []
+    settings: str = ""
+    """Digest of what is configured but the name: a source that is renamed is known by it."""
+    rebuilding: bool = False
+    """Read from its beginning because the journal was damaged, and not caught up yet."""
+    salvaged: tuple[float, float] | None = None
+    """Oldest and last record that the damaged journal knew, 0 for none; None: not readable."""
+    unrebuilt: tuple[float, float] | None = None
+    """Range of time whose records were no longer there; it begins with 0 when nobody knows."""
 
 
 class State(msgspec.Struct, kw_only=True):

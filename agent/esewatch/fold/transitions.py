@@ -1,0 +1,101 @@
+"""The kept transitions of a database, as rows of fixed size in one array of bytes.
+
+A thousand databases with 512 transitions each fit in 35 MB; as objects they need
+four times as much.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from math import isnan, nan
+from struct import Struct
+
+from esewatch.fold.state import Transition
+
+FIELDS = ("seconds", "invocations", "days", "pages_seen", "pages_freed", "bad_checksums")
+"""The numbers of a completion that passes are made of."""
+
+STARTS = frozenset({700, 702, 717, 718, 719, 720, 736, 738})
+ENDS = frozenset({701, 703, 721, 722, 732, 735, 737})
+
+_ROW = Struct(f"<dQH?{len(FIELDS)}d")
+_NUMBERS = 4
+"""Where the numbers begin in an unpacked row."""
+_MOST = 2**64 - 1
+_NONE: dict[str, int | float] = {}
+
+
+def pack(transitions: Iterable[Transition]) -> bytearray:
+    """The rows of these transitions, which must be sorted."""
+    return bytearray(b"".join(map(_pack, transitions)))
+
+
+def unpack(rows: bytes | bytearray) -> Iterator[Transition]:
+    """The transitions of rows, oldest first."""
+    for row in _ROW.iter_unpack(rows):
+        time, record_id, event_id, history = row[:_NUMBERS]
+        fields = _NONE
+        if event_id in ENDS:
+            numbers = zip(FIELDS, row[_NUMBERS:], strict=True)
+            fields = {name: number for name, number in numbers if not isnan(number)}
+        yield Transition(time, record_id, event_id, fields, history)
+
+
+def event_ids(rows: bytes | bytearray) -> set[int]:
+    """The events among the rows."""
+    return {row[2] for row in _ROW.iter_unpack(rows)}
+
+
+def count(rows: bytes | bytearray) -> int:
+    """How many transitions the rows are."""
+    return len(rows) // _ROW.size
+
+
+def insert(rows: bytearray, new: Transition) -> None:
+    """Put `new` at its place in the order of time and record id."""
+    size, order = _ROW.size, _order(new.time, new.record_id, new.event_id)
+    places = range(count(rows))
+    if not places or _order_at(rows, places[-1]) <= order:
+        rows += _pack(new)
+        return
+    at = size * bisect_right(places, order, key=lambda place: _order_at(rows, place))
+    rows[at:at] = _pack(new)
+
+
+def take(rows: bytearray, number: int) -> list[Transition]:
+    """Take the oldest `number` transitions out."""
+    size = number * _ROW.size
+    taken = list(unpack(rows[:size]))
+    del rows[:size]
+    return taken
+
+
+def _pack(transition: Transition) -> bytes:
+    fields = transition.fields
+    return _ROW.pack(
+        transition.time,
+        min(max(transition.record_id, 0), _MOST),
+        transition.event_id,
+        transition.history,
+        *(_number(fields.get(name)) for name in FIELDS),
+    )
+
+
+def _number(value: int | float | None) -> float:
+    try:
+        return nan if value is None else float(value)
+    except OverflowError:  # an integer beyond 1.8e308, out of a damaged record
+        return nan
+
+
+def _order(time: float, record_id: int, event_id: int) -> tuple[float, int, int]:
+    """Time, record id, and where both say nothing: a start before an end.
+
+    A domain controller starts and completes within one second, and a console
+    lists the younger one first.
+    """
+    return (time, record_id, 0 if event_id in STARTS else 2 if event_id in ENDS else 1)
+
+
+def _order_at(rows: bytearray, place: int) -> tuple[float, int, int]:
+    time, record_id, event_id, *_ = _ROW.unpack_from(rows, place * _ROW.size)
+    return _order(time, record_id, event_id)

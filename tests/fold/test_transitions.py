@@ -1,0 +1,78 @@
+"""Transitions as rows of bytes: nothing of them is lost, and their order is kept."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from esewatch.fold.passes import TRANSITIONS
+from esewatch.fold.state import Transition
+from esewatch.fold.transitions import (
+    ENDS,
+    FIELDS,
+    count,
+    event_ids,
+    insert,
+    pack,
+    take,
+    unpack,
+)
+
+NUMBERS = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False)
+EVENTS = st.sampled_from(sorted(TRANSITIONS))
+
+
+@st.composite
+def transitions(draw: st.DrawFn) -> Transition:
+    event = draw(EVENTS)
+    fields = draw(st.dictionaries(st.sampled_from(FIELDS), NUMBERS)) if event in ENDS else {}
+    return Transition(
+        draw(st.floats(0, 1e10)),
+        draw(st.integers(0, 2**64 - 1)),
+        event,
+        fields,
+        draw(st.booleans()),
+    )
+
+
+@given(st.lists(transitions(), max_size=20))
+def test_what_is_packed_comes_out_again(items: list[Transition]) -> None:
+    rows = pack(items)
+
+    assert list(unpack(rows)) == items
+    assert count(rows) == len(items)
+    assert event_ids(rows) == {item.event_id for item in items}
+
+
+@given(st.lists(transitions(), max_size=20))
+def test_the_order_of_arrival_makes_no_difference_but_among_equals(items: list[Transition]) -> None:
+    rows = bytearray()
+    for item in items:
+        insert(rows, item)
+
+    found = list(unpack(rows))
+    assert [(item.time, item.record_id) for item in found] == sorted(
+        (item.time, item.record_id) for item in items
+    )
+    assert all(found.count(item) == items.count(item) for item in items)
+
+
+def test_at_one_time_a_start_stands_before_an_end() -> None:
+    rows = bytearray()
+    for event in (701, 704, 700):
+        insert(rows, Transition(1.0, 0, event))
+
+    assert [item.event_id for item in unpack(rows)] == [700, 704, 701]
+
+
+def test_the_oldest_are_taken_out() -> None:
+    items = [Transition(float(at), at, 700) for at in range(5)]
+    rows = pack(items)
+
+    assert take(rows, 3) == items[:3]
+    assert list(unpack(rows)) == items[3:]
+
+
+def test_numbers_beyond_what_a_row_holds_are_cut_or_unknown() -> None:
+    rows = pack([Transition(1.0, 10**30, 701, {"seconds": 10**400, "days": 3})])
+
+    (found,) = unpack(rows)
+    assert found == Transition(1.0, 2**64 - 1, 701, {"days": 3})
