@@ -145,9 +145,9 @@ class HeaderSeen(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class CopyChecked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The pages of a copy of a database were read and verified; `time` is what the copy shows.
 
-    `pages_seen` is without the header and its shadow. `bad_pages` are (page number, fault);
-    `bad` may be higher: pages that were counted and not named. Only a `complete` one
-    without a bad page verifies the database.
+    `pages_seen` is without the header and its shadow. `bad_pages` are (page number, fault),
+    the number -1 where a fault was counted and its page not named; `bad` is of all pages.
+    Only a `complete` one without a bad page verifies the database.
     """
 
     time: float

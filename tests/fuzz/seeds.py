@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.support.ese_text import render
+from tests.support.eseutil_text import check, check_begin, header, summary, terminated
 
 KEPT = Path(__file__).parent / "corpus"
 
@@ -45,6 +46,8 @@ def seeds(target: str) -> Iterator[bytes]:
         yield from _counters()
     elif target == "event_stream":
         yield from _streams()
+    elif target == "eseutil":
+        yield from _checks()
     else:
         yield b"\0\x10\0\0"
         yield b"\x80\x11\0\xff\x90\x11\0\x01"
@@ -60,6 +63,13 @@ def _counters() -> Iterator[bytes]:
     rows = ['"06/16/2007 01:00:00.000"," "," "', '"06/16/2007 01:00:15.000","812.5","5.6"']
     yield "\r\n".join([header, *rows, ""]).encode()
     yield "\r\n".join(rows).encode()
+
+
+def _checks() -> Iterator[bytes]:
+    whole = check(bad=[17], correctable=[5]) + header(bad="found (3)") + check()
+    yield whole.encode()
+    yield whole.replace("\n", "\r\n").encode()
+    yield (check_begin() + summary() + terminated()).encode()
 
 
 def _streams() -> Iterator[bytes]:

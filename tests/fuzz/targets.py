@@ -14,9 +14,11 @@ from pathlib import Path
 import msgspec
 
 from esewatch.cli.inputs import event_object
+from esewatch.ese.eseutil import runs
 from esewatch.ese.events import event_from_strings
 from esewatch.ese.text import event_from_text
-from esewatch.model import Coverage, Event, Reading, Record, SourceError
+from esewatch.model import CopyChecked, Coverage, Event, Reading, Record, SourceError
+from esewatch.sources.eseutil_records import Whose, complaints, record_of
 from esewatch.sources.event_stream import decoder_factory
 from esewatch.sources.evtx import EvtxSource
 from esewatch.sources.follow import Decoder, DecoderFactory
@@ -130,11 +132,30 @@ def evtx(data: bytes) -> None:
         assert not again, "an unchanged file was read twice"
 
 
+def eseutil(data: bytes) -> None:
+    """Output of eseutil."""
+    text = data.decode("utf-8", "replace")
+    found = list(runs(text))
+    at = 0
+    for run in found:
+        assert at <= run.start <= run.end <= len(text)
+        at = run.end
+        record = record_of(run, Whose("EX01", ""), 1e9)
+        if isinstance(record, CopyChecked):
+            assert 0 <= record.time <= 1e9
+            assert record.bad >= len(record.bad_pages)
+            assert not record.complete or (run.outcome == "success" and record.pages_seen > 0)
+        assert all(complaints(run, Whose("EX01", "")))
+    if found:
+        assert list(runs(text, found[0].end)) == found[1:], "from a run's end on it reads otherwise"
+
+
 def _memory() -> str | None:
     return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
+    "eseutil": eseutil,
     "event_stream": event_stream,
     "evtx": evtx,
     "message": message,

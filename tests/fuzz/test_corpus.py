@@ -9,7 +9,7 @@ from tests.fuzz.seeds import kept, seeds
 from tests.fuzz.targets import TARGETS
 
 SECONDS = 6.0
-"""A target; five of them make the half minute."""
+"""A target; all of them make about half a minute."""
 
 
 @pytest.mark.parametrize("name", sorted(TARGETS))

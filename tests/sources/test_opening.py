@@ -9,6 +9,7 @@ import pytest
 from esewatch.model import Event, Source, SourceError
 from esewatch.sources.opening import expand, kind_of, open_input, open_inputs
 from tests.sources.formats.reading import TEXT_703, json_line
+from tests.support.eseutil_text import check, header
 from tests.support.evtx_writer import EvtxWriter
 from tests.support.samples import sample
 
@@ -109,3 +110,21 @@ def test_samples_are_recognised() -> None:
     assert kind_of(str(sample("json/otrf-ntdsutil.jsonl"))) == "event_stream"
     with pytest.raises(SourceError, match="an ESE database"):
         kind_of(str(sample("db/dissect-basic-4k.edb.gz")))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_output_of_eseutil_is_known_by_its_words(tmp_path: Path, encoding: str) -> None:
+    path = write(tmp_path / "check.txt", check().replace("\n", "\r\n").encode(encoding))
+    assert kind_of(path) == "eseutil_log"
+    assert count(open_input(path, computer="ex01")) == 1
+    assert kind_of(write(tmp_path / "mh", gzip.compress(header().encode()))) == "eseutil_log"
+    assert kind_of(str(sample("other/eseutil-mh-exchange2013.txt"))) == "eseutil_log"
+
+
+def test_output_of_eseutil_needs_the_name_of_the_computer(tmp_path: Path) -> None:
+    path = write(tmp_path / "check.txt", check().encode())
+    with pytest.raises(SourceError, match="--computer") as error:
+        open_input(path)
+    assert str(error.value).startswith(f"{path}: ")
+    _, errors = open_inputs([path, write(tmp_path / "b.txt", header().encode())])
+    assert str(errors[0]).startswith(f"eseutil_log: {path}: ")

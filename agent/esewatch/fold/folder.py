@@ -7,9 +7,10 @@ that the journal can commit those and the source's position in one transaction.
 from collections.abc import Collection
 
 from esewatch.config import Settings
-from esewatch.fold import channels, databases, identity
+from esewatch.fold import channels, copies, databases, identity, plausible
 from esewatch.fold.backups import BACKUP_EVENTS
 from esewatch.fold.backups import insert as insert_backup
+from esewatch.fold.companions import fold_companion
 from esewatch.fold.integrity import (
     HISTORY_SECONDS,
     LOGICAL_EVENTS,
@@ -28,7 +29,16 @@ from esewatch.fold.state import (
     SourceState,
     State,
 )
-from esewatch.model import Batch, CountersSeen, Coverage, Event, Reading, VolumesSeen
+from esewatch.model import (
+    Batch,
+    CopyChecked,
+    CountersSeen,
+    Coverage,
+    Event,
+    HeaderSeen,
+    Reading,
+    VolumesSeen,
+)
 
 MAX_STOPS = 256
 MAX_PATH = 1024
@@ -62,16 +72,24 @@ class Folder:
         self._touch("source", name)
         return source
 
+    def reconfigure(self, settings: Settings) -> None:
+        """Other settings hold from the next record on."""
+        self.settings = settings
+        self._labels.clear()
+
     def source_failed(self, name: str) -> None:
         """The source cannot be read now."""
         source = self.state.sources[name]
         source.up = source.caught_up = False
         self._touch("source", name)
 
-    def fold(self, name: str, batch: Batch) -> None:
-        """Take one batch of the source `name` in."""
+    def fold(self, name: str, batch: Batch, now: float = 0.0) -> None:
+        """Take one batch of the source `name` in.
+
+        `now` is the agent's clock, by which times in the future are not believed (0: all are).
+        """
         source = self.state.sources[name]
-        for record in batch.records:
+        for record in plausible.admitted(source, batch.records, now):
             if isinstance(record, Event):
                 self._event(source, record)
             elif isinstance(record, Reading):
@@ -82,6 +100,8 @@ class Folder:
                 self._counters_seen(source, record)
             elif isinstance(record, VolumesSeen):
                 self._volumes_seen(source, record)
+            else:
+                self._copy(source, record)
         source.up = True
         source.unreadable += len(batch.unreadable)
         source.backlog_bytes = batch.backlog_bytes
@@ -141,7 +161,7 @@ class Folder:
         source.records += 1
         computer = self._computer(source, event.computer)
         if event.time is not None:
-            source.last_record = max(source.last_record, event.time)
+            plausible.note(source, event.time)
         if event.record_id is not None and event.channel:
             channel = self._channel(computer, event.channel)
             if not channels.admit(channel, event.record_id, event.time):
@@ -209,7 +229,7 @@ class Folder:
         self._touch("instance", computer, event.ese_instance.lower())
 
     def _database_event(self, computer: str, event: Event, time: float, *, history: bool) -> None:
-        entry = self._database(computer, event)
+        entry = self._database(computer, event.database, event.process, bad=_is_damage(event))
         if entry is None:
             return
         if identity.is_snapshot(event.database):
@@ -228,22 +248,30 @@ class Folder:
         instance = self.state.instances.get((computer, name.lower()))
         return instance.stops if instance is not None else []
 
-    def _database(self, computer: str, event: Event) -> Database | None:
-        corrupt = _is_damage(event)
-        if len(event.database) > MAX_PATH:
+    def _copy(self, source: SourceState, record: HeaderSeen | CopyChecked) -> None:
+        source.records += 1
+        plausible.note(source, record.time)
+        computer = self._computer(source, record.computer)
+        entry = self._database(computer, record.database, "", bad=copies.is_bad(record))
+        if entry is not None:
+            copies.fold(entry, record, source)
+            self._touch("database", entry.computer, entry.database)
+
+    def _database(self, computer: str, path: str, process: str, *, bad: bool) -> Database | None:
+        if len(path) > MAX_PATH:
             return None
-        label = identity.database_label(event.database)
+        label = identity.database_label(path)
         if label is None:
             # A snapshot of an unknown origin is nobody's copy, but its bad page is somebody's.
-            if not corrupt:
+            if not bad:
                 return None
-            label = event.database
+            label = path
         key = (computer, label)
         entry = self.state.databases.get(key)
         if entry is not None:
             return entry
-        entry = Database(computer=computer, database=label, process=event.process)
-        if identity.tier(entry, self.settings) == "ignored" and not corrupt:
+        entry = Database(computer=computer, database=label, process=process)
+        if identity.tier(entry, self.settings) == "ignored" and not bad:
             return None
         if len(self.state.databases) >= self.settings.max_databases and not (
             identity.is_configured(computer, label, self.settings)
@@ -275,34 +303,13 @@ class Folder:
             self._touch("database", computer, owned[0].database)
 
     def _companion(self, computer: str, event: Event, time: float) -> None:
-        """White space: 1646 speaks of the directory database, 1221 of a store named in words."""
-        free = event.fields.get("free_bytes")
-        if not isinstance(free, int | float):
-            return
-        if event.event_id == 1646:
-            owned = [
-                entry
-                for (owner, label), entry in self.state.databases.items()
-                if owner == computer and label.endswith("ntds.dit")
-            ]
-        else:
-            name = str(event.fields.get("database_name", "")).lower()
-            owned = [
-                entry
-                for (owner, _), entry in self.state.databases.items()
-                if owner == computer
-                and identity.database_name(entry, self.settings).lower() == name
-            ]
-        if len(owned) == 1:
-            databases.fold_free_space(owned[0], float(free), time)
-            size = event.fields.get("size_bytes")
-            if isinstance(size, int):
-                owned[0].size_bytes = float(size)
-            self._touch("database", computer, owned[0].database)
+        entry = fold_companion(self.state, self.settings, computer, event, time)
+        if entry is not None:
+            self._touch("database", computer, entry.database)
 
     def _reading(self, source: SourceState, reading: Reading) -> None:
         source.records += 1
-        source.last_record = max(source.last_record, reading.time)
+        plausible.note(source, reading.time)
         computer = self._computer(source, reading.computer)
         feed = reading.feed
         if feed is None:

@@ -35,23 +35,46 @@ REPAIR_EVENTS = frozenset({905, 911})
 
 
 def latch(database: Database, page: int, kind: BadKind, time: float, *, history: bool) -> None:
-    """Add one bad page, or renew it. Beyond 1,000 pages only the number is kept."""
+    """Add one bad page that an event reports, or renew it.
+
+    Beyond 1,000 pages only the number is kept.
+    """
     if kind != "corrected":
         insort(database.page_error_times, time)
         del database.page_error_times[:-MAX_ERROR_TIMES]
+    if not latch_found(database, page, kind, time, history=history):
+        count, last = database.bad_pages_overflow.get(kind, (0, 0.0))
+        database.bad_pages_overflow[kind] = (count + 1, max(last, time))
+
+
+def latch_found(
+    database: Database, page: int, kind: BadKind, time: float, *, history: bool
+) -> bool:
+    """Add one bad page, or renew it; False when there are 1,000 others.
+
+    For pages that reading the file found: no error that a pass of the engine met.
+    """
     for known in database.bad_pages:
         if known.page == page and known.kind == kind:
             known.first = min(known.first, time)
             known.last = max(known.last, time)
             known.history = known.history and history
-            return
+            return True
     if len(database.bad_pages) >= MAX_BAD_PAGES:
         database.bad_pages = [bad for bad in database.bad_pages if _stands(bad, database, 0.0)]
     if len(database.bad_pages) >= MAX_BAD_PAGES:
-        count, last = database.bad_pages_overflow.get(kind, (0, 0.0))
-        database.bad_pages_overflow[kind] = (count + 1, max(last, time))
-        return
+        return False
     database.bad_pages.append(BadPage(page=page, kind=kind, first=time, last=time, history=history))
+    return True
+
+
+def hold_unfit(database: Database, kind: BadKind, count: int, time: float) -> None:
+    """Note `count` pages found at once for which there was no room.
+
+    The same finding read again changes nothing, so the larger number holds.
+    """
+    known, last = database.bad_pages_overflow.get(kind, (0, 0.0))
+    database.bad_pages_overflow[kind] = (max(known, count), max(last, time))
 
 
 def mark_good(database: Database, first: int, last: int, time: float) -> None:

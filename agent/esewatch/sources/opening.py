@@ -7,13 +7,14 @@ from typing import Literal
 
 from esewatch.ese.dates import DateOrder
 from esewatch.model import Source, SourceError, UnsupportedError
+from esewatch.sources.eseutil_log import EseutilLogSource, is_eseutil_text
 from esewatch.sources.event_stream import event_stream_source, recognise
 from esewatch.sources.evtx import EvtxSource
 from esewatch.sources.follow import sniff
 from esewatch.sources.formats.found import Options
 from esewatch.sources.perfmon_csv import is_binary_log, is_perfmon_text, perfmon_csv_source
 
-Kind = Literal["evtx", "perfmon_csv", "event_stream"]
+Kind = Literal["evtx", "perfmon_csv", "eseutil_log", "event_stream"]
 
 _EVENT_LOG = b"ElfFile\0"
 _CONVERT = "convert it with: relog FILE.blg -f csv -o FILE.csv"
@@ -69,6 +70,8 @@ def kind_of(path: str) -> Kind:
         raise UnsupportedError(f"{path}: not a supported input: a binary counter log: {_CONVERT}")
     if is_perfmon_text(head):
         return "perfmon_csv"
+    if is_eseutil_text(head):
+        return "eseutil_log"
     if recognise(head) is None:
         raise UnsupportedError(
             f"{path}: not a supported input: neither text nor an event log "
@@ -137,6 +140,8 @@ def _source(
             timezone=options.timezone,
             ese_only=ese_only,
         )
+    if kind == "eseutil_log":
+        return EseutilLogSource(name, paths, computer=options.computer)
     return event_stream_source(
         name,
         paths,

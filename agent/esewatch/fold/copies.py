@@ -1,0 +1,69 @@
+"""What the reading of a file tells of its database: checks of all pages, and headers.
+
+The order of arrival makes no difference: times never go back (semantics.md 3).
+"""
+
+from esewatch.fold.databases import meet
+from esewatch.fold.identity import is_snapshot
+from esewatch.fold.integrity import HISTORY_SECONDS, hold_unfit, latch_found
+from esewatch.fold.state import UNLOCATED, BadKind, Database, SourceState
+from esewatch.model import CopyChecked, HeaderSeen
+
+
+def is_bad(record: CopyChecked | HeaderSeen) -> bool:
+    """Whether it says that a page is bad."""
+    return isinstance(record, CopyChecked) and bool(record.bad or record.bad_pages)
+
+
+def fold(entry: Database, record: CopyChecked | HeaderSeen, source: SourceState) -> None:
+    """Take over what `source` read of the database's file, or of a copy of it."""
+    if not entry.path and not is_snapshot(record.database):
+        entry.path = record.database
+    if isinstance(record, HeaderSeen):
+        _header(entry, record)
+    else:
+        old = record.time < source.opened - HISTORY_SECONDS
+        _check(entry, record, history=source.baseline and old)
+    meet(entry, record.time)
+
+
+def _check(entry: Database, checked: CopyChecked, *, history: bool) -> None:
+    """Latch the bad pages of a copy, or take all errors up to its time as dealt with.
+
+    A copy that was not read to its end proves nothing, but its bad pages are bad.
+    """
+    if checked.size_bytes is not None and checked.time >= entry.last_seen:
+        entry.size_bytes = float(checked.size_bytes)
+    if is_bad(checked):
+        _latch(entry, checked, history=history)
+    elif checked.complete:
+        known = entry.verified.get(checked.by, 0.0)
+        entry.verified[checked.by] = max(known, checked.time)
+        entry.all_good = max(entry.all_good, checked.time)
+
+
+def _latch(entry: Database, checked: CopyChecked, *, history: bool) -> None:
+    found = set(checked.bad_pages)
+    if checked.bad > len(found) and not any(page == UNLOCATED for page, _ in found):
+        found.add((UNLOCATED, "uncorrectable"))
+    unfit: dict[BadKind, int] = {}
+    for page, fault in sorted(found):
+        if not latch_found(entry, page, fault, checked.time, history=history):
+            unfit[fault] = unfit.get(fault, 0) + 1
+    for fault, count in unfit.items():
+        hold_unfit(entry, fault, count, checked.time)
+
+
+def _header(entry: Database, seen: HeaderSeen) -> None:
+    """Of the counters the newest; a header that says nothing of them changes none."""
+    newest = seen.time >= entry.header_time
+    if seen.page_size is not None and (newest or entry.page_size is None):
+        entry.page_size = seen.page_size
+    if seen.size_bytes is not None and (newest or entry.size_bytes is None):
+        entry.size_bytes = float(seen.size_bytes)
+    counters = (seen.bad_checksums, seen.corrected, seen.correction_failed)
+    if newest and any(counter is not None for counter in counters):
+        entry.header_time = seen.time
+        entry.header_bad_checksums = seen.bad_checksums
+        entry.header_corrected = seen.corrected
+        entry.header_correction_failed = seen.correction_failed

@@ -1,0 +1,50 @@
+from pathlib import Path
+
+import pytest
+
+from esewatch.cli import main
+from tests.support.eseutil_text import check, header
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """A clean check of a database that the configuration watches."""
+    path = tmp_path / "check.log"
+    path.write_text(check() + header(bad="found (3)"), encoding="utf-8")
+    return path
+
+
+def test_report_shows_the_verification_by_eseutil(log: Path, tmp_path: Path) -> None:
+    page, settings = tmp_path / "report.html", tmp_path / "esewatch.yml"
+    settings.write_text("databases: [{match: '*\\priv*.edb'}]\n", encoding="utf-8")
+    arguments = ["--config.file", str(settings), "--computer", "EX01", "-o", str(page)]
+    assert main(["report", str(log), *arguments]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert "eseutil /k" in text
+    assert "Every page of every watched database was proven good at least once." in text
+
+
+def test_report_shows_the_bad_pages_that_eseutil_named(tmp_path: Path) -> None:
+    log, page = tmp_path / "check.log", tmp_path / "report.html"
+    log.write_text(check(bad=[4711]), encoding="utf-8")
+    assert main(["report", str(log), "--computer", "EX01", "-o", str(page)]) == 1
+    text = page.read_text(encoding="utf-8")
+    assert "priv06 on ex01" in text
+    assert "4711" in text.replace(",", "")
+
+
+def test_without_the_computer_nothing_is_guessed(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", str(log), "-o", str(tmp_path / "report.html")]) == 2
+    assert (
+        f"esewatch: {log}: output of eseutil does not name the computer" in capsys.readouterr().err
+    )
+
+
+def test_output_of_eseutil_has_no_events_and_no_counters(
+    log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command in ("events", "counters"):
+        assert main([command, str(log), "--computer", "EX01"]) == 0
+    assert capsys.readouterr().out == ""
