@@ -94,6 +94,20 @@ def test_every_event_is_as_libevtx_shows_it(name: str) -> None:
     assert found == Counter((record.event_id, record.strings) for record in seen)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_every_provider_is_found_by_its_name(name: str) -> None:
+    path = sample(f"evtx/{name}")
+    seen = by_evtx(path)
+    assert seen
+    for provider in sorted({record.provider for record in seen}):
+        events = harvest(
+            EvtxSource("log", [str(path)], providers=[provider]).poll(final=True)
+        ).events
+        assert [e.record_id for e in events if e.provider == provider] == [
+            record.record_id for record in seen if record.provider == provider
+        ]
+
+
 def test_every_event_of_a_controller_is_as_python_evtx_shows_it() -> None:
     name = "dc_applog_ntdsutil_dfir_325_326_327.evtx"
     found = [(e.record_id, e.event_id, e.provider) for e in read(name).events]

@@ -11,6 +11,7 @@ bytes, its id at 8. What is inside a record (BinXML) is not read here.
 import hashlib
 import struct
 import zlib
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -24,8 +25,8 @@ CHUNK_HEADER_BYTES: Final = 512
 MAX_CHUNKS: Final = 65535
 """The file header counts chunks in 16 bits, so no log is larger than 4 GiB."""
 DIGEST_BYTES: Final = 6
+RECORD_MAGIC: Final = b"\x2a\x2a\0\0"
 
-_RECORD_MAGIC = b"\x2a\x2a\0\0"
 _RECORD_LEAST = 28
 _DIRTY = 1
 _NO_CHECKSUMS = 4
@@ -128,7 +129,7 @@ def may_grow_unseen(data: bytes) -> bool:
 
     Then more may follow without a new header, and the fingerprint does not tell.
     """
-    return data.startswith(_RECORD_MAGIC, frame_offset(data[:CHUNK_HEADER_BYTES]))
+    return data.startswith(RECORD_MAGIC, frame_offset(data[:CHUNK_HEADER_BYTES]))
 
 
 def examine(data: bytes) -> Chunk | None:
@@ -166,7 +167,7 @@ def _header_problem(data: bytes) -> str:
 
 def _frame(data: bytes, at: int, end: int = CHUNK_BYTES) -> Record | None:
     """The record at `at`, when its size stands at both ends; None when there is none."""
-    if at + _RECORD_LEAST > end or not data.startswith(_RECORD_MAGIC, at):
+    if at + _RECORD_LEAST > end or not data.startswith(RECORD_MAGIC, at):
         return None
     _, size, record_id = _FRAME.unpack_from(data, at)
     if not _RECORD_LEAST <= size <= end - at:
@@ -220,7 +221,7 @@ def _salvaged(data: bytes, problem: str) -> Chunk:
     while at >= 0:
         record = _frame(data, at)
         if record is None or (at >= free and records and not _follows(records[-1], record)):
-            at = data.find(_RECORD_MAGIC, at + 1)
+            at = data.find(RECORD_MAGIC, at + 1)
         else:
             records.append(record)
             at = record.end
@@ -234,7 +235,7 @@ def _salvaged(data: bytes, problem: str) -> Chunk:
         patched[record.offset + 16 : record.offset + 24] = bytes(8)
     hole = records[0].offset - CHUNK_HEADER_BYTES
     if hole:
-        _FRAME.pack_into(patched, CHUNK_HEADER_BYTES, _RECORD_MAGIC, hole, 0)
+        _FRAME.pack_into(patched, CHUNK_HEADER_BYTES, RECORD_MAGIC, hole, 0)
         patched[CHUNK_HEADER_BYTES + 16 : CHUNK_HEADER_BYTES + 28] = bytes(8) + b"\xff" * 4
     for record, following in pairwise(records):
         if record.end != following.offset:
@@ -263,10 +264,28 @@ def rebuilt(chunk: Chunk) -> Chunk:
     return _salvaged(chunk.data, "")
 
 
-def ends_only(chunk: Chunk) -> Chunk:
-    """The chunk with its first record reaching up to its last: the decoder sees these two."""
+def kept_only(chunk: Chunk, places: Sequence[tuple[int, int]]) -> Chunk:
+    """The chunk with nothing but the records at these places (offset and end of each).
+
+    The last one is that of the chunk. Each other one reaches up to the next, so the
+    decoder does not see what is between them.
+    """
+    data, at = memoryview(chunk.data), 0
+    parts: list[memoryview | bytes] = []
+    for (offset, end), (following, _) in pairwise(places):
+        if end != following:
+            size = (following - offset).to_bytes(4, "little")
+            # A zero ends the content where the record did.
+            parts += data[at : offset + 4], size, data[offset + 8 : end - 4], bytes(4)
+            at = end
+    return msgspec.structs.replace(chunk, data=b"".join((*parts, data[at:])))
+
+
+def ends_only(chunk: Chunk) -> Chunk | None:
+    """The chunk with only its first and its last record; None when there is no first one."""
     if chunk.last_offset <= CHUNK_HEADER_BYTES:
         return chunk
-    data = bytearray(chunk.data)
-    struct.pack_into("<I", data, CHUNK_HEADER_BYTES + 4, chunk.last_offset - CHUNK_HEADER_BYTES)
-    return msgspec.structs.replace(chunk, data=bytes(data))
+    first = _frame(chunk.data, CHUNK_HEADER_BYTES, chunk.end)
+    if first is None:
+        return None
+    return kept_only(chunk, [(first.offset, first.end), (chunk.last_offset, chunk.end)])

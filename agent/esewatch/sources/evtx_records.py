@@ -1,7 +1,8 @@
 """From one chunk of an event log to its ESE events, by way of the `evtx` parser.
 
 The parser gets a log of this one chunk in memory, so that damage stays where it
-is. It returns a record as JSON text; only what names a wanted provider is decoded.
+is. Of a whole chunk it sees only the records that may be wanted. It returns a record
+as JSON text, which is decoded when it names a wanted provider.
 """
 
 import io
@@ -15,22 +16,20 @@ import msgspec
 
 from esewatch.ese.catalogue_companions import PROVIDER_WORDS
 from esewatch.ese.dates import DateOrder
-from esewatch.ese.events import event_from_strings
+from esewatch.ese.events import ESE_PROVIDERS, event_from_strings, is_ese_provider
 from esewatch.model import Coverage, Event, Level
 from esewatch.sources.evtx_chunks import (
     CHUNK_HEADER_BYTES,
     FILE_HEADER_BYTES,
     FILE_MAGIC,
     Chunk,
-    ends_only,
     rebuilt,
 )
+from esewatch.sources.evtx_select import Selector
 
 _HEADER: Final = FILE_MAGIC + struct.pack("<QQQIHHHHxx", 0, 0, 0, 128, 1, 3, 4096, 1)
 _FILE_HEADER: Final = _HEADER.ljust(FILE_HEADER_BYTES, b"\0")
 _NO_TABLES: Final = bytes(CHUNK_HEADER_BYTES - 128)
-_PROVIDERS: Final = ("ESE", "NTDS ISAM")
-"""Two words that stand in the name of every ESE provider of Windows and Exchange."""
 _LEVELS: Final[dict[int, Level]] = {
     0: "information",
     1: "critical",
@@ -39,9 +38,9 @@ _LEVELS: Final[dict[int, Level]] = {
     4: "information",
     5: "verbose",
 }
-_LOWER: Final = bytes(range(256)).lower()
 _NAME: Final = '"Name":"'
 _NO_STRINGS: Final = ("#attributes", "Binary")
+_STR: Final = frozenset({str})
 _HEAD_MOST: Final = 200
 _HEADS_KEPT: Final = 4096
 _TEXT_MOST: Final = 1 << 20
@@ -107,6 +106,8 @@ class Decoded(msgspec.Struct):
 
     events: list[Event] = []
     coverage: Coverage | None = None
+    seen: int = 0
+    """Records the parser could read."""
     failed: int = 0
     """Records the parser could not read."""
     reason: str = ""
@@ -132,25 +133,26 @@ class ChunkDecoder:
         self._companions = companions
         self._date_order = date_order
         self._computer = computer
-        words = (*_PROVIDERS, *self._providers, *(PROVIDER_WORDS if companions else ()))
-        self._words = tuple(dict.fromkeys(word.strip().lower() for word in words))
-        self._needles = tuple(_squeezed(word.encode("utf-16-le")) for word in self._words)
+        self._words = tuple(word.lower() for word in PROVIDER_WORDS) if companions else ()
+        named = (name.strip().lower() for name in (*ESE_PROVIDERS, *self._providers))
+        self._selector = Selector({*named, *self._words})
         self._wanted: dict[str, bool] = {}
 
     def decode(self, chunk: Chunk, *, after: int = -1) -> Decoded:
         """Events of `chunk` in records whose id is greater than `after`.
 
-        A chunk in which no wanted provider's name stands is not decoded, except
-        for its first and last record, which its coverage needs.
+        Of a whole chunk only the records that may be wanted are decoded, and its
+        first and its last, which its coverage needs. What the decoder makes of
+        another provider's record is not asked.
         """
-        result = Decoded()
         if chunk.end <= CHUNK_HEADER_BYTES:
-            return result
-        if not chunk.problem and not self._may_hold_events(chunk.data):
-            ends = dict(_records(ends_only(chunk), Decoded()))
-            if set(ends) == {chunk.first, chunk.last}:
-                result.coverage = self._coverage(chunk, ends)
-                return result
+            return Decoded()
+        if not chunk.problem:
+            selection = self._selector.select(chunk, after)
+            if selection is not None:
+                result = self._decode_all(selection.chunk, after)
+                if result.seen == selection.kept and not result.failed:
+                    return result
         result = self._decode_all(chunk, after)
         if result.failed and not chunk.problem:
             # Some failures end the parser's walk; what stands behind them is worth a second one.
@@ -164,6 +166,7 @@ class ChunkDecoder:
         bounds = (chunk.first, chunk.last)
         wanted = self._wanted
         for record_id, text in _records(chunk, result):
+            result.seen += 1
             if record_id in bounds:
                 ends[record_id] = text
             take = wanted.get(text[:_HEAD_MOST])
@@ -175,16 +178,16 @@ class ChunkDecoder:
             result.coverage = self._coverage(chunk, ends)
         return result
 
-    def _may_hold_events(self, data: bytes) -> bool:
-        text = _squeezed(data)
-        return any(needle in text for needle in self._needles)
-
     def _is_wanted(self, text: str) -> bool:
         """Does the record name a provider that may be one of ours? Kept by how the text begins."""
         start = text.find(_NAME) + len(_NAME)
         end = text.find('"', start)
         name = text[start:end].lower()
-        wanted = any(word in name for word in self._words)
+        wanted = (
+            is_ese_provider(name, self._providers)
+            or any(word in name for word in self._words)
+            or "\\" in name  # JSON's way to write some characters
+        )
         if end < _HEAD_MOST:
             if len(self._wanted) >= _HEADS_KEPT:
                 self._wanted.clear()
@@ -246,16 +249,12 @@ class ChunkDecoder:
         )
 
 
-def _squeezed(data: bytes) -> bytes:
-    """UTF-16 without its zero bytes, in lower case: faster to search, at any alignment."""
-    return data.translate(_LOWER, b"\0")
-
-
 def _records(chunk: Chunk, result: Decoded) -> Iterator[tuple[int, str]]:
     """Id (of the record's frame) and JSON of each record; counts failures in `result`."""
     # The tables of strings and templates stay out: the parser reads a name where it stands as
     # well, and a table that leads in a circle would hold it for ever.
-    log = io.BytesIO(b"".join((_FILE_HEADER, chunk.data[:128], _NO_TABLES, chunk.data[512:])))
+    data = memoryview(chunk.data)
+    log = io.BytesIO(b"".join((_FILE_HEADER, data[:128], _NO_TABLES, data[512:])))
     records = evtx.PyEvtxParser(log, number_of_threads=1).records_json()
     skip = chunk.rubbish
     for _ in range(_RECORDS_MOST):
@@ -307,7 +306,7 @@ def _strings(payload: object) -> list[str]:
         items = [value for name, value in payload.items() if name not in _NO_STRINGS]
         return _strings(items[0] if len(items) == 1 and items[0] is not None else items)
     if isinstance(payload, list):
-        if all(type(item) is str for item in payload):
+        if _STR.issuperset(map(type, payload)):
             return payload
         return [text for item in payload for text in (_strings(item) if item is not None else [""])]
     return [] if payload is None else [str(payload)]
