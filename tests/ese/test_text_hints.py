@@ -48,3 +48,20 @@ def test_the_free_space_of_737_is_read_and_that_of_735_is_not() -> None:
         "record_page_free_bytes": 70, "record_pages": 8, "lv_page_free_bytes": 60, "lv_pages": 9,
     }  # fmt: skip
     assert fields_of_text(735, text, True, None)[1] == {}
+
+
+def test_a_number_of_a_list_stands_before_or_behind_its_label() -> None:
+    for text in ("7 bad checksums", "Bad checksums: 7", "bad\nchecksums = 7", "(7   bad checksums"):
+        assert fields_of_text(721, text, True, None)[1]["bad_checksums"] == 7
+    for text in (
+        "x7 bad checksums",
+        "1.7bad checksums",
+        "7 bad checksumsx",
+        "not bad checksums: 7",
+    ):
+        assert "bad_checksums" not in fields_of_text(721, text, True, None)[1]
+
+
+def test_a_value_keeps_its_spelling_behind_a_letter_that_is_longer_in_lower_case() -> None:
+    text = "İİ online defragmentation is beginning a full pass on database 'E:\\İ\\Priv06.EDB'."
+    assert fields_of_text(700, text, True, None)[0] == "E:\\İ\\Priv06.EDB"

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.ese.catalogue import CATALOGUE
-from esewatch.ese.text_phrases import find_phrase, uncut
+from esewatch.ese.catalogue import CATALOGUE, Row
+from esewatch.ese.text_phrases import find_phrase, has_phrases, uncut
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,26 @@ def test_only_dots_at_the_end_are_a_cut() -> None:
 def test_any_text_gives_a_known_id_or_none(text: str) -> None:
     found = find_phrase(text)
     assert found is None or found in CATALOGUE
+
+
+KNOWN = [row for row in CATALOGUE.values() if row.phrases]
+
+
+@given(st.lists(st.sampled_from(KNOWN), min_size=1, max_size=3), st.booleans())
+def test_of_several_texts_the_one_with_the_most_words_is_found(
+    rows: list[Row], glued: bool
+) -> None:
+    text = ("x" if glued else " 17 ").join(phrase for row in rows for phrase in row.phrases)
+    weights = {
+        row.event_id: sum(map(len, row.phrases))
+        for row in KNOWN
+        if all(phrase in text for phrase in row.phrases)
+    }
+    found = find_phrase(text)
+    assert found is not None
+    assert weights[found] == max(weights.values())
+
+
+def test_the_words_of_an_event_may_be_wrapped_anywhere() -> None:
+    assert has_phrases(700, "Online\n defragmentation\tis  beginning a full pass")
+    assert not has_phrases(700, "Onlinedefragmentation is beginning a full pass")

@@ -36,9 +36,9 @@ _STR = {str}
 def is_ese_provider(name: str, extra: Sequence[str] = ()) -> bool:
     """Whether `name` is an event source of ESE, or one of the operator's `extra`; without case."""
     folded = name.strip().lower()
-    return folded in ESE_PROVIDERS or (
-        bool(extra) and any(folded == other.strip().lower() for other in extra)
-    )
+    if folded in ESE_PROVIDERS:
+        return True
+    return bool(extra) and any(folded == other.strip().lower() for other in extra)
 
 
 class _Decoder(NamedTuple):

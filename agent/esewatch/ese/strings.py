@@ -17,6 +17,8 @@ Writer = Callable[[Fields, str, str, DateOrder | None], None]
 """Puts the value of one string into the fields: (fields, name, string, date order)."""
 
 _LARGEST = 2**63 - 1
+_SURE_DIGITS = 18
+"""So many digits are less than the largest number."""
 _LONGEST_PATH = 32_767
 _LONGEST_TEXT = 4_096
 _LONGEST_DATE = 64
@@ -63,6 +65,14 @@ def _process(text: str) -> Process | None:
     return Process(int(match[1]), match[2] or "", match[4] or "")
 
 
+def lowered(text: str) -> str:
+    """Lower case with every character at its place, for searching."""
+    low = text.lower()
+    if len(low) == len(text):
+        return low
+    return "".join(part if len(part := mark.lower()) == 1 else mark for mark in text)
+
+
 def parse_instance(text: str) -> str:
     """The instance name of `%3`, which carries its own `": "`."""
     return text.strip().removesuffix(":").rstrip()
@@ -73,10 +83,10 @@ def parse_int(text: str) -> int | None:
 
     None when it is neither or does not fit 64 bits.
     """
-    if text.isdecimal() and len(text) <= 18:
+    if len(text) <= _SURE_DIGITS and text.isdecimal():
         return int(text)
     head, brackets, hexed = text.partition(" (0x")
-    if brackets and head.isdecimal() and len(head) <= 18 and hexed[-1:] == ")":
+    if brackets and head.isdecimal() and len(head) <= _SURE_DIGITS and hexed[-1:] == ")":
         return int(head)
     match = _NUMBER.fullmatch(text)
     if match is None:
@@ -133,7 +143,9 @@ def is_database_path(path: str) -> bool:
 
 
 def _write_int(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
-    if (value := parse_count(text)) is not None:
+    if len(text) <= _SURE_DIGITS and text.isdecimal():
+        fields[name] = int(text)
+    elif (value := parse_count(text)) is not None:
         fields[name] = value
 
 
@@ -164,7 +176,7 @@ def _write_file(fields: Fields, name: str, text: str, order: DateOrder | None) -
 
 
 def _write_date(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
-    value = without_marks(text).strip()
+    value = (text if text.isascii() else without_marks(text)).strip()
     if len(value) <= 1 or len(value) > _LONGEST_DATE:
         return
     fields[name] = value

@@ -14,7 +14,7 @@ from esewatch.ese.catalogue import CATALOGUE
 from esewatch.ese.catalogue_companions import Envelope, companion_event
 from esewatch.ese.dates import DateOrder
 from esewatch.ese.events import event_from_strings, is_ese_provider
-from esewatch.ese.strings import Fields, parse_process
+from esewatch.ese.strings import Fields, lowered, parse_process
 from esewatch.ese.text_hints import fields_of_text
 from esewatch.ese.text_phrases import LONGEST_TEXT, find_phrase, folded, has_phrases, uncut
 from esewatch.ese.text_shapes import SHAPED, fields_of_shapes
@@ -29,9 +29,9 @@ _OPENERS = re.compile(
     r"(?:online |database |the |an? |unable |error |there |shadow copy |starting |ending |no log"
     r"|deleting |log |terminating |flush map|new flush|failed |inconsistent |attempted |previous "
     r"|recovery |corruption |from information|db scan|root space|file system|io size|ese has"
-    r"|replay |lack of|resources or|problems are|in a log|newly )",
-    re.IGNORECASE,
+    r"|replay |lack of|resources or|problems are|in a log|newly )"
 )
+_LONGEST_OPENER = 32
 _COLON = re.compile(r":\s")
 _LONGEST_INSTANCE = 300
 _FOREIGN_INSTANCE = re.compile(r"[^\n\"'“„«]{1,160}?(?=:\s)")
@@ -64,22 +64,22 @@ class _Prefix(NamedTuple):
     message: str
 
 
-def _prefix(text: str) -> _Prefix | None:
-    match = _PREFIX.match(text)
-    process = parse_process(match[2]) if match else None
-    if match is None or process is None:
+def _prefix(match: re.Match[str]) -> _Prefix | None:
+    who, numbers, rest = match.groups()
+    process = parse_process(numbers)
+    if process is None:
         return None
-    instance, message = _instance(match[3])
-    who = match[1].replace("\n", " ")
-    return _Prefix(who, process.state, process.version, instance, message)
+    instance, message = _instance(rest)
+    return _Prefix(who.replace("\n", " "), process.state, process.version, instance, message)
 
 
 def _instance(text: str) -> tuple[str, str]:
     """Instance and message: the message begins with one of ESE's words, or after a colon."""
-    if _OPENERS.match(text):
+    low = lowered(text[: _LONGEST_INSTANCE + _LONGEST_OPENER])
+    if _OPENERS.match(low):
         return "", text
     for colon in _COLON.finditer(text, 0, _LONGEST_INSTANCE):
-        if _OPENERS.match(text, colon.end()):
+        if _OPENERS.match(low, colon.end()):
             return text[: colon.start()].replace("\n", " ").strip(), text[colon.end() :]
     match = _FOREIGN_INSTANCE.match(text)
     if match and match[0].count(" ") <= 3 and ". " not in match[0]:
@@ -116,7 +116,7 @@ def _guessed_provider(prefix: _Prefix) -> str:
 def _recognised(event_id: int | None, prefix: _Prefix | None, message: str) -> int | None:
     """The id that the words tell; None if they tell none or contradict the given one."""
     if event_id is not None and event_id in CATALOGUE:
-        return event_id if has_phrases(event_id, folded(message)) else None
+        return event_id if has_phrases(event_id, message) else None
     found = find_phrase(message)
     # Current engines log 732 with the words that 721 begins with; the state letter is theirs.
     if found == 721 and prefix is not None and prefix.state and "summary" not in folded(message):
@@ -132,7 +132,7 @@ def _decode(
         return "", {}
     bare, whole = uncut(message)
     database, fields = fields_of_text(event_id, bare, whole, order)
-    if event_id in SHAPED and not (known and {"file", "offset"} <= fields.keys()):
+    if event_id in SHAPED and not (known and "file" in fields and "offset" in fields):
         shaped, fields = fields_of_shapes(event_id, bare, fields)
         database = database or shaped
     return database, fields
@@ -167,10 +167,9 @@ def _from_list(
 
 
 def _from_words(
-    text: str, message: str, envelope: Envelope, order: DateOrder | None
+    text: str, prefix: _Prefix | None, message: str, envelope: Envelope, order: DateOrder | None
 ) -> Event | None:
     """The event that words, or an id and shapes, tell."""
-    prefix = _prefix(text)
     body = prefix.message if prefix else text
     found = _recognised(envelope.event_id, prefix, body)
     if not envelope.provider:
@@ -226,9 +225,11 @@ def event_from_text(
     """
     envelope = Envelope(provider, event_id, time, computer, channel, record_id, level)
     shown = message[:LONGEST_TEXT]
-    text = "\n".join(line for raw in shown.splitlines() if (line := raw.strip()))
+    text = "\n".join([line for raw in shown.splitlines() if (line := raw.strip())])
     if provider and not is_ese_provider(provider, extra_providers):
         return companion_event(envelope, (), text)
-    if _PREFIX.match(text) is None and (listed := _listed(shown)):
+    opening = _PREFIX.match(text)
+    if opening is None and (listed := _listed(shown)):
         return _from_list(text, listed, envelope, extra_providers, date_order)
-    return _from_words(text, message, envelope, date_order)
+    prefix = _prefix(opening) if opening else None
+    return _from_words(text, prefix, message, envelope, date_order)

@@ -1,7 +1,8 @@
 """Finding parameters in rendered English text by the hints of the catalogue.
 
 The patterns of a row are compiled when its first text comes. All are bounded: a
-hostile message costs no more than its length times a small constant.
+hostile message costs no more than its length times a small constant. They are
+searched in the lower-case text, where a pattern that begins with a word is found fast.
 """
 
 import re
@@ -18,6 +19,7 @@ from esewatch.ese.strings import (
     Writer,
     add_page_number,
     is_database_path,
+    lowered,
     parse_path,
 )
 
@@ -41,7 +43,41 @@ _WORDS = r"\S.{0,1023}?"
 _TOKEN = r"[^\s'\"\[(]\S{0,1023}?"
 _QUOTES = r"(?:'({0})'|\"({0})\"|\[({0})\]|[“„«]({0})[”“»])"
 _NUMBERS = frozenset(_VALUES) - {Kind.DATE, Kind.OWNED, Kind.TIMING}
-_FLAGS = re.IGNORECASE | re.DOTALL
+_IN_NUMBERS = "0123456789abcdefx() -,.'’\u00a0\u202f\u2009"
+_LONGEST_NUMBER = 64
+"""Characters in which a number stands with its groups and its hexadecimal form."""
+
+
+class _Labelled(NamedTuple):
+    """A label with its number behind (`Pages seen: 5`) or before it (`5 pages seen`).
+
+    The words are looked for first, which is fast. The first form goes first: in a list
+    of that form the second misreads.
+    """
+
+    words: re.Pattern[str]
+    alone: re.Pattern[str]
+    behind: re.Pattern[str]
+    after: re.Pattern[str]
+    before: re.Pattern[str]
+
+    def search(self, low: str) -> re.Match[str] | None:
+        """As of a pattern: the number is the last group."""
+        places = [match.span() for match in self.words.finditer(low)]
+        for start, end in places:
+            if (match := self.behind.match(low, end)) and self.alone.match(low, start):
+                return match
+        for start, end in places:
+            if self.after.match(low, end) and (match := self._number(low, start)):
+                return match
+        return None
+
+    def _number(self, low: str, start: int) -> re.Match[str] | None:
+        """The number that ends before the white space before the label."""
+        near = low[max(0, start - _LONGEST_NUMBER) : start].rstrip()
+        stop = start - (min(start, _LONGEST_NUMBER) - len(near))
+        begin = stop - len(near) + len(near.rstrip(_IN_NUMBERS))
+        return self.before.search(low, begin, stop) if stop < start else None
 
 
 class _Finder(NamedTuple):
@@ -50,7 +86,7 @@ class _Finder(NamedTuple):
     name: str
     kind: Kind
     writer: Writer | None
-    patterns: tuple[re.Pattern[str], ...]
+    patterns: tuple[re.Pattern[str] | _Labelled, ...]
 
 
 def _words(literal: str) -> str:
@@ -72,13 +108,19 @@ def _after(literal: str) -> str:
     return lead + _words(literal) + (r"\s+" if literal[-1:] == " " else "")
 
 
-def _label_patterns(label: str, value: str) -> tuple[str, str]:
-    """`Pages seen: 5` before `5 pages seen`: in a list of the first form the second misreads."""
+def _labelled(label: str, value: str) -> _Labelled:
     words = _words(label)
-    return (
-        rf"(?<![a-z])(?<![a-z] ){words}\s*[:=]\s*({value})(?!\w)",
-        rf"(?<![\w.,'’-])({value})\s+{words}\b(?!\s*[:=])",
+    return _Labelled(
+        _compiled(words),
+        _compiled(r"(?<![a-z])(?<![a-z] )"),
+        _compiled(rf"\s*[:=]\s*({value})(?!\w)"),
+        _compiled(r"\b(?!\s*[:=])"),
+        _compiled(rf"(?<![\w.,'’-])({value})\Z"),
     )
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.DOTALL)
 
 
 def _pattern(hint: str, kind: Kind) -> str:
@@ -99,14 +141,13 @@ def _pattern(hint: str, kind: Kind) -> str:
     return rf"{before}([^\n]{{1,1024}}?)(?=\.?\s*(?:\n|$))"
 
 
-def _patterns(param: Param) -> tuple[re.Pattern[str], ...]:
-    found: list[str] = []
-    for hint in param.hints:
-        if hint.startswith("="):
-            found.extend(_label_patterns(hint[1:], _VALUES[param.kind]))
-        else:
-            found.append(_pattern(hint, param.kind))
-    return tuple(re.compile(pattern, _FLAGS) for pattern in found)
+def _patterns(param: Param) -> tuple[re.Pattern[str] | _Labelled, ...]:
+    return tuple(
+        _labelled(hint[1:], _VALUES[param.kind])
+        if hint.startswith("=")
+        else _compiled(_pattern(hint, param.kind))
+        for hint in param.hints
+    )
 
 
 @cache
@@ -118,14 +159,16 @@ def _finders(event_id: int) -> tuple[_Finder, ...]:
     )
 
 
-def _value(patterns: tuple[re.Pattern[str], ...], text: str, whole: bool) -> str | None:
+def _value(
+    patterns: tuple[re.Pattern[str] | _Labelled, ...], text: str, low: str, whole: bool
+) -> str | None:
     """The first value found. One that touches the end of a cut message may be cut itself."""
     for pattern in patterns:
-        match = pattern.search(text)
-        if match is None or match.lastindex is None:
-            continue
-        if whole or match.end(match.lastindex) < len(text):
-            return match[match.lastindex].replace("\n", " ")
+        match = pattern.search(low)
+        if match is not None and match.lastindex is not None:
+            start, end = match.span(match.lastindex)
+            if whole or end < len(text):
+                return text[start:end]
     return None
 
 
@@ -140,10 +183,13 @@ def fields_of_text(
     row = CATALOGUE[event_id]
     fields: Fields = dict(row.constants)
     database = ""
+    low = lowered(text)
     for name, kind, writer, patterns in _finders(event_id):
-        value = _value(patterns, text, whole)
+        value = _value(patterns, text, low, whole)
         if value is None:
             continue
+        if "\n" in value:
+            value = value.replace("\n", " ")
         if kind is Kind.DATABASE:
             database = parse_path(value)
             continue

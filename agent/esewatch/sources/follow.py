@@ -20,8 +20,8 @@ from esewatch.sources.textfile import BLOCK, HEAD, LONGEST, Lines, TextFile
 
 __all__ = ["Decoder", "DecoderFactory", "Fed", "FollowedFiles", "OrderKey", "sniff"]
 
-BATCH_RECORDS = 2000
-BATCH_BYTES = 4 << 20
+BATCH_RECORDS = 4000
+BATCH_BYTES = 16 << 20
 _SMALLEST_BLOCK = 4096
 _TRIES = 10
 """Rounds of one poll that renamed files may begin again."""
@@ -281,4 +281,4 @@ def _rest(file: Watched) -> int:
         return max(0, file.stat[0] - file.position.offset)
     if file.text.raw.compressed:
         return file.text.raw.backlog()
-    return max(0, file.stat[0] - file.text.offset)
+    return max(0, file.text.raw.stat().st_size - file.text.offset)

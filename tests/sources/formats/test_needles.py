@@ -38,3 +38,9 @@ def test_companions_are_hits_only_when_asked_for() -> None:
     names = (b"MSExchangeIS Mailbox Store", b"MSSQL$PROD", b"NTDS Database", b"MSSQLSERVER")
     assert not any(Needles().any_in(name) for name in names)
     assert all(Needles(companions=True).any_in(name) for name in names)
+
+
+def test_names_that_begin_alike_are_told_apart() -> None:
+    text = b"NTDS isam, ESEnt, eSe, esent; Ntds Isam ESENTx ESE"
+    assert Needles().hits(text) == [text.index(b"esent"), text.index(b"Ntds"), len(text) - 3]
+    assert 0 in Needles(companions=True).hits(text)

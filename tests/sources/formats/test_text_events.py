@@ -5,6 +5,7 @@ import time
 import pytest
 
 from esewatch.model import Event
+from esewatch.sources.decoder import Fed
 from tests.sources.formats.reading import (
     FIELDS_703,
     FIELDS_721,
@@ -203,3 +204,19 @@ def test_time_grows_with_the_size_of_hostile_text(line: bytes) -> None:
 
     seconds(500)
     assert seconds(8_000) < 10 * max(seconds(2_000), 0.02)
+
+
+@pytest.mark.parametrize("word", ["Event ID: 7", "-- --", "InstanceId : 7", "ProviderName: x"])
+def test_the_words_of_a_label_within_a_line_tell_nothing(word: str) -> None:
+    line = f'2007-06-21 03:14:15 EX01 api {{"text": {word}}}\n'
+    assert read(line * 3) == Fed(consumed=3 * len(line))
+    assert_is_703(
+        one(f"{line}2007-06-21T03:14:15Z ex01 ESE 703 {TEXT_703}\n{line}"), computer="ex01"
+    )
+
+
+def test_a_heading_in_many_spellings_is_read_alike_each_time() -> None:
+    lines = [f"2007-06-21 03:14:15 ex{number} ESE 703 {TEXT_703}\n" for number in range(3)]
+    found = events("".join(lines * 3).replace(" ESE 703 ", " [Warning] ESE 703 "))
+    assert [event.computer for event in found] == ["ex0", "ex1", "ex2"] * 3
+    assert {event.level for event in found} == {"warning"}

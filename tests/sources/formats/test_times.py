@@ -58,6 +58,9 @@ def test_the_seventh_digit_of_a_fraction_is_dropped() -> None:
         [1],
         1e300,
         "0001-01-01T00:00:00Z",
+        "0001-01-01 00:00:00",
+        "2025-01-01 24:00:00",
+        "2025-02-30 00:00:00",
         "1/1/0001 12:00:00 AM",
         "01.01.0001 00:00:00",
     ],
@@ -116,6 +119,13 @@ def test_the_hour_that_comes_twice_is_told_by_the_order_of_the_file() -> None:
 def test_a_line_is_parted_behind_its_time() -> None:
     assert leading_time("11/13/2025 7:40:40 AM ESENT") == ("11/13/2025 7:40:40 AM", " ESENT")
     assert leading_time("3 pages seen") == ("", "3 pages seen")
+
+
+@pytest.mark.parametrize("behind", ["", ".5", ",123", " PM", "Z", " Z", "+02:00", " -0500", " GMT"])
+@pytest.mark.parametrize("rest", ["", " EX01 ESE", " app17 ESE", " 7", " [x]"])
+def test_all_that_belongs_to_a_time_is_taken_with_it(behind: str, rest: str) -> None:
+    time = f"2025-11-13 07:40:40{behind}"
+    assert leading_time(time + rest) == (time, rest)
 
 
 @given(st.text(max_size=60))

@@ -98,12 +98,14 @@ class Maker:
             return False
         if found.time is not None and found.time != "":
             try:
-                event = msgspec.structs.replace(event, time=self.times.read(found.time))
+                # Nobody else has seen the event yet.
+                msgspec.structs.force_setattr(event, "time", self.times.read(found.time))
             except UnknownTimeError as error:
                 self._complain_of_time(str(error.args[0]), offset, harvest)
-        for note in self.times.notes:
-            harvest.complain(offset, note)
-        self.times.notes.clear()
+        if self.times.notes:
+            for note in self.times.notes:
+                harvest.complain(offset, note)
+            self.times.notes.clear()
         harvest.records.append(event)
         return True
 
@@ -145,7 +147,7 @@ class Maker:
             "computer": found.computer or self.options.computer,
             "channel": found.channel,
             "record_id": found.record_id,
-            "level": level_of(found.level),
+            "level": level_of(found.level) if found.level else None,
             "extra_providers": self.options.providers,
             "date_order": self.options.date_order,
         }
@@ -167,7 +169,7 @@ def _clean(found: Found) -> Found:
     """Half characters (`\\ud800` in JSON, invalid bytes) become U+FFFD; no id is no id."""
     if found.event_id is not None and found.event_id > MAX_EVENT_ID:
         found.event_id = None
-    if not all(map(str.isascii, (found.message, found.provider, found.computer, *found.strings))):
+    if not "".join((found.message, found.provider, found.computer, *found.strings)).isascii():
         found.provider, found.computer, found.channel, found.message = map(
             _valid, (found.provider, found.computer, found.channel, found.message)
         )

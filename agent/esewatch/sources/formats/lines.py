@@ -1,6 +1,7 @@
 """One event in one line of a log, with the lines that continue its message."""
 
 import re
+from typing import NamedTuple
 
 from esewatch.ese.events import ESE_PROVIDERS
 from esewatch.sources.formats.fields import Found, integer, level_of
@@ -16,7 +17,7 @@ _NUMBER = re.compile(
 )
 _BRACKET = re.compile(r"\[\d+\]:?\s*|[\s:,|\-]+")
 _NAMED_ID = re.compile(r"\b(?:event\s?id|eventcode)\s*[:=#]?\s*(\d{1,5})\b", re.IGNORECASE)
-_UNDESCRIBED = re.compile(r"description for Event ID\W{0,3}\d+\W{0,3} (?:from|in) source", re.I)
+_UNDESCRIBED = re.compile(r"description for event id\W{0,3}\d+\W{0,3} (?:from|in) source")
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,253}")
 _COMPANIONS = (
     r"MSExchangeIS(?: \w+ Store)?",
@@ -49,12 +50,29 @@ _CATEGORIES = (
 _CATEGORY = re.compile(rf"(?:(?:{'|'.join(map(re.escape, _CATEGORIES))})|\(\d+\))[\s:,|]+")
 
 
+_LONGEST_KEPT = 200
+_KEPT_HEADINGS = 4096
+
+
+class _Heading(NamedTuple):
+    """What stands between the time of a line and its message."""
+
+    provider: str
+    level: str
+    computer: str
+    numbered: bool
+    event_id: int | None
+    end: int
+    """Where it ends in the line behind the time."""
+
+
 class LineReader:
     """Reads one-line events; knows which words are names of providers."""
 
     def __init__(self, providers: tuple[str, ...], *, companions: bool = False) -> None:
         known = sorted({*ESE_PROVIDERS, *filter(None, providers)}, key=len, reverse=True)
         names = [*map(re.escape, known), *(_COMPANIONS if companions else ())]
+        self._headings: dict[str, _Heading | None] = {}
         self._provider = re.compile(
             rf"(?<![\w.\\/-])({'|'.join(names)})(?![\w\\.-])",
             re.IGNORECASE,
@@ -70,27 +88,49 @@ class LineReader:
             return Found(message=text), False
         rest = self._opening(text, found)
         prefix = _PREFIX.search(rest)
-        named = self._provider.search(rest, 0, prefix.start() if prefix else len(rest))
-        if named is None:
+        heading = self._heading(rest[: prefix.start()] if prefix else rest)
+        if heading is None:
             return self._unnamed(rest, prefix, found)
-        found.provider = named[1]
-        _take_host(rest[: named.start()], found)
-        behind = rest[named.end() :]
-        number = _NUMBER.match(rest, named.end(), prefix.start() if prefix else len(rest))
-        if number is not None:
-            found.event_id = integer(number[1])
-            behind = rest[number.end() :]
+        dated = found.time is not None
+        found.provider = heading.provider
+        found.level = found.level or heading.level
+        if dated:
+            found.computer = heading.computer
+        at = heading.end
+        if heading.numbered:
+            found.event_id = heading.event_id
         elif (spelt := _NAMED_ID.search(rest)) is not None:
             found.event_id = integer(spelt[1])
-        else:
-            behind = behind[bracket.end() :] if (bracket := _BRACKET.match(behind)) else behind
-        if category := _CATEGORY.match(behind):
-            behind = behind[category.end() :]
-        found.message = behind.strip().strip('"')
-        dated = found.time is not None
+        elif bracket := _BRACKET.match(rest, at):
+            at = bracket.end()
+        if category := _CATEGORY.match(rest, at):
+            at = category.end()
+        found.message = rest[at:].strip().strip('"')
         if prefix is None and not (dated and found.event_id is not None):
             found.event_id = None
         return found, dated and prefix is not None
+
+    def _heading(self, head: str) -> "_Heading | None":
+        """What stands before the message; a file has few of them, so they are remembered."""
+        if len(head) > _LONGEST_KEPT:
+            return self._read_heading(head)
+        try:
+            return self._headings[head]
+        except KeyError:
+            if len(self._headings) >= _KEPT_HEADINGS:
+                self._headings.clear()
+            found = self._headings[head] = self._read_heading(head)
+            return found
+
+    def _read_heading(self, head: str) -> "_Heading | None":
+        named = self._provider.search(head)
+        if named is None:
+            return None
+        level, computer = _host(head[: named.start()])
+        number = _NUMBER.match(head, named.end())
+        if number is None:
+            return _Heading(named[1], level, computer, False, None, named.end())
+        return _Heading(named[1], level, computer, True, integer(number[1]), number.end())
 
     @staticmethod
     def _opening(text: str, found: Found) -> str:
@@ -100,11 +140,12 @@ class LineReader:
             rest = rest[priority.end() :]
         for _ in range(2):
             level = _LEVEL.match(rest)
-            if level is not None and level_of(level[1]) and not found.level:
+            if level is not None and not found.level and level_of(level[1]):
                 found.level, rest = level[1], rest[level.end() :]
-            time, behind = leading_time(rest)
-            if time and found.time is None:
-                found.time, rest = time, behind.lstrip(" \t])\"',;|-")
+            if found.time is None:
+                time, behind = leading_time(rest)
+                if time:
+                    found.time, rest = time, behind.lstrip(" \t])\"',;|-")
         return rest
 
     @staticmethod
@@ -118,27 +159,32 @@ class LineReader:
         start = process.start() if process else prefix.start()
         if spelt := _NAMED_ID.search(rest, 0, start):
             found.event_id = integer(spelt[1])
-        _take_host(rest[:start], found)
+        level, computer = _host(rest[:start])
+        found.level = found.level or level
+        if found.time is not None:
+            found.computer = computer
         found.message = rest[start:].strip()
         return found, False
 
 
 def is_undescribed(text: str) -> bool:
     """Does Windows say here that it has no message text, and list the strings?"""
-    return _UNDESCRIBED.search(text) is not None
+    low = text.lower()
+    return "description for event id" in low and _UNDESCRIBED.search(low) is not None
 
 
-def _take_host(text: str, found: Found) -> None:
-    """The computer, if between time and provider one word is left that is no level."""
+def _host(text: str) -> tuple[str, str]:
+    """Level and computer before a provider: one word left that is no level is the computer."""
+    level = ""
     words = []
     for word in text.replace("\t", " ").split():
         bare = word.strip("[]():,|\"'")
         if level_of(bare) and not bare.isdigit():
-            found.level = found.level or bare
+            level = level or bare
         elif bare and bare != "-":
             words.append(bare)
-    if not words or len(words) > 2 or found.time is None:
-        return
+    if not words or len(words) > 2:
+        return level, ""
     host = words[0]
-    if _HOST.fullmatch(host) and not host.isdigit() and not host.lower().startswith("event"):
-        found.computer = host
+    named = _HOST.fullmatch(host) and not host.isdigit() and not host.lower().startswith("event")
+    return level, host if named else ""

@@ -1,7 +1,7 @@
 """The cheap filter before decoding: where in a block may an event of ours stand?"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from esewatch.ese.catalogue_companions import PROVIDER_WORDS
 
@@ -24,13 +24,12 @@ class Needles:
         named = [*_PROVIDERS, *(word.encode() for word in PROVIDER_WORDS if companions)]
         for provider in providers:
             named += {provider.encode(), provider.lower().encode(), provider.upper().encode()}
-        self._names = [_word(name) for name in dict.fromkeys(named) if name]
+        self._stems = _stems(list(filter(None, dict.fromkeys(named))))
 
     def hits(self, data: bytes, extra: Sequence[bytes] = ()) -> list[int]:
         """Sorted offsets of all hits; `extra` are further words a format looks for."""
         found = [match.start() for match in PREFIX.finditer(data)]
-        for name in self._names:
-            found += [match.start() for match in name.finditer(data)]
+        found += self._named(data)
         for literal in extra:
             at = data.find(literal)
             while at >= 0:
@@ -41,14 +40,39 @@ class Needles:
 
     def any_in(self, data: bytes) -> bool:
         """May this piece tell an event, by a provider or a process in it?"""
-        return any(name.search(data) for name in self._names) or bool(PREFIX.search(data))
+        return bool(PREFIX.search(data)) or any(True for _ in self._named(data))
+
+    def _named(self, data: bytes) -> Iterator[int]:
+        """Where a provider is named. One search finds all spellings of all names of a stem."""
+        low = data.lower()
+        for stem, names in self._stems:
+            for match in stem.finditer(low):
+                at = match.start()
+                if any(name.match(data, at) for name in names):
+                    yield at
 
 
-def _word(name: bytes) -> re.Pattern[bytes]:
-    """Finds `name` as a word of its own; the `t` of `\\t` in JSON is no part of a word.
+def _stems(names: list[bytes]) -> list[tuple[re.Pattern[bytes], list[re.Pattern[bytes]]]]:
+    """Lower-case beginnings, each with the names that begin so, whole and as spelt."""
+    stems: list[bytes] = []
+    for low in sorted({name.lower() for name in names}, key=len):
+        if not low.startswith(tuple(stems)):
+            stems.append(low)
+    return [
+        (_word(stem), [_whole(name) for name in names if name.lower().startswith(stem)])
+        for stem in stems
+    ]
 
-    The look behind stands behind the name, so that the search is for a fixed text.
+
+def _word(stem: bytes) -> re.Pattern[bytes]:
+    """Finds `stem` where a word begins; the `t` of `\\t` in JSON is no part of a word.
+
+    The look behind stands behind the stem, so that the search is for a fixed text.
     """
-    literal = re.escape(name)
-    after = rb"(?![A-Za-z])" if name[-1:].isalpha() else b""
-    return re.compile(literal + rb"(?<![^\\][A-Za-z]" + literal + rb")" + after)
+    literal = re.escape(stem)
+    return re.compile(literal + rb"(?<![^\\][A-Za-z]" + literal + rb")")
+
+
+def _whole(name: bytes) -> re.Pattern[bytes]:
+    """Matches `name` where the word ends with it."""
+    return re.compile(re.escape(name) + (rb"(?![A-Za-z])" if name[-1:].isalpha() else b""))

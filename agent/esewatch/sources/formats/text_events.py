@@ -25,21 +25,13 @@ from esewatch.sources.formats.lines import LineReader, is_undescribed
 from esewatch.sources.formats.needles import Needles
 from esewatch.sources.formats.xml_events import CLOSE, OPEN, add_element
 
-_WORDS = (
-    b"Event ID:",
-    b"Ereignis-ID:",
-    b"ID de l",
-    b"Id. del evento:",
-    b"ID evento:",
-    b"ID do Evento:",
-    b"EventID ",
-    b"InstanceId ",
-    b"-- ",
-    b"<Event ",
-    b"<Event>",
-    b"ProviderName:",
-    b"ProviderName ",
+_ANCHORS = re.compile(
+    rb"\n(?=[ \tEIP-])[ \t]*(?:Event ID:|EventID |Ereignis-ID:|ID de l|ID evento:|ID do Evento:"
+    rb"|Id\. del evento:|InstanceId |ProviderName[: ]|-{2,}[ \t])"
 )
+"""Lines that tell what those near them are: labels of events, dashes of tables."""
+
+_ELEMENT = re.compile(rb"<Event[ >]")
 _STARTS = re.compile(
     rb"[\s<\[(\"'>]{0,4}(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}\.?[T ,]+\d{1,2}[:.]\d\d|\d{8}T\d{4}"
     rb"|[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d|\d{1,3}>|\{|<Event[ >]"
@@ -51,6 +43,7 @@ _WRAPPED_LINES = 64
 _BLOCK_LINES = 400
 _RECORD_BYTES = 1 << 17
 _LONG_LINE = 1 << 16
+_LONGEST_ANCHOR = 256
 
 Kind = Literal["skip", "dashes", "heading", "xml", "json", "row", "block", "line"]
 
@@ -80,10 +73,11 @@ class TextEvents:
         harvest = Harvest()
         at = self._taken
         consumed = -1
-        for hit in self._needles.hits(data, _WORDS):
+        anchors = _anchors(data)
+        for hit in sorted([*self._needles.hits(data), *anchors]):
             if hit < at:
                 continue
-            piece = self._piece(data, at, hit, final=final)
+            piece = self._piece(data, at, hit, told=hit not in anchors, final=final)
             if piece.open and not final:
                 consumed = piece.start
                 break
@@ -104,8 +98,11 @@ class TextEvents:
             taken=self._taken,
         ).encoded()
 
-    def _piece(self, data: bytes, at: int, hit: int, *, final: bool) -> Piece:
-        """What record the hit is in. Never looks before `at`, the end of the record before."""
+    def _piece(self, data: bytes, at: int, hit: int, *, told: bool, final: bool) -> Piece:
+        """What record the hit is in. Never looks before `at`, the end of the record before.
+
+        `told` says that the line is known to have a needle.
+        """
         start = _line_start(data, at, hit)
         end = _line_end(data, hit)
         line = data[start:end]
@@ -113,15 +110,17 @@ class TextEvents:
             data, _line_start(data, 0, hit), hit
         ):
             return _element(data, hit)
-        if DASHES.fullmatch(line):
+        # Most lines begin with a date: no dashes, no label, no rule does.
+        dated = line[:1].isdigit()
+        if not dated and DASHES.fullmatch(line):
             return Piece("dashes", start, end)
-        if line.rstrip().endswith(b"}") and b'{"' in line:
+        if b'{"' in line and line.rstrip().endswith(b"}"):
             return Piece("json", start, end)
         if self._table is not None:
             piece = self._row_piece(data, at, start, end)
             if piece is not None:
                 return piece
-        if (label := label_of(_text(line))) is not None:
+        if not dated and (label := label_of(_text(line))) is not None:
             block = _block_piece(data, at, start, final=final)
             if block is not None:
                 return block
@@ -129,8 +128,8 @@ class TextEvents:
                 return Piece("heading", start, end)
         if (
             len(line) > _LONG_LINE
-            or is_separator(_text(line[:80]))
-            or not self._needles.any_in(line)
+            or (not dated and is_separator(_text(line[:80])))
+            or not (told or self._needles.any_in(line))
         ):
             return Piece("skip", start, end)
         return self._line_piece(data, start, end)
@@ -169,17 +168,16 @@ class TextEvents:
     def _line_piece(self, data: bytes, start: int, end: int) -> Piece:
         """A log line and the lines behind it that do not begin something of their own."""
         stop = end
-        listed = is_undescribed(_text(data[start:end]))
         for _ in range(_WRAPPED_LINES):
             if stop >= len(data):
                 return Piece("line", start, stop, open=True)
             following = _line_end(data, stop)
+            if _STARTS.match(data, stop, following):
+                break
             line = data[stop:following]
-            if (
-                (not line.strip() and not listed)
-                or _STARTS.match(line)
-                or self._needles.any_in(line)
-            ):
+            if not line.strip() and not is_undescribed(_text(data[start:end])):
+                break
+            if self._needles.any_in(line):
                 break
             if ends_block(_text(line), "") or following - start > _RECORD_BYTES:
                 break
@@ -272,6 +270,15 @@ class TextEvents:
             if not self._continues(line):
                 break
         return len(data)
+
+
+def _anchors(data: bytes) -> set[int]:
+    """Offsets in lines that tell what those near them are, and of XML elements."""
+    found = {match.end() - 1 for match in _ANCHORS.finditer(data)}
+    found |= {match.start() for match in _ELEMENT.finditer(data)}
+    if first := _ANCHORS.match(b"\n" + data[:_LONGEST_ANCHOR]):
+        found.add(first.end() - 2)
+    return found
 
 
 def _element(data: bytes, start: int) -> Piece:

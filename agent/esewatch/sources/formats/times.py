@@ -37,11 +37,15 @@ _FORMS = [
         rf"{_DAY}{_MONTH}\s+(?P<day>\d{{1,2}})\s+{_TIME}",
     )
 ]
+_ISO = re.compile(r"(?!00)[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}")
+_BARE = re.compile(_ISO.pattern + r"(?= [^\W_aAgGpPuUzZ]|\Z)", re.ASCII)
+"""An ISO time behind which no fraction, half of the day or zone can stand."""
 _DOTNET = re.compile(r"\\?/Date\((-?\d{1,17})(?:[+-]\d{4})?\)\\?/")
 _CIM = re.compile(r"(\d{14})\.(\d{6})([+-]\d{3})")
 _NUMERIC = re.compile(r"(?<![\d/.-])(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?=[\s,]+\d{1,2}[:.]\d{2})")
 _MARKS = {ord(mark): None for mark in "\u200e\u200f\u202a\u202c\ufeff"}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NAIVE_EPOCH = datetime(1970, 1, 1)
 
 
 class UnknownTimeError(ValueError):
@@ -84,6 +88,8 @@ class Times:
             raise UnknownTimeError(f"the time {value!r} cannot be read")
         if not isinstance(value, str):
             return _from_number(value)
+        if _ISO.fullmatch(value):
+            return self._seconds(_from_iso(value))
         text = value.translate(_MARKS).strip()
         if found := _DOTNET.fullmatch(text):
             return _from_milliseconds(int(found[1]))
@@ -130,10 +136,11 @@ class Times:
         return self.state.order or "mdy"
 
     def _seconds(self, moment: datetime) -> float:
-        if moment.tzinfo is None:
-            zone = self._zone
-            moment = moment.replace(tzinfo=UTC) if zone is None else self._local(moment, zone)
-        return (moment - _EPOCH).total_seconds()
+        if moment.tzinfo is not None:
+            return moment.timestamp()
+        if self._zone is None:
+            return (moment - _NAIVE_EPOCH).total_seconds()
+        return self._local(moment, self._zone).timestamp()
 
     def _local(self, moment: datetime, zone: ZoneInfo) -> datetime:
         """The local time in its zone; an hour that comes twice is told by the order of the file."""
@@ -156,6 +163,8 @@ class Times:
 
 def leading_time(text: str) -> tuple[str, str]:
     """The date and time at the start of a line and what stands behind; ("", text) if none."""
+    if found := _BARE.match(text):
+        return found[0], text[found.end() :]
     for form in _FORMS:
         if found := form.match(text):
             return found[0], text[found.end() :]
@@ -165,6 +174,13 @@ def leading_time(text: str) -> tuple[str, str]:
 def looks_dated(text: str) -> bool:
     """Does the text begin with a date and a time of day?"""
     return any(form.match(text.translate(_MARKS).lstrip()) for form in _FORMS)
+
+
+def _from_iso(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise UnknownTimeError(f"the time '{text}' cannot be read") from None
 
 
 def _named(found: re.Match[str]) -> tuple[int, int, int]:
