@@ -13,6 +13,7 @@ from esewatch.config import load
 from esewatch.config.settings import (
     LATER_SOURCE_TYPES,
     SOURCE_TYPES,
+    BasicAuth,
     CopyOf,
     DatabaseRule,
     Disks,
@@ -34,6 +35,7 @@ SECTIONS: dict[str, type[msgspec.Struct]] = {
     "evtx, event_stream, perfmon_csv": LogFiles,
     "eseutil_log": EseutilLogs,
     "prometheus": Exporter,
+    "basic_auth": BasicAuth,
     "disks": Disks,
     "windows_log": WindowsLog,
     "windows_counters": WindowsCounters,

@@ -92,7 +92,7 @@ class Server:
                 start_new_session=True,
             )
 
-    def wait_until_ready(self, path: str) -> None:
+    def wait_until_ready(self, path: str, seconds: float = START_SECONDS) -> None:
         """Until `path` answers; fails with the log when the process ends before."""
 
         def ready() -> bool:
@@ -103,7 +103,7 @@ class Server:
                 )
             return answers(self.url + path)
 
-        wait_for(f"{self.url}{path} answers", ready, START_SECONDS)
+        wait_for(f"{self.url}{path} answers", ready, seconds)
 
     def stop(self) -> int:
         """End it by signal, the hard way after 10 s; returns the exit status."""
@@ -324,7 +324,18 @@ class Agent:
         ]
         self._server = Server(command, self.url, self.folder / "agent.log")
         if wait:
-            self._server.wait_until_ready("/-/ready")
+            self.wait_until_ready(START_SECONDS)
+
+    def wait_until_ready(self, seconds: float) -> None:
+        """Until its first reading is done; fails with its log when it ends before."""
+        assert self._server is not None
+        self._server.wait_until_ready("/-/ready", seconds)
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        assert self._server is not None
+        return int(self._server.process.pid)
 
     def stop(self) -> None:
         """End it; fails when it does not end well."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from esewatch.ese.counter_feeds import feed_of, kind_of, lookup, object_kind, present
+from esewatch.ese.counter_feeds import feed_of, kind_of, lookup, object_kind, paths, present
 from esewatch.ese.counters import COUNTERS
 from esewatch.model import Feed
 from tests.support.samples import sample
@@ -247,3 +247,15 @@ def test_names_in_a_real_windows_7_log_are_known() -> None:
     defrag = [name for name in names if name.startswith("Online Defrag")]
     assert len(defrag) >= 3
     assert [name for name in defrag if lookup("Database ==> Instances", name) is None] == []
+
+
+def test_the_paths_are_those_of_all_counters_that_feed_a_metric() -> None:
+    fed = set()
+    for path in paths():
+        name, _, counter = path[1:].rpartition("\\")
+        name, _, instance = name.partition("(")
+        found = feed_of(name, instance.rstrip(")").replace("*", "store/SG06"), counter)
+        assert found is not None, path
+        fed.add(found.metric)
+    assert fed >= {counter.metric for counter in COUNTERS if counter.metric}
+    assert len(set(paths())) == len(paths())

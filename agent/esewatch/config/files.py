@@ -9,7 +9,7 @@ import yaml
 
 from esewatch.config.build import Problems, build
 from esewatch.config.check import check, refuse_later_sources
-from esewatch.config.settings import EseutilLogs, LogFiles, Settings, SourceSettings
+from esewatch.config.settings import EseutilLogs, Exporter, LogFiles, Settings, SourceSettings
 from esewatch.config.tree import MAX_BYTES, TreeError, parse
 from esewatch.config.units import Scalar
 from esewatch.model import ConfigError
@@ -61,10 +61,22 @@ def _settled(settings: Settings, folder: Path) -> Settings:
         if isinstance(named, LogFiles | EseutilLogs):
             paths = [str(glob_root / path) for path in named.paths]
             named = msgspec.structs.replace(named, paths=paths)
+        elif isinstance(named, Exporter):
+            named = _settled_exporter(named, folder)
         sources.append(named)
     return msgspec.structs.replace(
         settings, sources=sources, journal=str(folder / settings.journal)
     )
+
+
+def _settled_exporter(source: Exporter, folder: Path) -> Exporter:
+    ca_file, login = source.ca_file, source.basic_auth
+    if ca_file is not None:
+        ca_file = str(folder / ca_file)
+    if login is not None:
+        password_file = str(folder / login.password_file)
+        login = msgspec.structs.replace(login, password_file=password_file)
+    return msgspec.structs.replace(source, ca_file=ca_file, basic_auth=login)
 
 
 def _plain(value: Any, hint: Any) -> Any:

@@ -34,26 +34,43 @@ _OBJECTS["datenbank ==> instanzen"] = "instances"
 class _Neighbour(msgspec.Struct, frozen=True, gc=False):
     """A level of another object than ESE's. `instance` is the one that speaks for the computer."""
 
+    object: str
+    counter: str
     metric: str
     owner: Owner = "instance"
     instance: str = ""
     scale: float = 1.0
 
 
-_NEIGHBOURS: dict[tuple[str, str], _Neighbour] = {
-    ("msexchangeis", "rpc averaged latency"): _Neighbour(
-        "exchange_rpc_latency_seconds", "computer", scale=MILLISECOND
+_NEIGHBOURS = (
+    _Neighbour(
+        "MSExchangeIS",
+        "RPC Averaged Latency",
+        "exchange_rpc_latency_seconds",
+        owner="computer",
+        scale=MILLISECOND,
     ),
     # From Exchange 2013 on there is one store process a database, and their sum.
-    ("msexchangeis store", "rpc average latency"): _Neighbour(
-        "exchange_rpc_latency_seconds", "computer", TOTAL, MILLISECOND
+    _Neighbour(
+        "MSExchangeIS Store",
+        "RPC Average Latency",
+        "exchange_rpc_latency_seconds",
+        owner="computer",
+        instance="_Total",
+        scale=MILLISECOND,
     ),
-    ("msexchange replication", "copyqueuelength"): _Neighbour("ese_copy_queue_logs"),
-    ("msexchange replication", "replayqueuelength"): _Neighbour("ese_replay_queue_logs"),
-    ("processor", "% processor time"): _Neighbour(
-        "ese_host_processor_ratio", "computer", TOTAL, PERCENT
+    _Neighbour("MSExchange Replication", "CopyQueueLength", "ese_copy_queue_logs"),
+    _Neighbour("MSExchange Replication", "ReplayQueueLength", "ese_replay_queue_logs"),
+    _Neighbour(
+        "Processor",
+        "% Processor Time",
+        "ese_host_processor_ratio",
+        owner="computer",
+        instance="_Total",
+        scale=PERCENT,
     ),
-}
+)
+_NEIGHBOUR_OF = {(item.object.lower(), item.counter.lower()): item for item in _NEIGHBOURS}
 
 _PER_SECOND = re.compile(r"/ ?(sec|sek|s)\.?$| pro sekunde$| per second$")
 _FOREIGN = re.compile(r"[^\x00-\x7f]+")
@@ -95,7 +112,7 @@ def feed_of(object_name: str, instance: str, counter: str) -> Feed | None:
     `instance` is that of perfmon: `process/instance` of ESE's objects. Counters of a process
     and of `_Total` are never taken for those of an ESE instance (semantics.md 1).
     """
-    neighbour = _NEIGHBOURS.get((" ".join(object_name.lower().split()), _normal(counter)))
+    neighbour = _NEIGHBOUR_OF.get((" ".join(object_name.lower().split()), _normal(counter)))
     if neighbour is not None:
         return _feed_of_neighbour(neighbour, instance.strip())
     kind = object_kind(object_name)
@@ -119,7 +136,7 @@ def feed_of(object_name: str, instance: str, counter: str) -> Feed | None:
 
 def _feed_of_neighbour(neighbour: _Neighbour, instance: str) -> Feed | None:
     if neighbour.owner == "computer":
-        fits = instance.lower() == neighbour.instance
+        fits = instance.lower() == neighbour.instance.lower()
         return (
             Feed(metric=neighbour.metric, owner="computer", scale=neighbour.scale) if fits else None
         )
@@ -145,3 +162,25 @@ def present(counters: Iterable[tuple[str, str]]) -> dict[str, bool]:
         return {}
     fed = {found.metric for pair in names if (found := lookup(*pair))}
     return {group: fed.issuperset(metrics) for group, metrics in _GROUPS.items()}
+
+
+def paths() -> list[str]:
+    """Perfmon paths of all counters that feed a metric, by their English names.
+
+    Those of ESE under the objects of Exchange and of Windows, the names of Exchange 2007
+    under the former only. `(*)` stands for all instances.
+    """
+    found = []
+    for counter in COUNTERS:
+        if not counter.metric:
+            continue
+        suffix = " ==> Instances" if counter.of == "instances" else ""
+        for base in ("MSExchange Database", "Database"):
+            found.append(f"\\{base}{suffix}(*)\\{counter.name}")
+        if counter.former:
+            found.append(f"\\MSExchange Database{suffix}(*)\\{counter.former}")
+    for item in _NEIGHBOURS:
+        alone = item.owner == "computer"
+        instance = (f"({item.instance})" if item.instance else "") if alone else "(*)"
+        found.append(f"\\{item.object}{instance}\\{item.counter}")
+    return found

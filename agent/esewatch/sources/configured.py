@@ -10,10 +10,17 @@ from esewatch.config import (
     WindowsCounters,
     WindowsLog,
 )
-from esewatch.model import Source, UnsupportedError
+from esewatch.model import Source, SourceError
+from esewatch.sources.disks import DisksSource
+from esewatch.sources.eseutil_log import EseutilLogSource
 from esewatch.sources.event_stream import event_stream_source
 from esewatch.sources.evtx import EvtxSource
+from esewatch.sources.exporter import MAX_TIMEOUT, ExporterSource
+from esewatch.sources.formats.found import Options
 from esewatch.sources.perfmon_csv import perfmon_csv_source
+from esewatch.sources.scrape import Target
+from esewatch.sources.windows_counters import WindowsCountersSource
+from esewatch.sources.windows_log import WindowsLogSource
 
 
 def build_sources(settings: Settings) -> list[Source]:
@@ -26,8 +33,30 @@ def build_source(entry: SourceSettings, settings: Settings) -> Source:
     match entry:
         case LogFiles():
             return _log_files(entry, settings)
-        case EseutilLogs() | Exporter() | Disks() | WindowsLog() | WindowsCounters():
-            raise UnsupportedError(f"{entry.name}: {entry.type} is not available in this version")
+        case Exporter():
+            return _exporter(entry)
+        case Disks():
+            return DisksSource(entry.name, interval=entry.interval, computer=entry.computer or "")
+        case EseutilLogs():
+            return EseutilLogSource(
+                entry.name, entry.paths, computer=entry.computer, database=entry.database or ""
+            )
+        case WindowsLog():
+            return _windows_log(entry, settings)
+        case WindowsCounters():
+            return WindowsCountersSource(
+                entry.name,
+                entry.counters,
+                interval=entry.interval,
+                computer=entry.computer or "",
+            )
+
+
+def _windows_log(entry: WindowsLog, settings: Settings) -> Source:
+    options = Options(
+        providers=tuple(settings.providers), computer=entry.computer or "", companions=True
+    )
+    return WindowsLogSource(entry.name, entry.channels, options, interval=entry.interval)
 
 
 def _log_files(entry: LogFiles, settings: Settings) -> Source:
@@ -54,3 +83,23 @@ def _log_files(entry: LogFiles, settings: Settings) -> Source:
         date_order=entry.date_order,
         companions=True,
     )
+
+
+def _exporter(entry: Exporter) -> Source:
+    target = Target(
+        url=entry.url,
+        timeout=min(entry.interval, MAX_TIMEOUT),
+        username=entry.basic_auth.username if entry.basic_auth else "",
+        password_file=entry.basic_auth.password_file if entry.basic_auth else "",
+        ca_file=entry.ca_file or "",
+    )
+    try:
+        return ExporterSource(
+            entry.name,
+            target,
+            interval=entry.interval,
+            computer=entry.computer or "",
+            entries=entry.map,
+        )
+    except SourceError as error:
+        raise SourceError(f"{entry.name}: {error}") from error

@@ -1,0 +1,125 @@
+"""A program of the system and its output, read in the background into a bounded buffer."""
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Final
+
+from esewatch.model import SourceError
+
+_BUFFER_BYTES: Final = 4 << 20
+_BLOCK_BYTES: Final = 1 << 16
+_COMPLAINT_BYTES: Final = 4096
+_END_SECONDS: Final = 5.0
+_LONGEST_PAUSE: Final = 300.0
+
+
+class Child:
+    """A running program. A full buffer holds it up until `read` makes room.
+
+    `program` is its name (or a path, or an interpreter and a script), `arguments` go
+    to it as they are, without a shell. Raises SourceError when it cannot be started.
+    """
+
+    def __init__(self, program: Sequence[str], arguments: Sequence[str]) -> None:
+        self._process = _started(program, arguments)
+        self._buffer = bytearray()
+        self._room = threading.Condition()
+        self._closed = False
+        self._complaint = bytearray()
+        self._readers = (
+            threading.Thread(target=self._read_output, daemon=True),
+            threading.Thread(target=self._read_complaint, daemon=True),
+        )
+        for reader in self._readers:
+            reader.start()
+
+    def read(self) -> bytes:
+        """What has been written since the last call; never waits."""
+        with self._room:
+            data = bytes(self._buffer)
+            self._buffer.clear()
+            self._room.notify()
+        return data
+
+    @property
+    def ended(self) -> bool:
+        """Has it ended, and is there nothing left to `read`?"""
+        if self._process.poll() is None or any(reader.is_alive() for reader in self._readers):
+            return False
+        return not self._buffer
+
+    @property
+    def status(self) -> int | None:
+        """Exit status, None while it runs. Programs of Windows return an error code of Windows."""
+        return self._process.poll()
+
+    @property
+    def complaint(self) -> str:
+        """The beginning of what it wrote on its error output, as one line."""
+        return " ".join(bytes(self._complaint).decode("utf-8", "replace").split())
+
+    def close(self) -> None:
+        """End it, if it still runs, and let go of its output."""
+        with self._room:
+            self._closed = True
+            self._room.notify()
+        self._process.kill()
+        self._process.wait()
+        for reader in self._readers:
+            # A child of the child may hold the pipe; its reader is then left behind.
+            reader.join(_END_SECONDS)
+
+    def _read_output(self) -> None:
+        with _pipe(self._process.stdout) as pipe:
+            while block := os.read(pipe.fileno(), _BLOCK_BYTES):
+                with self._room:
+                    self._room.wait_for(lambda: self._closed or len(self._buffer) < _BUFFER_BYTES)
+                    if self._closed:
+                        return
+                    self._buffer += block
+
+    def _read_complaint(self) -> None:
+        with _pipe(self._process.stderr) as pipe:
+            while block := os.read(pipe.fileno(), _BLOCK_BYTES):
+                self._complaint += block[: _COMPLAINT_BYTES - len(self._complaint)]
+
+
+def pause(interval: float, failures: int) -> float:
+    """Seconds to wait after the `failures`-th failure in a row: twice as long each time."""
+    return min(interval * 2.0 ** min(failures, 10), max(_LONGEST_PAUSE, interval))
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    if pipe is None:
+        raise AssertionError("started without pipes")
+    return pipe
+
+
+def _started(program: Sequence[str], arguments: Sequence[str]) -> subprocess.Popen[bytes]:
+    path = _path(program[0])
+    try:
+        return subprocess.Popen(
+            [path, *program[1:], *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{path}: cannot be started: {error}") from None
+
+
+def _path(name: str) -> str:
+    """Where a program is; on Windows its own, never one of that name in the current folder."""
+    if sys.platform == "win32" and not Path(name).parent.parts:
+        name = str(Path(os.environ.get("SYSTEMROOT", "C:\\Windows"), "System32", f"{name}.exe"))
+    found = shutil.which(name)
+    if found is None:
+        raise SourceError(f"{name}: no such program: it is a part of Windows, and only there")
+    return found
