@@ -38,6 +38,8 @@ ZEROING_KINDS = {
 }
 """Field of 722 and 707 -> label `kind`."""
 
+WITH_FREE_SPACE = frozenset({735, 737})
+
 _STATE_ROLES = {"R": "passive", "D": "active"}
 
 
@@ -100,14 +102,17 @@ def fold_event(
     elif fold_slow_io(entry, event, time):
         return
     _sums(entry, event)
-    _free_space_on_pages(entry, event, time)
+    if identifier in WITH_FREE_SPACE:
+        _free_space_on_pages(entry, event, time)
 
 
 def _transition(
     entry: Database, event: Event, time: float, *, history: bool, stops: Sequence[float]
 ) -> None:
-    kept = {name: event.fields[name] for name in transitions.FIELDS if name in event.fields}
-    numbers = {name: value for name, value in kept.items() if not isinstance(value, str)}
+    numbers: dict[str, int | float] = {}
+    if event.event_id in passes.COMPLETES:
+        kept = {name: event.fields[name] for name in transitions.FIELDS if name in event.fields}
+        numbers = {name: value for name, value in kept.items() if not isinstance(value, str)}
     transition = Transition(time, event.record_id or 0, event.event_id, numbers, history)
     if time < entry.evicted_until:
         passes.count_late(entry, transition)
@@ -173,7 +178,7 @@ def fold_free_space(entry: Database, free_bytes: float, time: float) -> None:
 
 
 def _free_space_on_pages(entry: Database, event: Event, time: float) -> None:
-    """735 and 737 give the mean free bytes of record pages and of long-value pages."""
+    """The mean free bytes of record pages and of long-value pages."""
     free = 0
     for mean, pages in (
         ("record_page_free_bytes", "record_pages"),

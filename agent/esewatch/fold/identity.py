@@ -80,6 +80,7 @@ def database_label(path: str) -> str | None:
     return stripped
 
 
+@lru_cache(maxsize=4096)
 def is_snapshot(path: str) -> bool:
     """Whether the path leads into a shadow copy or snapshot, mapped to its origin or not."""
     return _SNAPSHOT.search(path) is not None

@@ -17,7 +17,10 @@ FIELDS = ("seconds", "invocations", "days", "pages_seen", "pages_freed", "bad_ch
 STARTS = frozenset({700, 702, 717, 718, 719, 720, 736, 738})
 ENDS = frozenset({701, 703, 721, 722, 732, 735, 737})
 
-_ROW = Struct(f"<dQH?{len(FIELDS)}d")
+_HEAD = Struct("<dQH?")
+_TAIL = Struct(f"<{len(FIELDS)}d")
+_ROW = Struct(f"{_HEAD.format}{_TAIL.format[1:]}")
+_NO_NUMBERS = _TAIL.pack(*[nan] * len(FIELDS))
 _NUMBERS = 4
 """Where the numbers begin in an unpacked row."""
 _MOST = 2**64 - 1
@@ -52,12 +55,12 @@ def count(rows: bytes | bytearray) -> int:
 
 def insert(rows: bytearray, new: Transition) -> None:
     """Put `new` at its place in the order of time and record id."""
-    size, order = _ROW.size, _order(new.time, new.record_id, new.event_id)
     places = range(count(rows))
+    order = _order(new.time, new.record_id, new.event_id)
     if not places or _order_at(rows, places[-1]) <= order:
         rows += _pack(new)
         return
-    at = size * bisect_right(places, order, key=lambda place: _order_at(rows, place))
+    at = _ROW.size * bisect_right(places, order, key=lambda place: _order_at(rows, place))
     rows[at:at] = _pack(new)
 
 
@@ -70,14 +73,12 @@ def take(rows: bytearray, number: int) -> list[Transition]:
 
 
 def _pack(transition: Transition) -> bytes:
+    record_id = min(max(transition.record_id, 0), _MOST)
+    head = _HEAD.pack(transition.time, record_id, transition.event_id, transition.history)
     fields = transition.fields
-    return _ROW.pack(
-        transition.time,
-        min(max(transition.record_id, 0), _MOST),
-        transition.event_id,
-        transition.history,
-        *(_number(fields.get(name)) for name in FIELDS),
-    )
+    if not fields:
+        return head + _NO_NUMBERS
+    return head + _TAIL.pack(*[_number(fields.get(name)) for name in FIELDS])
 
 
 def _number(value: int | float | None) -> float:
@@ -97,5 +98,5 @@ def _order(time: float, record_id: int, event_id: int) -> tuple[float, int, int]
 
 
 def _order_at(rows: bytearray, place: int) -> tuple[float, int, int]:
-    time, record_id, event_id, *_ = _ROW.unpack_from(rows, place * _ROW.size)
+    time, record_id, event_id, _ = _HEAD.unpack_from(rows, place * _ROW.size)
     return _order(time, record_id, event_id)
