@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from esewatch import __version__
-from esewatch.cli import admin, inputs, run
+from esewatch.cli import admin, inputs, replay, run
 from esewatch.model import EsewatchError
 
 FAILED = 2
@@ -38,6 +38,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_commands(commands)
     inputs.add_commands(commands)
+    replay.add_commands(commands)
     admin.add_commands(commands)
     return parser
 

@@ -30,6 +30,7 @@ from esewatch.expose.samples import Samples, printable
 from esewatch.fold.backups import totals, verified_by_streaming
 from esewatch.fold.identity import database_name, device_of, tier
 from esewatch.fold.passes import DEFAULT_STALE_SECONDS
+from esewatch.fold.rebuilt import unrebuilt
 from esewatch.fold.state import BackupTotals, Database, Instance, SourceState, State
 
 COMMIT_DURATION = CATALOGUE["esewatch_journal_commit_duration_seconds"]
@@ -124,6 +125,10 @@ def _add_source(out: Samples, source: SourceState) -> None:
     out.add("esewatch_source_last_record_timestamp_seconds", labels, last)
     out.add("esewatch_source_backlog_bytes", labels, source.backlog_bytes)
     out.add("esewatch_source_duplicates_total", labels, source.duplicates)
+    out.add("esewatch_source_implausible_times_total", labels, source.implausible)
+    if (lost := unrebuilt(source)) is not None:
+        out.add("esewatch_source_unrebuilt_from_timestamp_seconds", labels, lost.since)
+        out.add("esewatch_source_unrebuilt_until_timestamp_seconds", labels, lost.until)
 
 
 def add_instances(out: Samples, state: State, now: float) -> None:

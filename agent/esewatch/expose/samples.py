@@ -16,17 +16,17 @@ class Samples:
     """Samples by metric, in the order of `add`; `families` makes fresh families of them."""
 
     def __init__(self) -> None:
-        self._by_name: dict[str, list[Sample]] = {name: [] for name in CATALOGUE}
+        self._by_name: dict[str, list[Sample]] = {}
 
     def add(self, name: str, labels: Labels, value: float | None) -> None:
         """Take one sample of the metric `name`; None and numbers that are not finite are absent."""
         number = _number(value)
         if number is not None:
-            self._by_name[name].append(Sample(name, labels, number))
+            self._by_name.setdefault(name, []).append(Sample(name, labels, number))
 
     def extend(self, name: str, samples: Iterable[Sample]) -> None:
         """Take ready-made samples of the metric `name`, such as the buckets of a histogram."""
-        self._by_name[name].extend(samples)
+        self._by_name.setdefault(name, []).extend(samples)
 
     def __iter__(self) -> Iterator[Sample]:
         """All samples."""

@@ -1,0 +1,203 @@
+"""`replay`: logs in, their history as OpenMetrics files for Prometheus out."""
+
+import argparse
+import datetime
+import math
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tqdm import tqdm
+
+from esewatch.cli.options import add_config_option, add_input_options, load_settings
+from esewatch.cli.reader import Reader
+from esewatch.config.units import parse_duration, show_duration
+from esewatch.expose.overview import iso_time
+from esewatch.expose.replay import TIMELESS, Replay, milliseconds, replayed_metrics
+from esewatch.expose.replay_files import MonthFiles, Span, file_of, months, refuse_strangers
+from esewatch.expose.replay_spool import SortedSpool
+from esewatch.fold.integrity import known_bad_pages
+from esewatch.fold.passes import views_in
+from esewatch.model import EsewatchError, Record
+
+STALENESS = 300.0
+"""Prometheus forgets a value after 5 minutes."""
+
+LATEST = 253_370_764_800.0
+"""9999-01-01: later times are damage."""
+
+PROMTOOL = "promtool tsdb create-blocks-from --max-block-duration=744h openmetrics"
+"""Without the duration promtool reads the whole file once for every two hours in it."""
+
+LONGEST = 20 * 366 * 86_400_000
+"""Milliseconds. A clock that stood at 1980 would make some forty years of samples."""
+
+
+def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
+    """Add `replay`."""
+    replay = commands.add_parser(
+        "replay",
+        help="history as OpenMetrics with original times, a file a month",
+        epilog="example: esewatch replay Application.evtx counters.csv -o history.om",
+    )
+    add_input_options(replay)
+    add_config_option(replay)
+    replay.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="F",
+        help="name of the files: history.om makes history-2026-01.om and so on",
+    )
+    replay.add_argument(
+        "--step",
+        type=_step,
+        default=STALENESS,
+        metavar="D",
+        help="time between samples, from 1s to 1d (default 5m); each change has one of its own",
+    )
+    replay.add_argument(
+        "--match",
+        action="append",
+        default=[],
+        metavar="RE",
+        help="only metrics whose whole name this expression matches, such as 'ese_pass_.*';"
+        " may be repeated",
+    )
+    replay.add_argument(
+        "--start", type=_time, metavar="T", help="samples from this time (2026-01-31, UTC) on"
+    )
+    replay.add_argument("--end", type=_time, metavar="T", help="records up to this time only")
+    replay.set_defaults(function=write_replay)
+
+
+def _step(text: str) -> float:
+    try:
+        seconds = parse_duration(text)
+    except ValueError:
+        seconds = 0.0
+    if not 1.0 <= seconds <= 86400.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no duration from 1s to 1d, such as 5m")
+    return seconds
+
+
+def _time(text: str) -> float:
+    try:
+        time = datetime.datetime.fromisoformat(text)
+        return time.replace(tzinfo=time.tzinfo or datetime.UTC).timestamp()
+    except (ValueError, OverflowError):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no time such as 2026-01-31 or 2026-01-31T12:00:00Z"
+        ) from None
+
+
+class _Times(NamedTuple):
+    """The first and the last record, in milliseconds."""
+
+    first: int
+    last: int
+
+
+_Item = tuple[int, int, Record]
+"""Time in milliseconds, number in order of reading, record."""
+
+
+def write_replay(options: argparse.Namespace) -> int:
+    """`replay`: exit status 1 when a bad page stands at its end or a piece was unreadable."""
+    settings = load_settings(options)
+    names = replayed_metrics(options.match)
+    output = Path(options.output)
+    if not output.name or not output.parent.is_dir():
+        raise EsewatchError(f"{output}: no folder to write to: {output.parent}")
+    if options.step > STALENESS:
+        print(
+            f"esewatch: warning: --step {show_duration(options.step)} leaves holes:"
+            " Prometheus forgets a value after 5m",
+            file=sys.stderr,
+        )
+    reader = Reader(options, companions=True, ese_only=True)
+    with tempfile.TemporaryDirectory(prefix=f".{output.stem}-", dir=output.parent) as made:
+        folder = Path(made)
+        spool: SortedSpool[_Item] = SortedSpool(folder)
+        try:
+            times = _read(reader, spool, math.inf if options.end is None else options.end)
+            if times is None:
+                raise EsewatchError("nothing to replay: no record with a time in these inputs")
+            span = _span(options, times)
+            refuse_strangers(file_of(output, month) for month in months(span))
+            replay = Replay(settings, times.first, span.step, names)
+            files = MonthFiles(output, folder, replay.series, span)
+            files.write(replay.changes(_moments(spool)))
+        finally:
+            spool.close()
+    _say(files.written)
+    state = replay.folder.state
+    bad = any(known_bad_pages(entry, views_in(state, entry)) for entry in state.databases.values())
+    return reader.status(wrong=bad)
+
+
+def _read(reader: Reader, spool: SortedSpool[_Item], end: float) -> _Times | None:
+    """Put all records up to `end` on the spool; their times, None without any."""
+    first, last, without = math.inf, -math.inf, 0
+    for source in reader.sources():
+        for batch in reader.batches(source):
+            for record in batch.records:
+                if isinstance(record, TIMELESS):
+                    continue
+                time = record.time
+                if time is None or not 0.0 <= time < LATEST:
+                    without += 1
+                elif time <= end:
+                    first, last = min(first, time), max(last, time)
+                    spool.add((milliseconds(time), len(spool), record))
+    if without:
+        print(f"esewatch: left out, without a usable time: {without:,}", file=sys.stderr)
+    return _Times(milliseconds(first), milliseconds(last)) if len(spool) else None
+
+
+def _span(options: argparse.Namespace, times: _Times) -> Span:
+    """From the first record, or `--start`, to the last record. Raises EsewatchError."""
+    start = times.first if options.start is None else milliseconds(options.start)
+    span = Span(max(start, times.first), times.last, milliseconds(options.step))
+    said = f"the records are of {iso_time(times.first / 1000)} to {iso_time(times.last / 1000)}"
+    if span.first > span.last:
+        raise EsewatchError(f"nothing to replay: {said}, before --start")
+    if span.last - span.first > LONGEST:
+        raise EsewatchError(
+            f"{said}: a clock was wrong, or choose a part of it with --start and --end"
+        )
+    return span
+
+
+def _moments(spool: SortedSpool[_Item]) -> Iterator[tuple[int, list[Record]]]:
+    """The records by their time, with a progress bar where a person looks on."""
+    with tqdm(
+        desc="replay",
+        total=len(spool),
+        unit=" records",
+        unit_scale=True,
+        file=sys.stderr,
+        disable=not sys.stderr.isatty(),
+        leave=False,
+    ) as bar:
+        for time, items in groupby(spool, key=itemgetter(0)):
+            records = [record for _, _, record in items]
+            yield time, records
+            bar.update(len(records))
+
+
+def _say(files: list[Path]) -> None:
+    for path in files:
+        print(f"esewatch: wrote {path} ({path.stat().st_size:,} bytes)", file=sys.stderr)
+    print(
+        "esewatch: load with (DATA_DIR: --storage.tsdb.path of a Prometheus"
+        " whose --storage.tsdb.retention.time reaches back so far)",
+        file=sys.stderr,
+    )
+    for path in files:
+        print(f"  {PROMTOOL} {shlex.quote(str(path))} DATA_DIR", file=sys.stderr)

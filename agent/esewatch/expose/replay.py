@@ -1,0 +1,286 @@
+"""History as metrics: records in order of time in, the changes of every series out.
+
+The fold and the views are the daemon's own. After each moment only the entities
+that the fold changed are computed again, and between records those whose values
+depend on time alone: an open pass that falls silent, a level that grows stale, an
+observed database that expires. The file is pure: no clock, no I/O.
+"""
+
+import heapq
+import math
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from prometheus_client.samples import Sample
+
+from esewatch.config import Settings
+from esewatch.expose.catalogue import CATALOGUE
+from esewatch.expose.metrics import (
+    add_databases,
+    add_devices,
+    add_hosts,
+    add_instances,
+    stale_seconds,
+)
+from esewatch.expose.rows import D, I, V
+from esewatch.expose.samples import Samples
+from esewatch.fold.folder import Entity, Folder
+from esewatch.fold.identity import tier
+from esewatch.fold.passes import views_in
+from esewatch.fold.readings import GAP_MEDIANS, GAP_SECONDS, current
+from esewatch.fold.state import Database, Metered, State
+from esewatch.model import Batch, CountersSeen, Coverage, EsewatchError, Event, Record
+
+PREFIXES = ("ese_", "exchange_", "sqlserver_", "esewatch_policy_")
+"""Metrics with a past in the records. Those of the agent and its sources have none."""
+
+GONE = math.nan
+"""Value of a change with which a series ends."""
+
+TIMELESS = (Coverage, CountersSeen)
+"""Records that feed no replayed metric. A range of record ids has no one place in time:
+folded before a record of its own, it would make that one a duplicate."""
+
+_SOURCE = "replay"
+_TABLES: dict[tuple[str, ...], str] = {D: "database", I: "instance", V: "device"}
+_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+
+
+class Series(NamedTuple):
+    """One series: metric name, and the name with its labels as OpenMetrics writes them."""
+
+    name: str
+    text: str
+
+
+class Change(NamedTuple):
+    """From `time` (milliseconds) on, series number `series` has this value, or is GONE."""
+
+    time: int
+    series: int
+    value: float
+
+
+def replayed_metrics(patterns: Sequence[str]) -> frozenset[str]:
+    """Names of the metrics that match one of the anchored regular expressions; all without any.
+
+    Raises EsewatchError for an expression that is none or that matches nothing.
+    """
+    known = [name for name in CATALOGUE if name.startswith(PREFIXES)]
+    if not patterns:
+        return frozenset(known)
+    found: set[str] = set()
+    for pattern in patterns:
+        try:
+            matches = {name for name in known if re.fullmatch(pattern, name)}
+        except re.error as error:
+            raise EsewatchError(f"--match {pattern}: not a regular expression: {error}") from error
+        if not matches:
+            raise EsewatchError(
+                f"--match {pattern}: matches the whole name of no metric that can be replayed"
+                " (docs/metrics.md has the names)"
+            )
+        found |= matches
+    return frozenset(found)
+
+
+def milliseconds(time: float) -> int:
+    """Epoch seconds as whole milliseconds, the resolution of Prometheus."""
+    return round(time * 1000)
+
+
+class Replay:
+    """Folds records in order of time and says which series changed when.
+
+    `first` is the time of the first record in milliseconds, `step` the distance of
+    samples in milliseconds, `names` the metrics wanted.
+    """
+
+    def __init__(self, settings: Settings, first: int, step: int, names: Collection[str]) -> None:
+        self.folder = Folder(State(), settings)
+        # As old as its first record: nothing in a replay is history to it.
+        self.folder.open_source(_SOURCE, first / 1000)
+        self.series: list[Series] = []
+        self._step = step
+        self._names = names
+        self._tables = {_TABLES.get(CATALOGUE[name].labels[:2], "host") for name in names}
+        self._numbers: dict[tuple[str, ...], int] = {}
+        self._shown: dict[Entity, dict[int, float]] = {}
+        self._due: dict[Entity, int] = {}
+        self._schedule: list[tuple[int, Entity]] = []
+        self._values: dict[Entity, tuple[float | None, ...]] = {}
+        self._volumes: dict[str, dict[str, str]] = {}
+        self._copied: dict[tuple[str, str], set[tuple[str, str]]] = {}
+
+    def changes(self, moments: Iterable[tuple[int, list[Record]]]) -> Iterator[Change]:
+        """The changes of all series in order of time.
+
+        `moments`: a time in milliseconds and all records of that time, times ascending.
+        At most one change for a series and a time.
+        """
+        for time, records in moments:
+            while self._schedule and self._schedule[0][0] < time:
+                step = self._schedule[0][0]
+                yield from self._show(step, self._fallen_due(step))
+            self.folder.fold(_SOURCE, Batch(records=records))
+            dirty = self._dirty(
+                time / 1000, events=any(isinstance(record, Event) for record in records)
+            )
+            yield from self._show(time, dirty | self._fallen_due(time))
+
+    def _fallen_due(self, time: int) -> set[Entity]:
+        """Entities that time alone may have changed; databases that expired are gone."""
+        found = set()
+        while self._schedule and self._schedule[0][0] <= time:
+            step, entity = heapq.heappop(self._schedule)
+            if self._due.get(entity) == step:
+                del self._due[entity]
+                self._values.pop(entity, None)
+                found.add(entity)
+        if any(entity[0] == "database" for entity in found):
+            self.folder.expire(time / 1000)
+        return found
+
+    def _dirty(self, now: float, *, events: bool) -> set[Entity]:
+        """What the fold changed, and the databases that this shows in."""
+        changed, self.folder.changed = self.folder.changed, set()
+        dirty = {entity for entity in changed if entity[0] in self._tables}
+        # The values are noted whether they decide or not.
+        dirty = {entity for entity in dirty if self._moved(entity, now) or events}
+        if "database" not in self._tables:
+            return dirty
+        for table, first, second in changed:
+            if table == "instance" and events:
+                # Readings change its counters only, of which databases show nothing.
+                dirty |= self._databases_of(first, second)
+            elif table == "host":
+                volumes = self.folder.state.hosts[first].volumes
+                if volumes != self._volumes.get(first, {}):
+                    self._volumes[first] = volumes
+                    databases = self.folder.state.databases
+                    dirty |= {("database", *key) for key in databases if key[0] == first}
+        return dirty
+
+    def _moved(self, entity: Entity, now: float) -> bool:
+        """Whether the readings since the last look changed a value; most of a day none does."""
+        metered = self._metered(entity)
+        if metered is None:
+            return True
+        levels = (current(level, now) for level in metered.levels.values())
+        values = (*metered.totals.values(), metered.gap_seconds, *levels)
+        if self._values.get(entity) == values:
+            return False
+        self._values[entity] = values
+        return True
+
+    def _metered(self, entity: Entity) -> Metered | None:
+        """What of the entity has counters: a host, an instance or a device itself."""
+        table, first, second = entity
+        state = self.folder.state
+        if table == "host":
+            return state.hosts[first]
+        if table == "instance":
+            return state.instances[first, second]
+        if table == "device":
+            return state.devices[first, second]
+        return None
+
+    def _databases_of(self, computer: str, name: str) -> set[Entity]:
+        """Databases that belong to the instance or are named by its backups."""
+        state = self.folder.state
+        instance = state.instances[computer, name]
+        files = {event.file for event in instance.backup_events} | instance.backup_totals.keys()
+        for file in files:
+            self._copied.setdefault((computer, file), set()).add((computer, name))
+        return {
+            ("database", *key)
+            for key, database in state.databases.items()
+            if key[0] == computer and (database.ese_instance.lower() == name or key[1] in files)
+        }
+
+    def _show(self, time: int, entities: set[Entity]) -> Iterator[Change]:
+        for entity in sorted(entities):
+            shown = self._shown.get(entity, {})
+            fresh: dict[int, float] = {}
+            for sample in self._samples(entity, time / 1000):
+                if sample.name in self._names:
+                    number = self._number(sample)
+                    fresh[number] = sample.value
+                    if shown.get(number) != sample.value:
+                        yield Change(time, number, sample.value)
+            for number in shown.keys() - fresh.keys():
+                yield Change(time, number, GONE)
+            self._shown[entity] = fresh
+            self._plan(entity, time)
+
+    def _number(self, sample: Sample) -> int:
+        key = (sample.name, *sample.labels.values())
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self.series)
+            labels = ",".join(
+                f'{name}="{value.translate(_ESCAPES)}"' for name, value in sample.labels.items()
+            )
+            self.series.append(Series(sample.name, f"{sample.name}{{{labels}}}"))
+        return number
+
+    def _samples(self, entity: Entity, now: float) -> Samples:
+        """The samples of one entity: views of a state that holds only what they need."""
+        out = Samples()
+        table, first, second = entity
+        state = self.folder.state
+        if table == "host":
+            add_hosts(out, State(hosts={first: state.hosts[first]}), now)
+        elif table == "instance":
+            key = (first, second)
+            add_instances(out, State(instances={key: state.instances[key]}), now)
+        elif table == "device":
+            add_devices(out, State(devices={(first, second): state.devices[first, second]}), now)
+        elif (first, second) in state.databases:
+            add_databases(out, self._around(first, second), self.folder.settings, now)
+        return out
+
+    def _around(self, computer: str, label: str) -> State:
+        state = self.folder.state
+        database = state.databases[computer, label]
+        needed = {(computer, database.ese_instance.lower())}
+        needed |= self._copied.get((computer, label), set())
+        # In the order of the whole state: of two backups of one file the later instance counts.
+        instances = {key: value for key, value in state.instances.items() if key in needed}
+        hosts = {computer: state.hosts[computer]}
+        return State(databases={(computer, label): database}, instances=instances, hosts=hosts)
+
+    def _plan(self, entity: Entity, time: int) -> None:
+        """Note the first step at which time alone changes the entity."""
+        ends = [end for end in self._ends(entity, time / 1000) if end >= time / 1000]
+        if not ends:
+            self._due.pop(entity, None)
+            return
+        # A step within a millisecond of the end may lie on either side of it.
+        after = max(time, math.floor(min(ends) * 1000) - 1)
+        step = (after // self._step + 1) * self._step
+        if self._due.get(entity) != step:
+            self._due[entity] = step
+            heapq.heappush(self._schedule, (step, entity))
+
+    def _ends(self, entity: Entity, now: float) -> Iterator[float]:
+        """Times after which something of the entity is shown no more, if nothing is heard."""
+        metered = self._metered(entity)
+        if metered is not None:
+            for level in metered.levels.values():
+                yield level.time + max(GAP_MEDIANS * level.interval, GAP_SECONDS)
+        elif entity[0] == "database":
+            database = self.folder.state.databases.get(entity[1:])
+            if database is not None:
+                yield from self._database_ends(database, now)
+
+    def _database_ends(self, database: Database, now: float) -> Iterator[float]:
+        settings = self.folder.settings
+        if tier(database, settings) != "watched":
+            yield database.last_seen + settings.retention
+            return
+        stale = stale_seconds(database, settings)
+        for view in views_in(self.folder.state, database).values():
+            if view.current is not None and view.running(now, stale):
+                yield view.current.last_event + stale

@@ -1,0 +1,346 @@
+"""What a replay says changed is what the whole exposition, computed anew, would say."""
+
+import datetime
+import math
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from esewatch.config import Settings
+from esewatch.config.settings import DatabaseRule, Window
+from esewatch.expose.catalogue import CATALOGUE
+from esewatch.expose.metrics import families
+from esewatch.expose.replay import (
+    PREFIXES,
+    Change,
+    Replay,
+    milliseconds,
+    replayed_metrics,
+)
+from esewatch.fold.folder import Folder
+from esewatch.fold.state import State
+from esewatch.model import Batch, EsewatchError, Event, Feed, Kind, Reading, Record, VolumesSeen
+from tests.support.records import DATABASE, DAY, EPOCH, HOUR, event
+
+STEP = 300_000
+ALL = replayed_metrics(())
+BEGIN = milliseconds(EPOCH)
+Key = tuple[str, frozenset[tuple[str, str]]]
+
+
+def moments(records: Iterable[Record]) -> list[tuple[int, list[Record]]]:
+    def at(record: Record) -> int:
+        assert record.time is not None  # type: ignore[union-attr]
+        return milliseconds(record.time)  # type: ignore[union-attr]
+
+    ordered = sorted(records, key=at)
+    return [(time, list(group)) for time, group in groupby(ordered, key=at)]
+
+
+def replayed(
+    records: Iterable[Record],
+    settings: Settings | None = None,
+    names: Iterable[str] = ALL,
+    step: int = STEP,
+) -> tuple[Replay, list[Change]]:
+    ordered = moments(records)
+    first = ordered[0][0] if ordered else BEGIN
+    replay = Replay(settings or Settings(), first, step, frozenset(names))
+    return replay, list(replay.changes(ordered))
+
+
+def shown_at(replay: Replay, changes: list[Change], time: int) -> dict[str, float]:
+    """Series text -> value at `time`."""
+    found: dict[str, float] = {}
+    for change in changes:
+        if change.time <= time:
+            found[replay.series[change.series].text] = change.value
+    return {text: value for text, value in found.items() if not math.isnan(value)}
+
+
+def naive(state: State, settings: Settings, now: float) -> dict[str, float]:
+    """The same, of the whole state."""
+    return {
+        sample.name
+        + "{"
+        + ",".join(
+            '{}="{}"'.format(
+                name, value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+            )
+            for name, value in sample.labels.items()
+        )
+        + "}": sample.value
+        for family in families(state, settings, now)
+        for sample in family.samples
+        if sample.name.startswith(PREFIXES)
+    }
+
+
+SETTINGS = Settings(
+    windows={"nightly": Window(start=datetime.time(1), duration=4 * HOUR)},
+    databases=[DatabaseRule(match="*\\priv06.edb", window="nightly")],
+)
+DATABASES: tuple[dict[str, Any], ...] = (
+    {},
+    {"database": "e:\\MDB07\\priv07.edb"},
+    {"database": 'f:\\q"\n.edb', "process": "svchost", "provider": "ESENT", "ese_instance": ""},
+    {"computer": "EX02", "ese_instance": "sg06"},
+    {"ese_instance": "SG09"},
+)
+IDS = (700, 701, 702, 703, 704, 717, 719, 721, 722, 725, 732, 736, 474, 399, 905, 103, 327, 509)
+BACKUP_IDS = (210, 220, 221, 213, 217)
+
+
+@st.composite
+def events(draw: st.DrawFn) -> Event:
+    changes = dict(draw(st.sampled_from(DATABASES)))
+    identifier = draw(st.sampled_from(IDS + BACKUP_IDS))
+    if identifier in (103, 210, 213, 217):
+        changes["database"] = ""
+    fields = {"pages_freed": 7, "seconds": 60, "invocations": 1, "page_number": 17}
+    fields |= {"pages_seen": 1000, "bad_checksums": draw(st.integers(0, 1)), "bytes": 4096}
+    time = draw(st.integers(0, 12 * 24 * 60)) * 60.0 + draw(st.sampled_from((0.0, 0.0004, 0.25)))
+    record = draw(st.one_of(st.none(), st.integers(1, 40)))
+    return event(identifier, time, record, fields=fields, **changes)
+
+
+@st.composite
+def readings(draw: st.DrawFn) -> Reading:
+    kinds: tuple[Kind, ...] = ("rate", "level")
+    kind = draw(st.sampled_from(kinds))
+    metric = "ese_defrag_pages_read_total" if kind == "rate" else "ese_checkpoint_depth_logs"
+    return Reading(
+        time=EPOCH + draw(st.integers(0, 12 * 24 * 12)) * 300.0 + draw(st.sampled_from((0.0, 0.1))),
+        computer="EX01",
+        object="MSExchange Database ==> Instances",
+        counter=kind,
+        instance="Information Store/sg06",
+        value=draw(st.sampled_from((0.0, 1.5, 800.0))),
+        kind=kind,
+        feed=Feed(metric=metric, name=draw(st.sampled_from(("sg06", "SG08")))),
+    )
+
+
+@st.composite
+def volumes(draw: st.DrawFn) -> VolumesSeen:
+    return VolumesSeen(
+        time=EPOCH + draw(st.integers(0, 12 * 24)) * 3600.0,
+        computer="EX01",
+        devices=draw(st.sampled_from(({"e:": "lun7"}, {"e:": "lun8", "f:": "lun9"}, {}))),
+    )
+
+
+@pytest.mark.parametrize("settings", [Settings(retention=3 * DAY), SETTINGS], ids=["plain", "rule"])
+@given(records=st.lists(st.one_of(events(), events(), readings(), volumes()), max_size=30))
+def test_at_every_step_the_series_are_those_of_the_whole_exposition(
+    settings: Settings, records: list[Record]
+) -> None:
+    step = 3_600_000
+    ordered = moments(records)
+    replay, changes = replayed(records, settings, step=step)
+    folder = Folder(State(), settings)
+    folder.open_source("logs", (ordered[0][0] if ordered else BEGIN) / 1000)
+    times = sorted({time for time, _ in ordered})
+    steps = set(range(-(-times[0] // step) * step, times[-1] + 1, step)) if times else set()
+    by_time = dict(ordered)
+    seen: dict[str, float] = {}
+    pending = iter(changes)
+    change = next(pending, None)
+
+    for time in sorted(steps | set(times)):
+        folder.fold("logs", Batch(records=by_time.get(time, [])))
+        if time not in steps:
+            continue
+        folder.expire(time / 1000)
+        while change is not None and change.time <= time:
+            seen[replay.series[change.series].text] = change.value
+            change = next(pending, None)
+        shown = {text: value for text, value in seen.items() if not math.isnan(value)}
+        assert shown == naive(folder.state, settings, time / 1000), time
+
+
+@given(records=st.lists(st.one_of(events(), readings()), max_size=30))
+def test_changes_ascend_and_a_series_has_one_at_a_time_and_only_real_ones(
+    records: list[Record],
+) -> None:
+    _, changes = replayed(records)
+    last: dict[int, float] = {}
+
+    assert [change.time for change in changes] == sorted(change.time for change in changes)
+    assert len({(change.time, change.series) for change in changes}) == len(changes)
+    for change in changes:
+        assert change.value != last.get(change.series), "nothing changed"
+        assert not math.isnan(change.value) or not math.isnan(last.get(change.series, math.nan))
+        last[change.series] = change.value
+
+
+def test_a_value_changes_at_the_time_of_its_record() -> None:
+    replay, changes = replayed(
+        [event(700, 0.0), event(703, 7200.123, fields={"pages_freed": 42794, "seconds": 7200})]
+    )
+    freed = [
+        (change.time - BEGIN, change.value)
+        for change in changes
+        if replay.series[change.series].name == "ese_defrag_reported_pages_freed_total"
+    ]
+
+    assert freed == [(0, 0.0), (7_200_123, 42794.0)]
+
+
+def test_a_pass_that_falls_silent_stops_running_at_the_first_step_after_seven_days() -> None:
+    replay, changes = replayed([event(700, 10.0), event(507, 20 * DAY)])
+    running = [
+        (change.time, change.value)
+        for change in changes
+        if replay.series[change.series].name == "ese_pass_running"
+        and 'task="defrag"' in replay.series[change.series].text
+    ]
+    silent = milliseconds(EPOCH + 10.0 + 7 * DAY)
+
+    assert running == [(milliseconds(EPOCH + 10.0), 1.0), (silent // STEP * STEP + STEP, 0.0)]
+
+
+def test_a_level_ends_at_the_first_step_after_its_samples_ceased() -> None:
+    level = Reading(
+        time=EPOCH,
+        computer="EX01",
+        object="o",
+        counter="Log Generation Checkpoint Depth",
+        instance="i",
+        value=12.0,
+        kind="level",
+        feed=Feed(metric="ese_checkpoint_depth_logs", name="SG06"),
+    )
+    _, changes = replayed([level, event(700, DAY)], names=["ese_checkpoint_depth_logs"])
+
+    assert [change.time - BEGIN for change in changes] == [0, 900_000 + STEP - BEGIN % STEP]
+    assert changes[0].value == 12.0
+    assert math.isnan(changes[1].value)
+
+
+def test_a_level_that_comes_back_with_its_old_value_is_shown_again() -> None:
+    def sample(kind: Kind, metric: str, time: float) -> Reading:
+        return Reading(
+            time=EPOCH + time,
+            computer="EX01",
+            object="o",
+            counter=kind,
+            instance="i",
+            value=0.0,
+            kind=kind,
+            feed=Feed(metric=metric, name="SG06"),
+        )
+
+    depth, rate = "ese_checkpoint_depth_logs", "ese_defrag_pages_read_total"
+    _, changes = replayed(
+        [
+            sample("level", depth, 0.0),
+            event(700, 0.0),
+            sample("rate", rate, 900.1),
+            sample("rate", rate, 1200.0),
+            sample("level", depth, DAY),
+        ],
+        names=[depth],
+    )
+
+    assert [change.time - BEGIN for change in changes] == [0, 900_100, 86_400_000]
+
+
+def test_a_silent_observed_database_ends_with_its_retention_and_comes_back() -> None:
+    changes_of: dict[str, Any] = {
+        "database": "c:\\app\\x.edb",
+        "process": "svchost",
+        "ese_instance": "",
+    }
+    replay, changes = replayed(
+        [
+            event(507, 0.0, **changes_of),
+            event(700, 100 * DAY),
+            event(507, 101 * DAY, **changes_of),
+        ]
+    )
+    info = [
+        (change.time, math.isnan(change.value))
+        for change in changes
+        if replay.series[change.series].text.startswith("ese_database_info")
+        and "x.edb" in replay.series[change.series].text
+    ]
+
+    gone = milliseconds(EPOCH + 90 * DAY) // STEP * STEP + STEP
+    assert info == [(BEGIN, False), (gone, True), (milliseconds(EPOCH + 101 * DAY), False)]
+
+
+def test_a_backup_counts_for_its_file_whichever_instance_made_it() -> None:
+    of_other: dict[str, Any] = {"ese_instance": "SG09"}
+    file = {"bytes": 4096}
+    replay, changes = replayed(
+        [
+            event(210, 1.0, database="", **of_other),
+            event(220, 2.0, fields=file, **of_other),
+            event(221, 3.0, **of_other),
+            event(700, 4.0),
+            event(213, 5.0, database="", **of_other),
+            event(704, 6.0),
+        ]
+    )
+    found = [
+        (change.time - BEGIN, change.value)
+        for change in changes
+        if replay.series[change.series].name == "ese_backup_bytes_total"
+    ]
+
+    assert found == [(5000, 4096.0)]
+
+
+def test_nothing_in_a_replay_is_history_to_it() -> None:
+    bad = {"page_number": 17}
+    replay, changes = replayed([event(474, 0.0, fields=bad), event(700, 400 * DAY)])
+    shown = shown_at(replay, changes, changes[-1].time)
+    of_kind = f'{{computer="ex01",database="{DATABASE.lower()}",kind="uncorrectable"}}'.replace(
+        "\\", "\\\\"
+    )
+
+    assert shown[f"ese_known_bad_pages{of_kind}"] == 1
+    assert shown[f"ese_known_bad_pages_found_in_history{of_kind}"] == 0
+
+
+def test_the_agent_and_its_sources_have_no_past() -> None:
+    assert {name for name in CATALOGUE if name not in ALL} == {
+        name
+        for name in CATALOGUE
+        if (name.startswith("esewatch_") and not name.startswith("esewatch_policy_"))
+        or name.startswith("process_")
+    }
+
+
+def test_match_is_an_expression_of_whole_names_and_may_be_repeated() -> None:
+    assert replayed_metrics(["ese_pass_running", "ese_defrag_pages_.*"]) == {
+        "ese_pass_running",
+        "ese_defrag_pages_read_total",
+        "ese_defrag_pages_freed_total",
+    }
+
+
+@pytest.mark.parametrize("pattern", ["ese_pass_runnin", "(", "esewatch_build_info", ""])
+def test_an_expression_that_matches_nothing_or_is_none_is_refused(pattern: str) -> None:
+    with pytest.raises(EsewatchError, match="--match"):
+        replayed_metrics([pattern])
+
+
+@given(records=st.lists(st.one_of(events(), readings()), min_size=1, max_size=15))
+def test_a_limited_replay_has_the_same_values_for_what_it_has(records: list[Record]) -> None:
+    names = {"ese_pass_running", "ese_events_total", "ese_checkpoint_depth_logs"}
+    whole, all_changes = replayed(records)
+    part, some = replayed(records, names=names)
+    expected = [
+        (change.time, whole.series[change.series].text, str(change.value))
+        for change in all_changes
+        if whole.series[change.series].name in names
+    ]
+
+    found = [(c.time, part.series[c.series].text, str(c.value)) for c in some]
+    assert sorted(found) == sorted(expected)
