@@ -10,7 +10,7 @@ PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup tools lint rules test test-slow demo golden docs fuzz lock clean
+.PHONY: help setup tools lint rules test test-slow bench demo golden docs fuzz lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,10 @@ test-slow: setup tools ## the long tests; writes their figures to docs/reliabili
 	@rm -f $(FIGURES)
 	ESEWATCH_FIGURES=$(FIGURES) $(PY) -m pytest -m slow $(PYTEST_ARGS)
 	$(PY) -m tests.support.figures $(FIGURES) docs/reliability.md
+
+bench: setup ## measure what watching costs; writes docs/performance.md
+	@scripts/tools bench
+	$(PY) -m bench --write docs/performance.md
 
 demo: setup ## a small farm of made-up logs, its report and metrics, under out/demo
 	$(PY) -m tests.support.demo out/demo
