@@ -118,10 +118,21 @@ def test_every_key_of_a_full_file_arrives() -> None:
 
 @pytest.mark.parametrize("name", ["good-empty.yml", "good-nothing-set.yml"])
 def test_a_file_that_sets_nothing_gives_the_defaults(name: str) -> None:
-    assert default_settings() == load(FILES / name)
-    assert default_settings().policy == Policy(
-        ratio_high=100.0, ratio_low=50.0, min_pages_read=100_000
-    )
+    assert load(FILES / name) == Settings()
+    assert Settings().policy == Policy(ratio_high=100.0, ratio_low=50.0, min_pages_read=100_000)
+
+
+@pytest.mark.parametrize(
+    ("platform", "kinds"),
+    [("linux", ["disks"]), ("win32", ["disks", "windows_log", "windows_counters"])],
+)
+def test_without_a_file_this_machine_is_watched(
+    platform: str, kinds: list[str], tmp_path: Path
+) -> None:
+    settings = default_settings(platform)
+
+    assert [source.type for source in settings.sources] == kinds
+    assert load(written(tmp_path, dump(settings))) == settings
 
 
 def test_text_is_typed_by_its_key_and_not_by_its_looks() -> None:

@@ -1,14 +1,25 @@
 import threading
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from prometheus_client.core import Metric
 
 from esewatch import daemon as daemon_module
-from esewatch.config import Settings
+from esewatch.config import LogFiles, Policy, Settings, SourceSettings
 from esewatch.daemon import Daemon
+from esewatch.fold.state import State
 from esewatch.journal import Journal
-from esewatch.model import Batch, EsewatchError, JournalError, Record, SourceError, Unreadable
+from esewatch.model import (
+    Batch,
+    ConfigError,
+    EsewatchError,
+    JournalError,
+    Record,
+    SourceError,
+    Unreadable,
+)
 from tests.support.records import DAY, EPOCH, HOUR, LABEL, event
 
 Script = list[list[Batch] | Exception]
@@ -93,6 +104,31 @@ def test_nothing_is_exposed_before_the_first_reading_is_done(tmp_path: Path) -> 
     done.close()
 
 
+def test_ready_is_said_when_the_figures_are_shown_and_not_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known: list[Daemon] = []
+    said: list[tuple[bool, bool]] = []
+    make = daemon_module.families
+
+    def families(state: State, settings: Settings, now: float) -> list[Metric]:
+        if known:
+            said.append((bool(state.databases), known[0].ready()[0]))
+        return make(state, settings, now)
+
+    class Knowing(Daemon):
+        def run(self) -> None:
+            known.append(self)
+            super().run()
+
+    monkeypatch.setattr(daemon_module, "families", families)
+    monkeypatch.setattr(f"{__name__}.Daemon", Knowing)
+    run(tmp_path, Scripted("a", [[batch(event(700, 0, 1))]])).close()
+
+    assert said[0] == (True, False)
+    assert known[0].ready() == (True, "")
+
+
 def test_a_source_that_fails_is_down_and_holds_nobody_up(tmp_path: Path) -> None:
     broken = Scripted("broken", [SourceError("no such file: x"), ValueError("a defect")])
     found = run(tmp_path, broken, Scripted("good", [[batch(event(700, 0, 1))]]))
@@ -174,3 +210,272 @@ def test_a_source_no_longer_configured_is_not_reported_but_remembered(tmp_path: 
     back = Scripted("old", [])
     run(tmp_path, back).close()
     assert back.restored == {"file": b"7"}
+
+
+def wait_until(what: Callable[[], object]) -> None:
+    """Until `what` holds; fails after 20 s."""
+    end = time.monotonic() + 20
+    pause = threading.Event()
+    while not what():
+        assert time.monotonic() < end
+        pause.wait(0.002)
+
+
+class Running:
+    """A daemon whose reading thread runs until the end of the block; its settings may change."""
+
+    def __init__(self, tmp_path: Path, settings: Settings, *sources: Scripted) -> None:
+        self.settings: Settings | Exception = settings
+        self.built: dict[str, Scripted] = {}
+        self.now = EPOCH + 10 * DAY
+        self.daemon = Daemon(
+            settings,
+            Journal(tmp_path / "j.db"),
+            sources,
+            clock=lambda: self.now,
+            load=self._load,
+            build=self._build,
+        )
+        self.thread = threading.Thread(target=self.daemon.run, daemon=True)
+
+    def _load(self) -> Settings:
+        if isinstance(self.settings, Exception):
+            raise self.settings
+        return self.settings
+
+    def _build(self, entry: SourceSettings, _: Settings) -> Scripted:
+        if entry.name == "cannot":
+            raise SourceError("cannot: there is no such thing")
+        return self.built.setdefault(entry.name, Scripted(entry.name, []))
+
+    def reload(self, settings: Settings) -> None:
+        self.settings = settings
+        self.daemon.reload()
+
+    def __enter__(self) -> "Running":
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.daemon.stop()
+        self.thread.join(20)
+        self.daemon.close(running=self.thread.is_alive())
+
+
+def logs(**paths: str) -> Settings:
+    """Settings with an event_stream of each name."""
+    return Settings(
+        sources=[
+            LogFiles(type="event_stream", name=name, paths=[path]) for name, path in paths.items()
+        ]
+    )
+
+
+def metric(found: Daemon, name: str) -> float:
+    """The only value of a metric without labels."""
+    (line,) = (line for line in exposed(found).splitlines() if line.startswith(f"{name} "))
+    return float(line.split()[1])
+
+
+def test_new_settings_keep_what_is_unchanged_and_close_what_is_gone(tmp_path: Path) -> None:
+    stays, goes = Scripted("stays", []), Scripted("goes", [[batch(position=b"7")]])
+    with Running(tmp_path, logs(stays="/1", goes="/2"), stays, goes) as running:
+        assert goes.done.wait(20)
+        stays.done.clear()
+        running.reload(logs(new="/3", stays="/1"))
+        assert sorted(running.built) == ["new"]
+        assert running.built["new"].done.wait(20)
+        wait_until(lambda: 'source="new"' in exposed(running.daemon))
+        assert 'source="goes"' not in exposed(running.daemon)
+        running.reload(logs(stays="/1", goes="/2"))
+        assert running.built["goes"].restored == {"file": b"7"}
+
+
+def test_a_renamed_source_goes_on_where_it_was_also_after_a_restart(tmp_path: Path) -> None:
+    first = Scripted("a", [[batch(event(700, 0), position=b"1")]])
+    with Running(tmp_path, logs(a="/1"), first) as running:
+        assert first.done.wait(20)
+        running.reload(logs(other="/9", b="/1"))
+        assert running.built["b"].restored == {"file": b"1"}
+        assert running.built["other"].restored == {}
+        assert 'esewatch_source_records_total{source="b"} 1.0' in exposed(running.daemon)
+    third = Scripted("c", [])
+    with Running(tmp_path, logs(c="/1"), third) as running:
+        assert third.restored == {"file": b"1"}
+        assert 'esewatch_source_records_total{source="c"} 1.0' in exposed(running.daemon)
+
+
+def test_wrong_settings_are_refused_and_the_old_ones_stay(tmp_path: Path) -> None:
+    source = Scripted("a", [])
+    with Running(tmp_path, logs(a="/1"), source) as running:
+        assert source.done.wait(20)
+        source.done.clear()
+        running.settings = ConfigError("esewatch.yml:1: polcy: unknown key")
+        with pytest.raises(EsewatchError, match="polcy"):
+            running.daemon.reload()
+        assert metric(running.daemon, "esewatch_config_last_reload_successful") == 0
+        with pytest.raises(EsewatchError, match="there is no such thing"):
+            running.reload(logs(cannot="/1", fine="/2"))
+        assert running.built["fine"].done.is_set() if "fine" in running.built else True
+        assert source.done.wait(20), "the old source is still read"
+        assert 'source="a"' in exposed(running.daemon)
+        running.now += 5
+        running.reload(logs(a="/1"))
+        assert metric(running.daemon, "esewatch_config_last_reload_successful") == 1
+        name = "esewatch_config_last_reload_success_timestamp_seconds"
+        assert metric(running.daemon, name) == EPOCH + 10 * DAY + 5
+
+
+def test_policies_hold_at_once(tmp_path: Path) -> None:
+    source = Scripted("a", [[batch(event(700, 0, 1))]])
+    with Running(tmp_path, Settings(), source) as running:
+        assert source.done.wait(20)
+        running.reload(Settings(policy=Policy(ratio_high=321.0)))
+        assert "esewatch_policy_ratio_high" in exposed(running.daemon)
+        assert " 321.0" in exposed(running.daemon)
+
+
+class Endless(Scripted):
+    """A source that always has more to read; `gate` lets it go on."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, [])
+        self.number = 0
+        self.gate = threading.Event()
+        self.gate.set()
+
+    def poll(self, *, final: bool = False) -> Iterator[Batch]:
+        while True:
+            self.done.set()
+            self.gate.wait()
+            self.number += 1
+            yield batch(event(704, self.number), position=b"%d" % self.number, last=False)
+
+
+def test_a_source_in_a_storm_leaves_the_others_their_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(daemon_module, "SLICE_SECONDS", 0.01)
+    storm, quiet = Endless("storm"), Scripted("quiet", [[batch(event(700, 0))] for _ in range(5)])
+    with Running(tmp_path, Settings(), storm, quiet):
+        assert quiet.done.wait(20)
+        assert storm.number > 5
+
+
+def test_a_reload_in_the_middle_of_a_stream_loses_and_doubles_no_batch(tmp_path: Path) -> None:
+    storm = Endless("storm")
+    with Running(tmp_path, logs(storm="/1"), storm) as running:
+        for number in range(10):
+            wait_until(lambda before=storm.number: storm.number > before)  # type: ignore[misc]
+            running.reload(logs(storm="/1", **{f"more{number}": "/2"}))
+    journal = Journal(tmp_path / "j.db")
+    state, positions = journal.load()
+    journal.close()
+    assert state.hosts["ex01"].events == {"ESE": {704: storm.number}}
+    assert positions["storm"] == {"file": b"%d" % storm.number}
+
+
+def test_a_source_that_hangs_is_down_and_does_not_hold_up_reload_or_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(daemon_module, "RELOAD_SECONDS", 0.01)
+    monkeypatch.setattr(daemon_module, "HANG_SECONDS", -1.0)
+    hanging, other = Endless("hanging"), Scripted("other", [])
+    hanging.gate.clear()
+    running = Running(tmp_path, Settings(), hanging, other)
+    with running:
+        assert hanging.done.wait(20)
+        with pytest.raises(EsewatchError, match="did not make way"):
+            running.daemon.reload()
+        running.daemon.watch()
+        assert 'esewatch_source_up{source="hanging"} 0.0' in exposed(running.daemon)
+        running.daemon.stop()
+        running.daemon.close(running=True)
+        assert other.done.is_set()
+        hanging.gate.set()
+    said = [record.message for record in caplog.records]
+    assert said.count("hanging: does not answer") == 1
+    assert "hanging: does not answer and is left behind" in said
+
+
+def test_while_the_disk_is_full_the_agent_serves_and_tells(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    source = Endless("storm")
+    source.gate.clear()
+    with Running(tmp_path, Settings(), source) as running:
+        database = running.daemon._journal._db
+        (pages,) = database.execute("PRAGMA page_count").fetchone()
+        database.execute(f"PRAGMA max_page_count = {pages}")
+        big = Unreadable(path="x" * 100_000, place="", reason="")
+        running.daemon._folder.fold("storm", Batch(unreadable=[big]))
+        running.daemon._pending["storm"] = {"big": bytes(100_000)}
+        source.gate.set()
+        name = "esewatch_journal_commit_failures_total"
+        wait_until(lambda: metric(running.daemon, name) >= 2)
+        held = source.number
+        with pytest.raises(EsewatchError, match="disk is full"):
+            running.reload(Settings())
+        assert running.daemon.ready()[0] is False
+        assert source.number == held, "nothing more is read"
+        database.execute("PRAGMA max_page_count = 1000000")
+        wait_until(lambda: source.number > held + 10)
+    said = [record.message for record in caplog.records]
+    assert sum("cannot write the journal" in line and "reading on" in line for line in said) == 1
+    journal = Journal(tmp_path / "j.db")
+    state, positions = journal.load()
+    journal.close()
+    assert state.hosts["ex01"].events == {"ESE": {704: source.number}}
+    assert positions["storm"]["file"] == b"%d" % source.number
+
+
+def test_a_clock_that_jumps_drops_nothing_and_everything_is_right_again_after(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    label = "c:\\programdata\\app\\app.edb"
+    seen = event(530, 9 * DAY, 1, provider="ESENT", process="app", database=label)
+    source = Scripted("a", [[batch(seen)]])
+    with Running(tmp_path, Settings(), source) as running:
+        assert source.done.wait(20)
+        wait_until(lambda: label.replace("\\", "\\\\") in exposed(running.daemon))
+        before = [line for line in exposed(running.daemon).splitlines() if line.startswith("ese_")]
+        for jump in (3600 * 5, 3650 * DAY, -20 * 365 * DAY, -3600 * 3):
+            running.now += jump
+            wait_until(lambda jump=jump: f"jumped by {jump:+.0f} s" in caplog.text)  # type: ignore[misc]
+        running.now = EPOCH + 10 * DAY
+        wait_until(lambda: len(caplog.records) >= 5)
+        running.daemon._publish()
+        after = [line for line in exposed(running.daemon).splitlines() if line.startswith("ese_")]
+    assert after == before
+
+
+def test_a_damaged_row_is_told_and_what_cannot_be_rebuilt_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(daemon_module, "REBUILD_SECONDS", 0.0)
+    old = Scripted("a", [[batch(event(700, 0, 1), event(704, DAY, 2), position=b"1")]])
+    run(tmp_path, old).close()
+    journal = Journal(tmp_path / "j.db")
+    journal._db.execute("UPDATE entity SET crc = crc + 1 WHERE kind = 'host'")
+    journal.close()
+    again = Scripted("a", [[batch(event(704, DAY, 2), position=b"1")]])
+    found = run(tmp_path, again)
+    wait_until(lambda: found.snapshot is not None)
+    assert again.restored == {}
+    assert 'event_id="704",provider="ESE"} 1.0' in exposed(found)
+    assert 'event_id="700"' not in exposed(found)
+    found.close()
+    said = [record.message for record in caplog.records]
+    assert any("the checksum of a row is wrong" in line for line in said)
+    assert any("set aside as" in line for line in said)
+    assert (
+        "a: not rebuilt: records from 2007-06-16T13:20:00.000Z to 2007-06-17T13:20:00.000Z "
+        "are no longer there" in said
+    )
+    caplog.clear()
+    after = run(tmp_path, Scripted("a", []))
+    assert 'esewatch_source_unrebuilt_from_timestamp_seconds{source="a"} 1.182e+09' in exposed(
+        after
+    )
+    after.close()
+    assert caplog.records == []

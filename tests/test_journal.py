@@ -1,4 +1,6 @@
+import shutil
 import sqlite3
+import zlib
 from contextlib import closing
 from pathlib import Path
 
@@ -6,7 +8,7 @@ import pytest
 
 from esewatch import journal as journal_module
 from esewatch.fold.folder import Folder
-from esewatch.fold.state import State
+from esewatch.fold.state import SourceState, State
 from esewatch.journal import Journal, LockedError
 from esewatch.model import Batch, JournalError
 from tests.support.records import DAY, EPOCH, LABEL, event, folder_of
@@ -52,15 +54,19 @@ def test_a_dropped_position_and_a_forgotten_database_are_gone(tmp_path: Path) ->
     assert positions == {}
 
 
-def test_a_commit_that_fails_stores_nothing_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def full(journal: Journal, pages: int = 1) -> None:
+    """No page more fits, until `pages` is high again."""
+    journal._db.execute(f"PRAGMA max_page_count = {pages}")
+
+
+def test_a_commit_that_fails_stores_nothing_of_it(tmp_path: Path) -> None:
     folder = filled()
     journal = Journal(tmp_path / "j.db")
     commit(journal, folder, {"a": b"1"})
     folder.fold("logs", Batch(records=[event(704, 2 * DAY, 9)]))
-    with pytest.raises(JournalError, match="cannot write the journal"):
-        journal.commit(folder.state, folder.changed, {"logs": {"a": "text"}, "": {None: b""}})  # type: ignore[dict-item]
+    full(journal)
+    with pytest.raises(JournalError, match="cannot write the journal: database or disk is full"):
+        commit(journal, folder, {"a": bytes(100_000)})
     state, positions = journal.load()
     journal.close()
     assert positions == {"logs": {"a": b"1"}}
@@ -99,13 +105,138 @@ def test_a_row_that_cannot_be_decoded_is_reported(tmp_path: Path) -> None:
     journal = Journal(path)
     commit(journal, filled(), {})
     with closing(sqlite3.connect(path)) as db, db:
-        db.execute("UPDATE entity SET value = x'c1' WHERE kind = 'database'")
+        crc = zlib.crc32(b"\xc1", zlib.crc32(f"database\0ex01\0{LABEL}".encode()))
+        db.execute("UPDATE entity SET value = x'c1', crc = ? WHERE kind = 'database'", (crc,))
     with pytest.raises(JournalError, match="cannot be read"):
         journal.load()
     journal.rebuild()
     assert journal.load() == (State(), {})
     assert journal.set_aside is not None
     journal.close()
+
+
+@pytest.mark.parametrize("table", ["entity", "position"])
+@pytest.mark.parametrize("change", ["crc = crc + 1", "value = x'00'", "value = 'text'"])
+def test_a_row_that_was_changed_is_found(tmp_path: Path, table: str, change: str) -> None:
+    journal = Journal(tmp_path / "j.db")
+    commit(journal, filled(), {"a": b"1"})
+    journal._db.execute(f"UPDATE {table} SET {change}")
+    with pytest.raises(JournalError, match="the checksum of a row is wrong"):
+        journal.load()
+    journal.close()
+
+
+def test_a_commit_that_failed_succeeds_when_there_is_space_again(tmp_path: Path) -> None:
+    folder = filled()
+    journal = Journal(tmp_path / "j.db")
+    full(journal)
+    with pytest.raises(JournalError, match="disk is full"):
+        commit(journal, folder, {"a": bytes(100_000)})
+    full(journal, 100_000)
+    commit(journal, folder, {"a": b"1"})
+    assert journal.load() == (folder.state, {"logs": {"a": b"1"}})
+    journal.close()
+
+
+def test_a_disk_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    folder = filled()
+    journal = Journal(tmp_path / "j.db")
+    journal._db.execute("PRAGMA query_only = ON")
+    with pytest.raises(JournalError, match="attempt to write a readonly database"):
+        commit(journal, folder, {})
+    journal._db.execute("PRAGMA query_only = OFF")
+    commit(journal, folder, {})
+    journal.close()
+
+
+def test_a_file_locked_by_another_process_is_waited_for_a_second(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "j.db")
+    with closing(sqlite3.connect(tmp_path / "j.db")) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(JournalError, match="database is locked"):
+            commit(journal, filled(), {})
+        other.rollback()
+    commit(journal, filled(), {})
+    journal.close()
+
+
+def test_a_file_that_was_removed_is_written_again_whole(tmp_path: Path) -> None:
+    place = tmp_path / "folder"
+    folder = filled()
+    journal = Journal(place / "j.db")
+    commit(journal, folder, {"a": b"1"})
+    shutil.rmtree(place)
+    folder.fold("logs", Batch(records=[event(704, 2 * DAY, 9)]))
+    commit(journal, folder, {"b": b"2"})
+    journal.close()
+    again = Journal(place / "j.db")
+    assert again.set_aside is None
+    assert again.load() == (folder.state, {"logs": {"a": b"1", "b": b"2"}})
+    again.close()
+
+
+def test_a_file_that_was_removed_is_held_until_there_is_a_place_for_it(tmp_path: Path) -> None:
+    place = tmp_path / "folder"
+    folder = filled()
+    journal = Journal(place / "j.db")
+    commit(journal, folder, {"a": b"1"})
+    shutil.rmtree(place)
+    place.write_text("no folder")
+    for _ in range(2):
+        with pytest.raises(JournalError, match="cannot write the journal"):
+            commit(journal, folder, {"b": b"2"})
+    place.unlink()
+    commit(journal, folder, {"b": b"2"})
+    assert journal.load() == (folder.state, {"logs": {"a": b"1", "b": b"2"}})
+    journal.close()
+
+
+def test_another_file_in_its_place_is_left_alone(tmp_path: Path) -> None:
+    folder = filled()
+    journal = Journal(tmp_path / "j.db")
+    commit(journal, folder, {"a": b"1"})
+    (tmp_path / "new").write_text("somebody's")
+    (tmp_path / "new").replace(tmp_path / "j.db")
+    with pytest.raises(JournalError, match="another file lies in the place of the journal"):
+        commit(journal, folder, {"b": b"2"})
+    assert (tmp_path / "j.db").read_text() == "somebody's"
+    (tmp_path / "j.db").unlink()
+    commit(journal, folder, {"b": b"2"})
+    assert journal.load()[1] == {"logs": {"a": b"1", "b": b"2"}}
+    journal.close()
+
+
+def test_what_can_be_read_of_the_sources_is_salvaged(tmp_path: Path) -> None:
+    path = tmp_path / "j.db"
+    folder = filled()
+    journal = Journal(path)
+    for number in range(400):
+        name = f"source-{number:03}"
+        folder.state.sources[name] = SourceState(name=name, oldest=1.0 + number)
+        folder.changed.add(("source", name, ""))
+    commit(journal, folder, {})
+    journal.close()
+    data = bytearray(path.read_bytes())
+    at = data.index(b"source-200")
+    start = at // 4096 * 4096
+    data[start : start + 4096] = bytes(4096)
+    path.write_bytes(data)
+    found = Journal(path)
+    assert found.set_aside is not None
+    assert found.salvaged["source-000"].oldest == 1.0
+    assert found.salvaged["source-399"].oldest == 400.0
+    assert "source-200" not in found.salvaged
+    assert len(found.salvaged) > 350
+    found.close()
+
+
+def test_a_schema_version_that_cannot_be_is_damage(tmp_path: Path) -> None:
+    Journal(tmp_path / "j.db").close()
+    with closing(sqlite3.connect(tmp_path / "j.db")) as db, db:
+        db.execute("PRAGMA user_version = 123456789")
+    found = Journal(tmp_path / "j.db")
+    assert found.set_aside is not None
+    found.close()
 
 
 def test_an_older_schema_is_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,42 +2,53 @@
 
 One thread reads, folds and commits; scrapes render the snapshot that it swapped
 in last and never wait for it. What changes the state from outside (`ack`,
-`forget`) takes the same lock.
+`forget`) takes the same lock. New settings are taken up between two batches.
 """
 
 import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 
 from esewatch.config import Settings
-from esewatch.expose.metrics import Snapshot, commit_histogram, families, own_families
+from esewatch.config.handover import Handover
+from esewatch.expose.few_lines import FewLines
+from esewatch.expose.metrics import Snapshot, families, own_families
 from esewatch.expose.overview import Overview, overview
+from esewatch.expose.own_figures import OwnFigures, rebuilt_sentence
+from esewatch.expose.pace import NEVER, Pace
+from esewatch.fold import rebuilt
+from esewatch.fold.commands import acknowledge, forget, succeed
+from esewatch.fold.expiry import Expiry
 from esewatch.fold.folder import Folder
-from esewatch.fold.integrity import count_pages, known_bad_pages
-from esewatch.fold.passes import views_in
-from esewatch.fold.state import Database, SourceState, State
-from esewatch.journal import Journal
+from esewatch.fold.state import State
+from esewatch.journal import Journal, Positions
 from esewatch.model import Batch, EsewatchError, JournalError, Source, SourceError
+from esewatch.sources.configured import build_source
+from esewatch.sources.succession import Build, digests, moves, predecessors, prepare
 
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 1.0
+SLICE_SECONDS = 1.0
+"""A source with much to read gives way to the others after so long."""
 RETRY_SECONDS = 10.0
 """Pause after a source failed or the journal did not take a commit."""
-PUBLISH_SECONDS = 60.0
-"""A snapshot is made at least this often, for what changes by time alone."""
-PUBLISH_SHARE = 10.0
-"""While records stream in, making snapshots takes at most one part in ten of the time."""
-EXPIRE_SECONDS = 3600.0
+REBUILD_SECONDS = 20.0
+"""Longer than any source waits before it takes up a file or the last record of one."""
+HANG_SECONDS = 60.0
+"""A source that says nothing for so long in the middle of a poll is down."""
+RELOAD_SECONDS = 10.0
+"""How long who asked for new settings waits for a source that is in the way."""
 
-_Positions = dict[str, dict[str, bytes | None]]
+HANGS = "does not answer"
 
 
 class Daemon:
     """Wires sources, fold, journal and views; `run` is the reading thread.
 
+    `load` reads the settings again and `build` makes a source of them, for `reload`.
     Raises JournalError when the journal cannot be read and not be rebuilt.
     """
 
@@ -48,115 +59,212 @@ class Daemon:
         sources: Sequence[Source],
         *,
         clock: Callable[[], float] = time.time,
+        load: Callable[[], Settings] | None = None,
+        build: Build = build_source,
     ) -> None:
         self.settings = settings
         self._journal = journal
         self._sources = list(sources)
         self._clock = clock
+        self._load_settings = load or (lambda: settings)
+        self._build = build
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self._commits = commit_histogram()
-        state, positions = self._load()
-        self._folder = Folder(state, settings)
-        self._pending: _Positions = {}
+        self._handover = Handover()
+        self._figures = OwnFigures(clock())
+        self._lines = FewLines(log)
+        self._pending: dict[str, dict[str, bytes | None]] = {}
+        self._polls: dict[str, Generator[Batch, None, None]] = {}
+        self._polled = ""
         self._retry: dict[str, float] = {}
         self._complaints: dict[str, str] = {}
+        self._commit_again = NEVER
+        """When a commit that failed is tried again."""
         self._waiting = True
-        self._next_expiry = 0.0
-        self._published = 0.0
-        self._publish_cost = 0.0
-        for source in self._sources:
-            source.restore(positions.get(source.name, {}))
-            self._folder.open_source(source.name, clock())
-        self._forget_sources()
-        self.snapshot = self._make_snapshot()
+        self._started = self._alive = time.monotonic()
+        self._expiry = Expiry(clock(), self._started)
+        self._pace = Pace()
+        self._folder = self._begin(*self._load())
+        if journal.set_aside is not None:
+            self._try_commit()  # so that a restart still knows what is to be rebuilt
         self._overview: tuple[Snapshot, Overview] | None = None
+        self._publish()
 
-    def _load(self) -> tuple[State, dict[str, dict[str, bytes]]]:
+    def _load(self) -> tuple[State, Positions]:
         try:
             return self._journal.load()
         except JournalError as error:
+            log.error("%s", error)
             self._journal.rebuild()
-            log.error("%s; set aside as %s", error, self._journal.set_aside)
             return State(), {}
 
-    def _forget_sources(self) -> None:
-        """Sources no longer configured are no longer reported; their positions stay."""
-        names = {source.name for source in self._sources}
-        for name in [name for name in self._folder.state.sources if name not in names]:
-            del self._folder.state.sources[name]
-            self._folder.changed.add(("source", name, ""))
+    def _begin(self, state: State, positions: Positions) -> Folder:
+        folder = Folder(state, self.settings)
+        wanted = {source.name: "" for source in self._sources} | digests(self.settings)
+        known = {name: source.settings for name, source in state.sources.items()}
+        origins = predecessors(wanted, known)
+        self._pending = moves(origins, positions)
+        succeed(folder, origins, wanted)
+        aside = self._journal.set_aside
+        if aside is not None:
+            log.error("the journal was damaged and is set aside as %s: reading all anew", aside)
+        for source in self._sources:
+            source.restore(positions.get(origins[source.name], {}))
+            opened = folder.open_source(source.name, self._clock())
+            opened.settings = wanted[source.name]
+            if aside is not None:
+                rebuilt.begin(opened, self._journal.salvaged.get(source.name))
+        return folder
 
     def run(self) -> None:
         """Read until `stop`; commits what was folded before it returns."""
         while not self._stop.is_set():
-            busy = self._cycle()
-            if not busy:
+            self._alive = time.monotonic()
+            self._take_up()
+            if not self._cycle():
                 self._stop.wait(POLL_SECONDS)
         with contextlib.suppress(JournalError):
             self._commit()
 
     def stop(self) -> None:
         """Ask the reading thread to end after the batch in hand."""
+        self._handover.close()
         self._stop.set()
 
-    def close(self) -> None:
-        """Close sources and journal."""
-        for source in self._sources:
-            source.close()
-        self._journal.close()
+    def close(self, *, running: bool = False) -> None:
+        """Close sources and journal.
 
-    def _cycle(self) -> bool:
-        """One poll of each source; True when something was read."""
-        read = False
+        `running`: the reading thread did not end, because a source does not answer. That
+        source and the journal are left to the end of the process: each batch is committed.
+        """
         for source in self._sources:
-            if self._stop.is_set():
-                break
-            if self._retry.get(source.name, 0.0) <= time.monotonic():
-                read = self._poll(source) or read
-        now = self._clock()
-        if now >= self._next_expiry:
-            with self._lock:
-                self._folder.expire(now)
-            self._next_expiry = now + EXPIRE_SECONDS
-        if self._folder.changed and not self._commit_or_wait():
-            return False
-        if read or now - self._published >= PUBLISH_SECONDS or now < self._published:
+            if not (running and source.name == self._polled):
+                source.close()
+        if running:
+            log.warning("%s: %s and is left behind", self._polled, HANGS)
+        else:
+            self._journal.close()
+
+    def reload(self) -> None:
+        """Read the settings again and take them up; the old ones stay where that fails.
+
+        Raises EsewatchError with the reason. Called from any thread but the reading one.
+        """
+        try:
+            self._handover.give(self._load_settings(), RELOAD_SECONDS)
+        except EsewatchError as error:
+            log.error("the configuration is not taken up: %s", " ".join(str(error).split()))
+            self._figures.reload_failed()
+            raise
+        else:
+            self._figures.reloaded(self._clock())
+        finally:
             self._publish()
-        return read
 
-    def _poll(self, source: Source) -> bool:
-        read = False
-        for batch in self._batches(source):
-            for piece in batch.unreadable:
-                log.warning("%s: unreadable: %s", source.name, piece)
-            if not (batch.records or batch.positions or batch.unreadable) and self._same(
-                source.name, batch
-            ):
-                continue
-            read = True
-            with self._lock:
-                # Together: an `ack` between the two would commit records without their position.
-                self._folder.fold(source.name, batch)
-                self._pending.setdefault(source.name, {}).update(batch.positions)
-            if not self._commit_or_wait():
-                break
-            if self._publish_due():
-                self._publish()
-            if self._stop.is_set():
-                break
-        return read
+    def _take_up(self) -> None:
+        """New settings, if some wait: between two batches, when all that was read is committed."""
+        settings = self._handover.take()
+        if settings is None:
+            return
+        try:
+            self._commit()
+            self._change(settings)
+        except EsewatchError as error:
+            self._handover.answer(error)
+        except Exception as error:  # a defect of one source must not stop the others
+            self._handover.answer(EsewatchError(f"unexpected {type(error).__name__}: {error}"))
+        else:
+            self._handover.answer(None)
 
-    def _same(self, name: str, batch: Batch) -> bool:
-        known = self._folder.state.sources[name]
-        return (
-            known.up
-            and known.caught_up == batch.caught_up
-            and known.backlog_bytes == batch.backlog_bytes
-            and not known.baseline
+    def _change(self, new: Settings) -> None:
+        """Raises EsewatchError before anything has changed."""
+        old = self.settings
+        change = prepare(old, new, self._sources, self._journal.positions(), self._build)
+        if new.journal != old.journal:
+            log.warning("journal: %s is taken up at the next start, not before", new.journal)
+        for source in change.dropped:
+            if (poll := self._polls.pop(source.name, None)) is not None:
+                poll.close()
+            self._retry.pop(source.name, None)
+            self._complaints.pop(source.name, None)
+            with contextlib.suppress(Exception):  # a defect of one source must not stop the others
+                source.close()
+        with self._lock:
+            self._sources = change.sources
+            self.settings = new
+            self._folder.reconfigure(new)
+            succeed(self._folder, change.origins, change.digests)
+            self._pending = change.moves
+            for name in change.fresh:
+                self._folder.open_source(name, self._clock()).settings = change.digests[name]
+        self._try_commit()
+        log.info(
+            "the configuration is taken up: %d sources, %d of them new or changed",
+            len(change.sources),
+            len(change.fresh),
         )
 
-    def _batches(self, source: Source) -> Iterator[Batch]:
+    def _cycle(self) -> bool:
+        """A slice of each source; True when there may be more to read at once."""
+        if self._commit_again > time.monotonic() or (
+            self._commit_again > NEVER and not self._try_commit()
+        ):
+            self._publish_if_due()
+            return False
+        read = False
+        for source in self._sources:
+            if self._stop.is_set() or self._handover.waiting or self._commit_again > NEVER:
+                break
+            if self._retry.get(source.name, NEVER) <= time.monotonic():
+                read = self._poll(source) or read
+        self._expire()
+        if time.monotonic() - self._started > REBUILD_SECONDS:
+            self._settle()
+        if self._folder.changed:
+            self._try_commit()
+        self._publish_if_due()
+        return read or self._handover.waiting
+
+    def _poll(self, source: Source) -> bool:
+        """Read for a slice of time; True when something was read."""
+        self._polled, self._alive = source.name, time.monotonic()
+        poll = self._polls.pop(source.name, None) or self._batches(source)
+        end = time.monotonic() + SLICE_SECONDS
+        read = False
+        for batch in poll:
+            self._alive = time.monotonic()
+            stored = True
+            if batch.records or batch.positions or batch.unreadable or self._news(source, batch):
+                read = True
+                self._take(source.name, batch)
+                stored = self._try_commit()
+            late = self._handover.waiting or time.monotonic() > end
+            if late or not stored or self._stop.is_set():
+                self._polls[source.name] = poll
+                return True
+            if self._pace.due_in_a_stream:
+                self._publish()
+        return read
+
+    def _take(self, name: str, batch: Batch) -> None:
+        for piece in batch.unreadable:
+            self._lines.warning(name, f"unreadable: {piece}")
+        self._pace.news()
+        with self._lock:
+            # Together: an `ack` between the two would commit records without their position.
+            self._folder.fold(name, batch, self._clock())
+            self._pending.setdefault(name, {}).update(batch.positions)
+
+    def _news(self, source: Source, batch: Batch) -> bool:
+        known = self._folder.state.sources[source.name]
+        return (
+            not known.up
+            or known.caught_up != batch.caught_up
+            or known.backlog_bytes != batch.backlog_bytes
+            or known.baseline
+        )
+
+    def _batches(self, source: Source) -> Generator[Batch, None, None]:
         """The batches of one poll; a failure is one line and is tried again later."""
         try:
             yield from source.poll()
@@ -171,37 +279,77 @@ class Daemon:
         if self._complaints.get(name) != reason:
             self._complaints[name] = reason
             log.error("%s: %s", name, reason)
-            self._published = 0.0
+            self._pace.hurry()
         with self._lock:
             self._folder.source_failed(name)
         self._retry[name] = time.monotonic() + RETRY_SECONDS
 
-    def _commit_or_wait(self) -> bool:
-        """Commit; when the disk does not take it, hold on to what is folded and try again."""
-        while True:
-            try:
-                self._commit()
-                return True
-            except JournalError as error:
-                log.error("%s; trying again in %g s", error, RETRY_SECONDS)
-                if self._stop.wait(RETRY_SECONDS):
-                    return False
+    def _expire(self) -> None:
+        now, passed = self._clock(), time.monotonic()
+        if jump := self._expiry.jumped(now, passed):
+            log.warning("the clock of this machine jumped by %+.0f s", jump)
+            self._pace.hurry()
+        elif self._expiry.due(passed):
+            with self._lock:
+                self._folder.expire(now)
+
+    def _settle(self) -> None:
+        """Say what could not be rebuilt, when all that is there has been read."""
+        for known in self._folder.state.sources.values():
+            if known.rebuilding and known.caught_up:
+                rebuilt.settle(known)
+                self._folder.changed.add(("source", known.name, ""))
+                self._pace.hurry()
+                log.warning("%s: %s", known.name, rebuilt_sentence(known))
+
+    def watch(self) -> None:
+        """Called by another thread now and then: a source that hangs is down, figures stay new."""
+        name = self._polled
+        if time.monotonic() - self._alive <= HANG_SECONDS or self._lock.locked():
+            return
+        if name in self._folder.state.sources and self._complaints.get(name) != HANGS:
+            self._complaints[name] = HANGS
+            log.error("%s: %s", name, HANGS)
+            with self._lock:
+                self._folder.source_failed(name)
+            self._pace.hurry()
+        self._publish_if_due()
+
+    def _try_commit(self) -> bool:
+        """Commit; False when the disk does not take it: nothing more is read until it does."""
+        try:
+            self._commit()
+        except JournalError as error:
+            if self._complaints.get("") != str(error):
+                self._complaints[""] = str(error)
+                log.error("%s; reading on when it can be written", error)
+            self._commit_again = time.monotonic() + RETRY_SECONDS
+            self._pace.hurry()
+            return False
+        if self._commit_again > NEVER:
+            self._commit_again = NEVER
+            self._complaints.pop("", None)
+            log.info("the journal is written again: reading on")
+        return True
 
     def _commit(self) -> None:
-        with self._lock, self._commits.time():
-            self._journal.commit(self._folder.state, self._folder.changed, self._pending)
+        with self._lock, self._figures.commits.time():
+            try:
+                self._journal.commit(self._folder.state, self._folder.changed, self._pending)
+            except JournalError:
+                self._figures.commit_failures += 1
+                raise
             self._folder.changed.clear()
             self._pending.clear()
 
-    def _publish_due(self) -> bool:
-        pause = max(POLL_SECONDS, PUBLISH_SHARE * self._publish_cost)
-        return self._clock() - self._published >= pause
+    def _publish_if_due(self) -> None:
+        if self._pace.due(more=bool(self._polls)):
+            self._publish()
 
     def _publish(self) -> None:
-        begin = time.perf_counter()
-        self.snapshot = self._make_snapshot()
-        self._publish_cost = time.perf_counter() - begin
-        self._published = self._clock()
+        with self._pace.making():
+            self.snapshot = self._make_snapshot()
+            self._ready = not self._waiting
 
     def _make_snapshot(self) -> Snapshot:
         with self._lock:
@@ -211,16 +359,17 @@ class Daemon:
             # Counters are first exposed at the value of a whole first reading (semantics.md 3).
             shown = State(sources=state.sources) if self._waiting else state
             found = families(shown, self.settings, self._clock())
-        return Snapshot.of([*found, *own_families(self._commits)])
+        own = own_families(self._figures.commits)
+        return Snapshot.of([*found, *own, *self._figures.families()])
 
     def _unread(self) -> list[str]:
         """Sources whose first reading is not done; one that cannot be read holds nobody up."""
-        known = self._folder.state.sources
-        return [source.name for source in self._sources if _first_reading(known[source.name])]
+        known = self._folder.state.sources.values()
+        return [source.name for source in known if source.baseline and source.up]
 
     def ready(self) -> tuple[bool, str]:
         """Whether the first reading of all sources is done; if not, which are missing."""
-        if not self._waiting:
+        if self._ready:
             return True, ""
         return False, f"first reading of {', '.join(self._unread()) or 'all sources'}"
 
@@ -242,52 +391,10 @@ class Daemon:
     def ack(self, computer: str, database: str, pages: list[int]) -> int:
         """Take known bad pages as dealt with; see `acknowledge`."""
         with self._lock:
-            count = acknowledge(self._folder, computer, database, pages, self._clock())
+            count = acknowledge(self._folder, computer, database, pages)
         self._after_command()
         return count
 
     def _after_command(self) -> None:
         self._commit()
         self._publish()
-
-
-def _first_reading(source: SourceState) -> bool:
-    return source.baseline and source.up
-
-
-def _known(folder: Folder, computer: str, database: str) -> Database:
-    """The database meant by its labels, in any case; `computer` may be empty if one fits."""
-    found = [
-        entry
-        for entry in folder.state.databases.values()
-        if entry.database.lower() == database.lower() and computer.lower() in {"", entry.computer}
-    ]
-    if not found:
-        raise EsewatchError(f"no database {database!r} is known on {computer or 'any computer'}")
-    if len(found) > 1:
-        names = ", ".join(sorted(entry.computer for entry in found))
-        raise EsewatchError(f"{database!r} is known on several computers, name one: {names}")
-    return found[0]
-
-
-def forget(folder: Folder, computer: str, database: str) -> None:
-    """Drop a database from the state. Raises EsewatchError when it is not known."""
-    entry = _known(folder, computer, database)
-    folder.forget(entry.computer, entry.database)
-
-
-def acknowledge(
-    folder: Folder, computer: str, database: str, pages: Sequence[int], now: float
-) -> int:
-    """Take known bad pages (all when none is named) as dealt with; returns how many they were.
-
-    Raises EsewatchError when the database is not known or a page is not known bad.
-    """
-    entry = _known(folder, computer, database)
-    bad = known_bad_pages(entry, views_in(folder.state, entry))
-    unknown = sorted(set(pages) - {item.page for item in bad})
-    if unknown:
-        listed = ", ".join(map(str, unknown))
-        raise EsewatchError(f"not known as bad in {entry.database}: page {listed}")
-    folder.acknowledge(entry.computer, entry.database, pages, now)
-    return count_pages(item for item in bad if not pages or item.page in pages)

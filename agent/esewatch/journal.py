@@ -2,7 +2,8 @@
 
 One transaction holds what a batch changed and how far its source was read, so
 that a killed process neither loses a record nor counts one twice. WAL with
-`synchronous=NORMAL`: after a power cut both roll back together.
+`synchronous=NORMAL`: after a power cut both roll back together. Each row carries
+a checksum, so that damage which leaves the file's structure whole is found too.
 One process writes (a lock beside the file); readers of the file are welcome.
 """
 
@@ -10,7 +11,8 @@ import contextlib
 import os
 import sqlite3
 import sys
-from collections.abc import Iterable, Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,15 +31,19 @@ from esewatch.fold.state import (
 from esewatch.model import JournalError
 
 SCHEMA_VERSION = 1
+BUSY_SECONDS = 1.0
+"""How long a commit waits for another process that has locked the file."""
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE entity (
     kind TEXT NOT NULL, first TEXT NOT NULL, second TEXT NOT NULL, value BLOB NOT NULL,
+    crc INTEGER NOT NULL,
     PRIMARY KEY (kind, first, second)
 ) WITHOUT ROWID;
 CREATE TABLE position (
     source TEXT NOT NULL, file TEXT NOT NULL, value BLOB NOT NULL,
+    crc INTEGER NOT NULL,
     PRIMARY KEY (source, file)
 ) WITHOUT ROWID;
 """
@@ -66,11 +72,15 @@ class Journal:
     """Durable state. Raises JournalError when it cannot be opened, is locked or is too new.
 
     `set_aside` is the path a damaged journal was moved to, None when it was sound.
+    `salvaged` is what could still be read of the sources in it, by name.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.set_aside: Path | None = None
+        self.salvaged: dict[str, SourceState] = {}
+        self._kept: sqlite3.Connection | None = None
+        """What a removed file held, until it is written again."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._lock = _take_lock(path)
@@ -79,6 +89,7 @@ class Journal:
             raise JournalError(f"{path}: cannot open the journal: {reason}") from error
         try:
             self._db = self._open()
+            self._file = _identity(path)
         except BaseException:
             self._lock.close()
             raise
@@ -89,11 +100,21 @@ class Journal:
         except sqlite3.DatabaseError as error:
             if not _is_damage(error):
                 raise JournalError(f"{self.path}: cannot open the journal: {error}") from error
+        return self._begin_anew()
+
+    def _begin_anew(self) -> sqlite3.Connection:
+        try:
             self._move_aside()
             return self._connect()
+        except (OSError, sqlite3.Error) as error:
+            raise JournalError(
+                f"{self.path}: the journal is damaged and cannot be set aside: {error}"
+            ) from error
 
     def _connect(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+        db = sqlite3.connect(
+            self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
         try:
             db.execute("PRAGMA journal_mode=WAL")
             db.execute("PRAGMA synchronous=NORMAL")
@@ -107,6 +128,8 @@ class Journal:
 
     def _migrate(self, db: sqlite3.Connection) -> None:
         version = int(db.execute("PRAGMA user_version").fetchone()[0])
+        if not 0 <= version < 1000:
+            raise sqlite3.DatabaseError("the schema version is malformed")
         if version > SCHEMA_VERSION:
             raise JournalError(
                 f"{self.path}: the journal has schema version {version}, "
@@ -127,6 +150,7 @@ class Journal:
                 beside.rename(target.with_name(target.name + suffix))
         self.path.rename(target)
         self.set_aside = target
+        self.salvaged = salvage(target)
 
     def load(self) -> tuple[State, Positions]:
         """State and positions of the last commit; empty ones for a new journal.
@@ -143,9 +167,7 @@ class Journal:
             "database": state.databases,
         }
         try:
-            for kind, first, second, value in self._db.execute(
-                "SELECT kind, first, second, value FROM entity"
-            ):
+            for kind, first, second, value in self._rows_of("entity", "kind, first, second"):
                 if kind == "dropped":
                     state.databases_dropped, state.dropped = msgspec.msgpack.decode(
                         value, type=tuple[int, dict[str, int]]
@@ -153,18 +175,35 @@ class Journal:
                     continue
                 entity = msgspec.msgpack.decode(value, type=_TYPES[kind])
                 tables[kind][first if kind in {"source", "host"} else (first, second)] = entity
-            positions: Positions = {}
-            for source, file, value in self._db.execute("SELECT source, file, value FROM position"):
-                positions.setdefault(source, {})[file] = value
-        except (sqlite3.DatabaseError, msgspec.MsgspecError, KeyError) as error:
+        except (sqlite3.Error, msgspec.MsgspecError, KeyError, ValueError, TypeError) as error:
             raise JournalError(f"{self.path}: the journal cannot be read: {error}") from error
-        return state, positions
+        return state, self.positions()
+
+    def positions(self) -> Positions:
+        """The committed positions. Raises JournalError when a row is damaged."""
+        found: Positions = {}
+        try:
+            for source, file, value in self._rows_of("position", "source, file"):
+                found.setdefault(source, {})[file] = value
+        except (sqlite3.Error, ValueError, TypeError) as error:
+            raise JournalError(f"{self.path}: the journal cannot be read: {error}") from error
+        return found
+
+    def _rows_of(self, table: str, keys: str) -> Iterator[tuple[Any, ...]]:
+        """Rows of a table without their checksum. Raises ValueError where it is wrong."""
+        for *row, crc in self._db.execute(f"SELECT {keys}, value, crc FROM {table}"):
+            if not isinstance(row[-1], bytes) or _crc(row) != crc:
+                raise ValueError(f"the checksum of a row is wrong: {table} {row[:-1]}")
+            yield tuple(row)
 
     def rebuild(self) -> None:
-        """Set a journal aside whose rows cannot be read, and begin a new one."""
+        """Set a journal aside whose rows cannot be read, and begin a new one.
+
+        Raises JournalError when that cannot be done.
+        """
         self._db.close()
-        self._move_aside()
-        self._db = self._connect()
+        self._db = self._begin_anew()
+        self._file = _identity(self.path)
 
     def commit(
         self,
@@ -176,51 +215,92 @@ class Journal:
 
         Raises JournalError when the disk does not take it; nothing of it is stored then.
         """
+        self._keep_the_file()
         stored, gone = _rows(state, changed)
         flat = [
             (source, file, value)
             for source, files in positions.items()
             for file, value in files.items()
         ]
-        moved = [row for row in flat if row[2] is not None]
+        moved = [(*row, _crc(row)) for row in flat if row[2] is not None]
         dropped = [row[:2] for row in flat if row[2] is None]
         db = self._db
         try:
             db.execute("BEGIN IMMEDIATE")
             db.executemany(
-                "INSERT OR REPLACE INTO entity (kind, first, second, value) VALUES (?,?,?,?)",
+                "INSERT OR REPLACE INTO entity (kind, first, second, value, crc)"
+                " VALUES (?,?,?,?,?)",
                 stored,
             )
             db.executemany("DELETE FROM entity WHERE kind=? AND first=? AND second=?", gone)
             db.executemany(
-                "INSERT OR REPLACE INTO position (source, file, value) VALUES (?,?,?)", moved
+                "INSERT OR REPLACE INTO position (source, file, value, crc) VALUES (?,?,?,?)",
+                moved,
             )
             db.executemany("DELETE FROM position WHERE source=? AND file=?", dropped)
             db.execute("COMMIT")
         except sqlite3.Error as error:
-            if db.in_transaction:
-                db.execute("ROLLBACK")
+            with contextlib.suppress(sqlite3.Error):
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
             raise JournalError(f"{self.path}: cannot write the journal: {error}") from error
+
+    def _keep_the_file(self) -> None:
+        """Write the file again when it was removed; what it held is still in the open one.
+
+        Raises JournalError when that cannot be done, or another file lies in its place.
+        """
+        now = _identity(self.path)
+        if now == self._file and self._kept is None:
+            return
+        if now is not None:
+            raise JournalError(f"{self.path}: another file lies in the place of the journal")
+        try:
+            if self._kept is None:
+                # Closed first: SQLite deletes what lies beside a file by name when it closes it.
+                kept = sqlite3.connect(":memory:", check_same_thread=False)
+                self._db.backup(kept)
+                self._db.close()
+                self._kept = kept
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._lock.close()
+            self._lock = _take_lock(self.path)
+            new = self._connect()
+            try:
+                self._kept.backup(new)
+            except BaseException:
+                new.close()
+                raise
+        except (OSError, sqlite3.Error) as error:
+            with contextlib.suppress(OSError):
+                self.path.unlink(missing_ok=True)
+            raise JournalError(f"{self.path}: cannot write the journal: {error}") from error
+        self._kept.close()
+        self._kept = None
+        self._db, self._file = new, _identity(self.path)
 
     def close(self) -> None:
         """Close the file and give the lock back."""
         self._db.close()
+        if self._kept is not None:
+            self._kept.close()
         self._lock.close()
 
 
 def _rows(
     state: State, changed: Iterable[Entity]
-) -> tuple[list[tuple[str, str, str, bytes]], list[Entity]]:
-    """Rows to store and keys of rows to delete."""
+) -> tuple[list[tuple[str, str, str, bytes, int]], list[Entity]]:
+    """Rows to store, with checksums, and keys of rows to delete."""
     encode = msgspec.msgpack.Encoder().encode
-    stored: list[tuple[str, str, str, bytes]] = []
+    stored: list[tuple[str, str, str, bytes, int]] = []
     gone: list[Entity] = []
     for kind, first, second in changed:
         entity = _entity(state, kind, first, second)
         if entity is None:
             gone.append((kind, first, second))
         else:
-            stored.append((kind, first, second, encode(entity)))
+            value = encode(entity)
+            stored.append((kind, first, second, value, _crc((kind, first, second, value))))
     return stored, gone
 
 
@@ -238,6 +318,42 @@ def _entity(state: State, kind: str, first: str, second: str) -> object | None:
     if kind == "database":
         return state.databases.get((first, second))
     return (state.databases_dropped, state.dropped)
+
+
+def _crc(row: Sequence[Any]) -> int:
+    """Checksum over the keys and the value of a row."""
+    *keys, value = row
+    return zlib.crc32(value, zlib.crc32("\0".join(keys).encode("utf-8", "surrogatepass")))
+
+
+def salvage(path: Path) -> dict[str, SourceState]:
+    """What a damaged journal still says of its sources, by name; never raises for damage.
+
+    Read from both ends, because a bad page ends a reading.
+    """
+    found: dict[str, SourceState] = {}
+    for order in ("ASC", "DESC"):
+        query = (
+            "SELECT kind, first, second, value, crc FROM entity "
+            f"WHERE kind = 'source' ORDER BY first {order}"
+        )
+        with (
+            contextlib.suppress(sqlite3.Error, msgspec.MsgspecError, TypeError, AttributeError),
+            contextlib.closing(sqlite3.connect(path)) as db,
+        ):
+            for *row, crc in db.execute(query):
+                if _crc(row) == crc:
+                    found[row[1]] = msgspec.msgpack.decode(row[3], type=SourceState)
+    return found
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Device and number of a file; None when there is none."""
+    try:
+        state = path.stat()
+    except OSError:
+        return None
+    return (state.st_dev, state.st_ino)
 
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:

@@ -26,6 +26,8 @@ class FakeDaemon:
         self.state_of_readiness = (True, "")
         self.forgotten: list[tuple[str, str]] = []
         self.acknowledged: list[tuple[str, str, list[int]]] = []
+        self.reloads = 0
+        self.refusal = ""
 
     def ready(self) -> tuple[bool, str]:
         return self.state_of_readiness
@@ -43,6 +45,11 @@ class FakeDaemon:
             raise EsewatchError(f"no database {database} is known on {computer}")
         self.acknowledged.append((computer, database, pages))
         return len(pages) or 3
+
+    def reload(self) -> None:
+        if self.refusal:
+            raise EsewatchError(self.refusal)
+        self.reloads += 1
 
 
 class Answer(NamedTuple):

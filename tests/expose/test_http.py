@@ -121,7 +121,7 @@ def test_head_answers_as_get_without_the_body(server: HttpServer) -> None:
         assert head.headers["content-length"] == str(len(whole.body))
 
 
-@pytest.mark.parametrize("path", ["/nothing", "/metrics/", "/-/", "/api/v1/advice", "/-/reload"])
+@pytest.mark.parametrize("path", ["/nothing", "/metrics/", "/-/", "/api/v1/advice"])
 def test_a_page_that_is_not_there_is_a_plain_sentence(server: HttpServer, path: str) -> None:
     answer = ask(server, path)
     assert answer.status == 404
@@ -285,3 +285,24 @@ def test_requests_are_not_logged_at_info_level(caplog: pytest.LogCaptureFixture)
         ask(server, "/metrics")
         ask(server, "/nothing")
     assert caplog.records == []
+
+
+def test_the_configuration_is_taken_up_with_a_plain_post() -> None:
+    view = FakeDaemon()
+    with serving(view) as server:
+        answer = ask(server, "/-/reload", method="POST")
+        assert (answer.status, answer.text) == (200, "Reloaded.\n")
+        assert ask(server, "/-/reload").status == 405
+        view.refusal = "esewatch.yml:1: polcy: unknown\nesewatch.yml:2: x"
+        answer = ask(server, "/-/reload", method="POST")
+        assert answer.status == 500
+        assert answer.text.endswith("esewatch.yml:1: polcy: unknown esewatch.yml:2: x\n")
+    assert view.reloads == 1
+
+
+@pytest.mark.parametrize("name", ["Origin", "Forwarded", "X-Forwarded-For"])
+def test_the_configuration_is_not_taken_up_for_a_web_page_or_a_proxy(name: str) -> None:
+    view = FakeDaemon()
+    with serving(view) as server:
+        assert ask(server, "/-/reload", method="POST", headers={name: "null"}).status == 403
+    assert view.reloads == 0

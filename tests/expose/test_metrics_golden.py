@@ -17,6 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from esewatch.config import DatabaseRule, Settings
 from esewatch.expose.catalogue import CATALOGUE
 from esewatch.expose.metrics import Snapshot, commit_histogram, families, own_families
+from esewatch.expose.own_figures import OwnFigures
 from esewatch.fold.state import (
     BackupEvent,
     BadPage,
@@ -223,6 +224,9 @@ def golden_state() -> State:
         last_record=NOW - 60,
         backlog_bytes=4096,
         computers=["ex01", "ex02"],
+        oldest=NOW - 30 * DAY,
+        implausible=1,
+        rebuilt=(NOW - 90 * DAY, NOW - 60),
     )
     counters = SourceState(name="perfmon_csv-1", up=True, computers=["ex01"])
     host = Host(
@@ -264,7 +268,8 @@ def _snapshot(tmp_path: Path) -> Snapshot:
     for seconds in (0.003, 0.004, 0.2):
         commits.observe(seconds)
     own = own_families(commits, version="1.2.3", python_version="3.11.2", proc=_fake_proc(tmp_path))
-    return Snapshot.of([*families(golden_state(), SETTINGS, NOW), *own])
+    figures = OwnFigures(NOW).families()
+    return Snapshot.of([*families(golden_state(), SETTINGS, NOW), *own, *figures])
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from pathlib import Path
 from tests.support.ese_text import render
 from tests.support.evtx_writer import EvtxWriter
 
-START = 1_788_220_800.0
-"""2026-09-01T00:00:00Z."""
+START = 1_767_571_200.0
+"""2026-01-05T00:00:00Z: the agent does not believe times ahead of its clock."""
 TICK = 30.0
 DATABASES = {
     "ex01": ("e:\\MDB06\\priv06.edb", "SG06"),

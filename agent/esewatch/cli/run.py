@@ -1,15 +1,18 @@
 """`esewatch run`: the daemon."""
 
 import argparse
+import contextlib
 import json
 import logging
+import queue
 import signal
 import sys
 import threading
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Literal
 
 from esewatch import __version__
 from esewatch.cli.options import add_config_option, load_settings
@@ -17,9 +20,15 @@ from esewatch.daemon import Daemon
 from esewatch.expose.http import App
 from esewatch.expose.server import DEFAULT_ADDRESS, HttpServer
 from esewatch.journal import Journal
+from esewatch.model import EsewatchError
 from esewatch.sources.configured import build_sources
 
 log = logging.getLogger("esewatch")
+
+STOP_SECONDS = 3.0
+"""The process ends after so long, also when a source does not answer."""
+
+Wish = Literal["stop", "reload", "ended"]
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -50,14 +59,14 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run until SIGTERM or SIGINT."""
+    """Run until SIGTERM or SIGINT; SIGHUP takes the configuration up anew."""
     set_up_logging(options.log_level, options.log_format)
+    wishes = _listen_to_signals()
     settings = load_settings(options)
     journal = Journal(Path(settings.journal))
-    if journal.set_aside is not None:
-        log.error("the journal was damaged and is set aside as %s", journal.set_aside)
-    daemon = Daemon(settings, journal, build_sources(settings))
+    daemon = Daemon(settings, journal, build_sources(settings), load=lambda: load_settings(options))
     server = HttpServer(App(daemon), options.listen)
+    reader = threading.Thread(target=_read, args=(daemon, wishes), name="fold", daemon=True)
     try:
         server.start()
         log.info("esewatch %s serves http://%s/metrics", __version__, server.address)
@@ -65,33 +74,61 @@ def run(options: argparse.Namespace) -> int:
             log.info("only this machine can reach it; to open it: --web.listen-address :19703")
         if not settings.sources:
             log.warning("no sources are configured, so nothing is watched: see `sources:`")
-        _run_until_signalled(daemon)
+        reader.start()
+        asked = _wait(daemon, wishes)
     finally:
+        end = time.monotonic() + STOP_SECONDS
+        daemon.stop()
         server.stop()
-        daemon.close()
+        if reader.ident is not None:
+            reader.join(max(0.0, end - time.monotonic()))
+        daemon.close(running=reader.is_alive())
     log.info("stopped")
-    return 0
+    return 0 if asked else 2
 
 
-def _run_until_signalled(daemon: Daemon) -> None:
-    ended = threading.Event()
+def _listen_to_signals() -> "queue.SimpleQueue[Wish]":
+    """What the signals ask for. The queue may be filled in the middle of anything."""
+    wishes: queue.SimpleQueue[Wish] = queue.SimpleQueue()
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
-        daemon.stop()
+        wishes.put("stop")
 
-    def work() -> None:
-        try:
-            daemon.run()
-        finally:
-            ended.set()
+    def reload(_signal: int, _frame: FrameType | None) -> None:
+        wishes.put("reload")
 
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, stop)
-    thread = threading.Thread(target=work, name="fold")
-    thread.start()
-    while not ended.wait(1.0):
-        pass
-    thread.join()
+    if sys.platform != "win32":
+        signal.signal(signal.SIGHUP, reload)
+    return wishes
+
+
+def _read(daemon: Daemon, wishes: "queue.SimpleQueue[Wish]") -> None:
+    try:
+        daemon.run()
+    finally:
+        wishes.put("ended")
+
+
+def _wait(daemon: Daemon, wishes: "queue.SimpleQueue[Wish]") -> bool:
+    """Until the end is asked for; False when the reading thread has ended by itself."""
+    while True:
+        # With a limit: on Windows no signal ends a wait without one.
+        try:
+            wish = wishes.get(timeout=1.0)
+        except queue.Empty:
+            daemon.watch()
+            continue
+        if wish != "reload":
+            return wish == "stop"
+        # In a thread of its own: it may wait for a source, and a wish to stop must not.
+        threading.Thread(target=_reload, args=(daemon,), name="reload", daemon=True).start()
+
+
+def _reload(daemon: Daemon) -> None:
+    with contextlib.suppress(EsewatchError):  # the daemon has said why
+        daemon.reload()
 
 
 class _Formatter(logging.Formatter):

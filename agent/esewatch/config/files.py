@@ -1,6 +1,7 @@
 """Reading a configuration file, and writing settings back as one."""
 
 import glob
+import sys
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -9,7 +10,16 @@ import yaml
 
 from esewatch.config.build import Problems, build
 from esewatch.config.check import check, refuse_later_sources
-from esewatch.config.settings import EseutilLogs, Exporter, LogFiles, Settings, SourceSettings
+from esewatch.config.settings import (
+    Disks,
+    EseutilLogs,
+    Exporter,
+    LogFiles,
+    Settings,
+    SourceSettings,
+    WindowsCounters,
+    WindowsLog,
+)
 from esewatch.config.tree import MAX_BYTES, TreeError, parse
 from esewatch.config.units import Scalar
 from esewatch.model import ConfigError
@@ -38,9 +48,15 @@ def load(path: str | Path) -> Settings:
     return _settled(settings, Path(path).resolve().parent)
 
 
-def default_settings() -> Settings:
-    """The settings of an empty file: no sources, default policy."""
-    return Settings()
+def default_settings(platform: str = sys.platform) -> Settings:
+    """The settings without a file: what this machine has, default policy."""
+    sources: list[SourceSettings] = [Disks(type="disks", name="disks-1")]
+    if platform == "win32":
+        sources += [
+            WindowsLog(type="windows_log", name="windows_log-1"),
+            WindowsCounters(type="windows_counters", name="windows_counters-1"),
+        ]
+    return Settings(sources=sources)
 
 
 def dump(settings: Settings) -> str:

@@ -1,7 +1,7 @@
 """The HTTP side: an ASGI application over a view of the daemon.
 
-Reading is open to whoever reaches the address. The two requests that change something
-(`forget`, `ack`) are taken from this machine only, see `_must_be_local`.
+Reading is open to whoever reaches the address. The requests that change something
+(`forget`, `ack`, reload) are taken from this machine only, see `_must_be_local`.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ import msgspec
 from esewatch.expose.overview import Overview, overview_json
 from esewatch.expose.pages import render_runbook, render_runbooks, render_status
 from esewatch.expose.runbooks import Runbooks
-from esewatch.model import EsewatchError
+from esewatch.model import EsewatchError, JournalError
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +65,9 @@ class View(Protocol):
 
         Raises EsewatchError when the database or a page is not known.
         """
+
+    def reload(self) -> None:
+        """Take the configuration up anew. Raises EsewatchError when the old one stays."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -192,9 +195,14 @@ class App:
         if (health := self._health.get(request.path)) is not None:
             _must_be(request, "GET", "HEAD")
             return health(request)
+        if request.path == "/-/reload":
+            _must_be(request, "POST")
+            _must_be_local(request)
+            return await asyncio.to_thread(self._reload, request)
         if (post := self._post.get(request.path)) is not None:
             _must_be(request, "POST")
             _must_be_local(request)
+            _must_be_json(request)
             return await asyncio.to_thread(post, request)
         get = self._get.get(request.path)
         if get is None and request.path.startswith("/runbooks"):
@@ -238,6 +246,8 @@ class App:
         what = _decode(request, _Forget)
         try:
             self._view.forget(what.computer, what.database)
+        except JournalError as error:
+            raise RefusedError(503, f"Done, but not stored yet: {error}") from None
         except EsewatchError as error:
             raise RefusedError(404, str(error)) from None
         return Response(body=b'{"forgotten":true}', content_type=JSON)
@@ -246,10 +256,19 @@ class App:
         what = _decode(request, _Ack)
         try:
             count = self._view.ack(what.computer, what.database, what.pages)
+        except JournalError as error:
+            raise RefusedError(503, f"Done, but not stored yet: {error}") from None
         except EsewatchError as error:
             raise RefusedError(404, str(error)) from None
         body = msgspec.json.encode({"acknowledged": count})
         return Response(body=body, content_type=JSON)
+
+    def _reload(self, _: Request) -> Response:
+        try:
+            self._view.reload()
+        except EsewatchError as error:
+            raise RefusedError(500, str(error)) from None
+        return Response(body=b"Reloaded.\n")
 
 
 def _healthy(_: Request) -> Response:
@@ -285,6 +304,10 @@ def _must_be_local(request: Request) -> None:
         raise RefusedError(403, "This is possible from the machine that runs esewatch only.")
     if any(name in request.headers for name in ("origin", "forwarded", "x-forwarded-for")):
         raise RefusedError(403, "This is not possible from a web page or through a proxy.")
+
+
+def _must_be_json(request: Request) -> None:
+    """Refuse what a browser sends without asking first; see `_must_be_local`."""
     if request.headers.get("x-esewatch") != "1":
         raise RefusedError(403, "The header X-Esewatch: 1 is missing.")
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:

@@ -73,6 +73,8 @@ def claim_gaps(channel: Channel) -> int:
     for epoch in channel.epochs:
         for (_, before), (after, _) in pairwise(epoch.covered):
             hole = (before + 1, after - 1)
+            if _read_elsewhere(channel, epoch, *hole):
+                continue
             new = _unclaimed(epoch.claimed, *hole)
             if new:
                 missing += new
@@ -81,6 +83,20 @@ def claim_gaps(channel: Channel) -> int:
                 channel.gaps.append((*_hole_times(channel, epoch, before, after), new))
                 del channel.gaps[:-MAX_GAPS]
     return missing
+
+
+def _read_elsewhere(channel: Channel, epoch: Epoch, first: int, last: int) -> bool:
+    """Whether the hole is filled by records of other times: the server's clock was set back.
+
+    They fill it exactly; ranges of another life of the log would not.
+    """
+    filled = 0
+    for other in channel.epochs:
+        if other is not epoch:
+            filled += sum(
+                high - low + 1 for low, high in other.covered if first <= low <= high <= last
+            )
+    return filled == last - first + 1
 
 
 def _unclaimed(claimed: Intervals, first: int, last: int) -> int:
@@ -127,7 +143,7 @@ def _older(channel: Channel, record_id: int, time: float, begin: float) -> Epoch
         return oldest
     epoch = Epoch(start=begin, max_time=time)
     channel.epochs.insert(0, epoch)
-    del channel.epochs[MAX_EPOCHS:]
+    del channel.epochs[:-MAX_EPOCHS]
     return epoch
 
 

@@ -48,6 +48,8 @@ MAX_ALIASES = 8
 MAX_VOLUMES = 1000
 STOP_EVENTS = frozenset({103, 104})
 
+_DAMAGE = frozenset({*PAGE_EVENTS, *LOGICAL_EVENTS})
+
 Entity = tuple[str, str, str]
 """(table, first key, second key or empty): one row of the journal."""
 
@@ -229,13 +231,14 @@ class Folder:
         self._touch("instance", computer, event.ese_instance.lower())
 
     def _database_event(self, computer: str, event: Event, time: float, *, history: bool) -> None:
-        entry = self._database(computer, event.database, event.process, bad=_is_damage(event))
+        damage = event.event_id in _DAMAGE
+        entry = self._database(computer, event.database, event.process, bad=damage)
         if entry is None:
             return
         if identity.is_snapshot(event.database):
             # Mounting, detaching and reading a snapshot says nothing of its origin but damage.
             databases.meet(entry, time)
-            if not _is_damage(event):
+            if not damage:
                 self._touch("database", entry.computer, entry.database)
                 return
         else:
@@ -365,10 +368,6 @@ class Folder:
                 source.missed += missing
                 if missing:
                     self._touch("channel", *channel_key(channel))
-
-
-def _is_damage(event: Event) -> bool:
-    return event.event_id in PAGE_EVENTS or event.event_id in LOGICAL_EVENTS
 
 
 def channel_key(channel: Channel) -> tuple[str, str]:

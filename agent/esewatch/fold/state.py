@@ -325,11 +325,11 @@ class SourceState(msgspec.Struct, kw_only=True):
     settings: str = ""
     """Digest of what is configured but the name: a source that is renamed is known by it."""
     rebuilding: bool = False
-    """Read from its beginning because the journal was damaged, and not caught up yet."""
+    """Read from its beginning because the journal was damaged, and not done yet."""
     salvaged: tuple[float, float] | None = None
     """Oldest and last record that the damaged journal knew, 0 for none; None: not readable."""
-    unrebuilt: tuple[float, float] | None = None
-    """Range of time whose records were no longer there; it begins with 0 when nobody knows."""
+    rebuilt: tuple[float, float] | None = None
+    """The same once the rebuilding is done, 0 where nobody knows; None: never damaged."""
 
 
 class State(msgspec.Struct, kw_only=True):

@@ -1,0 +1,45 @@
+"""What the agent knows of itself alone: commits of its journal, reloads of its configuration."""
+
+from prometheus_client.core import Metric
+
+from esewatch.expose.metrics import commit_histogram
+from esewatch.expose.overview import iso_time
+from esewatch.expose.samples import Samples
+from esewatch.fold.rebuilt import unrebuilt
+from esewatch.fold.state import SourceState
+
+
+def rebuilt_sentence(source: SourceState) -> str:
+    """What came of reading the source anew after the journal was damaged."""
+    lost = unrebuilt(source)
+    if lost is None:
+        return "read anew, nothing is missing"
+    since = iso_time(lost.since) or "an unknown time"
+    return f"not rebuilt: records from {since} to {iso_time(lost.until)} are no longer there"
+
+
+class OwnFigures:
+    """Counts over the life of the process. `now` is when the configuration was read first."""
+
+    def __init__(self, now: float) -> None:
+        self.commits = commit_histogram()
+        self.commit_failures = 0
+        self._reload_successful = True
+        self._reloaded = now
+
+    def reloaded(self, now: float) -> None:
+        """New settings hold since `now`."""
+        self._reload_successful = True
+        self._reloaded = now
+
+    def reload_failed(self) -> None:
+        """New settings were not taken up; the old ones hold."""
+        self._reload_successful = False
+
+    def families(self) -> list[Metric]:
+        """The families beside the commit histogram, fresh, sorted by name."""
+        out = Samples()
+        out.add("esewatch_config_last_reload_successful", {}, int(self._reload_successful))
+        out.add("esewatch_config_last_reload_success_timestamp_seconds", {}, self._reloaded)
+        out.add("esewatch_journal_commit_failures_total", {}, self.commit_failures)
+        return out.families()

@@ -1,0 +1,67 @@
+"""What changes the state besides records: a database forgotten, bad pages taken as dealt with,
+sources configured anew."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from esewatch.fold.folder import Folder
+from esewatch.fold.integrity import count_pages, known_bad_pages
+from esewatch.fold.passes import views_in
+from esewatch.fold.state import Database
+from esewatch.model import EsewatchError
+
+
+def forget(folder: Folder, computer: str, database: str) -> None:
+    """Drop a database from the state. Raises EsewatchError when it is not known."""
+    entry = _known(folder, computer, database)
+    folder.forget(entry.computer, entry.database)
+
+
+def acknowledge(folder: Folder, computer: str, database: str, pages: Sequence[int]) -> int:
+    """Take known bad pages (all when none is named) as dealt with; returns how many they were.
+
+    Dealt with is what is known, up to the last error: a clock that is wrong must not
+    take later ones along. Raises EsewatchError when the database is not known or a page
+    is not known bad.
+    """
+    entry = _known(folder, computer, database)
+    bad = known_bad_pages(entry, views_in(folder.state, entry))
+    unknown = sorted(set(pages) - {item.page for item in bad})
+    if unknown:
+        listed = ", ".join(map(str, unknown))
+        raise EsewatchError(f"not known as bad in {entry.database}: page {listed}")
+    meant = [item for item in bad if not pages or item.page in pages]
+    if meant:
+        last = max(item.last for item in meant)
+        folder.acknowledge(entry.computer, entry.database, pages, last)
+    return count_pages(meant)
+
+
+def succeed(folder: Folder, origins: Mapping[str, str], settings: Mapping[str, str]) -> None:
+    """The sources are now those of `origins`: name -> name of the one it goes on from.
+
+    `settings` has the digest of each. What is known of a source goes with it.
+    """
+    state = folder.state
+    old = dict(state.sources)
+    state.sources.clear()
+    for name, origin in origins.items():
+        if (known := old.get(origin)) is not None:
+            state.sources[name] = msgspec.structs.replace(known, name=name, settings=settings[name])
+    folder.changed |= {("source", name, "") for name in {*old, *origins}}
+
+
+def _known(folder: Folder, computer: str, database: str) -> Database:
+    """The database meant by its labels, in any case; `computer` may be empty if one fits."""
+    found = [
+        entry
+        for entry in folder.state.databases.values()
+        if entry.database.lower() == database.lower() and computer.lower() in {"", entry.computer}
+    ]
+    if not found:
+        raise EsewatchError(f"no database {database!r} is known on {computer or 'any computer'}")
+    if len(found) > 1:
+        names = ", ".join(sorted(entry.computer for entry in found))
+        raise EsewatchError(f"{database!r} is known on several computers, name one: {names}")
+    return found[0]

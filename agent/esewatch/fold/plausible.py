@@ -1,0 +1,43 @@
+"""Times that cannot be: a record from the future must not settle what comes after it.
+
+A time ahead of the agent's clock is believed up to a day: clocks differ, and a local time may
+be taken for UTC. The agent judges nobody while its own clock is obviously wrong.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from esewatch.fold.state import SourceState
+from esewatch.model import CopyChecked, Coverage, Event, Record
+
+AHEAD_SECONDS = 86400.0
+"""A record may be so much later than the agent's clock."""
+EARLIEST_NOW = 1_767_225_600.0
+"""2026-01-01: this program did not run before."""
+
+
+def admitted(source: SourceState, records: Iterable[Record], now: float) -> Iterator[Record]:
+    """The records as far as their times can be at `now`; the others are counted.
+
+    An event later than that is one of unknown time, a checked copy proves no page good any
+    more but its bad pages stay bad, any other record is left out.
+    """
+    latest = now + AHEAD_SECONDS if now >= EARLIEST_NOW else float("inf")
+    for record in records:
+        time = record.last_time if isinstance(record, Coverage) else record.time
+        if time is None or time <= latest:
+            yield record
+            continue
+        source.implausible += 1
+        if isinstance(record, Event):
+            yield msgspec.structs.replace(record, time=None)
+        elif isinstance(record, CopyChecked):
+            yield msgspec.structs.replace(record, time=now, complete=False)
+
+
+def note(source: SourceState, time: float) -> None:
+    """A record of this time was taken in."""
+    source.last_record = max(source.last_record, time)
+    if time < source.oldest or not source.oldest:
+        source.oldest = time

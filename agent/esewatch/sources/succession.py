@@ -1,0 +1,109 @@
+"""Which source goes on where another one stopped, when the configuration changes.
+
+A position belongs to what is read, not to the name it goes by: a source that is renamed (or
+counted anew, because one was added before it) goes on with the positions of the old name.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from esewatch.config import Settings, SourceSettings
+from esewatch.model import EsewatchError, Source
+
+Build = Callable[[SourceSettings, Settings], Source]
+Positions = Mapping[str, Mapping[str, bytes]]
+"""Source name -> file key -> position."""
+Moves = dict[str, dict[str, bytes | None]]
+"""What to write so that positions follow their sources; None drops one."""
+
+
+class Change(NamedTuple):
+    """How the running sources become those of new settings."""
+
+    sources: list[Source]
+    """All of the new settings, in their order."""
+    dropped: list[Source]
+    """Those that are to be closed."""
+    fresh: list[str]
+    """Names of those that were built."""
+    digests: dict[str, str]
+    origins: dict[str, str]
+    moves: Moves
+
+
+def digests(settings: Settings) -> dict[str, str]:
+    """Name of each source -> digest of its settings, the name left out."""
+    found = {}
+    for entry in settings.sources:
+        unnamed = msgspec.json.encode(msgspec.structs.replace(entry, name=""))
+        found[entry.name] = hashlib.blake2b(unnamed, digest_size=16).hexdigest()
+    return found
+
+
+def predecessors(wanted: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:
+    """Name of each wanted source -> name of the one it goes on from, empty where it is new.
+
+    Both map names to digests. An equal digest decides, the own name first; a source that was
+    only changed keeps its name, and so does one that nothing is known of.
+    """
+    stay = {name for name, own in wanted.items() if known.get(name) == own}
+    free: dict[str, list[str]] = {}
+    for name, own in known.items():
+        if own and name not in stay:
+            free.setdefault(own, []).append(name)
+    found: dict[str, str] = {}
+    for name, own in wanted.items():
+        others = [] if name in stay else free.get(own, [])
+        found[name] = others.pop(0) if others else name
+    taken = {origin for name, origin in found.items() if name != origin}
+    return {
+        name: "" if name == origin and name in taken else origin for name, origin in found.items()
+    }
+
+
+def moves(origins: Mapping[str, str], positions: Positions) -> Moves:
+    """The changes that let `positions` follow their sources; `origins` as of `predecessors`."""
+    renamed = {name: origin for name, origin in origins.items() if name != origin}
+    changes: Moves = {}
+    for name in {*renamed, *renamed.values()} - {""}:
+        new = positions.get(origins.get(name, ""), {})
+        changes[name] = {**dict.fromkeys(positions.get(name, {})), **new}
+    return changes
+
+
+def prepare(
+    old: Settings, new: Settings, running: Sequence[Source], positions: Positions, build: Build
+) -> Change:
+    """Build what is new or changed; nothing that runs is touched.
+
+    Raises EsewatchError when a source cannot be made; those that were built are closed then.
+    """
+    before, wanted = digests(old), digests(new)
+    origins = predecessors(wanted, before)
+    same = {
+        name
+        for name, own in wanted.items()
+        if before.get(name) == own and new.providers == old.providers
+    }
+    kept = {source.name: source for source in running if source.name in same}
+    built: dict[str, Source] = {}
+    try:
+        for entry in new.sources:
+            if entry.name not in kept:
+                built[entry.name] = build(entry, new)
+                built[entry.name].restore(positions.get(origins[entry.name], {}))
+    except EsewatchError:
+        for source in built.values():
+            source.close()
+        raise
+    return Change(
+        sources=[kept.get(entry.name) or built[entry.name] for entry in new.sources],
+        dropped=[source for source in running if source.name not in kept],
+        fresh=list(built),
+        digests=wanted,
+        origins=origins,
+        moves=moves(origins, positions),
+    )

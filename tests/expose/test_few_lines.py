@@ -1,0 +1,25 @@
+import logging
+
+import pytest
+
+from esewatch.expose.few_lines import LINES, PER_SECONDS, FewLines
+
+
+def test_a_storm_writes_so_many_lines_a_minute_and_tells_the_rest(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    now = [0.0]
+    lines = FewLines(logging.getLogger("storm"), lambda: now[0])
+    for number in range(1000):
+        lines.warning("a", f"line {number}")
+    lines.warning("b", "another")
+    now[0] = PER_SECONDS
+    lines.warning("a", "later")
+    said = [record.message for record in caplog.records]
+    assert said[:LINES] == [f"a: line {number}" for number in range(LINES)]
+    assert said[LINES:] == [
+        "a: further lines are left out for a minute, and counted",
+        "b: another",
+        f"a: {1000 - LINES} more of these lines were left out",
+        "a: later",
+    ]

@@ -1,0 +1,55 @@
+import pytest
+
+from esewatch.fold.commands import acknowledge, forget, succeed
+from esewatch.fold.folder import Folder
+from esewatch.fold.integrity import known_bad_pages
+from esewatch.fold.passes import views_in
+from esewatch.fold.state import SourceState
+from esewatch.model import Batch, EsewatchError
+from tests.support.records import DAY, HOUR, LABEL, event, folder_of, the_database
+
+
+def pages(folder: Folder) -> list[int]:
+    entry = the_database(folder)
+    return sorted(bad.page for bad in known_bad_pages(entry, views_in(folder.state, entry)))
+
+
+def damaged() -> Folder:
+    return folder_of(event(474, n * HOUR, n, fields={"page_number": n}) for n in (17, 18, 19))
+
+
+@pytest.mark.parametrize(("named", "left"), [([17], [18, 19]), ([17, 19], [18]), ([], [])])
+def test_pages_taken_as_dealt_with_are_no_longer_known_bad(
+    named: list[int], left: list[int]
+) -> None:
+    folder = damaged()
+    assert acknowledge(folder, "", LABEL.upper(), named) == 3 - len(left)
+    assert pages(folder) == left
+
+
+@pytest.mark.parametrize("named", [[17], []])
+def test_an_error_after_those_that_were_dealt_with_is_known_again(named: list[int]) -> None:
+    folder = damaged()
+    acknowledge(folder, "ex01", LABEL, named)
+    folder.fold("logs", Batch(records=[event(474, DAY, 99, fields={"page_number": 17})]))
+    assert 17 in pages(folder)
+
+
+def test_what_is_not_known_is_named() -> None:
+    folder = damaged()
+    with pytest.raises(EsewatchError, match=r"not known as bad in .*: page 20"):
+        acknowledge(folder, "ex01", LABEL, [17, 20])
+    with pytest.raises(EsewatchError, match="no database 'x' is known on any computer"):
+        forget(folder, "", "x")
+    forget(folder, "EX01", LABEL)
+    assert folder.state.databases == {}
+
+
+def test_what_is_known_of_a_source_goes_with_it() -> None:
+    folder = damaged()
+    folder.changed.clear()
+    succeed(folder, {"renamed": "logs", "new": "new"}, {"renamed": "d1", "new": "d2"})
+    (source,) = folder.state.sources.values()
+    assert isinstance(source, SourceState)
+    assert (source.name, source.settings, source.records) == ("renamed", "d1", 3)
+    assert {first for _, first, _ in folder.changed} == {"logs", "renamed", "new"}
