@@ -4,6 +4,7 @@ import pytest
 
 from esewatch.config import DatabaseRule, Settings
 from esewatch.fold.backups import verified_by_streaming
+from esewatch.fold.folder import OWNERS_A_DATABASE
 from esewatch.model import Batch, CountersSeen, Event, Feed, Reading
 from tests.support.records import DAY, EPOCH, HOUR, LABEL, event, folder_of, the_database, views
 
@@ -168,3 +169,32 @@ def test_a_streaming_backup_of_every_file_is_kept_with_its_instance() -> None:
     folder = folder_of(records)
     (instance,) = folder.state.instances.values()
     assert verified_by_streaming(instance) == {LABEL: EPOCH + 3 * HOUR}
+
+
+@pytest.mark.parametrize(
+    "feed",
+    [
+        {"metric": "ese_defrag_pages_read_total"},
+        {"metric": "ese_device_reads_total", "owner": "device"},
+        {"metric": "ese_cache_size_bytes", "owner": "computer"},
+    ],
+)
+def test_names_of_counters_beyond_the_limit_are_dropped_and_counted(feed: dict[str, Any]) -> None:
+    readings = [
+        Reading(
+            time=EPOCH,
+            computer="EX01",
+            object="o",
+            counter="c",
+            instance=f"i{number}",
+            value=1.0,
+            kind="level" if feed.get("owner") == "computer" else "total",
+            feed=Feed(name=f"i{number}", labels=(f"i{number}",), **feed),
+        )
+        for number in (*range(50), *range(50))
+    ]
+    state = folder_of(readings, settings=Settings(max_databases=1)).state
+
+    kept = (*state.instances, *state.devices, *state.hosts["ex01"].levels)
+    assert len(kept) == OWNERS_A_DATABASE
+    assert state.databases_dropped == 50 - OWNERS_A_DATABASE

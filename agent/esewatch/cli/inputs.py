@@ -91,7 +91,7 @@ def write_report(options: argparse.Namespace) -> int:
     for source in reader.sources():
         folder.open_source(source.name, time.time())
         for batch in reader.batches(source):
-            folder.fold(source.name, batch)
+            folder.fold(source.name, batch, time.time())
     page = render_report(
         folder.state, settings, time.time(), inputs=reader.paths, unreadable=reader.unreadable
     )

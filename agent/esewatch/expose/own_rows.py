@@ -108,8 +108,8 @@ AGENT = (
     counter(
         "esewatch_databases_dropped_total",
         (),
-        "Databases that were not taken in because of max_databases.",
-        "events of unknown databases beyond the limit",
+        "Databases, instances and devices that were not taken in because of max_databases.",
+        "records of unknown ones beyond the limit",
     ),
     Row(
         "esewatch_journal_commit_duration_seconds",

@@ -4,7 +4,7 @@
 that the journal can commit those and the source's position in one transaction.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sized
 
 from esewatch.config import Settings
 from esewatch.fold import channels, copies, databases, identity, plausible
@@ -28,6 +28,7 @@ from esewatch.fold.state import (
     Metered,
     SourceState,
     State,
+    series,
 )
 from esewatch.model import (
     Batch,
@@ -35,6 +36,7 @@ from esewatch.model import (
     CountersSeen,
     Coverage,
     Event,
+    Feed,
     HeaderSeen,
     Reading,
     VolumesSeen,
@@ -46,6 +48,8 @@ MAX_PATH = 1024
 MAX_DROPPED = 1000
 MAX_ALIASES = 8
 MAX_VOLUMES = 1000
+OWNERS_A_DATABASE = 4
+"""So many instances, devices and processes are taken in for each of `max_databases`."""
 STOP_EVENTS = frozenset({103, 104})
 
 _DAMAGE = frozenset({*PAGE_EVENTS, *LOGICAL_EVENTS})
@@ -198,10 +202,12 @@ class Folder:
         self._touch("channel", *key)
         return channel
 
-    def _instance(self, computer: str, name: str, *, named_by_event: bool) -> Instance:
+    def _instance(self, computer: str, name: str, *, named_by_event: bool) -> Instance | None:
         key = (computer, name.lower())
         instance = self.state.instances.get(key)
         if instance is None:
+            if not self._has_room(self.state.instances, computer, name):
+                return None
             instance = self.state.instances[key] = Instance(computer=computer, ese_instance=name)
             self._touch("instance", *key)
         if named_by_event and not instance.named_by_event:
@@ -211,6 +217,8 @@ class Folder:
 
     def _instance_event(self, computer: str, event: Event, time: float) -> None:
         instance = self._instance(computer, event.ese_instance, named_by_event=True)
+        if instance is None:
+            return
         if event.event_id in STOP_EVENTS:
             instance.stops = sorted({*instance.stops, time})[-MAX_STOPS:]
         elif event.event_id in BACKUP_EVENTS:
@@ -317,27 +325,39 @@ class Folder:
         feed = reading.feed
         if feed is None:
             return
-        metered: Metered
-        if feed.owner == "instance":
-            metered = self._instance(computer, feed.name, named_by_event=False)
-            entity = ("instance", computer, feed.name.lower())
-        elif feed.owner == "device":
-            metered = self._device(computer, feed.name)
-            entity = ("device", computer, feed.name)
-        else:
-            metered = self.state.hosts[computer]
-            entity = ("host", computer, "")
+        metered, entity = self._owner(computer, feed)
+        if metered is None:
+            return
         if fold_reading(metered, reading, feed):
             self.changed.add(entity)
         else:
             source.duplicates += 1
 
-    def _device(self, computer: str, name: str) -> Device:
+    def _owner(self, computer: str, feed: Feed) -> tuple[Metered | None, Entity]:
+        """Whose counter it is, None beyond the limit, and its row of the journal."""
+        if feed.owner == "instance":
+            entity = ("instance", computer, feed.name.lower())
+            return self._instance(computer, feed.name, named_by_event=False), entity
+        if feed.owner == "device":
+            return self._device(computer, feed.name), ("device", computer, feed.name)
+        host = self.state.hosts[computer]
+        known = feed.labels == () or series(feed.metric, feed.labels) in host.levels
+        fits = known or self._has_room(host.levels, computer, feed.labels[0])
+        return host if fits else None, ("host", computer, "")
+
+    def _device(self, computer: str, name: str) -> Device | None:
         key = (computer, name)
         device = self.state.devices.get(key)
-        if device is None:
+        if device is None and self._has_room(self.state.devices, computer, name):
             device = self.state.devices[key] = Device(computer=computer, device=name)
         return device
+
+    def _has_room(self, known: Sized, computer: str, name: str) -> bool:
+        """Whether one more fits in: names are the data's, and so is their number."""
+        if len(known) < OWNERS_A_DATABASE * self.settings.max_databases:
+            return True
+        self._drop(computer, name)
+        return False
 
     def _volumes_seen(self, source: SourceState, seen: VolumesSeen) -> None:
         computer = self._computer(source, seen.computer)
