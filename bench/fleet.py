@@ -4,6 +4,7 @@ Ten databases a server. Each database defragments, checksums and is interrupted 
 Exchange 2007 logs it; its counters are sampled every quarter of an hour.
 """
 
+import gzip
 import json
 import os
 import time
@@ -165,11 +166,12 @@ def watching(fleet: Fleet, folder: Path) -> Iterator[Agent]:
 def scrape(agent: Agent) -> tuple[float, bytes]:
     """Seconds of one scrape of /metrics and its body, as Prometheus asks for it."""
     accept = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5"
-    request = urllib.request.Request(f"{agent.url}/metrics", headers={"Accept": accept})
+    headers = {"Accept": accept, "Accept-Encoding": "gzip"}
+    request = urllib.request.Request(f"{agent.url}/metrics", headers=headers)
     begin = time.perf_counter()
     with urllib.request.urlopen(request, timeout=30) as answer:
         body: bytes = answer.read()
-    return time.perf_counter() - begin, body
+    return time.perf_counter() - begin, gzip.decompress(body)
 
 
 def status(pid: int, field: str) -> float:

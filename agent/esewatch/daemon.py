@@ -88,6 +88,7 @@ class Daemon:
         if journal.set_aside is not None:
             self._try_commit()  # so that a restart still knows what is to be rebuilt
         self._overview: tuple[Snapshot, Overview] | None = None
+        self.snapshot = Snapshot(())
         self._publish()
 
     def _load(self) -> tuple[State, Positions]:
@@ -152,12 +153,11 @@ class Daemon:
         """
         try:
             self._handover.give(self._load_settings(), RELOAD_SECONDS)
+            self._figures.reloaded(self._clock())
         except EsewatchError as error:
             log.error("the configuration is not taken up: %s", " ".join(str(error).split()))
             self._figures.reload_failed()
             raise
-        else:
-            self._figures.reloaded(self._clock())
         finally:
             self._publish()
 
@@ -359,8 +359,8 @@ class Daemon:
             # Counters are first exposed at the value of a whole first reading (semantics.md 3).
             shown = State(sources=state.sources) if self._waiting else state
             found = families(shown, self.settings, self._clock())
-        own = own_families(self._figures.commits)
-        return Snapshot.of([*found, *own, *self._figures.families()])
+        own = [*own_families(self._figures.commits), *self._figures.families()]
+        return Snapshot.of([*found, *own], self.snapshot)
 
     def _unread(self) -> list[str]:
         """Sources whose first reading is not done; one that cannot be read holds nobody up."""

@@ -3,15 +3,19 @@
 import gzip
 import threading
 import time
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from prometheus_client.core import Metric
+from prometheus_client.exposition import choose_encoder
 from prometheus_client.openmetrics.parser import (
     text_string_to_metric_families as parse_openmetrics,
 )
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from esewatch.config import Settings
+from esewatch.expose import metrics
 from esewatch.expose.metrics import Snapshot, families
 from esewatch.fold.state import Database, Host, Instance, State, Transition
 from esewatch.fold.transitions import pack
@@ -64,6 +68,31 @@ def test_the_format_is_the_one_the_client_prefers(accept: str, expected: str) ->
     assert content_type == expected
     assert body.endswith(b"# EOF\n") == (expected == OPENMETRICS)
     assert encoding == ""
+
+
+def test_what_was_asked_before_is_ready_and_what_was_not_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rendered: list[str] = []
+
+    def counting(accept: str) -> tuple[Callable[[Any], bytes], str]:
+        encode, content_type = choose_encoder(accept)
+
+        def encoded(registry: Any) -> bytes:
+            rendered.append(content_type)
+            return encode(registry)
+
+        return encoded, content_type
+
+    first = snapshot()
+    first.render(PROMETHEUS_2, "gzip")
+    monkeypatch.setattr(metrics, "choose_encoder", counting)
+    second = Snapshot.of(first.collect(), first)
+    assert rendered == [OPENMETRICS]
+    assert second.render(PROMETHEUS_2, "gzip") == first.render(PROMETHEUS_2, "gzip")
+    assert rendered == [OPENMETRICS]
+    assert Snapshot.of(first.collect(), snapshot()).render() == first.render()
+    assert rendered == [OPENMETRICS, TEXT]
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,9 @@ from esewatch.sources.configured import build_sources
 
 log = logging.getLogger("esewatch")
 
+SWITCH_SECONDS = 0.001
+"""The reading thread lets a scrape through so often: an answer takes dozens of turns."""
+
 STOP_SECONDS = 3.0
 """The process ends after so long, also when a source does not answer."""
 
@@ -61,6 +64,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 def run(options: argparse.Namespace) -> int:
     """Run until SIGTERM or SIGINT; SIGHUP takes the configuration up anew."""
     set_up_logging(options.log_level, options.log_format)
+    sys.setswitchinterval(SWITCH_SECONDS)
     wishes = _listen_to_signals()
     settings = load_settings(options)
     journal = Journal(Path(settings.journal))

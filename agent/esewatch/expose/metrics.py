@@ -220,20 +220,26 @@ def two_windows(window: Window) -> float:
 
 
 class Snapshot(Collector):
-    """Families at one moment and their expositions, each rendered once, when first asked for.
+    """Families at one moment and their expositions, each rendered once.
 
-    Safe to share between threads. Also a collector for a prometheus_client registry.
+    Those that were asked of the snapshot before are made with it, so that a scrape does not
+    wait for them; others when first asked for. Safe to share between threads. Also a
+    collector for a prometheus_client registry.
     """
 
     def __init__(self, metrics: tuple[Metric, ...]) -> None:
         self._families = metrics
         self._rendered: dict[tuple[str, str], bytes] = {}
+        self._asked: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
 
     @classmethod
-    def of(cls, metrics: Iterable[Metric]) -> "Snapshot":
-        """The snapshot of these families, sorted by name."""
-        return cls(tuple(sorted(metrics, key=lambda metric: metric.name)))
+    def of(cls, metrics: Iterable[Metric], before: "Snapshot | None" = None) -> "Snapshot":
+        """The snapshot of these families, sorted by name; `before` is the one it replaces."""
+        made = cls(tuple(sorted(metrics, key=lambda metric: metric.name)))
+        for form in sorted(before._asked) if before is not None else ():
+            made._body(*form)
+        return made
 
     def collect(self) -> tuple[Metric, ...]:
         """The families."""
@@ -248,6 +254,7 @@ class Snapshot(Collector):
         media_type = OPENMETRICS if _prefers_openmetrics(accept) else TEXT
         encoding = "gzip" if _accepts_gzip(accept_encoding) else ""
         with self._lock:
+            self._asked.add((media_type, encoding))
             return self._body(media_type, encoding), choose_encoder(media_type)[1], encoding
 
     def _body(self, media_type: str, encoding: str) -> bytes:
