@@ -9,6 +9,7 @@ from prometheus_client.core import Metric
 from esewatch import daemon as daemon_module
 from esewatch.config import LogFiles, Policy, Settings, SourceSettings
 from esewatch.daemon import Daemon
+from esewatch.expose import metrics
 from esewatch.fold.state import State
 from esewatch.journal import Journal
 from esewatch.model import (
@@ -109,12 +110,11 @@ def test_ready_is_said_when_the_figures_are_shown_and_not_before(
 ) -> None:
     known: list[Daemon] = []
     said: list[tuple[bool, bool]] = []
-    make = daemon_module.families
 
     def families(state: State, settings: Settings, now: float) -> list[Metric]:
         if known:
             said.append((bool(state.databases), known[0].ready()[0]))
-        return make(state, settings, now)
+        return metrics.families(state, settings, now)
 
     class Knowing(Daemon):
         def run(self) -> None:

@@ -92,7 +92,7 @@ def test_what_was_asked_before_is_ready_and_what_was_not_is_not(
     assert second.render(PROMETHEUS_2, "gzip") == first.render(PROMETHEUS_2, "gzip")
     assert rendered == [OPENMETRICS]
     assert Snapshot.of(first.collect(), snapshot()).render() == first.render()
-    assert rendered == [OPENMETRICS, TEXT]
+    assert rendered == [OPENMETRICS, TEXT, TEXT]
 
 
 @pytest.mark.parametrize(
