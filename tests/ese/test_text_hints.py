@@ -5,7 +5,9 @@ import time
 import pytest
 
 from esewatch.ese.catalogue import CATALOGUE
-from esewatch.ese.text_hints import fields_of_text
+from esewatch.ese.dates import DateOrder
+from esewatch.ese.strings import Fields
+from esewatch.ese.text_hints import fields_of_values, places_of
 
 HOSTILE = {
     "blanks": " " * 65_536,
@@ -15,6 +17,16 @@ HOSTILE = {
     "quotes": "'" * 65_536,
     "starts": "pass started on 1 " * 3_600,
 }
+
+
+def fields_of_text(
+    event_id: int, text: str, whole: bool, order: DateOrder | None
+) -> tuple[str, Fields]:
+    """Database and fields of a text."""
+    places = places_of(event_id, text, whole)
+    return fields_of_values(
+        event_id, [(place[0], text[slice(*place[1:])]) for place in places], order
+    )
 
 
 @pytest.mark.parametrize("event_id", sorted(CATALOGUE))

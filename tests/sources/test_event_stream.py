@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from esewatch.model import Event, SourceError
+from esewatch.sources import event_stream
 from esewatch.sources.event_stream import (
     decoder_factory,
     event_stream_source,
@@ -295,3 +296,14 @@ def test_a_number_that_is_no_event_id_makes_no_event(broken: str) -> None:
     fed = decoder.feed(broken.encode(), final=True)
     assert fed.records == []
     assert len(fed.unreadable) == 1
+
+
+def test_a_batch_of_events_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_stream, "_BATCH_RECORDS", 100)
+    path = tmp_path / "a.log"
+    path.write_text(f"2007-06-21 03:14:15 EX01 ESE 703 {TEXT_703}\n" * 3_000, encoding="utf-8")
+    source = event_stream_source("log", [str(path)])
+    sizes = [len(batch.records) for batch in source.poll(final=True)]
+    source.close()
+    assert sum(sizes) == 3_000
+    assert sorted(sizes)[len(sizes) // 2] <= 200

@@ -8,6 +8,7 @@ free-space values are never taken: the message table prints wrong ones.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from esewatch.ese.catalogue import CATALOGUE
@@ -15,8 +16,9 @@ from esewatch.ese.catalogue_companions import Envelope, companion_event
 from esewatch.ese.dates import DateOrder
 from esewatch.ese.events import event_from_strings, is_ese_provider
 from esewatch.ese.strings import Fields, lowered, parse_process
-from esewatch.ese.text_hints import fields_of_text
+from esewatch.ese.text_hints import Finder, fields_of_values, places_of
 from esewatch.ese.text_phrases import LONGEST_TEXT, find_phrase, folded, has_phrases, uncut
+from esewatch.ese.text_readers import recalled, remember
 from esewatch.ese.text_shapes import SHAPED, fields_of_shapes
 from esewatch.model import Event, Level
 
@@ -34,6 +36,7 @@ _OPENERS = re.compile(
 _LONGEST_OPENER = 32
 _COLON = re.compile(r":\s")
 _LONGEST_INSTANCE = 300
+_LONGEST_HEAD = 300
 _FOREIGN_INSTANCE = re.compile(r"[^\n\"'“„«]{1,160}?(?=:\s)")
 _LISTED = re.compile(
     rf"(?:^|\n)([^\n]{{1,200}})\n(?:\s{{0,9}}\n)?[ \t]{{0,9}}{_PID}\s{{0,9}}\n"
@@ -54,23 +57,48 @@ _TRAILER = re.compile(
 _EXCHANGE = re.compile(r"msexchange|information store|edgetransport|microsoft\.exchange|store\.w")
 
 
-class _Prefix(NamedTuple):
-    """`who (pid[,state,context[,version]]) instance: ` and the message behind it."""
+class _Process(NamedTuple):
+    """`who (pid[,state,context[,version]])`, with which every text begins."""
 
     process: str
     state: str
     version: str
+
+
+_NOBODY = _Process("", "", "")
+
+
+class _Told(NamedTuple):
+    """What stands behind the process: which event it is, and its parameters."""
+
     instance: str
     message: str
+    event_id: int
+    """The given id, or that of the words."""
+    known: bool
+    """The words are those of the event."""
+    values: list[tuple[Finder, str]]
 
 
-def _prefix(match: re.Match[str]) -> _Prefix | None:
-    who, numbers, rest = match.groups()
-    process = parse_process(numbers)
-    if process is None:
-        return None
-    instance, message = _instance(rest)
-    return _Prefix(who.replace("\n", " "), process.state, process.version, instance, message)
+@lru_cache(maxsize=512)
+def _process(head: str) -> _Process | None:
+    """The process whose closing bracket is the one behind `head`; None if that closes another."""
+    match = _PREFIX.match(f"{head}) ")
+    return _named(match) if match and match.end(2) == len(head) else None
+
+
+def _named(match: re.Match[str]) -> _Process | None:
+    process = parse_process(match[2])
+    return process and _Process(match[1].replace("\n", " "), process.state, process.version)
+
+
+def _opening(text: str) -> tuple[_Process, str]:
+    """The process and what stands behind it; a text without one is all behind."""
+    head, closed, rest = text.partition(") ")
+    if closed and len(head) <= _LONGEST_HEAD and (process := _process(head)) is not None:
+        return process, rest.lstrip()
+    match = _PREFIX.match(text)
+    return (_named(match) or _NOBODY, match[3]) if match else (_NOBODY, text)
 
 
 def _instance(text: str) -> tuple[str, str]:
@@ -104,36 +132,58 @@ def _listed(text: str) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _guessed_provider(prefix: _Prefix) -> str:
+def _guessed_provider(process: str, instance: str) -> str:
     """The usual source of a process: Exchange logs as ESE, a directory as NTDS ISAM."""
-    if _EXCHANGE.match(prefix.process.lower()):
+    if _EXCHANGE.match(process.lower()):
         return "ESE"
-    if prefix.process.upper() == "NTDS" and prefix.instance.upper() == "NTDSA":
+    if process.upper() == "NTDS" and instance.upper() == "NTDSA":
         return "NTDS ISAM"
     return "ESENT"
 
 
-def _recognised(event_id: int | None, prefix: _Prefix | None, message: str) -> int | None:
+def _recognised(event_id: int | None, process: _Process, message: str) -> int | None:
     """The id that the words tell; None if they tell none or contradict the given one."""
     if event_id is not None and event_id in CATALOGUE:
         return event_id if has_phrases(event_id, message) else None
     found = find_phrase(message)
     # Current engines log 732 with the words that 721 begins with; the state letter is theirs.
-    if found == 721 and prefix is not None and prefix.state and "summary" not in folded(message):
+    if found == 721 and process.state and "summary" not in folded(message):
         found = 732
     return found if event_id is None else None
 
 
-def _decode(
-    event_id: int, known: bool, message: str, order: DateOrder | None
-) -> tuple[str, Fields]:
-    """Database and fields of an event, from English words and, where these fail, from shapes."""
+def _told(given: int | None, process: _Process, rest: str) -> _Told | None:
+    """What `rest`, behind the process, tells: like one read before, else by words and hints."""
+    if given is not None and process.process and (recall := recalled(given, rest)) is not None:
+        instance, start, values = recall
+        return _Told(instance, rest[start:], given, True, values)
+    instance, message = _instance(rest) if process.process else ("", rest)
+    found = _recognised(given, process, message)
+    event_id = found if given is None else given
+    if event_id is None:
+        return None
     if event_id not in CATALOGUE:
-        return "", {}
+        return _Told(instance, message, event_id, False, [])
     bare, whole = uncut(message)
-    database, fields = fields_of_text(event_id, bare, whole, order)
-    if event_id in SHAPED and not (known and "file" in fields and "offset" in fields):
-        shaped, fields = fields_of_shapes(event_id, bare, fields)
+    places = places_of(event_id, bare, whole)
+    if (
+        found is not None
+        and process
+        and whole
+        and _OPENERS.match(lowered(message[:_LONGEST_OPENER]))
+    ):
+        remember(event_id, rest, instance, len(rest) - len(message), places)
+    values = [(finder, bare[start:end]) for finder, start, end in places]
+    return _Told(instance, message, event_id, found is not None, values)
+
+
+def _fields(told: _Told, order: DateOrder | None) -> tuple[str, Fields]:
+    """Database and fields of an event, from English words and, where these fail, from shapes."""
+    if told.event_id not in CATALOGUE:
+        return "", {}
+    database, fields = fields_of_values(told.event_id, told.values, order)
+    if told.event_id in SHAPED and not (told.known and "file" in fields and "offset" in fields):
+        shaped, fields = fields_of_shapes(told.event_id, uncut(told.message)[0], fields)
         database = database or shaped
     return database, fields
 
@@ -166,39 +216,9 @@ def _from_list(
     )
 
 
-def _from_words(
-    text: str, prefix: _Prefix | None, message: str, envelope: Envelope, order: DateOrder | None
-) -> Event | None:
-    """The event that words, or an id and shapes, tell."""
-    body = prefix.message if prefix else text
-    found = _recognised(envelope.event_id, prefix, body)
-    if not envelope.provider:
-        if prefix is None or found is None:
-            return None
-        envelope = envelope._replace(provider=_guessed_provider(prefix))
-    event_id = found if envelope.event_id is None else envelope.event_id
-    if event_id is None:
-        return None
-    row = CATALOGUE.get(event_id)
-    database, fields = _decode(event_id, found is not None, body, order)
-    return Event(
-        event_id=event_id,
-        provider=envelope.provider,
-        time=envelope.time,
-        computer=envelope.computer,
-        channel=envelope.channel,
-        record_id=envelope.record_id,
-        level=envelope.level or (row.level if row else None),
-        process=prefix.process if prefix else "",
-        instance_state=prefix.state if prefix else "",
-        engine_version=prefix.version if prefix else "",
-        ese_instance=prefix.instance if prefix else "",
-        database=database,
-        task=row.task if row else None,
-        stage=row.stage if row else None,
-        fields=fields,
-        strings=() if found is not None else (message,),
-    )
+def _joined(text: str) -> str:
+    """The lines that are not empty, without white space around them."""
+    return "\n".join([bare for line in text.splitlines() if (bare := line.strip())])
 
 
 def event_from_text(
@@ -216,20 +236,38 @@ def event_from_text(
 ) -> Event | None:
     """The event that this rendered text shows; None if it is not ours.
 
-    Without `event_id` the key phrases tell it. Without `provider` the text is taken
-    only if the prefix `who (pid) ` and the key phrases are there and agree with
-    `event_id`; the provider is then the usual one of that process (ESE, NTDS ISAM or
-    ESENT). A description that could not be found lists the insertion strings: these
-    are decoded as such. Text whose words are not recognised (another language, an
-    unknown id) comes out with `strings == (message,)`; recognised text has no strings.
+    Without `event_id` the key phrases tell it. Without `provider` prefix and phrases must agree
+    with `event_id`; it is then the usual one of the process. Strings that stand for a missing
+    description are decoded. Unknown words give `strings == (message,)`; known ones give none.
     """
-    envelope = Envelope(provider, event_id, time, computer, channel, record_id, level)
-    shown = message[:LONGEST_TEXT]
-    text = "\n".join([line for raw in shown.splitlines() if (line := raw.strip())])
+    text = _joined(message[:LONGEST_TEXT])
     if provider and not is_ese_provider(provider, extra_providers):
+        envelope = Envelope(provider, event_id, time, computer, channel, record_id, level)
         return companion_event(envelope, (), text)
-    opening = _PREFIX.match(text)
-    if opening is None and (listed := _listed(shown)):
+    process, rest = _opening(text)
+    if not process.process and (listed := _listed(message[:LONGEST_TEXT])):
+        envelope = Envelope(provider, event_id, time, computer, channel, record_id, level)
         return _from_list(text, listed, envelope, extra_providers, date_order)
-    prefix = _prefix(opening) if opening else None
-    return _from_words(text, prefix, message, envelope, date_order)
+    told = _told(event_id, process, rest)
+    if told is None or not (provider or (process.process and told.known)):
+        return None
+    row = CATALOGUE.get(told.event_id)
+    database, fields = _fields(told, date_order)
+    return Event(
+        event_id=told.event_id,
+        provider=provider or _guessed_provider(process.process, told.instance),
+        time=time,
+        computer=computer,
+        channel=channel,
+        record_id=record_id,
+        level=level or (row.level if row else None),
+        process=process.process,
+        instance_state=process.state,
+        engine_version=process.version,
+        ese_instance=told.instance,
+        database=database,
+        task=row.task if row else None,
+        stage=row.stage if row else None,
+        fields=fields,
+        strings=() if told.known else (message,),
+    )

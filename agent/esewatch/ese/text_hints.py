@@ -6,6 +6,7 @@ searched in the lower-case text, where a pattern that begins with a word is foun
 """
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
@@ -43,6 +44,7 @@ _WORDS = r"\S.{0,1023}?"
 _TOKEN = r"[^\s'\"\[(]\S{0,1023}?"
 _QUOTES = r"(?:'({0})'|\"({0})\"|\[({0})\]|[“„«]({0})[”“»])"
 _NUMBERS = frozenset(_VALUES) - {Kind.DATE, Kind.OWNED, Kind.TIMING}
+_DATABASE, _FILE = Kind.DATABASE, Kind.FILE
 _IN_NUMBERS = "0123456789abcdefx() -,.'’\u00a0\u202f\u2009"
 _LONGEST_NUMBER = 64
 """Characters in which a number stands with its groups and its hexadecimal form."""
@@ -80,13 +82,21 @@ class _Labelled(NamedTuple):
         return self.before.search(low, begin, stop) if stop < start else None
 
 
-class _Finder(NamedTuple):
+class Finder(NamedTuple):
     """One parameter: its patterns in order of trust, and what to do with the value."""
 
     name: str
     kind: Kind
     writer: Writer | None
     patterns: tuple[re.Pattern[str] | _Labelled, ...]
+
+
+class Place(NamedTuple):
+    """Where in a text the value of a parameter stands."""
+
+    finder: Finder
+    start: int
+    end: int
 
 
 def _words(literal: str) -> str:
@@ -151,51 +161,53 @@ def _patterns(param: Param) -> tuple[re.Pattern[str] | _Labelled, ...]:
 
 
 @cache
-def _finders(event_id: int) -> tuple[_Finder, ...]:
+def _finders(event_id: int) -> tuple[Finder, ...]:
     return tuple(
-        _Finder(param.name, param.kind, WRITERS.get(param.kind), _patterns(param))
+        Finder(param.name, param.kind, WRITERS.get(param.kind), _patterns(param))
         for param in CATALOGUE[event_id].params
         if param.hints
     )
 
 
-def _value(
-    patterns: tuple[re.Pattern[str] | _Labelled, ...], text: str, low: str, whole: bool
-) -> str | None:
+def _place(finder: Finder, low: str, whole: bool) -> Place | None:
     """The first value found. One that touches the end of a cut message may be cut itself."""
-    for pattern in patterns:
+    for pattern in finder.patterns:
         match = pattern.search(low)
         if match is not None and match.lastindex is not None:
             start, end = match.span(match.lastindex)
-            if whole or end < len(text):
-                return text[start:end]
+            if whole or end < len(low):
+                return Place(finder, start, end)
     return None
 
 
-def fields_of_text(
-    event_id: int, text: str, whole: bool, date_order: DateOrder | None
-) -> tuple[str, Fields]:
-    """Database and fields of a known event from its English text.
+def places_of(event_id: int, text: str, whole: bool) -> list[Place]:
+    """Where the values of a known event stand in its English text.
 
     `text` has single line feeds for line breaks; `whole` says that it is not cut.
+    """
+    low = lowered(text)
+    found = (_place(finder, low, whole) for finder in _finders(event_id))
+    return [place for place in found if place is not None]
+
+
+def fields_of_values(
+    event_id: int, values: Iterable[tuple[Finder, str]], date_order: DateOrder | None
+) -> tuple[str, Fields]:
+    """Database and fields of an event from what stands in its text for its parameters.
+
     The names and values are those that the positional strings give.
     """
     row = CATALOGUE[event_id]
     fields: Fields = dict(row.constants)
     database = ""
-    low = lowered(text)
-    for name, kind, writer, patterns in _finders(event_id):
-        value = _value(patterns, text, low, whole)
-        if value is None:
-            continue
+    for (name, kind, writer, _), value in values:
         if "\n" in value:
             value = value.replace("\n", " ")
-        if kind is Kind.DATABASE:
-            database = parse_path(value)
-            continue
         if writer is not None:
             writer(fields, name, value, date_order)
-        if kind is Kind.FILE and is_database_path(path := parse_path(value)):
+        if kind is _DATABASE:
+            database = parse_path(value)
+        elif kind is _FILE and is_database_path(path := parse_path(value)):
             database = path
     if row.page_error:
         add_page_number(fields)

@@ -1,6 +1,6 @@
 """From the fields of a record to an `Event`: the one way for all formats."""
 
-from typing import Any
+from collections.abc import Hashable
 
 import msgspec
 
@@ -16,6 +16,8 @@ RECORD_LIMIT = 1 << 20
 """Longest record in bytes. An event of Windows has at most 64 KiB of text."""
 
 _UNREADABLE_LIMIT = 1_000
+_LONGEST_KEPT = 1024
+_KEPT = 512
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,6 +76,7 @@ class Maker:
         self.options = options
         self.times = Times(options.timezone, options.date_order)
         self._told: list[str] = []
+        self._plain: dict[Hashable, Event] = {}
 
     def save(self) -> MakerState:
         """State at this point of the file."""
@@ -91,17 +94,21 @@ class Maker:
         ours = is_ese_provider(found.provider, self.options.providers)
         if found.provider and not ours and not self.options.companions:
             return False
-        event = self._event(_clean(found))
+        _clean(found)
+        unknown = ""
+        time = None
+        if found.time is not None and found.time != "":
+            try:
+                time = self.times.read(found.time)
+            except UnknownTimeError as error:
+                unknown = str(error)
+        event = self._repeated(found, time)
         if event is None or (event.companion and not self.options.companions):
             if ours and certain and event is None:
                 harvest.complain(offset, f"an event of {found.provider} without an event id")
             return False
-        if found.time is not None and found.time != "":
-            try:
-                # Nobody else has seen the event yet.
-                msgspec.structs.force_setattr(event, "time", self.times.read(found.time))
-            except UnknownTimeError as error:
-                self._complain_of_time(str(error.args[0]), offset, harvest)
+        if unknown:
+            self._complain_of_time(unknown, offset, harvest)
         if self.times.notes:
             for note in self.times.notes:
                 harvest.complain(offset, note)
@@ -142,39 +149,76 @@ class Maker:
         else:
             harvest.complain(offset, f"{reason}: the time of this event is unknown")
 
-    def _event(self, found: Found) -> Event | None:
-        common: dict[str, Any] = {
-            "computer": found.computer or self.options.computer,
-            "channel": found.channel,
-            "record_id": found.record_id,
-            "level": level_of(found.level) if found.level else None,
-            "extra_providers": self.options.providers,
-            "date_order": self.options.date_order,
-        }
+    def _repeated(self, found: Found, time: float | None) -> Event | None:
+        """The event of `found`; one without figures is logged again and again, word for word."""
+        if found.strings or found.record_id is not None:
+            return self._event(found, time)
+        key = (
+            found.message,
+            found.event_id,
+            found.provider,
+            found.computer,
+            found.channel,
+            found.level,
+        )
+        event = self._plain.get(key)
+        if event is not None:
+            return msgspec.structs.replace(event, time=time)
+        event = self._event(found, time)
+        if event is not None and not event.fields and len(found.message) <= _LONGEST_KEPT:
+            if len(self._plain) >= _KEPT:
+                self._plain.clear()
+            self._plain[key] = event
+        return event
+
+    def _event(self, found: Found, time: float | None) -> Event | None:
+        options = self.options
+        computer = found.computer or options.computer
+        level = level_of(found.level) if found.level else None
         by_strings = by_text = None
         if found.event_id is not None and (found.strings or not found.message):
             by_strings = event_from_strings(
-                provider=found.provider, event_id=found.event_id, strings=found.strings, **common
+                provider=found.provider,
+                event_id=found.event_id,
+                strings=found.strings,
+                time=time,
+                computer=computer,
+                channel=found.channel,
+                record_id=found.record_id,
+                level=level,
+                extra_providers=options.providers,
+                date_order=options.date_order,
             )
         if found.message and (by_strings is None or lacks(by_strings)):
             by_text = event_from_text(
-                message=found.message, provider=found.provider, event_id=found.event_id, **common
+                message=found.message,
+                provider=found.provider,
+                event_id=found.event_id,
+                time=time,
+                computer=computer,
+                channel=found.channel,
+                record_id=found.record_id,
+                level=level,
+                extra_providers=options.providers,
+                date_order=options.date_order,
             )
         if by_strings is None or by_text is None or by_strings.event_id != by_text.event_id:
             return by_strings or by_text
         return completed(by_strings, by_text)
 
 
-def _clean(found: Found) -> Found:
+def _clean(found: Found) -> None:
     """Half characters (`\\ud800` in JSON, invalid bytes) become U+FFFD; no id is no id."""
     if found.event_id is not None and found.event_id > MAX_EVENT_ID:
         found.event_id = None
-    if not "".join((found.message, found.provider, found.computer, *found.strings)).isascii():
+    time = found.time if isinstance(found.time, str) else ""
+    head = found.provider + found.computer + found.channel + time
+    if not (found.message.isascii() and head.isascii() and "".join(found.strings).isascii()):
         found.provider, found.computer, found.channel, found.message = map(
             _valid, (found.provider, found.computer, found.channel, found.message)
         )
+        found.time = _valid(time) if time else found.time
         found.strings = tuple(map(_valid, found.strings))
-    return found
 
 
 def _valid(text: str) -> str:

@@ -63,7 +63,7 @@ class _Heading(NamedTuple):
     numbered: bool
     event_id: int | None
     end: int
-    """Where it ends in the line behind the time."""
+    """Where it ends in the line behind the time; of a numbered one, with its category."""
 
 
 class LineReader:
@@ -83,10 +83,10 @@ class LineReader:
 
         Certain is a line with a time and the process prefix that every ESE text has.
         """
-        found = Found()
         if is_undescribed(text):
             return Found(message=text), False
-        rest = self._opening(text, found)
+        found = Found()
+        rest = _opening(text, found)
         prefix = _PREFIX.search(rest)
         heading = self._heading(rest[: prefix.start()] if prefix else rest)
         if heading is None:
@@ -103,8 +103,8 @@ class LineReader:
             found.event_id = integer(spelt[1])
         elif bracket := _BRACKET.match(rest, at):
             at = bracket.end()
-        if category := _CATEGORY.match(rest, at):
-            at = category.end()
+        if not heading.numbered or (prefix and at == prefix.start()):
+            at = _behind_category(rest, at)
         found.message = rest[at:].strip().strip('"')
         if prefix is None and not (dated and found.event_id is not None):
             found.event_id = None
@@ -130,23 +130,8 @@ class LineReader:
         number = _NUMBER.match(head, named.end())
         if number is None:
             return _Heading(named[1], level, computer, False, None, named.end())
-        return _Heading(named[1], level, computer, True, integer(number[1]), number.end())
-
-    @staticmethod
-    def _opening(text: str, found: Found) -> str:
-        """Take priority, level and time from the start of the line; what is left is returned."""
-        rest = text.lstrip(" \t\"'[(")
-        if priority := _PRIORITY.match(rest):
-            rest = rest[priority.end() :]
-        for _ in range(2):
-            level = _LEVEL.match(rest)
-            if level is not None and not found.level and level_of(level[1]):
-                found.level, rest = level[1], rest[level.end() :]
-            if found.time is None:
-                time, behind = leading_time(rest)
-                if time:
-                    found.time, rest = time, behind.lstrip(" \t])\"',;|-")
-        return rest
+        end = _behind_category(head, number.end())
+        return _Heading(named[1], level, computer, True, integer(number[1]), end)
 
     @staticmethod
     def _unnamed(
@@ -165,6 +150,39 @@ class LineReader:
             found.computer = computer
         found.message = rest[start:].strip()
         return found, False
+
+
+def _opening(text: str, found: Found) -> str:
+    """Take priority, level and time from the start of the line; what is left is returned."""
+    rest = text.lstrip(" \t\"'[(")
+    if rest.startswith("<") and (priority := _PRIORITY.match(rest)):
+        rest = rest[priority.end() :]
+    if not rest[:1].isdigit():
+        rest = _behind_level(rest, found)
+    rest = _behind_level(_behind_time(rest, found), found)
+    return rest if found.time else _behind_time(rest, found)
+
+
+def _behind_level(text: str, found: Found) -> str:
+    level = _LEVEL.match(text)
+    if level is None or found.level or not level_of(level[1]):
+        return text
+    found.level = level[1]
+    return text[level.end() :]
+
+
+def _behind_time(text: str, found: Found) -> str:
+    time, behind = leading_time(text)
+    if not time:
+        return text
+    found.time = time
+    return behind.lstrip(" \t])\"',;|-")
+
+
+def _behind_category(text: str, at: int) -> int:
+    """Where a category that begins at `at` ends; `at` if there is none."""
+    category = _CATEGORY.match(text, at)
+    return category.end() if category else at
 
 
 def is_undescribed(text: str) -> bool:

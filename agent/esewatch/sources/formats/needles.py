@@ -1,7 +1,7 @@
 """The cheap filter before decoding: where in a block may an event of ours stand?"""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from esewatch.ese.catalogue_companions import PROVIDER_WORDS
 
@@ -40,26 +40,27 @@ class Needles:
 
     def any_in(self, data: bytes) -> bool:
         """May this piece tell an event, by a provider or a process in it?"""
-        return bool(PREFIX.search(data)) or any(True for _ in self._named(data))
+        return bool(PREFIX.search(data) or self._named(data))
 
-    def _named(self, data: bytes) -> Iterator[int]:
+    def _named(self, data: bytes) -> list[int]:
         """Where a provider is named. One search finds all spellings of all names of a stem."""
         low = data.lower()
-        for stem, names in self._stems:
-            for match in stem.finditer(low):
-                at = match.start()
-                if any(name.match(data, at) for name in names):
-                    yield at
+        return [
+            at
+            for stem, names in self._stems
+            for at in [match.start() for match in stem.finditer(low)]
+            if names.match(data, at)
+        ]
 
 
-def _stems(names: list[bytes]) -> list[tuple[re.Pattern[bytes], list[re.Pattern[bytes]]]]:
+def _stems(names: list[bytes]) -> list[tuple[re.Pattern[bytes], re.Pattern[bytes]]]:
     """Lower-case beginnings, each with the names that begin so, whole and as spelt."""
     stems: list[bytes] = []
     for low in sorted({name.lower() for name in names}, key=len):
         if not low.startswith(tuple(stems)):
             stems.append(low)
     return [
-        (_word(stem), [_whole(name) for name in names if name.lower().startswith(stem)])
+        (_word(stem), _whole([name for name in names if name.lower().startswith(stem)]))
         for stem in stems
     ]
 
@@ -73,6 +74,10 @@ def _word(stem: bytes) -> re.Pattern[bytes]:
     return re.compile(literal + rb"(?<![^\\][A-Za-z]" + literal + rb")")
 
 
-def _whole(name: bytes) -> re.Pattern[bytes]:
-    """Matches `name` where the word ends with it."""
-    return re.compile(re.escape(name) + (rb"(?![A-Za-z])" if name[-1:].isalpha() else b""))
+def _whole(names: list[bytes]) -> re.Pattern[bytes]:
+    """Matches one of `names` where the word ends with it."""
+    return re.compile(
+        b"|".join(
+            re.escape(name) + (rb"(?![A-Za-z])" if name[-1:].isalpha() else b"") for name in names
+        )
+    )

@@ -44,6 +44,7 @@ _BLOCK_LINES = 400
 _RECORD_BYTES = 1 << 17
 _LONG_LINE = 1 << 16
 _LONGEST_ANCHOR = 256
+_ANGLE = ord("<")
 
 Kind = Literal["skip", "dashes", "heading", "xml", "json", "row", "block", "line"]
 
@@ -103,18 +104,20 @@ class TextEvents:
 
         `told` says that the line is known to have a needle.
         """
-        start = _line_start(data, at, hit)
-        end = _line_end(data, hit)
+        start = data.rfind(b"\n", at, hit) + 1 or at
+        end = data.find(b"\n", hit) + 1 or len(data)
         line = data[start:end]
-        if OPEN.match(data, hit) and _BEFORE_ELEMENT.fullmatch(
-            data, _line_start(data, 0, hit), hit
+        if (
+            data[hit] == _ANGLE
+            and OPEN.match(data, hit)
+            and _BEFORE_ELEMENT.fullmatch(data, _line_start(data, 0, hit), hit)
         ):
             return _element(data, hit)
         # Most lines begin with a date: no dashes, no label, no rule does.
         dated = line[:1].isdigit()
         if not dated and DASHES.fullmatch(line):
             return Piece("dashes", start, end)
-        if b'{"' in line and line.rstrip().endswith(b"}"):
+        if line.rstrip().endswith(b"}") and b'{"' in line:
             return Piece("json", start, end)
         if self._table is not None:
             piece = self._row_piece(data, at, start, end)
@@ -188,6 +191,10 @@ class TextEvents:
         content = data[piece.start : piece.end]
         text = _text(content)
         match piece.kind:
+            case "line":
+                read = self._lines.read(text)
+                if read is not None:
+                    self._maker.add(read[0], piece.start, harvest, certain=read[1])
             case "dashes":
                 header = _line_start(data, at, max(piece.start - 1, at))
                 self._table = read_table(_text(data[header : piece.start]), text, self._heading)
@@ -205,10 +212,6 @@ class TextEvents:
             case "block":
                 if self._needles.any_in(content):
                     self._take_block(content, piece.start, harvest)
-            case "line":
-                read = self._lines.read(text)
-                if read is not None:
-                    self._maker.add(read[0], piece.start, harvest, certain=read[1])
 
     def _take_json(self, text: str, offset: int, harvest: Harvest) -> None:
         try:
@@ -217,7 +220,10 @@ class TextEvents:
             harvest.complain(offset, "not valid JSON")
             return
         for found in events_in(value):
-            self._maker.add(found, offset, harvest)
+            if found.broken:
+                harvest.complain(offset, found.broken)
+            else:
+                self._maker.add(found, offset, harvest)
 
     def _take_row(self, text: str, offset: int, harvest: Harvest) -> None:
         first, _, rest = text.partition("\n")
