@@ -149,18 +149,21 @@ class Folder:
 
     def _computer(self, source: SourceState, logged: str) -> str:
         label = self._labels.get(logged)
-        if label is None:
-            label = identity.computer_label(logged, self.settings)
-            self._labels[logged] = label
+        if label is None or label not in self.state.hosts or label not in source.computers:
+            label = self._meet_computer(source, logged)
+        return label
+
+    def _meet_computer(self, source: SourceState, logged: str) -> str:
+        label = identity.computer_label(logged, self.settings)
         if label not in source.computers:
             source.computers.append(label)
         host = self.state.hosts.get(label)
         if host is None:
             host = self.state.hosts[label] = Host(computer=label)
-            self._touch("host", label)
         if logged not in host.aliases_seen and len(host.aliases_seen) < MAX_ALIASES:
             host.aliases_seen.append(logged)
-            self._touch("host", label)
+        self._labels[logged] = label
+        self._touch("host", label)
         return label
 
     def _event(self, source: SourceState, event: Event) -> None:
