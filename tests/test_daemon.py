@@ -129,6 +129,24 @@ def test_ready_is_said_when_the_figures_are_shown_and_not_before(
     assert known[0].ready() == (True, "")
 
 
+def test_figures_are_not_made_anew_while_nothing_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[float] = []
+
+    def families(state: State, settings: Settings, now: float) -> list[Metric]:
+        made.append(now)
+        return metrics.families(state, settings, now)
+
+    monkeypatch.setattr("esewatch.expose.pace.PAUSE_SECONDS", 0.0)
+    source = Scripted("a", [[batch(event(700, 0, 1))], *([batch()] for _ in range(50))])
+    monkeypatch.setattr(daemon_module, "families", families)
+    run(tmp_path, source).close()
+
+    # At the start, while the first batch is read, and when all is read.
+    assert len(made) <= 3
+
+
 def test_a_source_that_fails_is_down_and_holds_nobody_up(tmp_path: Path) -> None:
     broken = Scripted("broken", [SourceError("no such file: x"), ValueError("a defect")])
     found = run(tmp_path, broken, Scripted("good", [[batch(event(700, 0, 1))]]))

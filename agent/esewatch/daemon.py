@@ -242,7 +242,7 @@ class Daemon:
             if late or not stored or self._stop.is_set():
                 self._polls[source.name] = poll
                 return True
-            if self._pace.due_in_a_stream:
+            if read and self._pace.due_in_a_stream:
                 self._publish()
         return read
 
