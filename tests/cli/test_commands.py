@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from esewatch import __version__
-from esewatch.cli import _parser, main
+from esewatch.cli import MODULES, _parser, main
 from esewatch.config import Settings
 from esewatch.daemon import Daemon
 from esewatch.expose.http import App
@@ -156,6 +156,9 @@ def test_run_refuses_a_journal_and_an_address_in_use_in_one_line(
 
 
 def test_the_parser_knows_every_command_of_this_test() -> None:
-    (commands,) = (action.choices for action in _parser()._actions if action.dest == "command")
-    assert commands is not None
-    assert set(commands) == {command[0] for command in COMMANDS}
+    named = {command[0] for command in COMMANDS}
+    for command in ("", *named):
+        (known,) = (a.choices for a in _parser(command)._actions if a.dest == "command")
+        assert known is not None
+        assert set(known) == named if not command else command in known
+    assert set(MODULES) == named

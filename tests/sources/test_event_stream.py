@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from esewatch.model import Event, SourceError
-from esewatch.sources import event_stream
+from esewatch.sources import follow
 from esewatch.sources.event_stream import (
     decoder_factory,
     event_stream_source,
@@ -299,7 +299,7 @@ def test_a_number_that_is_no_event_id_makes_no_event(broken: str) -> None:
 
 
 def test_a_batch_of_events_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_stream, "_BATCH_RECORDS", 100)
+    monkeypatch.setattr(follow, "BATCH_RECORDS", 100)
     path = tmp_path / "a.log"
     path.write_text(f"2007-06-21 03:14:15 EX01 ESE 703 {TEXT_703}\n" * 3_000, encoding="utf-8")
     source = event_stream_source("log", [str(path)])

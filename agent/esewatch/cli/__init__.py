@@ -5,6 +5,7 @@ and something is wrong with the data, 2 could not do it (one line says why).
 """
 
 import argparse
+import importlib
 import io
 import os
 import sys
@@ -12,10 +13,21 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from esewatch import __version__
-from esewatch.cli import admin, inputs, replay, run
 from esewatch.model import EsewatchError
 
 FAILED = 2
+
+MODULES = {
+    "run": "run",
+    "events": "inputs",
+    "counters": "inputs",
+    "report": "inputs",
+    "replay": "replay",
+    "config": "admin",
+    "forget": "admin",
+    "ack": "admin",
+}
+"""Command -> the module of this package that has it."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -25,7 +37,8 @@ class _Parser(argparse.ArgumentParser):
         self.exit(FAILED, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(command: str) -> argparse.ArgumentParser:
+    """The parser of one command, of all where it is none: the daemon needs no report."""
     parser = _Parser(
         prog="esewatch",
         description="Watches the online maintenance of ESE databases "
@@ -36,10 +49,9 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest="command", required=True, metavar="COMMAND", parser_class=_Parser
     )
-    run.add_commands(commands)
-    inputs.add_commands(commands)
-    replay.add_commands(commands)
-    admin.add_commands(commands)
+    names = [MODULES[command]] if command in MODULES else dict.fromkeys(MODULES.values())
+    for name in names:
+        importlib.import_module(f"esewatch.cli.{name}").add_commands(commands)
     return parser
 
 
@@ -53,7 +65,8 @@ def _speak_utf_8() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     _speak_utf_8()
-    options = _parser().parse_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    options = _parser(words[0] if words else "").parse_args(words)
     try:
         status: int = options.function(options)
         sys.stdout.flush()

@@ -40,7 +40,7 @@ TRANSITIONS = frozenset(
 TASKS = ("defrag", "checksum", "zeroing")
 
 MAX_TRANSITIONS = 512
-SLACK = 64
+SLACK = 128
 """So many more are let in before the oldest leave: one walk for all of them."""
 MAX_PASSES = 64
 DEFAULT_STALE_SECONDS = 7 * 86400.0

@@ -26,8 +26,6 @@ _DATE = re.compile(
     r"|\d{1,2}([/.])\d{1,2}\1\d{4},? +\d{1,2}:\d\d(?::\d\d)?(?:\s[AaPp][Mm])?)"
 )
 _BANNER_LINES = 4
-_BATCH_RECORDS = 2000
-"""An event takes some kilobytes until it is folded, far more than a sample of a counter."""
 _JSON = re.compile(r"\[?\s*\{\s*(?:[\"}]|$)|\[\s*$")
 _XML = re.compile(r"<(?:\?xml|!DOCTYPE|!--|Events?[\s>])")
 _RECORD = re.compile(r"Record \d+\s*$")
@@ -58,13 +56,7 @@ def event_stream_source(
         date_order=date_order,
         companions=companions,
     )
-    return FollowedFiles(
-        name,
-        paths,
-        decoder_factory(options),
-        order=first_time(options),
-        batch_records=_BATCH_RECORDS,
-    )
+    return FollowedFiles(name, paths, decoder_factory(options), order=first_time(options))
 
 
 def decoder_factory(options: Options) -> DecoderFactory:

@@ -58,10 +58,9 @@ class FollowedFiles:
 
     `factory` makes the decoder of a file from its beginning. `order` tells the time
     of a file's first record: files are read oldest first. A batch is handed out when it
-    has `batch_records`, by default as many as suits small records. A file that has not grown
-    for `settle_seconds` of `clock` makes a record without successor complete, unless
-    it ends in half a line; half a line is a line when the file was renamed, deleted
-    or compressed, and in a final poll.
+    has `BATCH_RECORDS`. A file that has not grown for `settle_seconds` of `clock` makes a
+    record without successor complete, unless it ends in half a line; half a line is a line
+    when the file was renamed, deleted or compressed, and in a final poll.
     """
 
     def __init__(
@@ -72,11 +71,9 @@ class FollowedFiles:
         *,
         settle_seconds: float = 5.0,
         order: OrderKey | None = None,
-        batch_records: int | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name = name
-        self._most = batch_records or BATCH_RECORDS
         self._factory = factory
         self._order = order
         self._set = FileSet(paths, settle_seconds, clock)
@@ -243,9 +240,9 @@ class FollowedFiles:
             self._tell(file, f"line {text.line + line + 1}", reason)
         text.take(fed.consumed)
         found = len(fed.records) + len(fed.unreadable)
-        if found > 2 * self._most:
-            file.block = max(_SMALLEST_BLOCK, fed.consumed * self._most // found)
-        elif found < self._most // 2:
+        if found > 2 * BATCH_RECORDS:
+            file.block = max(_SMALLEST_BLOCK, fed.consumed * BATCH_RECORDS // found)
+        elif found < BATCH_RECORDS // 2:
             file.block = min(BLOCK, 2 * file.block)
 
     def _give_up(self, file: Watched, text: TextFile, lines: Lines) -> None:
@@ -260,7 +257,7 @@ class FollowedFiles:
 
     def _full(self) -> bool:
         found = len(self._records) + len(self._unreadable)
-        return found >= self._most or self._bytes >= BATCH_BYTES
+        return found >= BATCH_RECORDS or self._bytes >= BATCH_BYTES
 
     def _batch(self, backlog: int, *, caught_up: bool = False) -> Batch:
         positions = self._set.changes
