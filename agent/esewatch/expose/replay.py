@@ -28,7 +28,7 @@ from esewatch.expose.samples import Samples
 from esewatch.fold.folder import Entity, Folder
 from esewatch.fold.identity import tier
 from esewatch.fold.passes import views_in
-from esewatch.fold.readings import GAP_MEDIANS, GAP_SECONDS, current
+from esewatch.fold.readings import current, fresh_until
 from esewatch.fold.state import Database, Metered, State
 from esewatch.model import Batch, CountersSeen, Coverage, EsewatchError, Event, Record
 
@@ -269,7 +269,7 @@ class Replay:
         metered = self._metered(entity)
         if metered is not None:
             for level in metered.levels.values():
-                yield level.time + max(GAP_MEDIANS * level.interval, GAP_SECONDS)
+                yield fresh_until(level)
         elif entity[0] == "database":
             database = self.folder.state.databases.get(entity[1:])
             if database is not None:

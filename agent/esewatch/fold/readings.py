@@ -55,10 +55,14 @@ def fold_reading(metered: Metered, reading: Reading, feed: Feed) -> bool:
     return True
 
 
+def fresh_until(level: Level) -> float:
+    """Until when a level is shown: a gap in the samples hides it."""
+    return level.time + max(GAP_MEDIANS * level.interval, GAP_SECONDS)
+
+
 def current(level: Level, now: float) -> float | None:
-    """The value of a level while it is fresh: a gap in the samples hides it."""
-    silence = max(GAP_MEDIANS * level.interval, GAP_SECONDS)
-    return level.value if now - level.time <= silence else None
+    """The value of a level while it is fresh."""
+    return level.value if now <= fresh_until(level) else None
 
 
 def _fold_level(metered: Metered, key: str, time: float, value: float) -> bool:
