@@ -35,6 +35,11 @@ DATES = st.sampled_from(["6/16/2007", "16.6.2007", "12/24/2026", "6/16/2007 01:0
 INSTANCES = st.sampled_from(["SG06: ", "", "DB 01: ", "error 5: ", "a: b: "])
 
 
+@pytest.fixture(autouse=True)
+def _nothing_read_before() -> None:
+    text_readers._readers.clear()
+
+
 def read(event_id: int, message: str) -> Event | None:
     """The event of this text."""
     return event_from_text(provider="ESE", event_id=event_id, message=message)
