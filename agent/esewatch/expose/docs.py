@@ -20,6 +20,8 @@ timestamps; times are values, in seconds since 1970, UTC.
   happened to them, of *ignored* ones only damage; all are counted in `ese_events_total`.
 - A known bad page is a state. Compare `ese_known_bad_pages`, not its growth; what the first
   reading found in old logs is also in `ese_known_bad_pages_found_in_history`.
+- A gauge from a performance counter is absent when its samples stopped: after 15 minutes, or three
+  times their interval where that is longer.
 - A value that belongs to an instance carries `ese_instance`; `ese_database_info` joins it to the
   database where the instance has one.
 """
