@@ -72,11 +72,13 @@ class Journal:
     """Durable state. Raises JournalError when it cannot be opened, is locked or is too new.
 
     `set_aside` is the path a damaged journal was moved to, None when it was sound.
-    `salvaged` is what could still be read of the sources in it, by name.
+    `salvaged` is what could still be read of the sources in it, by name. Only who reads
+    the sources again may `mend` a damaged journal so; for others it is an error.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, mend: bool = True) -> None:
         self.path = path
+        self._mend = mend
         self.set_aside: Path | None = None
         self.salvaged: dict[str, SourceState] = {}
         self._kept: sqlite3.Connection | None = None
@@ -100,6 +102,10 @@ class Journal:
         except sqlite3.DatabaseError as error:
             if not _is_damage(error):
                 raise JournalError(f"{self.path}: cannot open the journal: {error}") from error
+            if not self._mend:
+                raise JournalError(
+                    f"{self.path}: the journal is damaged: start esewatch run, which rebuilds it"
+                ) from error
         return self._begin_anew()
 
     def _begin_anew(self) -> sqlite3.Connection:

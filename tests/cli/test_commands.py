@@ -155,6 +155,22 @@ def test_run_refuses_a_journal_and_an_address_in_use_in_one_line(
     other.close()
 
 
+@pytest.mark.parametrize("command", ["ack", "forget"])
+def test_a_damaged_journal_is_left_to_the_daemon(
+    command: str, config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal = config.parent / "journal.db"
+    journal.write_bytes(b"no database " * 1000)
+    before = journal.read_bytes()
+
+    assert main([command, "--config.file", str(config), LABEL]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "the journal is damaged: start esewatch run" in said
+    assert journal.read_bytes() == before
+    assert list(config.parent.glob("*damaged*")) == []
+
+
 def test_the_parser_knows_every_command_of_this_test() -> None:
     named = {command[0] for command in COMMANDS}
     for command in ("", *named):

@@ -119,7 +119,7 @@ def _journal(options: argparse.Namespace) -> Journal | None:
     if not path.exists():
         raise EsewatchError(f"{path}: there is no journal; name the configuration: --config.file F")
     try:
-        return Journal(path)
+        return Journal(path, mend=False)
     except LockedError:
         return None
 
