@@ -1,0 +1,259 @@
+import json
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from esewatch.cli import main
+from esewatch.ese.page import PAGE_SIZES
+from tests.support.edb import CREATED, Value, log_position, write_edb
+
+Captured = pytest.CaptureFixture[str]
+ATTACHED = datetime(2018, 2, 3, 14, 41, 37, 597000, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("esewatch.scan.header_reading.PAUSES", ())
+
+
+def rows(text: str) -> dict[str, str]:
+    """The table as name -> value."""
+    found = (re.match(r"  (\S.*?)  +(.*)", line) for line in text.splitlines())
+    return {match[1]: match[2] for match in found if match}
+
+
+@pytest.mark.parametrize("page_size", PAGE_SIZES)
+def test_a_healthy_database_is_a_table_and_status_0(
+    tmp_path: Path, capsys: Captured, page_size: int
+) -> None:
+    edb = write_edb(tmp_path / "a.edb", page_size=page_size, pages=4)
+    assert main(["header", str(edb.path)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"{edb.path}\n")
+    found = rows(out)
+    assert found["State"] == "clean shutdown"
+    assert found["Header, shadow"] == "ok, ok"
+    assert found["Size"] == f"{6 * page_size:,} bytes, pages of {page_size:,}"
+    assert found["Format"] == "0x620.20"
+    assert found["Signature"] == "1a6c23df, created 2018-01-18 11:40:08 local"
+    assert (found["Bad checksums"], found["Bits corrected"]) == ("none", "none")
+    assert "Remark" not in found
+
+
+def test_a_dirty_database_is_no_fault(tmp_path: Path, capsys: Captured) -> None:
+    edb = write_edb(tmp_path / "a.edb", header={"state": 2, "required_first": 5})
+    assert main(["header", str(edb.path)]) == 0
+    assert rows(capsys.readouterr().out)["State"].startswith("dirty shutdown")
+
+
+@pytest.mark.parametrize(
+    ("field", "row", "status"),
+    [
+        ("bad_checksums", "Bad checksums", 1),
+        ("correction_failed", "Corrections failed", 1),
+        ("corrected", "Bits corrected", 0),
+    ],
+)
+def test_pages_that_the_engine_could_not_mend_are_status_1(
+    tmp_path: Path, capsys: Captured, field: str, row: str, status: int
+) -> None:
+    header: dict[str, Value] = {field: 3, f"{field}_time": ATTACHED, f"{field}_old": 4}
+    edb = write_edb(tmp_path / "a.edb", header=header)
+    assert main(["header", str(edb.path)]) == status
+    shown = rows(capsys.readouterr().out)[row]
+    assert shown == "3, last 2018-02-03 14:41:37 UTC (4 before the last repair)"
+
+
+@pytest.mark.parametrize(("copy", "shown"), [(-1, "damaged, ok"), (0, "ok, damaged")])
+def test_a_damaged_copy_is_told_and_status_1(
+    tmp_path: Path, capsys: Captured, copy: int, shown: str
+) -> None:
+    edb = write_edb(tmp_path / "a.edb", page_size=32768, pages=2)
+    edb.flip(copy, 4000)
+    assert main(["header", str(edb.path)]) == 1
+    found = rows(capsys.readouterr().out)
+    assert found["Header, shadow"] == shown
+    assert "damaged" in found["Remark"]
+
+
+def test_two_damaged_copies_are_shown_with_the_assumed_page_size(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    edb = write_edb(tmp_path / "a.edb", page_size=16384, pages=2)
+    edb.flip(-1, 4000)
+    edb.flip(0, 4000)
+    assert main(["header", "--format", "json", str(edb.path)]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["header_ok"], found["shadow_header_ok"]) == (False, False)
+    assert found["page_size"] == 16384
+    assert found["remark"].endswith("a page size of 16384 is assumed")
+
+
+def test_json_has_every_field_and_says_which_times_are_local(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    edb = write_edb(
+        tmp_path / "a.edb",
+        page_size=8192,
+        pages=3,
+        header={
+            "state": 2,
+            "attach_time": ATTACHED,
+            "attach_position": log_position(0x3C31, 2, 0x268),
+            "required_first": 7,
+            "required_last": 9,
+            "full_backup_time": CREATED,
+        },
+    )
+    assert main(["header", "--format", "json", str(edb.path)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    nothing = {"count": 0, "last": None, "before_repair": 0}
+    never = {"time": None, "position": None}
+    assert found == {
+        "path": str(edb.path),
+        "bytes": 5 * 8192,
+        "page_size": 8192,
+        "format": "0x620.20",
+        "version": 0x620,
+        "update": 20,
+        "minor_update": 0,
+        "created_format": "",
+        "file_type": "database",
+        "state": "dirty",
+        "header_ok": True,
+        "shadow_header_ok": True,
+        "remark": "",
+        "signature": {
+            "random": "1a6c23df",
+            "created": "2018-01-18T11:40:08.886",
+            "computer": "",
+        },
+        "log_signature": {
+            "random": "0000004d",
+            "created": "2018-01-18T11:40:08.886",
+            "computer": "",
+        },
+        "dbtime": 13_607_731,
+        "database_id": 1,
+        "last_object_id": 9128,
+        "os_version": "6.3.9600",
+        "consistent": never,
+        "attach": {
+            "time": "2018-02-03T14:41:37.597Z",
+            "position": {"generation": 0x3C31, "sector": 2, "byte": 0x268},
+        },
+        "reattach": never,
+        "detach": never,
+        "log_required": {"first": 7, "last": 9},
+        "log_committed": 0,
+        "log_recovering": 0,
+        "corrected": nothing,
+        "correction_failed": nothing,
+        "bad_checksums": nothing,
+        "repairs": nothing,
+        "reseeds": nothing,
+        "patched_pages": nothing,
+        "scan_finished": None,
+        "scan_started": None,
+        "scan_contiguous_page": 0,
+        "scan_highest_page": 0,
+        "scrub_time": None,
+        "scrub_dbtime": 0,
+        "full_backup": {
+            "kind": "streaming",
+            "time": "2018-01-18T11:40:08.886",
+            "position": None,
+            "logs": {"first": 0, "last": 0},
+        },
+        "incremental_backup": None,
+        "copy_backup": None,
+        "differential_backup": None,
+    }
+
+
+def test_what_is_no_database_is_named_and_status_2(tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "empty.edb").write_bytes(b"")
+    (tmp_path / "x.gz").write_bytes(b"\x1f\x8b\x08\0" + bytes(999))
+    edb = write_edb(tmp_path / "a.edb", pages=2)
+    named = [str(tmp_path / name) for name in ("empty.edb", "x.gz", "none.edb")]
+    assert main(["header", *named, str(edb.path)]) == 2
+    captured = capsys.readouterr()
+    lines = captured.err.splitlines()
+    assert len(lines) == 3
+    assert f"esewatch: {named[0]}: the file is empty" in lines
+    assert f"esewatch: {named[1]}: no ESE database but gzip data: unpack it first" in lines
+    assert any(line.startswith(f"esewatch: {named[2]}: no such file") for line in lines)
+    assert captured.out.startswith(str(edb.path))
+
+
+def test_other_files_of_a_folder_are_left_out(tmp_path: Path, capsys: Captured) -> None:
+    write_edb(tmp_path / "a.edb", pages=2)
+    write_edb(tmp_path / "b.edb", pages=2)
+    (tmp_path / "notes.txt").write_bytes(b"notes" * 2000)
+    assert main(["header", str(tmp_path)]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert captured.out.count("clean shutdown") == 2
+    assert f"\n\n{tmp_path}/b.edb\n" in captured.out
+
+
+def test_a_folder_without_a_database_is_status_2(tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "notes.txt").write_bytes(b"notes")
+    assert main(["header", str(tmp_path)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert captured.err.startswith(f"esewatch: {tmp_path}: no ESE database")
+
+
+def test_a_glob_that_matches_nothing_is_status_2(tmp_path: Path, capsys: Captured) -> None:
+    assert main(["header", str(tmp_path / "*.edb")]) == 2
+    assert "no file matches" in capsys.readouterr().err
+
+
+def test_control_characters_of_the_data_do_not_reach_the_terminal(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    edb = write_edb(tmp_path / "a\x1b[31m.edb", header={"signature_computer": "EX\x1b[31m\n"})
+    assert main(["header", str(edb.path)]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_every_kind_of_row_is_shown_where_the_header_has_it(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    edb = write_edb(
+        tmp_path / "a.edb",
+        header={
+            "reattach_time": ATTACHED,
+            "detach_time": CREATED,
+            "detach_position": log_position(4, 5, 6),
+            "committed_last": 11,
+            "recovering_log": 10,
+            "required_first": 9,
+            "required_last": 10,
+            "scan_started": ATTACHED,
+            "scan_contiguous_page": 1234,
+            "scrub_time": CREATED,
+            "incremental_backup_time": CREATED,
+            "incremental_backup_first": 3,
+            "incremental_backup_last": 4,
+            "minor_update": 240,
+        },
+    )
+    assert main(["header", str(edb.path)]) == 0
+    found = rows(capsys.readouterr().out)
+    assert found["Format"] == "0x620.20.240"
+    assert found["Last re-attach"] == "2018-02-03 14:41:37 UTC"
+    assert found["Last detach"] == "2018-01-18 11:40:08 local at log 0x4,5,6"
+    assert found["Logs required"] == "9-10 (0x9-0xa)"
+    assert found["Logs committed to"] == "11 (0xb)"
+    assert found["Log being replayed"] == "10 (0xa)"
+    assert found["Scan finished"] == "never"
+    assert found["Scan started"] == "2018-02-03 14:41:37 UTC, reached page 1,234 (highest 0)"
+    assert found["Zeroed"] == "2018-01-18 11:40:08 local, dbtime 0"
+    assert found["Incremental backup"] == (
+        "2018-01-18 11:40:08 local, streaming, logs 3-4 (0x3-0x4)"
+    )
