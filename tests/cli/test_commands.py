@@ -7,6 +7,7 @@ from esewatch import __version__
 from esewatch.cli import MODULES, _parser, main
 from esewatch.config import Settings
 from esewatch.daemon import Daemon
+from esewatch.ese import kernels
 from esewatch.expose.http import App
 from esewatch.expose.server import HttpServer
 from esewatch.fold.integrity import known_bad_pages
@@ -58,10 +59,10 @@ def test_every_command_has_help_with_an_example(
     assert f"example: esewatch {' '.join(command)}" in " ".join(capsys.readouterr().out.split())
 
 
-def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_printed_with_the_kernel_that_runs(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--version"])
-    assert capsys.readouterr().out == f"esewatch {__version__}\n"
+    assert capsys.readouterr().out == f"esewatch {__version__} ({kernels.NAME} kernel)\n"
 
 
 def test_a_usage_error_is_one_line_and_status_2(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ from esewatch.config import default_settings
 from esewatch.fold.folder import Folder
 from esewatch.fold.state import State
 from esewatch.model import Batch, Reading, SourceError, VolumesSeen
-from esewatch.sources.devices import BlockDevices
+from esewatch.scan.devices import BlockDevices
 from esewatch.sources.disks import DisksSource, Machine
 from esewatch.sources.polled import Pace, SampleClock
 from tests.sources.machine import Counted, FakeMachine, Partition

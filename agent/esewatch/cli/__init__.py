@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from esewatch import __version__
+from esewatch.ese import kernels
 from esewatch.model import EsewatchError
 
 FAILED = 2
@@ -22,6 +23,8 @@ MODULES = {
     "events": "inputs",
     "counters": "inputs",
     "report": "inputs",
+    "scan": "scan",
+    "header": "header",
     "replay": "replay",
     "config": "admin",
     "forget": "admin",
@@ -45,7 +48,8 @@ def _parser(command: str) -> argparse.ArgumentParser:
         "(Exchange, Active Directory, ESENT).",
         epilog="example: esewatch report Application.evtx counters.csv -o report.html",
     )
-    parser.add_argument("--version", action="version", version=f"esewatch {__version__}")
+    version = f"esewatch {__version__} ({kernels.NAME} kernel)"
+    parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(
         dest="command", required=True, metavar="COMMAND", parser_class=_Parser
     )

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from esewatch.model import Batch, Feed, Reading, SourceError, VolumesSeen
-from esewatch.sources.devices import BlockDevices, Mount
+from esewatch.scan.devices import BlockDevices, Mount
 from esewatch.sources.polled import Pace, SampleClock
 
 OBJECT = "disks"

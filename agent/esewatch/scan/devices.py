@@ -93,8 +93,8 @@ class BlockDevices:
         """
         found: dict[str, str] = {}
         for mount in mounts:
-            names = self._below(self._kernel_name(mount.device), mount.fstype)
-            below = {identities.get(name.replace("!", "/"), "") for name in names}
+            names = self.disks_below(self.kernel_name(mount.device), mount.fstype)
+            below = {identities.get(name, "") for name in names}
             if len(below) == 1 and "" not in below:
                 found[mount.mountpoint] = below.pop()
             else:
@@ -102,13 +102,26 @@ class BlockDevices:
                 found.pop(mount.mountpoint, None)
         return found
 
-    def _kernel_name(self, device: str) -> str:
-        """`/dev/mapper/vg-home` -> `dm-0`."""
-        return Path(os.path.realpath(self._root / device.lstrip("/"))).name
+    def kernel_name(self, device: str) -> str:
+        """Name in sysfs of a device file: `/dev/mapper/vg-home` -> `dm-0`."""
+        name = os.path.realpath(self._root / device.lstrip("/"))
+        folder = os.path.realpath(self._root / "dev") + "/"
+        return name.removeprefix(folder).replace("/", "!")
 
-    def _below(self, name: str, fstype: str) -> set[str]:
+    def numbered(self, number: str) -> str:
+        """Name in sysfs of the block device `major:minor`; empty where sysfs does not know it."""
+        folder = self._root / "sys/dev/block" / number
+        return Path(os.path.realpath(folder)).name if folder.is_dir() else ""
+
+    def disks_below(self, name: str, fstype: str = "") -> set[str]:
+        """Kernel names of all disks that the device `name` lies on, itself if it lies on none.
+
+        A file system of the kind `btrfs` lies on all of its members, none if they are not found.
+        The empty name stands for what cannot be followed.
+        """
         members = self._members(name) if fstype == "btrfs" else {name}
-        return set().union(*(self._disks_below(member, MAX_DEPTH) for member in members))
+        found = set().union(*(self._disks_below(member, MAX_DEPTH) for member in members))
+        return {disk.replace("!", "/") for disk in found}
 
     def _members(self, name: str) -> set[str]:
         """All devices of the btrfs file system that `name` is one of; none if it is not found."""

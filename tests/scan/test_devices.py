@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from esewatch.sources.devices import BlockDevices, Mount
+from esewatch.scan.devices import BlockDevices, Mount
 from tests.sources.machine import FakeMachine
 
 
@@ -169,3 +169,20 @@ def test_devices_that_lie_on_each_other_in_a_circle_end(machine: FakeMachine) ->
     machine.on_top("dm-1", "dm-0")
 
     assert volumes(machine, ("/dev/dm-0", "/srv", "ext4")) == {}
+
+
+def test_a_device_is_found_by_its_number(machine: FakeMachine) -> None:
+    machine.disk("sda")
+    machine.partition("sda", "sda1")
+    blocks = BlockDevices(machine.root)
+
+    assert [blocks.numbered(number) for number in ("8:0", "8:1", "8:9")] == ["sda", "sda1", ""]
+
+
+def test_what_cannot_be_followed_is_the_empty_name(machine: FakeMachine) -> None:
+    machine.disk("sda")
+    blocks = BlockDevices(machine.root)
+
+    assert blocks.disks_below("sda") == {"sda"}
+    assert blocks.disks_below("sdz") == blocks.disks_below("") == {""}
+    assert blocks.disks_below("sda", "btrfs") == set()

@@ -1,0 +1,246 @@
+"""What a scan found, as a person reads it, and as an object of JSON."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from esewatch.config.units import show_duration
+from esewatch.scan.results import BadPage, Counts, FileResult
+
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
+
+_WHAT = {
+    "checksum": "checksum",
+    "correctable": "one flipped bit a block, correctable",
+    "wrong_page": "wrong page",
+    "truncated": "the file ends within it (was the copy finished?)",
+    "unreadable": "cannot be read (I/O error)",
+}
+
+
+def is_wrong(result: FileResult) -> bool:
+    """Whether something is wrong with what was read: a bad page, or a bad copy of the header."""
+    header, place = result.header, result.place
+    copies = header is None or (header.header_ok and header.shadow_header_ok)
+    return not copies or (place is not None and place.counts.bad() > 0)
+
+
+def json_object(result: FileResult, limit: int) -> dict[str, Any]:
+    """The object of `scan --format json`, with at most `limit` bad pages."""
+    header, place = result.header, result.place
+    assert header is not None
+    assert place is not None
+    counts, latency = place.counts, result.latency
+    found: dict[str, Any] = {
+        "path": _encodable(result.path),
+        "page_size": header.page_size,
+        "format": header.format,
+        "state": header.state,
+        "header_ok": header.header_ok,
+        "shadow_header_ok": header.shadow_header_ok,
+        "pages_seen": counts.pages_seen,
+        "bad_checksums": counts.bad_checksums,
+        "correctable": counts.correctable,
+        "wrong_page_number": counts.wrong_page_number,
+        "uninitialized_pages": counts.uninitialized_pages,
+        "truncated": counts.truncated,
+        "unread_bytes": counts.unread_bytes,
+        "bytes": counts.bytes,
+        "size_bytes": place.size,
+        "seconds": round(counts.seconds, 3),
+    }
+    if latency is not None:
+        found["read_latency_seconds"] = {
+            "p50": float(f"{latency.p50:.3g}"),
+            "p99": float(f"{latency.p99:.3g}"),
+        }
+    found["direct"] = result.direct
+    if result.device:
+        found["device"] = result.device
+    listed = counts.listed[:limit]
+    found["bad_pages"] = [_bad_page(page) for page in listed]
+    found["bad_pages_not_listed"] = counts.bad() - len(listed)
+    found["complete"] = result.ended == "complete"
+    found["ended"] = result.ended
+    if result.reason:
+        found["reason"] = _encodable(result.reason)
+    found["remarks"] = result.remarks + end_notes(result)
+    return found
+
+
+def _encodable(name: str) -> str:
+    """A file name that is not UTF-8, with its strange bytes escaped."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
+def _bad_page(page: BadPage) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "page_number": page.page_number,
+        "offset": page.offset,
+        "kind": page.kind,
+    }
+    for key in ("block", "bit", "written_as"):
+        if (value := getattr(page, key)) is not None:
+            found[key] = value
+    if page.bits:
+        found["bits"] = page.bits
+    return found
+
+
+def end_notes(result: FileResult) -> list[str]:
+    """The note on bad pages that all stand in one run up to the end of the file."""
+    place = result.place
+    if result.ended != "complete" or place is None or place.counts.unlisted:
+        return []
+    pages = place.counts.listed
+    first = pages[0].page_number if pages else 0
+    last = place.offset // place.page_size - 2
+    run = [page.page_number for page in pages] == list(range(first, last + 1))
+    if len(pages) < 2 or not run or any(page.kind != "checksum" for page in pages):
+        return []
+    return [
+        f"all bad pages form one run to the end of the file (from page {first} on):"
+        " space that was allocated and never written looks so, and may belong to no table"
+    ]
+
+
+def text_lines(result: FileResult, limit: int) -> Iterator[str]:
+    """Lines about a file that has a header, with at most `limit` lines of bad pages."""
+    header, place = result.header, result.place
+    assert header is not None
+    assert place is not None
+    counts = place.counts
+    device = f", device {result.device}" if result.device else ""
+    size = f"{show_bytes(place.size)}, {header.page_size // 1024} KiB pages"
+    yield printable(result.path)
+    yield f"  {size}, format {header.format}, {header.state} state{device}"
+    yield (
+        f"  {counts.pages_seen:,} pages read: {counts.uninitialized_pages:,} blank,"
+        f" {counts.bad():,} bad{_kinds(counts)}"
+    )
+    if counts.listed and limit:
+        runs = list(_runs(counts.listed, place.page_size))
+        for run in runs[:limit]:
+            yield f"    {_run_text(run)}"
+        rest = counts.bad() - sum(map(len, runs[:limit]))
+        if rest:
+            yield f"    and {rest:,} more"
+    for remark in result.remarks + end_notes(result) + _memory_notes(result):
+        yield f"  note: {printable(remark)}"
+    yield f"  {_speed(counts)}"
+    yield f"  {_verdict(result, counts)}"
+
+
+def _memory_notes(result: FileResult) -> list[str]:
+    if result.direct:
+        return []
+    return ["not past the page cache: what memory already held was not read from the disk"]
+
+
+def _kinds(counts: Counts) -> str:
+    unreadable = counts.bad() - (
+        counts.bad_checksums + counts.correctable + counts.wrong_page_number + counts.truncated
+    )
+    kinds = {
+        "checksum": counts.bad_checksums,
+        "correctable": counts.correctable,
+        "wrong page": counts.wrong_page_number,
+        "truncated": counts.truncated,
+        "unreadable": unreadable,
+    }
+    known = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items() if number)
+    return f" ({known})" if known else ""
+
+
+def _runs(pages: Sequence[BadPage], page_size: int) -> Iterator[list[BadPage]]:
+    """Pages of one kind that follow one another; those with a bit or number stand alone."""
+    run: list[BadPage] = []
+    for page in pages:
+        joins = (
+            run
+            and page.offset == run[-1].offset + page_size
+            and page.kind == run[-1].kind
+            and page.bit is None
+            and page.written_as is None
+        )
+        if joins:
+            run.append(page)
+        else:
+            if run:
+                yield run
+            run = [page]
+    if run:
+        yield run
+
+
+def _run_text(run: Sequence[BadPage]) -> str:
+    first, last = run[0], run[-1]
+    if len(run) > 1:
+        return f"pages {first.page_number}-{last.page_number}: {_WHAT[first.kind]}"
+    text = f"page {first.page_number} at byte {first.offset}: {_WHAT[first.kind]}"
+    if first.written_as is not None:
+        text += f", written as page {first.written_as}"
+    elif first.kind == "correctable":
+        bits = first.bits or (first.bit,)
+        text += f" (bit {', '.join(map(str, bits))})"
+    elif first.block is not None:
+        text += f", block {first.block}"
+    return text
+
+
+def _speed(counts: Counts) -> str:
+    rate = f", {show_bytes(counts.bytes / counts.seconds)}/s" if counts.seconds > 0 else ""
+    return f"read {show_bytes(counts.bytes)} in {_seconds(counts.seconds)}{rate}"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.2f}s" if seconds < 60 else show_duration(seconds)
+
+
+def _verdict(result: FileResult, counts: Counts) -> str:
+    """One line: good or bad, and what to do next."""
+    going = "" if result.ended == "complete" else f" Not done: {_why(result)}."
+    header = result.header
+    if counts.bad() > counts.correctable:
+        return f"BAD: {_pages(counts.bad())} bad.{going} {_next('EseKnownBadPage')}"
+    if counts.bad():
+        return (
+            f"BAD: {_pages(counts.bad())} correctable, so the data is right, but bits do not"
+            f" flip by themselves.{going} {_next('EseCorrectedPage')}"
+        )
+    if header is not None and not (header.header_ok and header.shadow_header_ok):
+        return (
+            "BAD: all pages read are good, but a copy of the header is damaged."
+            f"{going} {_next('EseKnownBadPage')}"
+        )
+    if going:
+        return f"NOT DONE: no bad page so far.{going}"
+    return "GOOD: every page verifies"
+
+
+def _next(runbook: str) -> str:
+    return (
+        f"What to do next is in the runbook {runbook} (docs/runbooks/{runbook}.md;"
+        f" a running esewatch serves it at /runbooks/{runbook})."
+    )
+
+
+def _why(result: FileResult) -> str:
+    return printable(result.reason.removeprefix(f"{result.path}: ").rstrip("."))
+
+
+def _pages(number: int) -> str:
+    return "1 page is" if number == 1 else f"{number:,} pages are"
+
+
+def show_bytes(number: float) -> str:
+    """`44.6 GiB`."""
+    at = 0
+    while number >= 1024 and at < len(_UNITS) - 1:
+        number /= 1024
+        at += 1
+    return f"{number:.0f} {_UNITS[at]}" if at == 0 else f"{number:.1f} {_UNITS[at]}"
+
+
+def printable(text: str) -> str:
+    """Control characters of a file name must not reach the terminal."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -1,0 +1,38 @@
+"""What the process that scans for the daemon is asked for, and what it tells: JSON, one a line."""
+
+import msgspec
+
+from esewatch.scan.file_scan import Options
+from esewatch.scan.results import Place, Step
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """One file to scan. Its order and its device are for the plan to decide."""
+
+    path: str
+    size: int
+    verified: float | None = None
+    """Epoch seconds of the last proof that the database is good; None: never."""
+    place: Place | None = None
+    """Where an earlier pass stands."""
+    taken: float | None = None
+    """Epoch seconds of the content, where it is that of a copy. None: it is read live."""
+    known_bad: tuple[int, ...] = ()
+    """Pages to read first."""
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """All that one process scans. It comes as one line; the end of the input ends the process."""
+
+    tasks: tuple[Task, ...]
+    options: Options
+    pools: dict[str, list[str]] = {}
+    deadline: float | None = None
+    """Epoch seconds of the end."""
+
+
+class News(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of the answer: the scan of `path` begins (no `step`), or goes a step on."""
+
+    path: str
+    step: Step | None = None

@@ -1,0 +1,85 @@
+"""What the page cache of Linux holds of a file, and giving up what it did not hold before.
+
+mincore(2) of a private mapping says what is there; it says "all of it" where the process neither
+owns the file nor may write it. Where it says so or is missing, nothing is ever given up: rather
+the cache keeps what was read than loses what others need. Not Linux: all of this does nothing.
+"""
+
+import contextlib
+import ctypes
+import mmap
+import os
+import sys
+from itertools import groupby
+
+Held = bytes
+"""A byte for each page of the cache from the one with the first byte on; its bit 0: held."""
+
+
+def _find_mincore() -> "ctypes._FuncPointer | None":
+    try:
+        function = ctypes.CDLL(None, use_errno=True).mincore
+    except (AttributeError, OSError, TypeError):
+        return None
+    function.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p)
+    function.restype = ctypes.c_int
+    return function
+
+
+_mincore = _find_mincore() if sys.platform == "linux" else None
+
+
+def held(descriptor: int, offset: int, length: int) -> Held | None:
+    """Which pages of these bytes are in the cache; None: not known. Never raises OSError."""
+    if _mincore is None:
+        return None
+    begin = offset - offset % mmap.PAGESIZE
+    try:
+        size = min(offset + length, os.fstat(descriptor).st_size) - begin
+        if size <= 0:
+            return b""
+        with mmap.mmap(descriptor, size, access=mmap.ACCESS_COPY, offset=begin) as mapping:
+            first = ctypes.c_char.from_buffer(mapping)
+            pages = ctypes.create_string_buffer(-(-size // mmap.PAGESIZE))
+            failed = _mincore(ctypes.addressof(first), size, pages)
+            del first
+    except (OSError, ValueError):
+        # ValueError: the file became shorter between the two calls.
+        return None
+    return None if failed else pages.raw
+
+
+def give_up(descriptor: int, offset: int, length: int) -> None:
+    """Have the cache drop the pages of these bytes, as far as nothing else holds on to them."""
+    if sys.platform == "linux":
+        begin = offset - offset % mmap.PAGESIZE
+        end = -(-(offset + length) // mmap.PAGESIZE) * mmap.PAGESIZE
+        with contextlib.suppress(OSError):
+            os.posix_fadvise(descriptor, begin, end - begin, os.POSIX_FADV_DONTNEED)
+
+
+def restore(descriptor: int, offset: int, before: Held | None) -> None:
+    """Give up what was read from `offset` on and was not held `before`."""
+    begin = offset - offset % mmap.PAGESIZE
+    for is_held, run in groupby(before or b"", lambda page: page & 1):
+        length = len(list(run)) * mmap.PAGESIZE
+        if not is_held:
+            give_up(descriptor, begin, length)
+        begin += length
+
+
+def grown(before: Held | None, after: Held | None) -> bool:
+    """Whether a page is held `after` that was not `before`."""
+    return any(new & 1 > old & 1 for old, new in zip(before or b"", after or b"", strict=False))
+
+
+def all_held(pages: Held | None) -> bool:
+    """Whether there is no page that is known not to be held."""
+    return all(page & 1 for page in pages or b"")
+
+
+def read_no_more_than_asked_for(descriptor: int) -> None:
+    """No read-ahead: it would bring in pages that nobody gives up again."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)

@@ -1,0 +1,118 @@
+"""What a scan says: bad pages, counts, where it stands, how it ended."""
+
+from typing import Literal
+
+import msgspec
+
+from esewatch.ese.header import Header
+
+MAX_LISTED = 1000
+"""Bad pages of one file that are listed; more are counted only."""
+
+Kind = Literal["checksum", "correctable", "wrong_page", "truncated", "unreadable"]
+
+Ended = Literal["complete", "time", "stopped", "failed"]
+"""`complete`: every page up to the end of the file was read or tried; `time`: the time was up;
+`stopped`: somebody asked for it; `failed`: the file cannot be scanned (`reason` says why)."""
+
+
+class BadPage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One bad page. `offset` in bytes; `block` and `bit` as in `ese.checksum.Diagnosis`."""
+
+    page_number: int
+    offset: int
+    kind: Kind
+    block: int | None = None
+    bit: int | None = None
+    """The flipped bit of a correctable page, counted within the page, LSB first."""
+    bits: tuple[int, ...] = ()
+    """All of them where a large page has more than one."""
+    written_as: int | None = None
+    """Of a wrong page: the number under which it was really written."""
+
+
+class Counts(msgspec.Struct, kw_only=True):
+    """What was found up to a place in the file. Pages are those behind header and shadow."""
+
+    pages_seen: int = 0
+    """Whole pages read, whatever they said; blank ones too, unreadable ones not."""
+    bad_checksums: int = 0
+    """Uncorrectable ones; `correctable` and `wrong_page_number` are not in it."""
+    correctable: int = 0
+    wrong_page_number: int = 0
+    uninitialized_pages: int = 0
+    unread_bytes: int = 0
+    """Bytes that could not be read (I/O errors)."""
+    truncated: int = 0
+    """1 when the file ends within a page."""
+    bytes: int = 0
+    """Bytes read of the file by this pass, header and shadow included."""
+    seconds: float = 0.0
+    """Work, over all interruptions."""
+    listed: list[BadPage] = msgspec.field(default_factory=list)
+    """The first MAX_LISTED bad pages in the order of the file."""
+    unlisted: int = 0
+    """Bad pages for which there was no more room in `listed`."""
+
+    def bad(self) -> int:
+        """Bad pages of every kind, listed or not."""
+        return len(self.listed) + self.unlisted
+
+
+class Place(msgspec.Struct, kw_only=True):
+    """Where a pass over one database stands: enough for another process to go on exactly.
+
+    `signature` (hex) and `page_size` are the header's: another database begins anew.
+    """
+
+    path: str
+    offset: int
+    """The next byte to read, a multiple of the page size."""
+    size: int
+    """Bytes of the file when this was written."""
+    signature: str
+    page_size: int
+    began: float
+    """Epoch seconds of the start of the pass."""
+    taken: float
+    """Epoch seconds of the oldest content that the pass has read (semantics.md 3)."""
+    counts: Counts
+
+
+class Latency(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Seconds that one read took."""
+
+    p50: float
+    p99: float
+
+
+class FileResult(msgspec.Struct, kw_only=True):
+    """How the scan of one file ended. `header` None: it is no database that can be scanned."""
+
+    path: str
+    ended: Ended
+    reason: str = ""
+    """One sentence, where it did not end `complete`: what, where, what to do."""
+    header: Header | None = None
+    place: Place | None = None
+    """Where it stands; of a complete pass the end of the file."""
+    latency: Latency | None = None
+    """Of the reads of this run, not of earlier ones that it went on from."""
+    direct: bool = False
+    """Every read went past the page cache; else what memory held was not read from the disk."""
+    device: str = ""
+    remarks: list[str] = msgspec.field(default_factory=list)
+    """Sentences a person should read: the file grew, its shadow header is bad, …"""
+
+
+class Step(msgspec.Struct, kw_only=True):
+    """A piece of a scan. `found` are bad pages, `good` known bad ones that now read good.
+
+    The last step of a scan has the `result`.
+    """
+
+    place: Place | None = None
+    """None where no place in the file was reached."""
+    found: list[BadPage] = msgspec.field(default_factory=list)
+    good: list[int] = msgspec.field(default_factory=list)
+    result: FileResult | None = None

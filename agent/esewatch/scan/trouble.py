@@ -1,0 +1,36 @@
+"""Why a file cannot be scanned, in a sentence: what, where, what to do."""
+
+import errno
+
+_GONE = {
+    getattr(errno, name)
+    for name in ("ESTALE", "ENODEV", "ENXIO", "EBADF", "ENOTCONN", "ENOMEDIUM", "ESHUTDOWN")
+    if hasattr(errno, name)
+}
+_IN_USE = {32, 33}
+"""Windows: sharing violation, lock violation."""
+
+
+def is_gone(error: OSError) -> bool:
+    """Whether it is the file or its device that is gone, so that no other page can be read."""
+    return error.errno in _GONE
+
+
+def why_not_opened(path: str, error: Exception) -> str:
+    """Why `path` cannot be opened, and the remedy."""
+    what = getattr(error, "strerror", None) or str(error)
+    if getattr(error, "winerror", None) in _IN_USE:
+        return f"{path}: in use by another program: scan a snapshot of it"
+    if isinstance(error, FileNotFoundError):
+        return f"{path}: no such file: is it named rightly, and its volume mounted?"
+    if isinstance(error, PermissionError):
+        return f"{path}: no permission to read it: run this as a user who may (it is never written)"
+    return f"{path}: cannot be opened: {what}"
+
+
+def why_not_read(path: str, error: OSError) -> str:
+    """Why nothing more of `path` can be read."""
+    what = error.strerror or str(error)
+    if is_gone(error):
+        return f"{path}: vanished while it was read ({what}): is its volume still there?"
+    return f"{path}: cannot be read: {what}: look for errors of the disk in the system's log"

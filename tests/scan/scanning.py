@@ -1,0 +1,57 @@
+"""Scans of tests: all steps at once, or up to a place."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from esewatch.scan.file_scan import Options, scan_file
+from esewatch.scan.pace import Pace
+from esewatch.scan.results import BadPage, Counts, FileResult, Place, Step
+
+
+class Scanned:
+    """What the steps of one scan said."""
+
+    def __init__(self, steps: list[Step]) -> None:
+        assert [step.result is None for step in steps] == [True] * (len(steps) - 1) + [False]
+        self.steps = steps
+        result = steps[-1].result
+        assert result is not None
+        self.result: FileResult = result
+        self.found: list[BadPage] = [page for step in steps for page in step.found]
+        self.good: list[int] = [number for step in steps for number in step.good]
+
+    @property
+    def place(self) -> Place:
+        assert self.result.place is not None
+        return self.result.place
+
+    @property
+    def counts(self) -> Counts:
+        return self.place.counts
+
+    @property
+    def kinds(self) -> dict[int, str]:
+        """Page number -> kind, of the bad pages that are listed."""
+        return {page.page_number: page.kind for page in self.counts.listed}
+
+
+def scan(
+    path: Path | str,
+    *,
+    read_size: int | None = None,
+    pace: Pace | None = None,
+    place: Place | None = None,
+    taken: float | None = None,
+    known_bad: Sequence[int] = (),
+    clock: Callable[[], float] = lambda: 1000.0,
+) -> Scanned:
+    steps = scan_file(
+        str(path),
+        Options(read_size=read_size),
+        pace or Pace(),
+        place=place,
+        taken=taken,
+        known_bad=known_bad,
+        clock=clock,
+    )
+    return Scanned(list(steps))
