@@ -17,7 +17,7 @@ help: ## list the targets
 
 setup: $(STAMP) ## make .venv from the locks (PYTHON=python3.12 picks the interpreter)
 
-$(STAMP): requirements/dev.lock pyproject.toml scripts/setup
+$(STAMP): requirements/dev.lock pyproject.toml setup.py agent/esewatch/ese/_kernel.c scripts/setup
 	@scripts/setup
 	@touch $@
 
@@ -69,4 +69,5 @@ lock: setup ## write requirements/*.lock anew with the newest versions
 
 clean: ## remove what the other targets made, .venv too
 	rm -rf .venv build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf agent/esewatch.egg-info agent/esewatch/ese/_kernel*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,9 +1,11 @@
 """A test is skipped without the real program it wants, and fails where that is forbidden."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.kernels import compiled_kernel
 from tests.support.tools import NO_SKIP, TOOLS, find, require
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -43,10 +45,22 @@ def test_a_forbidden_skip_is_a_failure(forbidden: str, monkeypatch: pytest.Monke
         require("amtool")
 
 
-def test_continuous_integration_forbids_to_skip_the_servers() -> None:
+def test_without_the_compiled_kernel_its_test_is_skipped_unless_that_is_forbidden(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "esewatch.ese._kernel", None)
+
+    with pytest.raises(pytest.skip.Exception, match="the compiled kernel is not built"):
+        compiled_kernel()
+    monkeypatch.setenv(NO_SKIP, "prometheus,kernel")
+    with pytest.raises(pytest.fail.Exception, match="the compiled kernel is not built"):
+        compiled_kernel()
+
+
+def test_continuous_integration_forbids_to_skip_the_servers_and_the_kernel() -> None:
     script = (ROOT / ".ci" / "run").read_text()
 
-    assert f"export {NO_SKIP}=prometheus,alertmanager\n" in script
+    assert f"export {NO_SKIP}=prometheus,alertmanager,kernel\n" in script
 
 
 def test_make_tools_installs_every_package_of_a_program_but_the_browser() -> None:

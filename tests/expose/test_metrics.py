@@ -406,9 +406,12 @@ def test_a_number_that_is_none_is_absent(value: float) -> None:
 def test_own_families_tell_build_and_commits_and_never_when_they_were_born() -> None:
     commits = commit_histogram()
     commits.observe(0.004)
-    found = series(own_families(commits, version="9.9", python_version="3.11.2", proc="/nowhere"))
+    own = own_families(
+        commits, version="9.9", python_version="3.11.2", kernel="numpy", proc="/nowhere"
+    )
+    found = series(own)
 
-    build = frozenset({("version", "9.9"), ("python_version", "3.11.2")})
+    build = frozenset({("version", "9.9"), ("python_version", "3.11.2"), ("kernel", "numpy")})
     assert found["esewatch_build_info", build] == 1
     assert found["esewatch_journal_commit_duration_seconds_count", frozenset()] == 1
     assert not {name for name, _ in found if name.endswith("_created")}

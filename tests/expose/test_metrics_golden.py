@@ -105,6 +105,7 @@ def _exchange() -> Database:
             BadPage(page=4711, kind="uncorrectable", first=NOW - DAY, last=NOW - DAY, history=True),
         ],
         verified={"external": NOW - 60 * DAY, "page_scan": NOW - 30 * DAY},
+        page_scan={"pages": 5850768, "bytes": 47929507840, "bad_pages": 0},
         slow_io={"read": 13},
         slow_io_last_seconds={"read": 61.0},
         hung_io={"write": 1},
@@ -267,7 +268,13 @@ def _snapshot(tmp_path: Path) -> Snapshot:
     commits = commit_histogram()
     for seconds in (0.003, 0.004, 0.2):
         commits.observe(seconds)
-    own = own_families(commits, version="1.2.3", python_version="3.11.2", proc=_fake_proc(tmp_path))
+    own = own_families(
+        commits,
+        version="1.2.3",
+        python_version="3.11.2",
+        kernel="compiled",
+        proc=_fake_proc(tmp_path),
+    )
     figures = OwnFigures(NOW).families()
     return Snapshot.of([*families(golden_state(), SETTINGS, NOW), *own, *figures])
 

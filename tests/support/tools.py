@@ -48,7 +48,12 @@ def require(name: str) -> str:
 def _absent(name: str) -> NoReturn:
     tool = TOOLS[name]
     reason = f"{name} is not installed (`make tools`, or apt-get install {tool.package})"
-    if {name, tool.group} & no_skip():
+    skip(reason, {name, tool.group})
+
+
+def skip(reason: str, names: set[str]) -> NoReturn:
+    """Skip the test, or fail it where one of its `names` must not be skipped."""
+    if names & no_skip():
         pytest.fail(f"{reason}; {NO_SKIP} forbids to skip it", pytrace=False)
     pytest.skip(reason)
 

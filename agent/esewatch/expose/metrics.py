@@ -22,6 +22,7 @@ from esewatch import __version__
 from esewatch.advice.maintenance_model import maintenance_model
 from esewatch.config import Settings, Window, policy_for, rule_for
 from esewatch.config.settings import DAYS
+from esewatch.ese import kernels
 from esewatch.expose.catalogue import CATALOGUE
 from esewatch.expose.database_families import Traits, add_database
 from esewatch.expose.metered_families import add_metered
@@ -70,6 +71,7 @@ def own_families(
     *,
     version: str = __version__,
     python_version: str = platform.python_version(),
+    kernel: str = kernels.NAME,
     proc: str = "/proc",
 ) -> list[Metric]:
     """Families about the running program, fresh, sorted by name.
@@ -77,7 +79,7 @@ def own_families(
     Those of the process are there where the system has a `proc` file system.
     """
     out = Samples()
-    build = {"version": version, "python_version": python_version}
+    build = {"version": version, "python_version": python_version, "kernel": kernel}
     out.add("esewatch_build_info", build, 1)
     for metric in (*commits.collect(), *ProcessCollector(proc=proc, registry=None).collect()):
         row = next(row for row in CATALOGUE.values() if row.family == metric.name)

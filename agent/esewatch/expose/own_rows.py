@@ -101,7 +101,7 @@ PROCESS = "/proc of this process"
 AGENT = (
     gauge(
         "esewatch_build_info",
-        ("version", "python_version"),
+        ("version", "python_version", "kernel"),
         "The running esewatch, always 1.",
         "the program itself",
     ),

@@ -36,6 +36,7 @@ LABELS = {
     "name": "Name of the performance object or counter.",
     "version": "Version of esewatch.",
     "python_version": "Version of the Python that runs it.",
+    "kernel": "compiled, numpy or python: what verifies the checksums of pages.",
     "le": "Upper bound of the bucket, in seconds.",
 }
 """What the values of each label are."""
