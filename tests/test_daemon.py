@@ -497,3 +497,33 @@ def test_a_damaged_row_is_told_and_what_cannot_be_rebuilt_too(
     )
     after.close()
     assert caplog.records == []
+
+
+class Looking(Scripted):
+    """A source that remembers the databases known at each poll."""
+
+    def look_at(self, state: State) -> None:
+        self.state, self.known = state, list[set[str]]()
+
+    def poll(self, *, final: bool = False) -> Iterator[Batch]:
+        self.known.append({label for _, label in self.state.databases})
+        yield from super().poll(final=final)
+
+
+def test_a_source_may_look_at_what_the_others_have_told(tmp_path: Path) -> None:
+    other = Scripted("other", [[batch(event(700, 0))]])
+    looking = Looking("looking", [[batch()], [batch()]])
+    found = run(tmp_path, other, looking)
+    found.close()
+    assert looking.known[-1] == {LABEL}
+
+
+def test_a_source_that_a_reload_brings_looks_too(tmp_path: Path) -> None:
+    other = Scripted("other", [[batch(event(700, 0))]])
+    looking = Looking("looking", [])
+    with Running(tmp_path, logs(other="/1"), other) as running:
+        assert other.done.wait(20)
+        running.built["looking"] = looking
+        running.reload(logs(other="/1", looking="/2"))
+        assert looking.done.wait(20)
+        assert looking.known[-1] == {LABEL}

@@ -26,7 +26,7 @@ from esewatch.fold.state import State
 from esewatch.journal import Journal, Positions
 from esewatch.model import Batch, EsewatchError, JournalError, Source, SourceError
 from esewatch.sources.configured import build_source
-from esewatch.sources.succession import Build, digests, moves, predecessors, prepare
+from esewatch.sources.succession import Build, digests, moves, predecessors, prepare, show
 
 log = logging.getLogger(__name__)
 
@@ -115,6 +115,7 @@ class Daemon:
             opened.settings = wanted[source.name]
             if aside is not None:
                 rebuilt.begin(opened, self._journal.salvaged.get(source.name))
+        show(self._sources, state)
         return folder
 
     def run(self) -> None:
@@ -191,6 +192,7 @@ class Daemon:
                 source.close()
         with self._lock:
             self._sources = change.sources
+            show(self._sources, self._folder.state)
             self.settings = new
             self._folder.reconfigure(new)
             succeed(self._folder, change.origins, change.digests)
@@ -198,11 +200,8 @@ class Daemon:
             for name in change.fresh:
                 self._folder.open_source(name, self._clock()).settings = change.digests[name]
         self._try_commit()
-        log.info(
-            "the configuration is taken up: %d sources, %d of them new or changed",
-            len(change.sources),
-            len(change.fresh),
-        )
+        counts = len(change.sources), len(change.fresh)
+        log.info("the configuration is taken up: %d sources, %d of them new or changed", *counts)
 
     def _cycle(self) -> bool:
         """A slice of each source; True when there may be more to read at once."""

@@ -162,7 +162,35 @@ class CopyChecked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     bad_pages: tuple[tuple[int, PageFault], ...] = ()
 
 
-Record = Event | Reading | Coverage | CountersSeen | VolumesSeen | HeaderSeen | CopyChecked
+class PagesScanned(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A piece of a page scan: what was read since the last piece.
+
+    `time` is that of the content (of the snapshot), for which a good page is proof; `read` is
+    when it was read, from when on a bad page is known: an old copy must not hide it. `found` are the bad pages met in it, `good` known bad pages that now read good.
+    """
+
+    time: float
+    computer: str
+    database: str
+    read: float = 0.0
+    pages: int = 0
+    bytes: int = 0
+    bad: int = 0
+    """Bad pages of every kind, those without a number in `found` too."""
+    found: tuple[tuple[int, PageFault], ...] = ()
+    good: tuple[int, ...] = ()
+
+
+Record = (
+    Event
+    | Reading
+    | Coverage
+    | CountersSeen
+    | VolumesSeen
+    | HeaderSeen
+    | CopyChecked
+    | PagesScanned
+)
 
 
 class Unreadable(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -1,11 +1,13 @@
+import datetime
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
-from esewatch.config import LogFiles, Settings, SourceSettings
+from esewatch.config import LogFiles, PageScan, Settings, SourceSettings, Window
+from esewatch.fold.state import State
 from esewatch.model import Batch, SourceError
-from esewatch.sources.succession import digests, moves, predecessors, prepare
+from esewatch.sources.succession import digests, moves, predecessors, prepare, show
 
 
 class Recorded:
@@ -98,6 +100,32 @@ def test_another_provider_builds_every_source_anew() -> None:
     assert change.dropped == [running]
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"windows": {"nightly": Window(start=datetime.time(2), duration=3600.0)}},
+        {"pools": {"array": ["sda", "sdb"]}},
+        {"computers": {"a": "b"}},
+        {"computer_label": "fqdn"},
+        {"providers": ["X"]},
+    ],
+)
+def test_a_page_scan_is_built_anew_when_what_it_takes_from_elsewhere_changes(
+    change: dict[str, Any],
+) -> None:
+    entry = PageScan(type="page_scan", name="a", paths=["/1"], window="nightly")
+    beside: dict[str, Any] = {
+        "windows": {"nightly": Window(start=datetime.time(1), duration=3600.0)}
+    }
+    positions = {"a": {"f": b"1"}}
+    old, new = settings(entry, **beside), settings(entry, **beside | change)
+    running = Recorded("a")
+    change_of = prepare(old, new, [running], positions, build)
+    assert change_of.fresh == ([] if "providers" in change else ["a"])
+    restored = [source.restored for source in change_of.sources if isinstance(source, Recorded)]
+    assert restored == [{} if "providers" in change else {"f": b"1"}]
+
+
 def test_a_source_that_cannot_be_made_closes_those_that_were() -> None:
     built: list[Recorded] = []
 
@@ -110,3 +138,20 @@ def test_a_source_that_cannot_be_made_closes_those_that_were() -> None:
     with pytest.raises(SourceError):
         prepare(Settings(), settings(logs("a", "/1"), logs("bad", "/2")), [], {}, fail)
     assert [source.closed for source in built] == [True]
+
+
+class Looking(Recorded):
+    def __init__(self) -> None:
+        super().__init__("looking")
+        self.seen: list[State] = []
+
+    def look_at(self, state: State) -> None:
+        self.seen.append(state)
+
+
+def test_a_source_that_looks_at_the_state_is_shown_it_and_no_other_is() -> None:
+    looking, state = Looking(), State()
+
+    show([Recorded("a"), looking], state)
+
+    assert looking.seen == [state]

@@ -218,9 +218,18 @@ SCAN = (
     ),
 )
 
-HEADER = "the database header, as eseutil /mh shows it"
+HEADER = "the database header, as a page scan reads it and eseutil /mh shows it"
+SCANNED = "our reader, over all copies that stand for the database"
 
 INTEGRITY = (
+    counter("ese_page_scan_pages_total", D, "Pages that page scans read.", SCANNED),
+    counter("ese_page_scan_bytes_total", D, "Bytes that page scans read.", SCANNED),
+    counter(
+        "ese_page_scan_bad_pages_total",
+        D,
+        "Bad pages that page scans met, each time they did, corrected and unreadable ones too.",
+        SCANNED,
+    ),
     counter(
         "ese_page_error_events_total",
         KIND,

@@ -57,6 +57,8 @@ def add_database(out: Samples, database: Database, traits: Traits, now: float) -
     out.add("ese_header_corrected", labels, database.header_corrected)
     out.add("ese_header_correction_failed", labels, database.header_correction_failed)
     _add_verifications(out, labels, database, views, traits.streaming_verified)
+    for what, count in database.page_scan.items():
+        out.add(f"ese_page_scan_{what}_total", labels, count)
     _add_slow_io(out, labels, database, zero_born=watched)
     if not watched:
         return

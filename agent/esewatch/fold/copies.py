@@ -3,24 +3,32 @@
 The order of arrival makes no difference: times never go back (semantics.md 3).
 """
 
+from collections.abc import Iterable
+
 from esewatch.fold.databases import meet
 from esewatch.fold.identity import is_snapshot
-from esewatch.fold.integrity import HISTORY_SECONDS, hold_unfit, latch_found
+from esewatch.fold.integrity import HISTORY_SECONDS, hold_unfit, latch_found, mark_good
 from esewatch.fold.state import UNLOCATED, BadKind, Database, SourceState
-from esewatch.model import CopyChecked, HeaderSeen
+from esewatch.model import CopyChecked, HeaderSeen, PageFault, PagesScanned
+
+OfCopy = CopyChecked | HeaderSeen | PagesScanned
 
 
-def is_bad(record: CopyChecked | HeaderSeen) -> bool:
+def is_bad(record: OfCopy) -> bool:
     """Whether it says that a page is bad."""
-    return isinstance(record, CopyChecked) and bool(record.bad or record.bad_pages)
+    if isinstance(record, CopyChecked):
+        return bool(record.bad or record.bad_pages)
+    return isinstance(record, PagesScanned) and bool(record.bad or record.found)
 
 
-def fold(entry: Database, record: CopyChecked | HeaderSeen, source: SourceState) -> None:
+def fold(entry: Database, record: OfCopy, source: SourceState) -> None:
     """Take over what `source` read of the database's file, or of a copy of it."""
     if not entry.path and not is_snapshot(record.database):
         entry.path = record.database
     if isinstance(record, HeaderSeen):
         _header(entry, record)
+    elif isinstance(record, PagesScanned):
+        _piece(entry, record)
     else:
         old = record.time < source.opened - HISTORY_SECONDS
         _check(entry, record, history=source.baseline and old)
@@ -46,12 +54,31 @@ def _latch(entry: Database, checked: CopyChecked, *, history: bool) -> None:
     found = set(checked.bad_pages)
     if checked.bad > len(found) and not any(page == UNLOCATED for page, _ in found):
         found.add((UNLOCATED, "uncorrectable"))
+    _latch_all(entry, found, checked.time, history=history)
+
+
+def _piece(entry: Database, piece: PagesScanned) -> None:
+    """A page is good as of the copy's content, and bad from the reading on.
+
+    What a scan finds is there now, however old the copy: it is never history.
+    """
+    scanned = entry.page_scan
+    for what, count in (("pages", piece.pages), ("bytes", piece.bytes), ("bad_pages", piece.bad)):
+        scanned[what] = scanned.get(what, 0) + count
+    for page in piece.good:
+        mark_good(entry, page, page, piece.time)
+    _latch_all(entry, piece.found, max(piece.time, piece.read), history=False)
+
+
+def _latch_all(
+    entry: Database, found: Iterable[tuple[int, PageFault]], time: float, *, history: bool
+) -> None:
     unfit: dict[BadKind, int] = {}
     for page, fault in sorted(found):
-        if not latch_found(entry, page, fault, checked.time, history=history):
+        if not latch_found(entry, page, fault, time, history=history):
             unfit[fault] = unfit.get(fault, 0) + 1
     for fault, count in unfit.items():
-        hold_unfit(entry, fault, count, checked.time)
+        hold_unfit(entry, fault, count, time)
 
 
 def _header(entry: Database, seen: HeaderSeen) -> None:

@@ -32,12 +32,10 @@ from esewatch.fold.state import (
 )
 from esewatch.model import (
     Batch,
-    CopyChecked,
     CountersSeen,
     Coverage,
     Event,
     Feed,
-    HeaderSeen,
     Reading,
     VolumesSeen,
 )
@@ -262,7 +260,7 @@ class Folder:
         instance = self.state.instances.get((computer, name.lower()))
         return instance.stops if instance is not None else []
 
-    def _copy(self, source: SourceState, record: HeaderSeen | CopyChecked) -> None:
+    def _copy(self, source: SourceState, record: copies.OfCopy) -> None:
         source.records += 1
         plausible.note(source, record.time)
         computer = self._computer(source, record.computer)

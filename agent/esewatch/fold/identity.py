@@ -96,15 +96,16 @@ def tier(database: Database, settings: Settings) -> Tier:
     rule = rule_for(settings, database.computer, database.database)
     if rule is not None:
         return rule.tier or "watched"
-    return _tier(database.database, database.process.lower(), database.maintenance_seen)
+    asked_for = database.maintenance_seen or bool(database.page_scan)
+    return _tier(database.database, database.process.lower(), asked_for)
 
 
 @lru_cache(maxsize=4096)
-def _tier(label: str, process: str, maintenance_seen: bool) -> Tier:
+def _tier(label: str, process: str, asked_for: bool) -> Tier:
     if any(pattern.match(label) for pattern in _IGNORED):
         return "ignored"
     if (
-        maintenance_seen
+        asked_for
         or process.startswith(_EXCHANGE)
         or any(pattern.match(label) for pattern in _WATCHED_FILES)
     ):

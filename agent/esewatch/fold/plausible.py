@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from esewatch.fold.state import SourceState
-from esewatch.model import CopyChecked, Coverage, Event, Record
+from esewatch.model import CopyChecked, Coverage, Event, PagesScanned, Record
 
 AHEAD_SECONDS = 86400.0
 """A record may be so much later than the agent's clock."""
@@ -34,6 +34,8 @@ def admitted(source: SourceState, records: Iterable[Record], now: float) -> Iter
             yield msgspec.structs.replace(record, time=None)
         elif isinstance(record, CopyChecked):
             yield msgspec.structs.replace(record, time=now, complete=False)
+        elif isinstance(record, PagesScanned):
+            yield msgspec.structs.replace(record, time=now, read=now, good=())
 
 
 def note(source: SourceState, time: float) -> None:

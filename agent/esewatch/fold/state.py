@@ -184,6 +184,8 @@ class Database(msgspec.Struct, kw_only=True):
     """(first page, last page, time) repaired, read good or acknowledged; the last 1,000."""
     all_good: float = 0.0
     """Errors up to this time are dealt with (acknowledged, or a clean scan that was evicted)."""
+    page_scan: dict[str, int] = {}
+    """What page scans read of it: pages, bytes, bad_pages; empty when none has."""
     page_error_times: list[float] = []
     """Sorted times of the last 256 uncorrected page errors."""
     verified: dict[str, float] = {}

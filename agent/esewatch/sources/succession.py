@@ -6,11 +6,12 @@ counted anew, because one was added before it) goes on with the positions of the
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
-from esewatch.config import Settings, SourceSettings
+from esewatch.config import PageScan, Settings, SourceSettings
+from esewatch.fold.state import State
 from esewatch.model import EsewatchError, Source
 
 Build = Callable[[SourceSettings, Settings], Source]
@@ -18,6 +19,21 @@ Positions = Mapping[str, Mapping[str, bytes]]
 """Source name -> file key -> position."""
 Moves = dict[str, dict[str, bytes | None]]
 """What to write so that positions follow their sources; None drops one."""
+
+
+@runtime_checkable
+class LooksAtState(Protocol):
+    """A source whose reading depends on what is known already."""
+
+    def look_at(self, state: State) -> None:
+        """Take note of the fold's state: to be read in `poll` only, and never changed."""
+
+
+def show(sources: Sequence[Source], state: State) -> None:
+    """Show the state to the sources that look at it, before their next poll."""
+    for source in sources:
+        if isinstance(source, LooksAtState):
+            source.look_at(state)
 
 
 class Change(NamedTuple):
@@ -74,6 +90,14 @@ def moves(origins: Mapping[str, str], positions: Positions) -> Moves:
     return changes
 
 
+def _beside(entry: SourceSettings, settings: Settings) -> tuple[object, ...]:
+    """What a source takes from the settings beside its own entry."""
+    if isinstance(entry, PageScan):
+        window = settings.windows.get(entry.window or "")
+        return (window, settings.pools, settings.computers, settings.computer_label)
+    return (settings.providers,)
+
+
 def prepare(
     old: Settings, new: Settings, running: Sequence[Source], positions: Positions, build: Build
 ) -> Change:
@@ -84,9 +108,10 @@ def prepare(
     before, wanted = digests(old), digests(new)
     origins = predecessors(wanted, before)
     same = {
-        name
-        for name, own in wanted.items()
-        if before.get(name) == own and new.providers == old.providers
+        entry.name
+        for entry in new.sources
+        if before.get(entry.name) == wanted[entry.name]
+        and _beside(entry, new) == _beside(entry, old)
     }
     kept = {source.name: source for source in running if source.name in same}
     built: dict[str, Source] = {}
