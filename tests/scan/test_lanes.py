@@ -368,6 +368,31 @@ def test_an_interrupt_stops_all_lanes_within_a_second(device: str) -> None:
     assert taken < 1.2
 
 
+def test_without_a_further_thread_the_begun_lanes_end_too(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[str] = []
+    start = threading.Thread.start
+
+    def only_one(thread: threading.Thread) -> None:
+        if started:
+            raise RuntimeError("can't start new thread")
+        started.append(thread.name)
+        start(thread)
+
+    stop = threading.Event()
+
+    def work(lane: Lane, target: Target) -> None:
+        stop.wait(DEADLINE)
+
+    monkeypatch.setattr(threading.Thread, "start", only_one)
+    with pytest.raises(RuntimeError, match="new thread"):
+        run_lanes([lane(device), lane(f"{device}2")], work, stop=stop)
+
+    assert started == [f"scan {device}"]
+    assert not DeviceLock(device).holder()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT is sent otherwise there")
 def test_control_c_ends_a_process_whose_lane_hangs(device: str) -> None:
     program = f"""

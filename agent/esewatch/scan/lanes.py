@@ -51,7 +51,7 @@ def run_lanes(
     work: Callable[[Lane, Target], None],
     *,
     stop: threading.Event,
-    deadline: float = math.inf,
+    deadline: float | None = None,
     on_wait: Callable[[Waiting], None] = _log_wait,
 ) -> None:
     """Call `work` for each target, in a thread a lane, while the lane's locks are held.
@@ -61,14 +61,16 @@ def run_lanes(
     keeps its locks until it comes back. A target may thus have been begun and not ended, or not
     begun. `on_wait` is called in the lane's thread when it finds a lock taken, and every REMIND
     seconds while it waits. An exception of `work` ends its target only; the first one is raised
-    at the end, with notes of the others. KeyboardInterrupt sets `stop` and is raised.
+    at the end, with notes of the others. KeyboardInterrupt, and RuntimeError where there are no
+    more threads to be had, set `stop` and are raised.
     """
-    run = _Run(work, stop, deadline, on_wait)
+    run = _Run(work, stop, math.inf if deadline is None else deadline, on_wait)
     try:
         run.start(lanes)
         while run.running and not run.over():
             run.collect(POLL)
-    except KeyboardInterrupt:
+    except BaseException:
+        # Control-C, or no further thread can be had: no lane may go on behind the caller's back.
         stop.set()
         run.finish()
         raise
