@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.fuzz.pages import FORMS, LAST
+from tests.support.edb import HEADER_FIELDS, header_page
 from tests.support.ese_text import render
 from tests.support.eseutil_text import check, check_begin, header, summary, terminated
 
@@ -48,6 +50,10 @@ def seeds(target: str) -> Iterator[bytes]:
         yield from _streams()
     elif target == "eseutil":
         yield from _checks()
+    elif target == "header":
+        yield from _headers()
+    elif target == "page":
+        yield from _pages()
     else:
         yield b"\0\x10\0\0"
         yield b"\x80\x11\0\xff\x90\x11\0\x01"
@@ -63,6 +69,30 @@ def _counters() -> Iterator[bytes]:
     rows = ['"06/16/2007 01:00:00.000"," "," "', '"06/16/2007 01:00:15.000","812.5","5.6"']
     yield "\r\n".join([header, *rows, ""]).encode()
     yield "\r\n".join(rows).encode()
+
+
+def _headers() -> Iterator[bytes]:
+    yield header_page(2048) * 2
+    yield header_page(4096) * 2
+    yield header_page(4096, file_type=3)
+    for form in range(32):
+        yield bytes([form])
+    for at, _ in HEADER_FIELDS.values():
+        for form in (0x19, 0x11):
+            yield bytes([form]) + at.to_bytes(3, "little") + b"\xff"
+
+
+def _pages() -> Iterator[bytes]:
+    content = bytes(range(1, 128))
+    flips = b"\x84\x03\0", b"\x45\x01\0\x10\x80\0", b"\x90\x03\0\xb0\x03\0"
+    for size in range(5):
+        for form in range(FORMS):
+            yield bytes([size, form, 17, 0, 0, 0, 0, 0]) + content
+        for flipped in flips:
+            yield bytes([size, 1, 17, 0, 0, 0, 0, len(flipped) // 3]) + flipped + content
+        yield bytes([size, 1, 17, 0, 0, 0, 5, 0]) + content
+        yield bytes([size, 2, 17, 0, 0, 0, 5, 0]) + content
+        yield bytes([size, 3 | LAST, 17, 0, 0, 0, 0, 0]) + content
 
 
 def _checks() -> Iterator[bytes]:

@@ -13,9 +13,12 @@ from pathlib import Path
 
 import msgspec
 
+from esewatch.cli.header import header_object, header_text
 from esewatch.cli.inputs import event_object
 from esewatch.ese.eseutil import runs
 from esewatch.ese.events import event_from_strings
+from esewatch.ese.header import HEADER_BYTES, Header, parse_header
+from esewatch.ese.page import PAGE_SIZES
 from esewatch.ese.text import event_from_text
 from esewatch.model import CopyChecked, Coverage, Event, Reading, Record, SourceError
 from esewatch.sources.eseutil_records import Whose, complaints, record_of
@@ -24,6 +27,8 @@ from esewatch.sources.evtx import EvtxSource
 from esewatch.sources.follow import Decoder, DecoderFactory
 from esewatch.sources.formats.found import Options
 from esewatch.sources.perfmon_csv import PerfmonDecoder
+from tests.fuzz.pages import page
+from tests.support.edb import header_page, sealed_header
 from tests.support.evtx_writer import EvtxWriter
 
 
@@ -150,6 +155,42 @@ def eseutil(data: bytes) -> None:
         assert list(runs(text, found[0].end)) == found[1:], "from a run's end on it reads otherwise"
 
 
+@functools.cache
+def _database(page_size: int) -> bytes:
+    return (header_page(page_size) * 2).ljust(HEADER_BYTES, b"\x7f")
+
+
+def _written_over(data: bytes) -> bytes:
+    """The first byte chooses page size and sealing; each 4 more are place (3) and value."""
+    size = PAGE_SIZES[(data[0] & 7) % len(PAGE_SIZES)]
+    content = bytearray(_database(size))
+    for at in range(1, len(data) - 3, 4):
+        place = int.from_bytes(data[at : at + 3], "little") % len(content)
+        content[place] = data[at + 3]
+    for copy in range(2):
+        if data[0] >> 3 + copy & 1:
+            sealed = sealed_header(bytes(content[copy * size : (copy + 1) * size]))
+            content[copy * size : (copy + 1) * size] = sealed
+    return bytes(content)
+
+
+def header(data: bytes) -> None:
+    """The first bytes of a file: as they are, and written over those of a database."""
+    for content in (data, _written_over(data) if data else b""):
+        found = parse_header(content)
+        if isinstance(found, Header):
+            assert found.page_size in PAGE_SIZES
+            assert len(content) >= found.page_size
+            assert found.header_ok or found.remark
+            assert msgspec.json.decode(msgspec.json.encode(found), type=Header) == found
+            msgspec.json.encode(header_object("x.edb", len(content), found))
+            shown = header_text("x.edb", len(content), found)
+            assert len(shown) < 4096
+            assert all(line.isprintable() for line in shown.split("\n"))
+        else:
+            assert 0 < len(found.reason) < 200
+
+
 def _memory() -> str | None:
     return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
@@ -158,7 +199,9 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "eseutil": eseutil,
     "event_stream": event_stream,
     "evtx": evtx,
+    "header": header,
     "message": message,
+    "page": page,
     "perfmon_csv": perfmon_csv,
     "strings": strings,
 }
