@@ -13,6 +13,7 @@ from esewatch.config import (
     CopyOf,
     DatabaseRule,
     LogFiles,
+    PageScan,
     Policy,
     Settings,
     Window,
@@ -79,6 +80,18 @@ def test_every_key_of_a_full_file_arrives() -> None:
                 date_order="dmy",
             ),
             LogFiles(type="perfmon_csv", paths=["/perf/*.csv"], name="perfmon_csv-1"),
+            PageScan(
+                type="page_scan",
+                paths=["/snap/*.edb"],
+                name="page_scan-1",
+                window="nightly",
+                throttle_ms=50,
+                rate=64 << 20,
+                read_size=1 << 20,
+                computer="ex01",
+                database="e:\\mdb06\\{name}",
+                snapshot_taken="mtime",
+            ),
         ],
         windows={
             "nightly": Window(

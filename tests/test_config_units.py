@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.config.units import parse_clock, parse_duration, show_clock, show_duration
+from esewatch.config.units import (
+    parse_clock,
+    parse_duration,
+    parse_size,
+    show_clock,
+    show_duration,
+    show_size,
+)
 
 
 @pytest.mark.parametrize(
@@ -55,3 +62,21 @@ def test_a_time_of_day_is_shown_as_it_may_be_written(time: datetime.time) -> Non
 def test_what_is_no_time_of_day_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"^[\s\S]*$"):
         parse_clock(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("320K", 327680), ("64m", 1 << 26), ("1G", 1 << 30), ("4097", 4097)]
+)
+def test_a_size_is_a_number_with_or_without_a_power_of_1024(text: str, size: int) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "K", "1.5M", "-1", "1MB", "1 M", "٤K", "9" * 16, "1T"])
+def test_what_is_no_size_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^[\s\S]*$"):
+        parse_size(text)
+
+
+@given(st.integers(1, 10**15 - 1))
+def test_a_size_is_shown_as_it_may_be_written(size: int) -> None:
+    assert parse_size(show_size(size)) == size

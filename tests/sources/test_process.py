@@ -151,3 +151,27 @@ def alive(pid: int) -> bool:
         return False
     # Not collected yet by the first process of a container: dead all the same.
     return "Z" not in stat.rpartition(")")[2][:3]
+
+
+def given(script: str, content: bytes) -> Child:
+    _made.append(Child(PYTHON, [script], content))
+    return _made[-1]
+
+
+def test_what_is_given_arrives_whole_and_the_input_stays_open() -> None:
+    content = b"x" * 3_000_000 + b"\n"
+    running = given(
+        "import sys; print(len(sys.stdin.buffer.readline()), flush=True); sys.stdin.read()", content
+    )
+    got: list[bytes] = []
+    wait_for(lambda: took(running, got))
+    assert b"".join(got).split() == [b"3000001"]
+    assert running.status is None
+    running.close()
+    assert running.status is not None
+
+
+def test_a_program_that_reads_nothing_ends_all_the_same() -> None:
+    done = given("raise SystemExit(3)", b"x" * 3_000_000)
+    wait_for(lambda: done.ended)
+    assert done.status == 3

@@ -63,7 +63,7 @@ def _not_empty(tree: Node, problems: Problems) -> None:
 
 
 def _window_names(tree: Node, settings: Settings, problems: Problems) -> None:
-    for node in _items(tree, "databases"):
+    for node in (*_items(tree, "sources"), *_items(tree, "databases")):
         window = _child(node, "window")
         if window is not None and window.value is not None and window.value not in settings.windows:
             problems.at(window, ", ".join(settings.windows) or "a name under windows (none there)")

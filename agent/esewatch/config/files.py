@@ -15,6 +15,7 @@ from esewatch.config.settings import (
     EseutilLogs,
     Exporter,
     LogFiles,
+    PageScan,
     Settings,
     SourceSettings,
     WindowsCounters,
@@ -74,7 +75,7 @@ def _settled(settings: Settings, folder: Path) -> Settings:
         named = msgspec.structs.replace(
             source, name=source.name or f"{source.type}-{counts[source.type]}"
         )
-        if isinstance(named, LogFiles | EseutilLogs):
+        if isinstance(named, LogFiles | EseutilLogs | PageScan):
             paths = [str(glob_root / path) for path in named.paths]
             named = msgspec.structs.replace(named, paths=paths)
         elif isinstance(named, Exporter):

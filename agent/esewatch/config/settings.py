@@ -17,9 +17,12 @@ from esewatch.config.units import (
     Count,
     Duration,
     Interval,
+    Milliseconds,
     Positive,
     PositiveCount,
+    ReadSize,
     Scalar,
+    Size,
     Text,
     WindowLength,
     Zone,
@@ -33,7 +36,7 @@ Model = Literal["window", "garbage_collection", "background", "application"]
 ComputerLabel = Literal["short", "fqdn"]
 
 DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-LATER_SOURCE_TYPES = ("page_scan", "sqlserver_errorlog", "ntbackup_log")
+LATER_SOURCE_TYPES = ("sqlserver_errorlog", "ntbackup_log")
 """Planned kinds of sources: named in the error message instead of "unknown"."""
 
 
@@ -155,7 +158,32 @@ class WindowsCounters(_Source, frozen=True, kw_only=True):
     interval: Interval = 15.0
 
 
-SourceSettings = LogFiles | EseutilLogs | Exporter | Disks | WindowsLog | WindowsCounters
+class PageScan(_Source, frozen=True, kw_only=True):
+    """Database files, or snapshots of them, whose pages are verified."""
+
+    ALIASES: ClassVar[dict[str, str]] = {"path": "paths"}
+
+    type: Literal["page_scan"]
+    paths: list[Text]
+    """Files or globs; relative ones start at the folder of the configuration file."""
+    window: Text | None = None
+    """Name of the window in which it reads. None: at any time."""
+    throttle_ms: Milliseconds = 20
+    """Pause after each read."""
+    rate: Size | None = None
+    """Bytes a second and device that it reads at most."""
+    read_size: ReadSize | None = None
+    """Bytes of one read. None: what suits the throttle."""
+    database: Text | None = msgspec.field(default=None, name="as")
+    """The database that a copy stands for; `{name}` is the copy's file name."""
+    snapshot_taken: Literal["mtime", "scan"] | None = None
+    """When the content of a file was true: when it was last written, or when it is read.
+
+    None: `mtime` where `as` says that the files are copies, else `scan`.
+    """
+
+
+SourceSettings = LogFiles | EseutilLogs | Exporter | Disks | WindowsLog | WindowsCounters | PageScan
 """One input. `type` says how it is read."""
 
 SOURCE_TYPES: tuple[str, ...] = tuple(

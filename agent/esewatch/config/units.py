@@ -13,6 +13,8 @@ from typing import Annotated, Any, NamedTuple
 
 _UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 _DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,9})s)?", re.ASCII)
+_SIZE = re.compile(r"(\d{1,15})([KMG]?)", re.ASCII | re.IGNORECASE)
+_POWERS = {"": 0, "K": 10, "M": 20, "G": 30}
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
 _NUMBER = re.compile(r"[-+]?\d{1,18}(?:\.\d{1,18})?(?:[eE][-+]?\d{1,2})?", re.ASCII)
 
@@ -72,6 +74,22 @@ def parse_text(text: str) -> str:
     return text
 
 
+def parse_size(text: str) -> int:
+    """Bytes of `320K`, `64M`, `1G` (powers of 1,024) or of a plain number."""
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise ValueError(text)
+    return int(match[1]) << _POWERS[match[2].upper()]
+
+
+def show_size(size: int) -> str:
+    """The shortest form that `parse_size` reads back."""
+    unit, power = next(
+        (unit, power) for unit, power in reversed(_POWERS.items()) if size % (1 << power) == 0
+    )
+    return f"{size >> power}{unit}"
+
+
 def _parse_number(text: str) -> float:
     if _NUMBER.fullmatch(text) is None:
         raise ValueError(text)
@@ -96,6 +114,25 @@ def _count(text: str) -> int:
     if re.fullmatch(r"\d{1,12}", text, re.ASCII) is None:
         raise ValueError(text)
     return int(text)
+
+
+def _positive_size(text: str) -> int:
+    if (size := parse_size(text)) == 0:
+        raise ValueError(text)
+    return size
+
+
+def _read_size(text: str) -> int:
+    size = parse_size(text)
+    if not 1 << 16 <= size <= 1 << 26 or size % (1 << 15):
+        raise ValueError(text)
+    return size
+
+
+def _milliseconds(text: str) -> int:
+    if (number := _count(text)) > 60_000:
+        raise ValueError(text)
+    return number
 
 
 def _positive_count(text: str) -> int:
@@ -123,3 +160,6 @@ Positive = Annotated[
 ]
 Count = Annotated[int, Scalar("a whole number from 0", _count, int)]
 PositiveCount = Annotated[int, Scalar("a whole number from 1", _positive_count, int)]
+Size = Annotated[int, Scalar("a size such as 64M (bytes, K, M or G)", _positive_size, show_size)]
+ReadSize = Annotated[int, Scalar("a size from 64K to 64M in steps of 32K", _read_size, show_size)]
+Milliseconds = Annotated[int, Scalar("a whole number from 0 to 60000", _milliseconds, int)]

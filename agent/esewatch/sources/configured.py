@@ -5,6 +5,7 @@ from esewatch.config import (
     EseutilLogs,
     Exporter,
     LogFiles,
+    PageScan,
     Settings,
     SourceSettings,
     WindowsCounters,
@@ -17,6 +18,7 @@ from esewatch.sources.event_stream import event_stream_source
 from esewatch.sources.evtx import EvtxSource
 from esewatch.sources.exporter import MAX_TIMEOUT, ExporterSource
 from esewatch.sources.formats.found import Options
+from esewatch.sources.page_scan import PageScanSource
 from esewatch.sources.perfmon_csv import perfmon_csv_source
 from esewatch.sources.scrape import Target
 from esewatch.sources.windows_counters import WindowsCountersSource
@@ -41,6 +43,8 @@ def build_source(entry: SourceSettings, settings: Settings) -> Source:
             return EseutilLogSource(
                 entry.name, entry.paths, computer=entry.computer, database=entry.database or ""
             )
+        case PageScan():
+            return PageScanSource(entry, settings)
         case WindowsLog():
             return _windows_log(entry, settings)
         case WindowsCounters():

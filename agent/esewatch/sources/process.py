@@ -1,5 +1,6 @@
-"""A program of the system and its output, read in the background into a bounded buffer."""
+"""A program and its output, read in the background into a bounded buffer."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -22,15 +23,21 @@ class Child:
     """A running program. A full buffer holds it up until `read` makes room.
 
     `program` is its name (or a path, or an interpreter and a script), `arguments` go
-    to it as they are, without a shell. Raises SourceError when it cannot be started.
+    to it as they are, without a shell. `given` is what its standard input begins with; that
+    stays open then until `close`, or until this process ends, however it does. Raises SourceError
+    when it cannot be started.
     """
 
-    def __init__(self, program: Sequence[str], arguments: Sequence[str]) -> None:
-        self._process = _started(program, arguments)
+    def __init__(
+        self, program: Sequence[str], arguments: Sequence[str], given: bytes | None = None
+    ) -> None:
+        self._process = _started(program, arguments, with_input=given is not None)
         self._buffer = bytearray()
         self._room = threading.Condition()
         self._closed = False
         self._complaint = bytearray()
+        if given is not None:
+            threading.Thread(target=self._write_input, args=(given,), daemon=True).start()
         self._readers = (
             threading.Thread(target=self._read_output, daemon=True),
             threading.Thread(target=self._read_complaint, daemon=True),
@@ -69,10 +76,21 @@ class Child:
             self._closed = True
             self._room.notify()
         self._process.kill()
-        self._process.wait()
-        for reader in self._readers:
-            # A child of the child may hold the pipe; its reader is then left behind.
-            reader.join(_END_SECONDS)
+        # One that hangs in a read of a disk ends later; its readers are left behind.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_SECONDS)
+            for reader in self._readers:
+                # A child of the child may hold the pipe; its reader is then left behind.
+                reader.join(_END_SECONDS)
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+
+    def _write_input(self, given: bytes) -> None:
+        pipe, rest = _pipe(self._process.stdin), memoryview(given)
+        # A program that has ended reads no more.
+        with contextlib.suppress(OSError, ValueError):
+            while rest:
+                rest = rest[pipe.write(rest) :]
 
     def _read_output(self) -> None:
         with _pipe(self._process.stdout) as pipe:
@@ -100,12 +118,14 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     return pipe
 
 
-def _started(program: Sequence[str], arguments: Sequence[str]) -> subprocess.Popen[bytes]:
+def _started(
+    program: Sequence[str], arguments: Sequence[str], *, with_input: bool
+) -> subprocess.Popen[bytes]:
     path = _path(program[0])
     try:
         return subprocess.Popen(
             [path, *program[1:], *arguments],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE if with_input else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,

@@ -1,0 +1,183 @@
+"""The process that scans for the daemon: `python -m esewatch.scan.child`.
+
+It takes a `Job` on its standard input and answers with `News` on its standard output. It ends
+when all is scanned, at the deadline, on SIGTERM and when its input ends, which is how it
+learns that the daemon is gone. So the daemon's memory stays free of pages and its
+interpreter of checksums, and a crash in here ends no daemon.
+"""
+
+import contextlib
+import math
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
+from types import FrameType
+from typing import BinaryIO, Final
+
+import msgspec
+
+from esewatch.scan.file_scan import scan_file
+from esewatch.scan.job import Job, News, Task
+from esewatch.scan.lanes import run_lanes
+from esewatch.scan.pace import Pace, yield_the_disk
+from esewatch.scan.plan import Lane, Target, plan
+from esewatch.scan.results import MAX_LISTED, BadPage, Step
+from esewatch.scan.topology import Topology
+
+TELL_SECONDS: Final = 0.9
+"""Progress of a file is told so often."""
+BURST_SECONDS: Final = 0.1
+"""What was found is told at once, but not more often than this."""
+
+
+class Scan:
+    """One job. `tell` gets each piece of news, from any thread; it may raise OSError."""
+
+    def __init__(
+        self,
+        job: Job,
+        tell: Callable[[News], None],
+        *,
+        stop: threading.Event,
+        topology: Topology | None = None,
+    ) -> None:
+        self._tell = tell
+        self._stop = stop
+        self._options = job.options
+        self._tasks = {task.path: task for task in job.tasks}
+        self._deadline = _monotonic(job.deadline)
+        targets = [
+            Target(path=task.path, size=task.size, verified=task.verified) for task in job.tasks
+        ]
+        self._lanes = plan(targets, topology or Topology(), job.pools)
+        self._paces = {lane.locks: self._pace() for lane in self._lanes}
+
+    def run(self) -> None:
+        """Scan until all is done or the time is up. Raises OSError when nobody listens."""
+        run_lanes(
+            self._lanes,
+            self._work,
+            stop=self._stop,
+            deadline=self._deadline,
+            on_wait=lambda _: None,
+        )
+
+    def _pace(self) -> Pace:
+        return Pace(
+            throttle=self._options.throttle,
+            rate=self._options.rate,
+            deadline=None if math.isinf(self._deadline) else self._deadline,
+            stop=self._stop,
+        )
+
+    def _work(self, lane: Lane, target: Target) -> None:
+        task = self._tasks[target.path]
+        telling = _Telling()
+        try:
+            self._tell(News(path=task.path))
+            for step in self._steps(lane, task):
+                if (told := telling.due(step, time.monotonic())) is not None:
+                    self._tell(News(path=task.path, step=told))
+        except OSError:
+            self._stop.set()
+            raise
+
+    def _steps(self, lane: Lane, task: Task) -> Iterable[Step]:
+        return scan_file(
+            task.path,
+            self._options,
+            self._paces[lane.locks],
+            place=task.place,
+            taken=task.taken,
+            known_bad=task.known_bad,
+        )
+
+
+class _Telling:
+    """Puts the steps of one file together until it is time to tell them."""
+
+    def __init__(self) -> None:
+        self._found: list[BadPage] = []
+        self._good: list[int] = []
+        self._told = -math.inf
+        self._room = MAX_LISTED
+        """Bad pages that are still named; a file of foreign bytes has millions."""
+
+    def due(self, step: Step, now: float) -> Step | None:
+        """What is to be told after `step`, None for nothing yet; `now` is time.monotonic()."""
+        named = step.found[: self._room]
+        self._room -= len(named)
+        self._found += named
+        self._good += step.good
+        pause = BURST_SECONDS if self._found or self._good else TELL_SECONDS
+        if step.result is None and now - self._told < pause:
+            return None
+        told = Step(place=step.place, found=self._found, good=self._good, result=step.result)
+        self._found, self._good, self._told = [], [], now
+        return told
+
+
+def _monotonic(deadline: float | None) -> float:
+    """A time of day as time.monotonic()."""
+    return math.inf if deadline is None else time.monotonic() + deadline - time.time()
+
+
+class _Teller:
+    """Writes news as lines, whole ones, whichever thread they come from."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
+        self._lock = threading.Lock()
+
+    def __call__(self, news: News) -> None:
+        line = msgspec.json.encode(news) + b"\n"
+        with self._lock:
+            self._out.write(line)
+            self._out.flush()
+
+
+def main() -> int:
+    """Scan what the job on standard input asks for; the exit status is 0."""
+    yield_the_disk()
+    # What libraries print must not come between the lines.
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    source = sys.stdin.buffer
+    job = msgspec.json.decode(source.readline(), type=Job)
+    stop = threading.Event()
+    _stop_when_asked(stop, source)
+    with contextlib.suppress(BrokenPipeError):
+        Scan(job, _Teller(out), stop=stop).run()
+    return 0
+
+
+def _stop_when_asked(stop: threading.Event, source: BinaryIO) -> None:
+    """Set `stop` on SIGTERM and at the end of `source`."""
+    wishes: queue.SimpleQueue[None] = queue.SimpleQueue()
+
+    def ask(_signal: int, _frame: FrameType | None) -> None:
+        # A handler may not take the lock of an Event that it may have interrupted.
+        wishes.put(None)
+
+    def listen() -> None:
+        while os.read(source.fileno(), 1 << 16):
+            pass
+        wishes.put(None)
+
+    def obey() -> None:
+        wishes.get()
+        stop.set()
+
+    signal.signal(signal.SIGTERM, ask)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for part in (listen, obey):
+        threading.Thread(target=part, daemon=True).start()
+
+
+if __name__ == "__main__":
+    # Not by way of an orderly end, which waits for threads: one may hang in a read.
+    os._exit(main())

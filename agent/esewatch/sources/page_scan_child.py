@@ -1,0 +1,128 @@
+"""The scanning process as the source sees it: its job, its news, how it ended."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from esewatch.model import SourceError
+from esewatch.scan.job import Job, News
+from esewatch.sources.process import Child
+
+PROGRAM: Final = (sys.executable, "-m", "esewatch.scan.child")
+LATE_SECONDS: Final = 0.5
+"""A process that has not ended so long after its deadline is ended."""
+MAX_CRASHES: Final = 3
+"""A file at which it crashed so many times in a row is left out for a while."""
+PROGRESS_PLACES: Final = 3
+"""A crash loses what was read since the last place that was told, less than two of them."""
+
+
+class ScanProcess:
+    """One process at work on `job` since `began` (epoch seconds).
+
+    Raises SourceError when it cannot be started.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        *,
+        program: Sequence[str],
+        began: float,
+    ) -> None:
+        self.tasks = {task.path: task for task in job.tasks}
+        self.began = began
+        self._begun: list[str] = []
+        self._done: set[str] = set()
+        self._places: Counter[str] = Counter()
+        self._rest = b""
+        self._child = Child(program, (), msgspec.json.encode(job) + b"\n")
+
+    def news(self) -> Iterator[News]:
+        """What it told since the last call; never waits. A line that it could not end is left.
+
+        Raises SourceError when it tells something else.
+        """
+        *lines, self._rest = (self._rest + self._child.read()).split(b"\n")
+        for line in lines:
+            try:
+                news = msgspec.json.decode(line, type=News)
+            except msgspec.MsgspecError as error:
+                self.close()
+                raise SourceError(
+                    f"the process that scans is of another version, restart esewatch: {error}"
+                ) from None
+            if news.step is None:
+                self._begun.append(news.path)
+            else:
+                self._places[news.path] += news.step.place is not None
+                if news.step.result is not None:
+                    self._done.add(news.path)
+            yield news
+
+    @property
+    def ended(self) -> bool:
+        """Has it ended, and is all its news taken?"""
+        return self._child.ended
+
+    @property
+    def crashed(self) -> bool:
+        """Whether it ended otherwise than it should."""
+        return bool(self._child.status)
+
+    @property
+    def to_do(self) -> set[str]:
+        """Files whose scan is not over."""
+        return self.tasks.keys() - self._done
+
+    @property
+    def in_work(self) -> list[str]:
+        """Files whose scan had begun and was not over."""
+        return [path for path in self._begun if path not in self._done]
+
+    def progressed(self, path: str) -> bool:
+        """Whether it got on with a file, well beyond where it began."""
+        return self._places[path] >= PROGRESS_PLACES
+
+    def how_it_ended(self) -> str:
+        """For a person: the signal or exit status, and what it said."""
+        status = self._child.status or 0
+        how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
+        said = self._child.complaint[-200:]
+        return f"{how}: {said}" if said else how
+
+    def close(self) -> None:
+        """End it. What it had told is still to be taken."""
+        self._child.close()
+
+
+class Crashes:
+    """Which files may be the reason why a process crashed: each is then tried alone."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self.in_a_row = 0
+
+    def crashed(self, run: ScanProcess) -> list[str]:
+        """Note that `run` crashed. The files that did it too often, forgotten with that."""
+        self.in_a_row += 1
+        for path in run.in_work:
+            before = 0 if run.progressed(path) else self._counts.get(path, 0)
+            self._counts[path] = before + 1
+        guilty = [path for path in run.in_work if self._counts[path] >= MAX_CRASHES]
+        for path in guilty:
+            del self._counts[path]
+        return guilty
+
+    def ended_well(self, run: ScanProcess) -> None:
+        """Note that `run` ended as it should: none of its files is to blame."""
+        self.in_a_row = 0
+        for path in run.tasks:
+            self._counts.pop(path, None)
+
+    def suspect(self, due: Iterable[str]) -> str | None:
+        """A file among `due` that is to be tried alone, None when there is none."""
+        return min((path for path in due if path in self._counts), default=None)

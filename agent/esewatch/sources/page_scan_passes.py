@@ -1,0 +1,117 @@
+"""Where the passes over the copies stand, and the records that their progress makes."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from esewatch.model import Record
+from esewatch.scan.job import News, Task
+from esewatch.scan.results import Place
+from esewatch.sources.eseutil_records import Whose
+from esewatch.sources.filescan import Seen
+from esewatch.sources.page_scan_plan import GONE_SECONDS, FileState, heir, stat_of
+from esewatch.sources.page_scan_records import (
+    copy_checked,
+    header_seen,
+    is_same_pass,
+    pages_scanned,
+)
+
+
+class Passes:
+    """The passes of one source, by the path of the copy. Records and places change together."""
+
+    def __init__(self, whose: Whose) -> None:
+        self.files: dict[str, FileState] = {}
+        self._whose = whose
+        self._changed: set[str] = set()
+
+    def restore(self, positions: Mapping[str, bytes]) -> None:
+        """Take up what `positions` gave; one that is not understood begins anew."""
+        for path, value in positions.items():
+            try:
+                self.files[path] = msgspec.msgpack.decode(value, type=FileState)
+            except msgspec.MsgspecError:
+                continue
+
+    def positions(self) -> dict[str, bytes | None]:
+        """What has changed since the last call; None drops a path."""
+        changed = {
+            path: msgspec.msgpack.encode(self.files[path]) if path in self.files else None
+            for path in sorted(self._changed)
+        }
+        self._changed.clear()
+        return changed
+
+    def meet(self, there: Mapping[str, Seen], now: float) -> None:
+        """Compare with the files that are there.
+
+        A snapshot may come under another name each night: a path that is new goes on with the
+        pass over a copy of the same database that is there no more.
+        """
+        for path, state in list(self.files.items()):
+            if path in there:
+                state.gone = 0.0
+            elif not state.gone:
+                state.gone = now
+                self._changed.add(path)
+            elif now - state.gone > GONE_SECONDS:
+                self._drop(path)
+        for path in sorted(there.keys() - self.files.keys()):
+            name = self._whose.name(path)
+            gone = [
+                old
+                for old, state in self.files.items()
+                if state.gone and self._whose.name(old) == name
+            ]
+            if (old := heir(self.files, gone)) is not None:
+                self._inherit(path, old)
+
+    def _inherit(self, path: str, old: str) -> None:
+        known = self.files[old]
+        place = known.place and msgspec.structs.replace(known.place, path=path)
+        self.files[path] = FileState(place=place, bad=known.bad)
+        self._changed.add(path)
+        self._drop(old)
+
+    def _drop(self, path: str) -> None:
+        del self.files[path]
+        self._changed.add(path)
+
+    def begin(self, seen: Seen) -> FileState:
+        """A process is asked to read the file; what is known of it."""
+        state = self.files.setdefault(seen.path, FileState())
+        state.stat = stat_of(seen)
+        state.finished = 0.0
+        return state
+
+    def told(self, news: News, task: Task, began: float, now: float) -> list[Record]:
+        """The records of a piece of news about `task`, which a process has since `began`."""
+        if news.step is None:
+            return []
+        step, state = news.step, self.files[news.path]
+        database = self._whose.name(news.path)
+        taken = began if task.taken is None else task.taken
+        place, records = step.place, list[Record]()
+        before = state.place if place is None or is_same_pass(state.place, place) else None
+        piece = pages_scanned(self._whose.computer, database, before, step, taken=taken, now=now)
+        if piece is not None:
+            records.append(piece)
+        if place is not None:
+            state.place = place
+            self._changed.add(news.path)
+        result = step.result
+        if result is None:
+            return records
+        if result.header is not None:
+            size = place.size if place is not None else None
+            records.append(header_seen(self._whose.computer, database, result.header, size, taken))
+        if result.ended == "complete" and place is not None:
+            records.append(copy_checked(self._whose.computer, database, place, result.header))
+            self._finish(state, place, now)
+        return records
+
+    def _finish(self, state: FileState, place: Place, now: float) -> None:
+        state.began, state.finished = place.began, now
+        state.bad = [page.page_number for page in place.counts.listed]
+        state.place = None
