@@ -20,6 +20,8 @@ COMMANDS = [
     ["events"],
     ["counters"],
     ["report"],
+    ["scan"],
+    ["header"],
     ["replay"],
     ["config", "check"],
     ["config", "show"],
@@ -59,7 +61,9 @@ def test_every_command_has_help_with_an_example(
     assert f"example: esewatch {' '.join(command)}" in " ".join(capsys.readouterr().out.split())
 
 
-def test_the_version_is_printed_with_the_kernel_that_runs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_printed_with_the_kernel_that_runs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with pytest.raises(SystemExit):
         main(["--version"])
     assert capsys.readouterr().out == f"esewatch {__version__} ({kernels.NAME} kernel)\n"

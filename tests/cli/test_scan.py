@@ -19,25 +19,15 @@ import pytest
 from esewatch.cli import main
 from esewatch.cli import scan as command
 from esewatch.scan.position import Positions
+from tests.cli.one_disk import OneDisk
 from tests.scan.faulty import Disk, disk_below
 from tests.support.edb import Edb, write_edb
 from tests.support.samples import sample
 
+ROOT = Path(__file__).resolve().parents[2]
+
 DIRTY = {"goese-ual-hyperv-Current-dirty.mdb"}
 BAD = {"dissect-SRUDB-16-bad-pages.dat": list(range(143, 159))}
-
-
-class OneDisk:
-    """Every file lies on a disk that no other test has, so that no lock is waited for."""
-
-    def __init__(self) -> None:
-        self._name = f"disk of {os.getpid()} {time.monotonic_ns()}"
-
-    def devices_of(self, path: str) -> frozenset[str]:
-        return frozenset({f"{self._name} {Path(path).parent.name}"})
-
-    def named(self, name: str) -> frozenset[str]:
-        return frozenset({name})
 
 
 @pytest.fixture(autouse=True)
@@ -435,22 +425,26 @@ def test_a_device_that_vanishes_is_a_failure_with_what_was_read(
 
 
 def test_a_pipe_that_nobody_reads_any_more_ends_the_scan(edb: Edb) -> None:
+    write_edb(edb.path.parent / "a.edb", pages=20)
     read, write = os.pipe()
     os.close(read)
-    done = run_scan(edb.path.parent, stdout=write)
+    done = run_scan("--rate", "64K", edb.path.parent, stdout=write)
     os.close(write)
 
-    assert done.wait(60) == 0
+    assert done.wait(20) == 0
     assert done.stderr is not None
     assert b"Traceback" not in done.stderr.read()
     done.stderr.close()
 
 
-def run_scan(*words: str | Path, stdout: int = subprocess.PIPE) -> "subprocess.Popen[bytes]":
+def run_scan(
+    *words: str | Path, stdout: int = subprocess.PIPE, stderr: int = subprocess.PIPE
+) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
-        [sys.executable, "-m", "esewatch", "scan", *map(str, words)],
+        [sys.executable, "-m", "tests.cli.one_disk", "scan", *map(str, words)],
         stdout=stdout,
-        stderr=subprocess.PIPE,
+        stderr=stderr,
+        cwd=ROOT,
     )
 
 
@@ -537,11 +531,7 @@ def test_a_scan_killed_fifty_times_counts_every_page_once(
 def test_a_terminal_shows_a_bar_a_device(edb: Edb) -> None:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, 100, 0, 0))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "esewatch", "scan", "--rate", "2M", "--read-size", "64K", edb.path],
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-    )
+    process = run_scan("--rate", "2M", "--read-size", "64K", edb.path, stderr=theirs)
     os.close(theirs)
     shown = b""
     # At the end of the process Linux answers with an I/O error.

@@ -126,11 +126,12 @@ def test_a_page_flipped_in_its_stored_checksum_is_not_taken_for_a_misplaced_one(
     edb = write_edb(tmp_path / "a.edb", pages=300)
     edb.flip(100, 3)
     edb.flip(200, 9)
+    edb.flip(210, 9, 14)
 
     done = scan(edb.path)
 
-    # 108 is a good page of its own; 712 would lie behind the end of the file.
-    assert done.kinds == {100: "checksum", 200: "checksum"}
+    # 108 is a good page of its own; the others would lie behind the end of the file.
+    assert done.kinds == {100: "checksum", 200: "checksum", 210: "checksum"}
 
 
 def test_a_page_misdirected_by_a_power_of_two_is_told_by_what_stands_at_its_own_place(
@@ -543,3 +544,56 @@ def test_the_time_limit_holds_while_nothing_can_be_read(tmp_path: Path, disk: Di
     assert time.monotonic() - began < 2.0
     assert done.result.ended == "time"
     assert done.counts.unread_bytes == done.place.offset - 8192 > 0
+
+
+@pytest.mark.parametrize("page_size", PAGE_SIZES)
+def test_one_bit_flipped_anywhere_is_found_and_located_where_it_can_be(
+    page_size: int, tmp_path: Path
+) -> None:
+    edb = write_edb(tmp_path / "a.edb", page_size=page_size, pages=300)
+    rng = random.Random(page_size)
+    flips = {number: rng.randrange(page_size * 8) for number in range(1, 301)}
+    flips |= {number: number for number in range(1, 64)}
+    flips |= {64: 301, 65: 320, 66: 511, 67: page_size * 8 - 1}
+    for number, bit in flips.items():
+        edb.flip(number, bit)
+
+    listed = scan(edb.path).counts.listed
+
+    assert {bad.page_number: bad.bit for bad in listed} == {
+        number: None if bit < 64 or bit == 301 else bit for number, bit in flips.items()
+    }
+    assert {bad.kind for bad in listed if bad.bit is None} == {"checksum"}
+
+
+def test_a_header_in_a_bad_block_of_the_disk_leaves_its_shadow(tmp_path: Path, disk: Disk) -> None:
+    edb = write_edb(tmp_path / "a.edb", pages=30)
+    disk.bad = {100}
+
+    done = scan(edb.path)
+
+    assert done.result.header is not None
+    assert not done.result.header.header_ok
+    assert (done.result.ended, done.counts.pages_seen, done.counts.bad()) == ("complete", 30, 0)
+
+
+def test_at_a_low_rate_there_are_several_places_a_second(tmp_path: Path) -> None:
+    edb = write_edb(tmp_path / "a.edb", pages=60)
+    options = Options(rate=1 << 18)
+    began = time.monotonic()
+    steps = list(scan_file(str(edb.path), options, Pace(rate=options.rate)))
+    seconds = time.monotonic() - began
+
+    assert len(steps) > 3 * seconds
+
+
+def test_a_file_that_is_deleted_meanwhile_is_read_to_its_end_and_says_so(
+    tmp_path: Path, disk: Disk
+) -> None:
+    edb = write_edb(tmp_path / "a.edb", pages=300)
+    disk.before_read = lambda offset: edb.path.unlink(missing_ok=True) if offset else None
+
+    done = scan(edb.path, read_size=1 << 16)
+
+    assert (done.result.ended, done.counts.pages_seen) == ("complete", 300)
+    assert any("deleted" in remark for remark in done.result.remarks)

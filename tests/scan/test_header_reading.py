@@ -129,3 +129,12 @@ def test_a_file_of_which_nothing_can_be_read_raises(
     fails_at(monkeypatch, 0, 1 << 30)
     with opened(edb.path) as file, pytest.raises(OSError, match="Input/output"):
         read_header(file, sleep=lambda _: None)
+
+
+def test_a_file_whose_headers_the_disk_does_not_give_is_not_called_foreign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edb = write_edb(tmp_path / "a.edb", page_size=4096, pages=300)
+    fails_at(monkeypatch, 0, 8192)
+    with opened(edb.path) as file, pytest.raises(OSError, match="Input/output"):
+        read_header(file, sleep=lambda _: None)

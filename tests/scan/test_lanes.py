@@ -281,7 +281,10 @@ def test_stopped_before_it_began_nothing_is_done(device: str) -> None:
 
 
 def test_nothing_to_do_ends_at_once() -> None:
-    run(work=Recorder())
+    work = Recorder()
+    run(work=work)
+
+    assert work.spans == []
 
 
 def test_a_failure_ends_its_target_only_and_is_raised_when_all_have_ended(device: str) -> None:

@@ -55,6 +55,7 @@ class ScanRun:
         self._listed = listed
         self._paces: dict[tuple[str, ...], Pace] = {}
         self._progress = Progress(())
+        self._stop = threading.Event()
         self._left: set[str] = set()
         self._lock = threading.Lock()
         self._is_kept = True
@@ -75,6 +76,7 @@ class ScanRun:
             )
             for lane in lanes
         }
+        self._stop = stop
         self._left = {target.path for lane in lanes for target in lane.targets}
         self._progress = Progress(lanes)
         until = {} if deadline is None else {"deadline": deadline}
@@ -101,7 +103,12 @@ class ScanRun:
                     self._keep(step.place)
             if step.result is not None:
                 step.result.device = lane.device
-                self._end(step.result)
+                try:
+                    self._end(step.result)
+                except BrokenPipeError:
+                    # Nobody reads the results: none of the other files has to be read.
+                    self._stop.set()
+                    raise
 
     def _begun(self, path: str) -> Place | None:
         """Where an earlier scan stopped. Without `resume` its position goes: this one is newer."""

@@ -198,7 +198,7 @@ def _seconds(seconds: float) -> str:
 
 def _verdict(result: FileResult, counts: Counts) -> str:
     """One line: good or bad, and what to do next."""
-    going = "" if result.ended == "complete" else f" Not done: {_why(result)}."
+    going = "" if result.ended == "complete" else f" Not done yet: {_why(result)}."
     header = result.header
     if counts.bad() > counts.correctable:
         return f"BAD: {_pages(counts.bad())} bad.{going} {_next('EseKnownBadPage')}"
@@ -213,7 +213,7 @@ def _verdict(result: FileResult, counts: Counts) -> str:
             f"{going} {_next('EseKnownBadPage')}"
         )
     if going:
-        return f"NOT DONE: no bad page so far.{going}"
+        return f"NOT DONE: {_why(result)}. No bad page so far; --resume goes on from here."
     return "GOOD: every page verifies"
 
 

@@ -46,7 +46,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     written_as: int | None = None
     """Of a wrong page: the number under which it was really written."""
     maybe_flipped: bool = False
-    """Of a wrong page: a flipped bit in the stored checksum would look the same."""
+    """Of a wrong page: damage of nothing but its stored checksum would look the same."""
     trailer: bool = False
     """The page that a streaming backup puts behind the last one; it has no number."""
 
@@ -139,8 +139,8 @@ def _misplaced(
         return None
     if _numbered(page, written_as).fault is not None:
         return None
-    maybe = len(stored) == 1 and salt.bit_count() == 1
-    return Diagnosis(fault="wrong_page", written_as=written_as, maybe_flipped=maybe)
+    # A large page has its number written in it, too.
+    return Diagnosis(fault="wrong_page", written_as=written_as, maybe_flipped=len(stored) == 1)
 
 
 def _mended(page: bytes, number: int, computed: tuple[int, ...]) -> Diagnosis:

@@ -52,9 +52,10 @@ def _check(entry: Database, checked: CopyChecked, *, history: bool) -> None:
 
 def _latch(entry: Database, checked: CopyChecked, *, history: bool) -> None:
     found = set(checked.bad_pages)
-    if checked.bad > len(found) and not any(page == UNLOCATED for page, _ in found):
-        found.add((UNLOCATED, "uncorrectable"))
     _latch_all(entry, found, checked.time, history=history)
+    unnamed = checked.bad - len(found)
+    if unnamed > 0 and not any(page == UNLOCATED for page, _ in found):
+        hold_unfit(entry, "uncorrectable", unnamed, checked.time)
 
 
 def _piece(entry: Database, piece: PagesScanned) -> None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -26,7 +27,8 @@ MAX_LOOKS = 16
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How a file is read. `read_size` in bytes, `throttle` in seconds, `rate` in bytes/s.
 
-    `read_size` None: that of `stream`, smaller when throttled; it is rounded down to whole pages.
+    `read_size` None: that of `stream`, smaller when throttled or at a low rate; it is rounded
+    down to whole pages.
     `throttle` and `rate` are what the Pace was made of.
     """
 
@@ -271,6 +273,8 @@ class _Scan:
         if ended == "complete" and cut:
             number = max(1, number_at(self._end, self._page_size))
             found.append(self._bad(number, "truncated"))
+        if not Path(self._file.path).exists():
+            self._remarks.append("the file was deleted or renamed while it was read")
         self._tally.size = self._size
         step = self._step(found)
         at = f"at {self._tally.offset} of {self._size} bytes"
@@ -296,6 +300,9 @@ class _Scan:
 def _whole(options: Options, page_size: int) -> int:
     """The read size in whole pages, and in whole blocks of a disk."""
     size = options.read_size or (THROTTLED_READ_SIZE if options.throttle else READ_SIZE)
+    if options.rate and not options.read_size:
+        # Several reads a second, so that little is lost when it is killed.
+        size = min(size, int(options.rate / 4))
     unit = max(page_size, ALIGNMENT)
     return max(unit, size - size % unit)
 

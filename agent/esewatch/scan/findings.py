@@ -122,13 +122,17 @@ class Suspects:
         )
 
     def _was_misplaced(self, number: int, page: bytes, found: Diagnosis) -> bool:
-        """Whether the page belongs to the number it seems to have, by what stands there now.
+        """Whether the page belongs to the number it seems to have, and is not damaged itself.
 
-        It does when that page is an older or newer form of it, or was swapped with it.
+        It must be one of this file. Numbers that differ in several bits are hardly so by
+        chance. Those that differ in one bit are judged by what stands in the other place:
+        an older or newer form of the page, or the page it was swapped with.
         """
         other = found.written_as or 0
         if other < 1 or offset_of(other + 1, self._page_size) > self.size:
             return False
+        if (number ^ other).bit_count() > 1:
+            return True
         there = self._read(other, self._page_size)
         if there is None or len(there) < self._page_size or not any(there):
             return False

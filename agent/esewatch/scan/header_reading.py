@@ -22,28 +22,32 @@ def read_header(
     """The header of an open file.
 
     A copy in a place of the disk that cannot be read counts as damaged. Raises OSError where
-    nothing can be read.
+    what can be read does not tell a database.
     """
-    data = _beginning(file)
+    data, failure = _beginning(file)
     found, steady = parse_header(data), 0
     for pause in PAUSES:
         if isinstance(found, NotDatabase) or not found.remark or steady == _STEADY:
             break
         sleep(pause)
-        before, data = data, _beginning(file)
+        before = data
+        data, failure = _beginning(file)
         found, steady = parse_header(data), steady + 1 if data == before else 0
+    if isinstance(found, NotDatabase) and failure is not None:
+        raise failure
     return found
 
 
-def _beginning(file: DatabaseFile) -> bytes:
+def _beginning(file: DatabaseFile) -> tuple[bytes, OSError | None]:
+    """The first bytes, zeros where the disk gives none, and why it does not."""
     try:
-        return file.read(0, HEADER_BYTES)
+        return file.read(0, HEADER_BYTES), None
     except OSError as error:
         pieces = [_piece(file, at) for at in range(0, HEADER_BYTES, _PIECE)]
         if not any(pieces):
             raise error from None
         size = min(HEADER_BYTES, file.size())
-        return b"".join((piece or b"").ljust(_PIECE, b"\0") for piece in pieces)[:size]
+        return b"".join((piece or b"").ljust(_PIECE, b"\0") for piece in pieces)[:size], error
 
 
 def _piece(file: DatabaseFile, at: int) -> bytes | None:

@@ -51,6 +51,8 @@ class DatabaseFile:
         self._proofs = _PROOFS if self.direct else 0
         if not buffered:
             page_cache.read_no_more_than_asked_for(self._plain)
+        if self._direct >= 0:
+            page_cache.read_no_more_than_asked_for(self._direct)
 
     def size(self) -> int:
         """Bytes, now. Raises OSError."""

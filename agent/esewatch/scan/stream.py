@@ -14,8 +14,8 @@ from esewatch.scan.direct import ALIGNMENT
 from esewatch.scan.pace import Pace
 from esewatch.scan.reading import DatabaseFile
 
-READ_SIZE: Final = 1 << 20
-"""Bytes of a read, where nothing else is asked for."""
+READ_SIZE: Final = 2 << 20
+"""Bytes of a read, where nothing else is asked for: the least CPU time a byte of 1, 2 and 4 MiB."""
 
 THROTTLED_READ_SIZE: Final = 320 << 10
 """Bytes of a read where there is a pause between reads."""
