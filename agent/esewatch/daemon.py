@@ -30,7 +30,8 @@ from esewatch.sources.succession import Build, digests, moves, predecessors, pre
 
 log = logging.getLogger(__name__)
 
-POLL_SECONDS = 1.0
+POLL_SECONDS = 0.5
+"""So that what a source is told is a metric within a second."""
 SLICE_SECONDS = 1.0
 """A source with much to read gives way to the others after so long."""
 RETRY_SECONDS = 10.0

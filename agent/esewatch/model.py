@@ -166,7 +166,8 @@ class PagesScanned(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A piece of a page scan: what was read since the last piece.
 
     `time` is that of the content (of the snapshot), for which a good page is proof; `read` is
-    when it was read, from when on a bad page is known: an old copy must not hide it. `found` are the bad pages met in it, `good` known bad pages that now read good.
+    when it was read, from when on a bad page is known: an old copy must not hide it. `found`
+    are the bad pages met in it, `good` known bad pages that now read good.
     """
 
     time: float

@@ -4,7 +4,7 @@ from esewatch.config import Settings
 from esewatch.expose.metrics import families
 from esewatch.fold.folder import Folder
 from esewatch.fold.identity import tier
-from esewatch.fold.integrity import MAX_BAD_PAGES, known_bad_pages, last_verifications
+from esewatch.fold.integrity import MAX_BAD_PAGES, count_pages, known_bad_pages, last_verifications
 from esewatch.fold.state import SourceState, State
 from esewatch.model import Batch, CopyChecked, Event, PagesScanned, Record
 from tests.support.records import (
@@ -30,7 +30,7 @@ def piece(time: float, **fields: Any) -> PagesScanned:
     return PagesScanned(time=EPOCH + time, **{**given, **fields})
 
 
-def whole(time: float, bad: int = 0) -> CopyChecked:
+def whole(time: float, bad: int = 0, named: Any = ()) -> CopyChecked:
     return CopyChecked(
         time=EPOCH + time,
         computer="EX01.corp.example",
@@ -39,6 +39,7 @@ def whole(time: float, bad: int = 0) -> CopyChecked:
         complete=True,
         pages_seen=1024,
         bad=bad,
+        bad_pages=named,
     )
 
 
@@ -135,10 +136,13 @@ def test_a_whole_scan_without_a_bad_page_verifies_as_of_its_content() -> None:
 def test_more_bad_pages_than_are_kept_are_counted_at_the_end() -> None:
     pages = tuple((page, "uncorrectable") for page in range(1, MAX_BAD_PAGES + 1))
     folder = folder_of(
-        [piece(0, bad=2 * MAX_BAD_PAGES, found=pages), whole(0, bad=2 * MAX_BAD_PAGES)]
+        [
+            piece(0, bad=2 * MAX_BAD_PAGES, found=pages),
+            whole(0, bad=2 * MAX_BAD_PAGES, named=pages),
+        ]
     )
     standing = known_bad_pages(the_database(folder), views(folder))
-    assert len(standing) == MAX_BAD_PAGES + 1
+    assert count_pages(standing) == 2 * MAX_BAD_PAGES
     assert scan_samples(folder)["ese_page_scan_bad_pages_total"] == 2 * MAX_BAD_PAGES
 
 

@@ -464,7 +464,17 @@ def test_known_bad_pages_are_read_first_and_told_once(tmp_path: Path, disk: Disk
     assert [bad.page_number for step in first for bad in step.found] == [250, 261]
     assert [bad.page_number for bad in done.found] == [250, 261]
     assert done.kinds == {250: "checksum", 261: "unreadable"}
-    assert done.steps[: len(first)] == first
+    assert done.steps[1 : 1 + len(first)] == first
+
+
+def test_the_header_is_told_before_any_page_is_read(tmp_path: Path) -> None:
+    done = scan(write_edb(tmp_path / "a.edb", pages=300).path)
+
+    headers = [step.header for step in done.steps if step.header is not None]
+    assert headers == [done.result.header]
+    assert done.steps[0].header is not None
+    assert done.steps[0].place is not None
+    assert done.steps[0].place.counts.pages_seen == 0
 
 
 def test_a_torn_read_of_a_page_that_is_being_written_is_no_bad_page(

@@ -86,8 +86,8 @@ def _add_pace_options(scan: argparse.ArgumentParser) -> None:
         "--read-size",
         type=_read_size,
         metavar="S",
-        help="bytes of one read, 4K to 64M, rounded down to whole pages; default 1M, 320K when"
-        " throttled",
+        help="bytes of one read, 4K to 64M, rounded down to whole pages; default 2M, 320K when"
+        " throttled, up to 4M at a rate",
     )
     scan.add_argument(
         "--max-time",

@@ -20,6 +20,7 @@ from typing import BinaryIO, Final
 
 import msgspec
 
+from esewatch.ese.header import Header
 from esewatch.scan.file_scan import scan_file
 from esewatch.scan.job import Job, News, Task
 from esewatch.scan.lanes import run_lanes
@@ -103,6 +104,7 @@ class _Telling:
     def __init__(self) -> None:
         self._found: list[BadPage] = []
         self._good: list[int] = []
+        self._header: Header | None = None
         self._told = -math.inf
         self._room = MAX_LISTED
         """Bad pages that are still named; a file of foreign bytes has millions."""
@@ -113,11 +115,18 @@ class _Telling:
         self._room -= len(named)
         self._found += named
         self._good += step.good
+        self._header = self._header or step.header
         pause = BURST_SECONDS if self._found or self._good else TELL_SECONDS
         if step.result is None and now - self._told < pause:
             return None
-        told = Step(place=step.place, found=self._found, good=self._good, result=step.result)
-        self._found, self._good, self._told = [], [], now
+        told = Step(
+            place=step.place,
+            found=self._found,
+            good=self._good,
+            header=self._header,
+            result=step.result,
+        )
+        self._found, self._good, self._header, self._told = [], [], None, now
         return told
 
 

@@ -16,7 +16,7 @@ from esewatch.scan.latency import Latencies
 from esewatch.scan.pace import Pace
 from esewatch.scan.reading import DatabaseFile
 from esewatch.scan.results import BadPage, Counts, Ended, FileResult, Kind, Place, Step
-from esewatch.scan.stream import READ_SIZE, THROTTLED_READ_SIZE, stream
+from esewatch.scan.stream import RATED_READ_SIZE, READ_SIZE, THROTTLED_READ_SIZE, stream
 from esewatch.scan.tally import Tally
 from esewatch.scan.trouble import is_gone, why_not_opened, why_not_read
 
@@ -125,7 +125,8 @@ class _Scan:
             self._tally = Tally(place)
 
     def steps(self, known_bad: Sequence[int]) -> Iterator[Step]:
-        """Known pages, then all from the place on, then the result."""
+        """The header, known pages, all from the place on, and the result."""
+        yield Step(place=self._tally.place(), header=self._header)
         yield from self._known(known_bad)
         ended: Ended | None = None
         while ended is None:
@@ -302,7 +303,8 @@ def _whole(options: Options, page_size: int) -> int:
     size = options.read_size or (THROTTLED_READ_SIZE if options.throttle else READ_SIZE)
     if options.rate and not options.read_size:
         # Several reads a second, so that little is lost when it is killed.
-        size = min(size, int(options.rate / 4))
+        limit = THROTTLED_READ_SIZE if options.throttle else RATED_READ_SIZE
+        size = min(limit, int(options.rate / 4))
     unit = max(page_size, ALIGNMENT)
     return max(unit, size - size % unit)
 

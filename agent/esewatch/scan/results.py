@@ -108,11 +108,12 @@ class FileResult(msgspec.Struct, kw_only=True):
 class Step(msgspec.Struct, kw_only=True):
     """A piece of a scan. `found` are bad pages, `good` known bad ones that now read good.
 
-    The last step of a scan has the `result`.
+    The first step of a scan has the `header`, the last one the `result`.
     """
 
     place: Place | None = None
     """None where no place in the file was reached."""
     found: list[BadPage] = msgspec.field(default_factory=list)
     good: list[int] = msgspec.field(default_factory=list)
+    header: Header | None = None
     result: FileResult | None = None

@@ -11,7 +11,8 @@ from esewatch.model import SourceError
 from esewatch.scan.job import Job, News
 from esewatch.sources.process import Child
 
-PROGRAM: Final = (sys.executable, "-m", "esewatch.scan.child")
+PROGRAM: Final = (sys.executable, "-P", "-m", "esewatch.scan.child")
+"""-P: what lies in the working directory is not taken for esewatch."""
 LATE_SECONDS: Final = 0.5
 """A process that has not ended so long after its deadline is ended."""
 MAX_CRASHES: Final = 3

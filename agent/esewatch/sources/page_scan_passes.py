@@ -100,12 +100,12 @@ class Passes:
         if place is not None:
             state.place = place
             self._changed.add(news.path)
+        if step.header is not None:
+            size = place.size if place is not None else None
+            records.append(header_seen(self._whose.computer, database, step.header, size, taken))
         result = step.result
         if result is None:
             return records
-        if result.header is not None:
-            size = place.size if place is not None else None
-            records.append(header_seen(self._whose.computer, database, result.header, size, taken))
         if result.ended == "complete" and place is not None:
             records.append(copy_checked(self._whose.computer, database, place, result.header))
             self._finish(state, place, now)
