@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -346,6 +346,15 @@ def test_a_lane_that_hangs_in_a_read_is_left_behind_with_its_locks(device: str, 
     wait_for(lambda: DeviceLock(device).holder() is None)
 
 
+@pytest.fixture
+def _interruptible() -> Iterator[None]:
+    # A process that a script put in the background ignores SIGINT.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interruptible")
 def test_an_interrupt_stops_all_lanes_within_a_second(device: str) -> None:
     back, stop = threading.Event(), threading.Event()
     begun, ended = threading.Event(), threading.Event()
