@@ -405,6 +405,7 @@ def test_without_a_further_thread_the_begun_lanes_end_too(
     assert not DeviceLock(device).holder()
 
 
+@pytest.mark.usefixtures("_interruptible")
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT is sent otherwise there")
 def test_control_c_ends_a_process_whose_lane_hangs(device: str) -> None:
     program = f"""
