@@ -72,7 +72,7 @@ def _cached(edb: Edb) -> Figure:
 
 def _from_the_disk(edb: Edb) -> Figure:
     measured = paired(lambda: _scan(edb), lambda: _dd(edb, "iflag=direct"), ROUNDS)
-    return _beside_dd("the disk limits, `dd iflag=direct`", 0.95, SIZE, measured)
+    return _beside_dd("from the disk, `dd iflag=direct`", 0.95, SIZE, measured)
 
 
 def _beside_dd(case: str, limit: float, size: int, measured: tuple[float, float, float]) -> Figure:
