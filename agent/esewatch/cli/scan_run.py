@@ -79,9 +79,8 @@ class ScanRun:
         self._stop = stop
         self._left = {target.path for lane in lanes for target in lane.targets}
         self._progress = Progress(lanes)
-        until = {} if deadline is None else {"deadline": deadline}
         try:
-            run_lanes(lanes, self._work, stop=stop, on_wait=self._wait, **until)
+            run_lanes(lanes, self._work, stop=stop, deadline=deadline, on_wait=self._wait)
         finally:
             self._progress.close()
         self._tell_what_is_left()
