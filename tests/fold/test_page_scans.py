@@ -92,6 +92,12 @@ def test_a_bad_page_stands_as_soon_as_it_was_read() -> None:
     assert bad(folder) == [(17, "uncorrectable"), (18, "wrong_page")]
 
 
+def test_the_last_record_of_the_source_is_as_young_as_the_reading() -> None:
+    folder = folder_of([piece(0, pages=7, read=HOUR), whole(0)])
+    (source,) = folder.state.sources.values()
+    assert source.last_record == EPOCH + HOUR
+
+
 def test_a_bad_page_found_on_the_first_reading_is_no_history() -> None:
     folder = Folder(State(), Settings())
     folder.open_source("scan", NOW)

@@ -21,6 +21,11 @@ def is_bad(record: OfCopy) -> bool:
     return isinstance(record, PagesScanned) and bool(record.bad or record.found)
 
 
+def told_at(record: OfCopy) -> float:
+    """When it was told: what a copy shows is older than the reading of it."""
+    return max(record.time, record.read) if isinstance(record, PagesScanned) else record.time
+
+
 def fold(entry: Database, record: OfCopy, source: SourceState) -> None:
     """Take over what `source` read of the database's file, or of a copy of it."""
     if not entry.path and not is_snapshot(record.database):

@@ -262,7 +262,7 @@ class Folder:
 
     def _copy(self, source: SourceState, record: copies.OfCopy) -> None:
         source.records += 1
-        plausible.note(source, record.time)
+        plausible.note(source, copies.told_at(record))
         computer = self._computer(source, record.computer)
         entry = self._database(computer, record.database, "", bad=copies.is_bad(record))
         if entry is not None:
