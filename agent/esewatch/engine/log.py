@@ -1,0 +1,220 @@
+"""The write-ahead log: generations of 1 MiB, each record with a checksum that chains to the last.
+
+A generation is a file `E00` + eight hex digits + `.log`: a header page of 4 KiB (XOR checksum,
+number of the generation at 4, file type 3 at 667, as LGFILEHDR of the published engine has
+them), then records. A position is one growing integer: generation * 1 MiB + offset.
+"""
+
+import struct
+import zlib
+from collections.abc import Generator, Iterator
+from typing import Final
+
+from esewatch.engine.disk import Disk, File
+from esewatch.ese.checksum import xor_checksum
+
+GENERATION_BYTES: Final = 1 << 20
+HEADER_BYTES: Final = 4096
+LARGEST_RECORD: Final = GENERATION_BYTES - HEADER_BYTES - 16
+
+_FILE_TYPE: Final = 667
+_LOG: Final = 3
+_END: Final = 0xFFFFFFFF
+"""In the place of a length: the generation is full, the next one goes on."""
+_FRAME = struct.Struct("<II")
+_U32 = struct.Struct("<I")
+
+
+class LogError(Exception):
+    """The log cannot be what it should be: says where and why."""
+
+
+def generation_of(position: int) -> int:
+    """The generation that holds `position`."""
+    return position // GENERATION_BYTES
+
+
+class Log:
+    """The log of one database. What was appended is durable after `flush`."""
+
+    def __init__(self, disk: Disk, base: str, signature: int) -> None:
+        self._disk = disk
+        self._base = base
+        self._signature = signature
+        self._file: File | None = None
+        self._buffer = bytearray()
+        self._chain = 0
+        self.position = 0
+        """Behind the last record that was appended."""
+        self.durable = 0
+        """Up to where it is durable."""
+        self.bytes_written = 0
+        self.generations = 0
+        """Generations begun by this Log."""
+
+    @classmethod
+    def create(cls, disk: Disk, *, base: str = "E00", signature: int) -> "Log":
+        """A new log, from generation 1 on."""
+        log = cls(disk, base, signature)
+        log._begin(1)
+        return log
+
+    @classmethod
+    def open(cls, disk: Disk, *, base: str = "E00", signature: int, after: int) -> "Log":
+        """A log whose valid records end at `after`: what follows there was never durable.
+
+        It goes on in a new generation, so that no rest of an earlier life is taken for a record.
+        """
+        log = cls(disk, base, signature)
+        generation = generation_of(after)
+        for later in [number for number in log.kept() if number > generation]:
+            disk.remove(log._name(later))
+        if generation in log.kept():
+            file = disk.open(log._name(generation))
+            file.truncate(after % GENERATION_BYTES)
+            file.write(after % GENERATION_BYTES, _FRAME.pack(_END, 0))
+            file.sync()
+            file.close()
+        log._begin(generation + 1)
+        return log
+
+    def kept(self) -> list[int]:
+        """Numbers of the generations that are there, ascending."""
+        found = []
+        for name in self._disk.names():
+            digits = name.removeprefix(self._base).removesuffix(".log")
+            if name == f"{self._base}{digits}.log" and len(digits) == 8:
+                found.append(int(digits, 16))
+        return found
+
+    def append(self, record: bytes) -> int:
+        """Add a record; the position behind it. Not durable yet. Raises LogError if too large."""
+        if len(record) > LARGEST_RECORD:
+            raise LogError(f"a record of {len(record)} bytes is larger than a generation")
+        used = self.position % GENERATION_BYTES
+        if used + _FRAME.size + len(record) + _FRAME.size > GENERATION_BYTES:
+            self._roll()
+        self._chain = _chained(self._chain, self.position, record)
+        self._buffer += _FRAME.pack(len(record), self._chain) + record
+        self.position += _FRAME.size + len(record)
+        return self.position
+
+    def flush(self) -> None:
+        """Group commit: all that was appended is durable when this returns."""
+        if self._buffer:
+            assert self._file is not None
+            begin = self.durable % GENERATION_BYTES
+            self._file.write(begin, bytes(self._buffer))
+            self._file.sync()
+            self.bytes_written += len(self._buffer)
+            self._buffer.clear()
+            self.durable = self.position
+
+    def close(self) -> None:
+        """Flush and let go of the file."""
+        self.flush()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def drop_before(self, position: int) -> None:
+        """Delete the generations that end before `position`: no recovery needs them."""
+        for generation in self.kept():
+            if generation < generation_of(position):
+                self._disk.remove(self._name(generation))
+
+    def _roll(self) -> None:
+        # Durable before the next one exists: who sees that, knows this one is whole.
+        generation = generation_of(self.position)
+        self._buffer += _FRAME.pack(_END, 0)
+        self.position += _FRAME.size
+        self.flush()
+        self._begin(generation + 1)
+
+    def _begin(self, generation: int) -> None:
+        if self._file is not None:
+            self._file.close()
+        name = self._name(generation)
+        self._file = self._disk.open(name, create=True)
+        self._file.truncate(0)
+        self._file.write(0, _header(generation, self._signature))
+        self._file.sync()
+        self._disk.sync()
+        self.position = self.durable = generation * GENERATION_BYTES + HEADER_BYTES
+        self._chain = _seed(generation, self._signature)
+        self.generations += 1
+
+    def _name(self, generation: int) -> str:
+        return _name(self._base, generation)
+
+
+def records(
+    disk: Disk, since: int, *, base: str = "E00", signature: int
+) -> Iterator[tuple[int, bytes]]:
+    """(position behind it, record) from the generation that holds `since` on.
+
+    Up to the first record that is torn or missing. Those at or before `since` are left out.
+    Raises LogError where a generation that must be there is missing, or is not this log's.
+    """
+    generation = generation_of(since)
+    while True:
+        try:
+            file = disk.open(_name(base, generation))
+        except FileNotFoundError:
+            if generation == generation_of(since):
+                raise LogError(f"generation {generation:#x} of the log is missing") from None
+            return
+        try:
+            data = file.read(0, GENERATION_BYTES)
+        finally:
+            file.close()
+        if data[:HEADER_BYTES] != _header(generation, signature):
+            if generation == generation_of(since):
+                raise LogError(f"the header of generation {generation:#x} of the log is damaged")
+            return
+        whole = yield from _of_generation(data, generation, signature, since)
+        if not whole:
+            return
+        generation += 1
+
+
+def _of_generation(
+    data: bytes, generation: int, signature: int, since: int
+) -> Generator[tuple[int, bytes], None, bool]:
+    """The records of one generation; returns whether it was ended, so that another follows."""
+    chain, at = _seed(generation, signature), HEADER_BYTES
+    while at + _FRAME.size <= len(data):
+        length, checksum = _FRAME.unpack_from(data, at)
+        if length == _END:
+            return True
+        record = data[at + _FRAME.size : at + _FRAME.size + length]
+        position = generation * GENERATION_BYTES + at
+        chain = _chained(chain, position, record)
+        if len(record) < length or chain != checksum:
+            return False
+        at += _FRAME.size + length
+        if generation * GENERATION_BYTES + at > since:
+            yield generation * GENERATION_BYTES + at, record
+    return False
+
+
+def _name(base: str, generation: int) -> str:
+    return f"{base}{generation:08X}.log"
+
+
+def _header(generation: int, signature: int) -> bytes:
+    page = bytearray(HEADER_BYTES)
+    _U32.pack_into(page, 4, generation)
+    _U32.pack_into(page, 8, signature)
+    page[_FILE_TYPE : _FILE_TYPE + 4] = _U32.pack(_LOG)
+    _U32.pack_into(page, 0, xor_checksum(bytes(page)))
+    return bytes(page)
+
+
+def _seed(generation: int, signature: int) -> int:
+    return zlib.crc32(struct.pack("<II", generation, signature))
+
+
+def _chained(chain: int, position: int, record: bytes) -> int:
+    """The checksum of a record holds for its place and for all records before it."""
+    return zlib.crc32(record, zlib.crc32(struct.pack("<QI", position, len(record)), chain))
