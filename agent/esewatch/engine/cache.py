@@ -1,6 +1,7 @@
 """The page cache: committed pages, the least recently used ones written back and let go."""
 
 from collections import OrderedDict
+from collections.abc import Iterable
 
 from esewatch.engine.log import Log
 from esewatch.engine.pages import PageFile
@@ -48,14 +49,17 @@ class Cache:
         frame = self._frames.get(number)
         return frame is None or not frame.dirty_since
 
-    def put(self, number: int, content: bytes, before: int, after: int) -> None:
-        """A change of the page was logged between these positions."""
-        frame = self._frames.get(number)
-        if frame is None:
-            frame = self._frames[number] = Frame(content)
-        frame.content, frame.last = content, after
-        frame.dirty_since = frame.dirty_since or before
-        self._frames.move_to_end(number)
+    def put(self, contents: Iterable[tuple[int, bytes]], before: int, after: int) -> None:
+        """A change of these pages, by number, was logged between these positions."""
+        for number, content in contents:
+            frame = self._frames.get(number)
+            if frame is None:
+                frame = self._frames[number] = Frame(content)
+            frame.content, frame.last = content, after
+            frame.dirty_since = frame.dirty_since or before
+            self._frames.move_to_end(number)
+        # Only now: a page whose pieces were logged needs the image that was logged before, and
+        # would seem not to if it were written back between the logging and its change here.
         self._make_room()
 
     def write_back(self, until: int) -> int:

@@ -93,4 +93,6 @@ def decode(record: bytes, page_size: int) -> Change:
             pieces.append((index, record[begin : begin + PIECE]))
             at = begin + PIECE
         changes.append(PageChange(number, before, None, tuple(pieces)))
+    if at != len(record):
+        raise struct.error(f"the record has {len(record)} bytes and not {at}")
     return Change(dbtime, pages, tuple(changes))

@@ -58,7 +58,7 @@ class Checkpoint:
                     found._writing, found.position, found.dbtime = writing, position, dbtime
         file.close()
         if not found._writing:
-            raise CheckpointError(f"{found._name} is damaged")
+            raise CheckpointError(f"{found._name} is damaged or of another log")
         return found
 
     def write(self, position: int, dbtime: int) -> None:

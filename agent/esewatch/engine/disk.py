@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 SECTOR: Final = 512
-"""A write that is cut off ends at a multiple of it."""
+"""A write that is cut off ends at an offset in the file that is a multiple of it."""
 
 
 class File(Protocol):
@@ -141,9 +141,14 @@ class _Content:
             if kept < 1 / 3:
                 continue
             if kept < 2 / 3 and data:
-                data = data[: chance.randrange(len(data) // SECTOR + 1) * SECTOR]
+                data = data[: max(0, _torn_at(offset, len(data), chance) - offset)]
             _apply(left, offset, data)
         return left
+
+
+def _torn_at(offset: int, length: int, chance: random.Random) -> int:
+    """The edge of a sector of the file at which a write of `length` at `offset` ends."""
+    return chance.randrange(offset // SECTOR, (offset + length) // SECTOR + 1) * SECTOR
 
 
 def _apply(content: bytearray, offset: int, data: bytes | None) -> None:
@@ -219,8 +224,8 @@ class SimDisk:
         after = SimDisk(self._chance)
         for name in sorted(self._files.keys() | self._durable.keys()):
             content = self._files.get(name)
-            if (content is None) != (name not in self._durable) and self._chance.random() < 0.5:
-                # A name that was made or deleted since the last sync: as before it.
+            if content is not self._durable.get(name) and self._chance.random() < 0.5:
+                # A name that was made, deleted or made anew since the last sync: as before it.
                 content = self._durable.get(name)
             if content is not None:
                 kept = after._files[name] = _Content()

@@ -5,6 +5,7 @@ number of the generation at 4, file type 3 at 667, as LGFILEHDR of the published
 them), then records. A position is one growing integer: generation * 1 MiB + offset.
 """
 
+import re
 import struct
 import zlib
 from collections.abc import Generator, Iterator
@@ -54,8 +55,11 @@ class Log:
 
     @classmethod
     def create(cls, disk: Disk, *, base: str = "E00", signature: int) -> "Log":
-        """A new log, from generation 1 on."""
+        """A new log, from generation 1 on. An older one of this name is deleted."""
         log = cls(disk, base, signature)
+        for old in log.kept():
+            disk.remove(log._name(old))
+        disk.sync()
         log._begin(1)
         return log
 
@@ -80,12 +84,7 @@ class Log:
 
     def kept(self) -> list[int]:
         """Numbers of the generations that are there, ascending."""
-        found = []
-        for name in self._disk.names():
-            digits = name.removeprefix(self._base).removesuffix(".log")
-            if name == f"{self._base}{digits}.log" and len(digits) == 8:
-                found.append(int(digits, 16))
-        return found
+        return _kept(self._disk, self._base)
 
     def append(self, record: bytes) -> int:
         """Add a record; the position behind it. Not durable yet. Raises LogError if too large."""
@@ -154,48 +153,67 @@ def records(
     """(position behind it, record) from the generation that holds `since` on.
 
     Up to the first record that is torn or missing. Those at or before `since` are left out.
-    Raises LogError where a generation that must be there is missing, or is not this log's.
+    Raises LogError where a generation that must be there is missing, damaged, or is not this
+    log's: a generation is whole before the next is begun, and all up to `since` was durable.
     """
-    generation = generation_of(since)
-    while True:
-        try:
-            file = disk.open(_name(base, generation))
-        except FileNotFoundError:
-            if generation == generation_of(since):
-                raise LogError(f"generation {generation:#x} of the log is missing") from None
-            return
-        try:
-            data = file.read(0, GENERATION_BYTES)
-        finally:
-            file.close()
-        if data[:HEADER_BYTES] != _header(generation, signature):
-            if generation == generation_of(since):
-                raise LogError(f"the header of generation {generation:#x} of the log is damaged")
-            return
-        whole = yield from _of_generation(data, generation, signature, since)
-        if not whole:
-            return
-        generation += 1
+    first = generation_of(since)
+    kept = [generation for generation in _kept(disk, base) if generation >= first]
+    begun = [number for number in kept if _is_begun(disk, base, number, signature)]
+    if first not in begun:
+        how = "the header of {} is damaged" if first in kept else "{} is missing"
+        raise LogError(how.format(f"generation {first:#x} of the log"))
+    for generation in range(first, begun[-1] + 1):
+        if generation not in begun:
+            raise LogError(f"generation {generation:#x} of the log is damaged or missing")
+        data = _content(disk, base, generation, GENERATION_BYTES)
+        end, whole = yield from _of_generation(data, generation, signature, since)
+        if end < since or not (whole or generation == begun[-1]):
+            at = end % GENERATION_BYTES
+            raise LogError(f"generation {generation:#x} of the log is damaged at offset {at}")
+
+
+def _is_begun(disk: Disk, base: str, generation: int, signature: int) -> bool:
+    header = _content(disk, base, generation, HEADER_BYTES)
+    return header == _header(generation, signature)
+
+
+def _content(disk: Disk, base: str, generation: int, length: int) -> bytes:
+    file = disk.open(_name(base, generation))
+    try:
+        return file.read(0, length)
+    finally:
+        file.close()
 
 
 def _of_generation(
     data: bytes, generation: int, signature: int, since: int
-) -> Generator[tuple[int, bytes], None, bool]:
-    """The records of one generation; returns whether it was ended, so that another follows."""
+) -> Generator[tuple[int, bytes], None, tuple[int, bool]]:
+    """The records of one generation behind `since`.
+
+    Returns the position behind its last one, and whether it was ended, so that another follows.
+    """
     chain, at = _seed(generation, signature), HEADER_BYTES
+    position = generation * GENERATION_BYTES + at
     while at + _FRAME.size <= len(data):
         length, checksum = _FRAME.unpack_from(data, at)
         if length == _END:
-            return True
+            return position, True
         record = data[at + _FRAME.size : at + _FRAME.size + length]
-        position = generation * GENERATION_BYTES + at
         chain = _chained(chain, position, record)
         if len(record) < length or chain != checksum:
-            return False
+            break
         at += _FRAME.size + length
-        if generation * GENERATION_BYTES + at > since:
-            yield generation * GENERATION_BYTES + at, record
-    return False
+        position = generation * GENERATION_BYTES + at
+        if position > since:
+            yield position, record
+    return position, False
+
+
+def _kept(disk: Disk, base: str) -> list[int]:
+    """Numbers of the generations that are there, ascending; other files are passed over."""
+    digits = re.compile(re.escape(base) + r"([0-9A-F]{8})\.log")
+    found = (digits.fullmatch(name) for name in disk.names())
+    return sorted(int(match[1], 16) for match in found if match)
 
 
 def _name(base: str, generation: int) -> str:

@@ -73,12 +73,15 @@ class PageFile:
 
 
 def stamped(content: bytearray, number: int) -> bytes:
-    """The content of page `number` with the format's flag and, if large, its number in it."""
+    """The content of page `number` with the format's flag and, if large, its number in it.
+
+    Where checksums belong there are zeros, as in what `PageFile.read` gives.
+    """
     (flags,) = struct.unpack_from("<I", content, FLAGS_OFFSET)
     struct.pack_into("<I", content, FLAGS_OFFSET, flags | NEW_FORMAT)
     if len(content) > LARGEST_SMALL:
         struct.pack_into("<I", content, NUMBER_OFFSET, number)
-    return bytes(content)
+    return unsealed(bytes(content))
 
 
 def sealed(content: bytes, number: int) -> bytes:

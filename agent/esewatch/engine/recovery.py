@@ -40,7 +40,9 @@ def redo(disk: Disk, file: PageFile, *, since: int, signature: int) -> Redone:
         dbtime, pages = change.dbtime, change.pages
         for page in change.changes:
             content = _content(file, frames, page.number)
-            if content is not None and dbtime_of(content) >= change.dbtime:
+            # An image is taken even so: a torn page of regular content may verify.
+            done = content is not None and dbtime_of(content) >= change.dbtime
+            if done and page.image is None:
                 continue
             if why := _why_unfit(page, content):
                 # A write that was torn later than this change: the log has the whole page then.

@@ -169,8 +169,7 @@ class Store:
             before = self._log.position
             after = self._log.append(encode(Change(dbtime, transaction.pages, tuple(changes))))
             self.header.dbtime, self.pages = dbtime, transaction.pages
-            for number, _, new in differs:
-                self._cache.put(number, new, before, after)
+            self._cache.put(((number, new) for number, _, new in differs), before, after)
         self._transactions += 1
 
     def _before(self, number: int) -> bytes:

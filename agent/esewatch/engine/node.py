@@ -1,0 +1,232 @@
+"""One page as a sorted list of nodes, a key and a value each.
+
+Behind the page header (40 bytes, 80 on large pages) lies the data area; from the end of the page
+backwards lie the tags, 4 bytes each: size of a node and its offset in the data area. Tag 0 is
+the page's own (the external header, empty here), node i has tag i + 1. A node is the length
+of its key (u16), the key, the value. Source: cpage.hxx of the published engine.
+
+The functions trust the page: its checksum was verified when it was read. What was removed
+stays as garbage in the free space.
+"""
+
+import struct
+from bisect import bisect_left
+from typing import Final
+
+from esewatch.ese.page import FLAGS_OFFSET, LARGEST_SMALL
+
+ROOT: Final = 0x1
+LEAF: Final = 0x2
+PARENT_OF_LEAF: Final = 0x4
+EMPTY: Final = 0x8
+"""The page was freed."""
+
+MOST_TAGS: Final = 0xFFF
+"""The number of tags has 12 bits."""
+
+Page = bytes | bytearray
+
+_U16: Final = struct.Struct("<H")
+_U32: Final = struct.Struct("<I")
+_TAG: Final = struct.Struct("<HH")
+_PREVIOUS: Final = 16
+_FOLLOWING: Final = 20
+_OBJECT: Final = 24
+_FREE: Final = 28
+_FIRST_FREE: Final = 32
+_TAGS: Final = 34
+_OWN_FIELDS: Final = struct.Struct("<IIIHHHHI")
+"""From offset 16: both siblings, object, free and uncommitted bytes, first free, tags, flags."""
+
+
+def header_size(page_size: int) -> int:
+    """Bytes before the data area."""
+    return 40 if page_size <= LARGEST_SMALL else 80
+
+
+def init(page: bytearray, object_id: int, flags: int) -> None:
+    """Make it a page without nodes and siblings, whatever it was."""
+    free = len(page) - header_size(len(page)) - _TAG.size
+    _OWN_FIELDS.pack_into(page, _PREVIOUS, 0, 0, object_id, free, 0, 0, 1, flags)
+    _TAG.pack_into(page, len(page) - _TAG.size, 0, 0)
+
+
+def object_id(page: Page) -> int:
+    """The tree that the page is of, 0 of a blank page."""
+    found: int = _U32.unpack_from(page, _OBJECT)[0]
+    return found
+
+
+def flags(page: Page) -> int:
+    """Flags of the page."""
+    found: int = _U32.unpack_from(page, FLAGS_OFFSET)[0]
+    return found
+
+
+def previous(page: Page) -> int:
+    """Page number of the sibling to the left, 0: none."""
+    found: int = _U32.unpack_from(page, _PREVIOUS)[0]
+    return found
+
+
+def following(page: Page) -> int:
+    """Page number of the sibling to the right, 0: none."""
+    found: int = _U32.unpack_from(page, _FOLLOWING)[0]
+    return found
+
+
+def set_previous(page: bytearray, number: int) -> None:
+    """Set the sibling to the left."""
+    _U32.pack_into(page, _PREVIOUS, number)
+
+
+def set_following(page: bytearray, number: int) -> None:
+    """Set the sibling to the right."""
+    _U32.pack_into(page, _FOLLOWING, number)
+
+
+def count(page: Page) -> int:
+    """How many nodes the page has."""
+    tags: int = _U16.unpack_from(page, _TAGS)[0]
+    return (tags & MOST_TAGS) - 1
+
+
+def free_bytes(page: Page) -> int:
+    """Bytes that hold neither header, tag nor node, together or scattered."""
+    free: int = _U16.unpack_from(page, _FREE)[0]
+    return free
+
+
+def size_of(key: bytes, value: bytes) -> int:
+    """Bytes of a page that a node takes, its tag included."""
+    return _U16.size + len(key) + len(value) + _TAG.size
+
+
+def size(page: Page, index: int) -> int:
+    """Bytes of the page that a node takes, its tag included."""
+    return _tag(page, index)[0] + _TAG.size
+
+
+def key(page: Page, index: int) -> bytes:
+    """Key of a node, 0 ≤ index < count."""
+    begin = header_size(len(page)) + _tag(page, index)[1]
+    (length,) = _U16.unpack_from(page, begin)
+    return bytes(page[begin + _U16.size : begin + _U16.size + length])
+
+
+def value(page: Page, index: int) -> bytes:
+    """Value of a node, 0 ≤ index < count."""
+    length, offset = _tag(page, index)
+    begin = header_size(len(page)) + offset
+    (of_key,) = _U16.unpack_from(page, begin)
+    return bytes(page[begin + _U16.size + of_key : begin + length])
+
+
+def find(page: Page, wanted: bytes) -> tuple[int, bool]:
+    """Index of the first node whose key is not less, and whether it is the key."""
+    index = bisect_left(range(count(page)), wanted, key=lambda at: key(page, at))
+    return index, index < count(page) and key(page, index) == wanted
+
+
+def fits(page: Page, key: bytes, value: bytes) -> bool:
+    """Whether there is room for one more node."""
+    return size_of(key, value) <= free_bytes(page) and count(page) + 1 < MOST_TAGS
+
+
+def fits_instead(page: Page, index: int, new: bytes) -> bool:
+    """Whether there is room for another value in a node."""
+    return len(new) <= len(value(page, index)) + free_bytes(page)
+
+
+def insert(page: bytearray, index: int, key: bytes, value: bytes) -> None:
+    """A new node before node `index`; the caller keeps the order. ValueError when it is full."""
+    if not fits(page, key, value):
+        raise ValueError(f"no room for {size_of(key, value)} bytes in {free_bytes(page)}")
+    length = _U16.size + len(key) + len(value)
+    nodes = count(page)
+    end = _tag_at(page, nodes - 1)
+    if header_size(len(page)) + _first_free(page) + length > end - _TAG.size:
+        _compact(page)
+    offset = _first_free(page)
+    begin = header_size(len(page)) + offset
+    _U16.pack_into(page, begin, len(key))
+    page[begin + _U16.size : begin + length] = key + value
+    behind = _tag_at(page, index - 1)
+    page[end - _TAG.size : behind - _TAG.size] = page[end:behind]
+    _TAG.pack_into(page, behind - _TAG.size, length, offset)
+    _account(page, nodes + 1, free_bytes(page) - length - _TAG.size, offset + length)
+
+
+def remove(page: bytearray, index: int) -> None:
+    """Take a node out."""
+    length, offset = _tag(page, index)
+    nodes, first_free = count(page), _first_free(page)
+    end, at = _tag_at(page, nodes - 1), _tag_at(page, index)
+    page[end + _TAG.size : at + _TAG.size] = page[end:at]
+    if offset + length == first_free:
+        first_free = offset
+    _account(page, nodes - 1, free_bytes(page) + length + _TAG.size, first_free)
+
+
+def replace(page: bytearray, index: int, new: bytes) -> None:
+    """Another value for a node. ValueError when the page has no room for it."""
+    if not fits_instead(page, index, new):
+        raise ValueError(f"no room for a value of {len(new)} bytes in {free_bytes(page)}")
+    length, offset = _tag(page, index)
+    old, own = value(page, index), key(page, index)
+    if len(new) > len(old):
+        remove(page, index)
+        insert(page, index, own, new)
+        return
+    begin = header_size(len(page)) + offset + _U16.size + len(own)
+    page[begin : begin + len(new)] = new
+    less = len(old) - len(new)
+    _TAG.pack_into(page, _tag_at(page, index), length - less, offset)
+    first_free = _first_free(page)
+    if offset + length == first_free:
+        first_free -= less
+    _account(page, count(page), free_bytes(page) + less, first_free)
+
+
+def split(left: bytearray, right: bytearray, at: int) -> None:
+    """Move the nodes from `at` on to the end of `right`. ValueError when they do not fit."""
+    for index in range(at, count(left)):
+        insert(right, count(right), key(left, index), value(left, index))
+    for index in reversed(range(at, count(left))):
+        remove(left, index)
+
+
+def _tag_at(page: Page, index: int) -> int:
+    """Where the tag of a node is in the page; index -1: the page's own."""
+    return len(page) - _TAG.size * (index + 2)
+
+
+def _tag(page: Page, index: int) -> tuple[int, int]:
+    """Size and offset in the data area of a node."""
+    length, offset = _TAG.unpack_from(page, _tag_at(page, index))
+    return length, offset
+
+
+def _first_free(page: Page) -> int:
+    """Offset in the data area behind the last node."""
+    found: int = _U16.unpack_from(page, _FIRST_FREE)[0]
+    return found
+
+
+def _account(page: bytearray, nodes: int, free: int, first_free: int) -> None:
+    _U16.pack_into(page, _FREE, free)
+    _U16.pack_into(page, _FIRST_FREE, first_free)
+    _U16.pack_into(page, _TAGS, nodes + 1)
+
+
+def _compact(page: bytearray) -> None:
+    """Put the nodes together, in their order, at the start of the data area."""
+    base = header_size(len(page))
+    tags = [_tag(page, index) for index in range(count(page))]
+    data = b"".join(page[base + offset : base + offset + length] for length, offset in tags)
+    page[base : base + len(data)] = data
+    at = 0
+    for index, (length, _) in enumerate(tags):
+        _TAG.pack_into(page, _tag_at(page, index), length, at)
+        at += length
+    _U16.pack_into(page, _FIRST_FREE, at)
