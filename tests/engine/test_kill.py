@@ -54,7 +54,7 @@ def check(folder: Path, model: Model, done: int, told: list[int]) -> int:
     return last
 
 
-def run(folder: Path, kills: int, seed: int) -> None:
+def check_kills(folder: Path, kills: int, seed: int) -> None:
     chance, model, done, flushed = random.Random(seed), Model(), 0, 0
     live, copy = folder / "live", folder / "copy"
     live.mkdir()
@@ -79,9 +79,9 @@ def run(folder: Path, kills: int, seed: int) -> None:
 
 
 def test_five_kills_lose_nothing_that_was_flushed(tmp_path: Path) -> None:
-    run(tmp_path, 5, 1)
+    check_kills(tmp_path, 5, 1)
 
 
 @pytest.mark.slow
 def test_fifty_kills_lose_nothing_that_was_flushed(tmp_path: Path) -> None:
-    run(tmp_path, 50, 100)
+    check_kills(tmp_path, 50, 100)

@@ -51,7 +51,7 @@ def everything(disk: SimDisk) -> dict[str, bytes]:
     return {name: disk.open(name).read(0, 1 << 21) for name in disk.names()}
 
 
-def refused(disk: SimDisk, error: type[Exception], match: str) -> None:
+def check_refused(disk: SimDisk, error: type[Exception], match: str) -> None:
     """The store does not open, and nothing was written."""
     before = everything(disk)
     with pytest.raises(error, match=match):
@@ -134,7 +134,7 @@ def test_a_page_that_the_log_cannot_go_on_from_is_an_error_that_names_it(
 ) -> None:
     disk = image_passed()
     put_on(disk, 2, change(page_on(disk, 2)))
-    refused(disk, RecoveryError, match)
+    check_refused(disk, RecoveryError, match)
 
 
 def test_of_many_unfit_pages_the_first_three_are_named() -> None:
@@ -166,7 +166,7 @@ def test_a_log_that_is_gone_is_an_error_while_the_database_is_dirty() -> None:
     for name in disk.names():
         if name.endswith(".log"):
             disk.remove(name)
-    refused(disk, LogError, "generation 0x1 of the log is missing")
+    check_refused(disk, LogError, "generation 0x1 of the log is missing")
 
 
 def test_a_database_that_was_shut_down_cleanly_needs_no_log() -> None:
