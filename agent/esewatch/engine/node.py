@@ -44,10 +44,17 @@ def header_size(page_size: int) -> int:
     return 40 if page_size <= LARGEST_SMALL else 80
 
 
+def set_fields(
+    page: bytearray, object_id: int, flags: int, *, free: int, first_free: int = 0, tags: int = 0
+) -> None:
+    """The fields of the page header, without siblings: `free` and `first_free` are bytes."""
+    _OWN_FIELDS.pack_into(page, _PREVIOUS, 0, 0, object_id, free, 0, first_free, tags, flags)
+
+
 def init(page: bytearray, object_id: int, flags: int) -> None:
     """Make it a page without nodes and siblings, whatever it was."""
     free = len(page) - header_size(len(page)) - _TAG.size
-    _OWN_FIELDS.pack_into(page, _PREVIOUS, 0, 0, object_id, free, 0, 0, 1, flags)
+    set_fields(page, object_id, flags, free=free, tags=1)
     _TAG.pack_into(page, len(page) - _TAG.size, 0, 0)
 
 

@@ -6,22 +6,17 @@ Bit n of a map page is bit n % 8, lowest first, of byte n // 8 behind the header
 nothing in memory that an abort or a crash could make wrong: every answer is read from the map.
 """
 
-import struct
 from collections.abc import Iterator
 from typing import Final
 
-from esewatch.engine.node import flags, header_size, object_id
+from esewatch.engine.node import EMPTY, flags, header_size, object_id, set_fields
 from esewatch.engine.store import Store, Transaction
 
-EMPTY: Final = 0x8
 SPACE_TREE: Final = 0x20
 
 EXTENT: Final = 16
 """Pages by which the file grows."""
 
-_FIELDS = struct.Struct("<IIIHHHHI")
-"""From offset 16: both siblings, object, free and uncommitted bytes, first free, tags, flags."""
-_FIELDS_OFFSET: Final = 16
 _OWNER: Final = 1
 """Object id of the map pages."""
 
@@ -81,9 +76,7 @@ class SpaceMap:
             raise ValueError(f"page {number} is free already")
         page = transaction.page(number)
         room = len(page) - header_size(len(page))
-        _FIELDS.pack_into(
-            page, _FIELDS_OFFSET, 0, 0, object_id(page), room, 0, 0, 0, flags(page) | EMPTY
-        )
+        set_fields(page, object_id(page), flags(page) | EMPTY, free=room)
         self._flip(transaction, number)
 
     def is_map(self, number: int) -> bool:
@@ -148,7 +141,7 @@ class SpaceMap:
             if self.is_map(number):
                 page = transaction.page(number)
                 room = len(page) - header_size(len(page))
-                _FIELDS.pack_into(page, _FIELDS_OFFSET, 0, 0, _OWNER, 0, 0, room, 0, SPACE_TREE)
+                set_fields(page, _OWNER, SPACE_TREE, free=0, first_free=room)
                 self._flip(transaction, number)
         return first
 
