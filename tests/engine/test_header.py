@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from esewatch.engine.header import CLEAN, DIRTY, DatabaseHeader, HeaderError, Stamped, read_header
+from esewatch.engine.trouble import Kind, Trouble
 from esewatch.ese.header import Header, parse_header
 from esewatch.ese.header_fields import LogPosition
 
@@ -21,7 +22,7 @@ def full(page_size: int, state: int = CLEAN) -> DatabaseHeader:
         dbtime=0x0102030405060708, last_object_id=9, consistent=START + 1,
         consistent_position=(0x123456 << 20) + 5 * 512 + 7, attach=START + 2,
         attach_position=(2 << 20) + 4096, detach=START + 3, detach_position=(3 << 20) + 1048575,
-        corrected=Stamped(count=4, last=START + 4),
+        log_required=(7, 8), corrected=Stamped(count=4, last=START + 4),
         correction_failed=Stamped(count=5, last=START + 5),
         bad_checksums=Stamped(count=6, last=START + 6),
     )  # fmt: skip
@@ -52,6 +53,7 @@ def test_a_reader_of_such_files_finds_every_field(page_size: int) -> None:
     times = [found.consistent.time, found.attach.time, found.detach.time]
     counts = [found.corrected, found.correction_failed, found.bad_checksums]
     assert [count.count for count in counts] == [4, 5, 6]
+    assert (found.log_required.first, found.log_required.last) == (7, 8)
     times += [count.last for count in counts]
     assert [time.timestamp() - START for time in times if time] == [1, 2, 3, 4, 5, 6]
 
@@ -63,6 +65,28 @@ def test_what_was_written_is_read_again(page_size: int, state: int) -> None:
     bare = DatabaseHeader(page_size=page_size, signature=1, created=START, state=state)
     assert read_header(header.page() * 2) == header
     assert read_header(bare.page() * 2) == bare
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("corrected", (1, 0, 0)),
+        ("correction_failed", (0, 1, 0)),
+        ("checksum", (0, 0, 1)),
+        ("wrong_page", (0, 0, 1)),
+        ("no_data", (0, 0, 0)),
+        ("lost_flush", (0, 0, 0)),
+    ],
+)
+def test_bad_pages_are_counted_as_the_engine_does(
+    kind: Kind, expected: tuple[int, int, int]
+) -> None:
+    header = DatabaseHeader(page_size=4096, signature=1, created=START)
+    counted = header.count(Trouble(number=1, kind=kind, offset=8192, bytes=4096), START + 9)
+    fields = (header.corrected, header.correction_failed, header.bad_checksums)
+    assert counted == any(expected)
+    assert tuple(field.count for field in fields) == expected
+    assert [field.last for field in fields] == [(START + 9) * count for count in expected]
 
 
 @pytest.mark.parametrize("page_size", SIZES)

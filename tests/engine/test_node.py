@@ -170,3 +170,37 @@ def test_the_same_operations_give_the_same_bytes() -> None:
             change(page, model, chance)
         pages.append(page)
     assert pages[0] == pages[1]
+
+
+@pytest.mark.parametrize("page_size", SIZES)
+@pytest.mark.parametrize("seed", range(5))
+def test_appending_is_inserting_one_by_one_at_the_end(page_size: int, seed: int) -> None:
+    chance = random.Random(seed)
+    page, source = empty(page_size), empty(page_size)
+    for target in (page, source):
+        model: Model = []
+        for _ in range(40):
+            change(target, model, chance)
+        while node.free_bytes(target) < page_size * 0.6:
+            node.remove(target, chance.randrange(node.count(target)))
+    first = chance.randrange(node.count(source) + 1)
+    before, expected = bytes(source), content(page) + content(source)[first:]
+    node.append(page, source, first)
+    assert content(page) == expected
+    assert source == before
+    verify(page)
+
+
+def test_what_does_not_fit_is_not_appended() -> None:
+    page, source = empty(4096), empty(4096)
+    for target in (page, source):
+        for number in range(10):
+            node.insert(target, number, bytes([number + 1]), bytes(200))
+    before = bytes(page)
+    with pytest.raises(ValueError, match="no room for 2070 bytes"):
+        node.append(page, source, 0)
+    assert page == before
+    node.append(page, source, 2)
+    assert node.count(page) == 18
+    node.append(page, source, 10)
+    assert node.count(page) == 18

@@ -5,11 +5,14 @@ from collections.abc import Callable
 
 import pytest
 
+from esewatch.engine import node
 from esewatch.engine.disk import SimDisk
+from esewatch.engine.header import read_header
 from esewatch.engine.log import LogError
 from esewatch.engine.pages import sealed
 from esewatch.engine.recovery import RecoveryError
 from esewatch.engine.store import Store
+from esewatch.engine.trouble import SlowRequest, Trouble
 from tests.support.obvious_checksum import verifies
 
 NAME = "a.edb"
@@ -178,3 +181,60 @@ def test_a_database_that_was_shut_down_cleanly_needs_no_log() -> None:
         if name.endswith(".log"):
             disk.remove(name)
     assert fills(disk) == [1, 5, 1, 1]
+
+
+class Told:
+    """A Watcher that keeps what it was told."""
+
+    def __init__(self) -> None:
+        self.troubles: list[tuple[int, str]] = []
+
+    def page_error(self, trouble: Trouble) -> None:
+        self.troubles.append((trouble.number, trouble.kind))
+
+    def slow_request(self, slow: SlowRequest) -> None:
+        raise AssertionError(slow)
+
+
+def test_a_torn_page_that_the_log_mends_is_no_bad_page() -> None:
+    disk, told = SimDisk(random.Random(1)), Told()
+    store = new_store(disk)
+    write(store, 2, fill=7)
+    store.flush()
+    put_on(disk, 2, damage(page_on(disk, 2)))
+    store = Store.open(disk, NAME, cache_pages=20, now=2e9, watcher=told)
+    assert (store.read(2)[200], store.recovered, told.troubles) == (7, True, [])
+    assert store.header.bad_checksums.count == 0
+
+
+def test_a_flipped_bit_of_a_page_that_is_as_the_log_has_it_is_told_and_counted() -> None:
+    disk, told = SimDisk(random.Random(1)), Told()
+    store = new_store(disk)
+    for number in (1, 2):
+        with store.begin() as transaction:
+            node.init(transaction.page(number), 5, node.LEAF)
+    store.checkpoint()
+    write(store, 1, fill=3)
+    with store.begin() as transaction:
+        node.insert(transaction.page(2), 0, b"a", b"b")
+    between = store._log.position
+    with store.begin() as transaction:
+        node.insert(transaction.page(2), 1, b"b", b"b")
+    store.checkpoint()
+    # The checkpoint as it was when only the pieces of the last change were still needed.
+    store._checkpoint.write(between, store.header.dbtime)
+    page = bytearray(page_on(disk, 2))
+    page[1000] ^= 4
+    put_on(disk, 2, bytes(page))
+    again = Store.open(disk, NAME, cache_pages=20, now=3e9, watcher=told)
+    assert told.troubles == [(2, "corrected")]
+    assert (again.header.corrected.count, again.header.corrected.last) == (1, 3e9)
+    assert read_header(disk.open(NAME).read(0, 1 << 16)).corrected.count == 1
+
+
+def test_a_damaged_page_that_the_log_cannot_mend_is_told_before_the_error() -> None:
+    disk, told = image_passed(), Told()
+    put_on(disk, 2, damage(page_on(disk, 2)))
+    with pytest.raises(RecoveryError):
+        Store.open(disk, NAME, cache_pages=20, now=2e9, watcher=told)
+    assert told.troubles == [(2, "checksum")]

@@ -26,6 +26,7 @@ MODULES = {
     "scan": "scan",
     "header": "header",
     "replay": "replay",
+    "engine": "engine",
     "config": "admin",
     "forget": "admin",
     "ack": "admin",

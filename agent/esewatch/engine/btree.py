@@ -2,7 +2,8 @@
 
 A node of a branch has the number of a child as its value (u32) and the child's lower bound as
 its key; the first key of a branch is empty, so its first child begins where the branch does.
-Deletes never merge leaves: only a leaf that is empty goes. Errors of reading a page
+Deletes never merge leaves: only a leaf that is empty goes; `merge` is for online
+defragmentation. Errors of reading a page
 (PageError) and of the space come through; the transaction is to be aborted then.
 """
 
@@ -21,6 +22,11 @@ _DEEPEST: Final = 32
 """Levels that no tree of a file of 2^31 pages has: a path this long goes in a circle."""
 
 
+_ROOM: Final = 10
+"""Pages are merged when a tenth of the one that stays is free then: out of a full page the next
+insert would make two again, and what was moved would have been moved for nothing."""
+
+
 class TreeError(Exception):
     """The tree leads to a page that is not of it: a write was lost, or it is no root."""
 
@@ -33,6 +39,13 @@ class Space(Protocol):
 
     def free(self, transaction: Transaction, number: int) -> None:
         """Give a page back. From then on it has the flag of an empty page."""
+
+
+class Merge(NamedTuple):
+    """What `BTree.merge` did: pages that it freed, and the key to go on from, None at the end."""
+
+    freed: int
+    next: bytes | None
 
 
 class _Step(NamedTuple):
@@ -127,9 +140,34 @@ class BTree:
         page = transaction.page(place.number)
         node.remove(page, index)
         if node.count(page) == 0 and place.number != self.root:
-            self._unlink(transaction, page)
+            self._unlink(transaction, place.number, page)
             self._space.free(transaction, place.number)
             self._drop(transaction, place.path)
+
+    def merge(self, transaction: Transaction, key: bytes) -> Merge:
+        """Merge the leaf where `key` belongs with its right neighbour, if one page holds both.
+
+        Only leaves under the same branch are: at its last leaf the branch itself is merged with
+        a neighbour in the same way, and so on upwards; a root that has only one child left takes
+        over what the child has. Where something was freed `next` is the same key. Walked so from
+        b"" to the end, a tree has nothing left to merge. Raises TreeError.
+        """
+        place = self._descend(key, transaction)
+        if place.path and node.count(transaction.read(self.root)) == 1:
+            self._lift(transaction)
+            return Merge(1, key)
+        bottom = len(place.path) - 1
+        for depth in range(bottom, -1, -1):
+            number, at = place.path[depth]
+            freed = self._join(transaction, number, at)
+            if not freed and depth < bottom and at:
+                # Only now, when all under this branch was merged, it may fit into the one before.
+                freed = self._join(transaction, number, at - 1)
+            if freed:
+                return Merge(freed, key)
+            if at + 1 < node.count(transaction.read(number)):
+                break
+        return Merge(0, place.end)
 
     def _verify(self, key: bytes, value: bytes) -> None:
         if not 1 <= len(key) <= LONGEST_KEY:
@@ -239,13 +277,64 @@ class BTree:
         if behind:
             node.set_previous(transaction.page(behind), new)
 
-    def _unlink(self, transaction: Transaction, page: bytearray) -> None:
-        """Let the siblings of a leaf follow each other."""
+    def _unlink(self, transaction: Transaction, number: int, page: node.Page) -> None:
+        """Let the siblings of leaf `number` follow each other."""
         before, behind = node.previous(page), node.following(page)
         if before:
+            if node.following(self._read(before, transaction)) != number:
+                raise TreeError(f"pages {before} and {number} are not neighbours")
             node.set_following(transaction.page(before), behind)
         if behind:
+            if node.previous(self._read(behind, transaction)) != number:
+                raise TreeError(f"pages {number} and {behind} are not neighbours")
             node.set_previous(transaction.page(behind), before)
+
+    def _join(self, transaction: Transaction, above: int, at: int) -> int:
+        """Move what child at + 1 of a branch has into child `at`, if both fit; pages freed.
+
+        Of branches, the two children that become neighbours by it are joined too, if they fit.
+        """
+        parent = transaction.read(above)
+        if at + 1 >= node.count(parent):
+            return 0
+        left, right = (_CHILD.unpack(node.value(parent, index))[0] for index in (at, at + 1))
+        into, page = self._read(left, transaction), self._read(right, transaction)
+        is_leaf = node.flags(page) & node.LEAF
+        bound = b"" if is_leaf else node.key(parent, at + 1)
+        self._verify_neighbours((left, into), (right, page))
+        nodes = node.count(into)
+        if not _fits_both(into, page, len(bound)):
+            return 0
+        target = transaction.page(left)
+        if is_leaf:
+            node.append(target, page, 0)
+            self._unlink(transaction, right, page)
+        else:
+            node.insert(target, nodes, bound, node.value(page, 0))
+            node.append(target, page, 1)
+        self._space.free(transaction, right)
+        node.remove(transaction.page(above), at + 1)
+        return 1 if is_leaf else 1 + self._join(transaction, left, nodes - 1)
+
+    def _verify_neighbours(self, left: tuple[int, bytes], right: tuple[int, bytes]) -> None:
+        kinds = node.LEAF | node.PARENT_OF_LEAF
+        (before, into), (behind, page) = left, right
+        linked = (behind, before) if node.flags(page) & node.LEAF else (0, 0)
+        if (
+            before == behind
+            or (node.flags(into) ^ node.flags(page)) & kinds
+            or (node.following(into), node.previous(page)) != linked
+        ):
+            raise TreeError(f"pages {before} and {behind} are not neighbours")
+
+    def _lift(self, transaction: Transaction) -> None:
+        """The root takes over what its only child has: the tree is one level lower then."""
+        root = transaction.page(self.root)
+        (number,) = _CHILD.unpack(node.value(root, 0))
+        child = self._read(number, transaction)
+        node.init(root, self.object_id, node.flags(child) | node.ROOT)
+        node.append(root, child, 0)
+        self._space.free(transaction, number)
 
     def _drop(self, transaction: Transaction, path: tuple[_Step, ...]) -> None:
         """The child at the end of the way is gone: so is a branch that had no other."""
@@ -273,6 +362,13 @@ def _split(left: bytearray, right: bytearray, index: int, key: bytes, value: byt
     else:
         node.split(left, right, at)
         node.insert(right, index - at, key, value)
+
+
+def _fits_both(left: bytes, right: bytes, more: int) -> bool:
+    """Whether one page holds the nodes of both and `more` bytes, and leaves room for others."""
+    used = len(right) - node.header_size(len(right)) - node.free_bytes(right)
+    nodes = node.count(left) + node.count(right)
+    return node.free_bytes(left) - used - more >= len(left) // _ROOM and nodes + 1 < node.MOST_TAGS
 
 
 def _separator(left: bytes, right: bytes) -> bytes:

@@ -27,11 +27,18 @@ class Cache:
         self, file: PageFile, log: Log, limit: int, frames: OrderedDict[int, Frame] | None = None
     ) -> None:
         self.hits = 0
+        self.pages_dirtied = 0
+        """How often a clean page became a dirty one."""
         self._file = file
         self._log = log
         self._limit = max(1, limit)
         self._frames = frames if frames is not None else OrderedDict[int, Frame]()
         self._make_room()
+
+    @property
+    def pages(self) -> int:
+        """How many pages are in memory now."""
+        return len(self._frames)
 
     def read(self, number: int) -> bytes:
         """The content of a page. Raises PageError."""
@@ -56,7 +63,9 @@ class Cache:
             if frame is None:
                 frame = self._frames[number] = Frame(content)
             frame.content, frame.last = content, after
-            frame.dirty_since = frame.dirty_since or before
+            if not frame.dirty_since:
+                frame.dirty_since = before
+                self.pages_dirtied += 1
             self._frames.move_to_end(number)
         # Only now: a page whose pieces were logged needs the image that was logged before, and
         # would seem not to if it were written back between the logging and its change here.

@@ -8,6 +8,7 @@ import struct
 from typing import Final, NamedTuple
 
 PIECE: Final = 64
+_BLOCK: Final = 16 * PIECE
 DBTIME: Final = struct.Struct("<Q")
 DBTIME_OFFSET: Final = 8
 
@@ -54,9 +55,12 @@ def difference(number: int, old: bytes, new: bytes, *, whole: bool) -> PageChang
     """How `new` differs from `old`."""
     if whole:
         return PageChange(number, dbtime_of(old), new)
+    # Most of a page is as it was: it is passed over in large steps.
     pieces = tuple(
         (at // PIECE, new[at : at + PIECE])
-        for at in range(0, len(new), PIECE)
+        for block in range(0, len(new), _BLOCK)
+        if old[block : block + _BLOCK] != new[block : block + _BLOCK]
+        for at in range(block, min(block + _BLOCK, len(new)), PIECE)
         if old[at : at + PIECE] != new[at : at + PIECE]
     )
     return PageChange(number, dbtime_of(old), None, pieces)

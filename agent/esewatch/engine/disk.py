@@ -51,11 +51,12 @@ class Disk(Protocol):
 
 
 class RealFile:
-    """A file of the system."""
+    """A file of the system. Without `durable` a `sync` is left out."""
 
-    def __init__(self, path: Path, *, create: bool) -> None:
+    def __init__(self, path: Path, *, create: bool, durable: bool) -> None:
         flags = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
         self._descriptor = os.open(path, flags | (os.O_CREAT if create else 0), 0o644)
+        self._durable = durable
 
     def read(self, offset: int, length: int) -> bytes:
         """See File."""
@@ -74,7 +75,8 @@ class RealFile:
 
     def sync(self) -> None:
         """See File."""
-        os.fsync(self._descriptor)
+        if self._durable:
+            os.fsync(self._descriptor)
 
     def size(self) -> int:
         """See File."""
@@ -90,14 +92,17 @@ class RealFile:
 
 
 class RealDisk:
-    """A folder of the system."""
+    """A folder of the system. Without `durable` a kill of the process loses nothing, but
+    a crash of the machine may: for a virtual clock, whose months take seconds.
+    """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, durable: bool = True) -> None:
         self._folder = folder
+        self._durable = durable
 
     def open(self, name: str, *, create: bool = False) -> RealFile:
         """See Disk."""
-        return RealFile(self._folder / name, create=create)
+        return RealFile(self._folder / name, create=create, durable=self._durable)
 
     def names(self) -> list[str]:
         """See Disk."""
@@ -109,6 +114,8 @@ class RealDisk:
 
     def sync(self) -> None:
         """See Disk."""
+        if not self._durable:
+            return
         descriptor = os.open(self._folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -130,7 +137,8 @@ class _Content:
         _apply(self.now, offset, data)
 
     def sync(self) -> None:
-        self.durable[:] = self.now
+        for offset, data in self.since:
+            _apply(self.durable, offset, data)
         self.since.clear()
 
     def after_crash(self, chance: random.Random) -> bytearray:

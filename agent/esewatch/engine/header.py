@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from esewatch.engine.trouble import Trouble
 from esewatch.ese.checksum import xor_checksum
 from esewatch.ese.header import NotDatabase, parse_header
 from esewatch.ese.page import HEADER_PAGES
@@ -51,6 +52,8 @@ class DatabaseHeader(msgspec.Struct, kw_only=True):
     attach_position: int = 0
     detach: float = 0.0
     detach_position: int = 0
+    log_required: tuple[int, int] = (0, 0)
+    """First and last generation of the log without which it is not consistent; 0, 0: none."""
     corrected: Stamped = msgspec.field(default_factory=Stamped)
     correction_failed: Stamped = msgspec.field(default_factory=Stamped)
     bad_checksums: Stamped = msgspec.field(default_factory=Stamped)
@@ -67,6 +70,22 @@ class DatabaseHeader(msgspec.Struct, kw_only=True):
         struct.pack_into("<I", page, 0, xor_checksum(bytes(page)))
         return bytes(page)
 
+    def count(self, trouble: Trouble, now: float) -> bool:
+        """Count a bad page where the engine does; whether this is one of those it counts.
+
+        They are those of the events 399, 398, and 474 and 475 (cpage.cxx).
+        """
+        counted = {
+            "corrected": self.corrected,
+            "correction_failed": self.correction_failed,
+            "checksum": self.bad_checksums,
+            "wrong_page": self.bad_checksums,
+        }.get(trouble.kind)
+        if counted is None:
+            return False
+        counted.count, counted.last = counted.count + 1, now
+        return True
+
     def _fields(self) -> tuple[tuple[int, str, int], ...]:
         return (
             (4, "<I", _MAGIC),
@@ -79,6 +98,8 @@ class DatabaseHeader(msgspec.Struct, kw_only=True):
             (212, "<I", self.last_object_id),
             (232, "<I", _UPDATE),
             (236, "<I", self.page_size),
+            (296, "<I", self.log_required[0]),
+            (300, "<I", self.log_required[1]),
             (368, "<I", self.corrected.count),
             (384, "<I", self.correction_failed.count),
             (400, "<I", self.bad_checksums.count),
@@ -130,6 +151,7 @@ def read_header(begin: bytes) -> DatabaseHeader:
         attach_position=_position(copy, 80),
         detach=_epoch(found.detach.time),
         detach_position=_position(copy, 96),
+        log_required=(found.log_required.first, found.log_required.last),
         corrected=Stamped(count=found.corrected.count, last=_epoch(found.corrected.last)),
         correction_failed=Stamped(
             count=found.correction_failed.count, last=_epoch(found.correction_failed.last)

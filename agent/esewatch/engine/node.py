@@ -10,7 +10,7 @@ stays as garbage in the free space.
 """
 
 import struct
-from bisect import bisect_left
+from itertools import accumulate
 from typing import Final
 
 from esewatch.ese.page import FLAGS_OFFSET, LARGEST_SMALL
@@ -131,8 +131,18 @@ def value(page: Page, index: int) -> bytes:
 
 def find(page: Page, wanted: bytes) -> tuple[int, bool]:
     """Index of the first node whose key is not less, and whether it is the key."""
-    index = bisect_left(range(count(page)), wanted, key=lambda at: key(page, at))
-    return index, index < count(page) and key(page, index) == wanted
+    # Every operation on a tree is made of this: one loop, without the calls of `key`.
+    first, end = header_size(len(page)), _tag_at(page, 0)
+    low, high, same = 0, count(page), False
+    while low < high:
+        middle = (low + high) // 2
+        begin = first + _TAG.unpack_from(page, end - middle * _TAG.size)[1]
+        found = page[begin + 2 : begin + 2 + (page[begin] | page[begin + 1] << 8)]
+        if found < wanted:
+            low = middle + 1
+        else:
+            high, same = middle, found == wanted
+    return low, same
 
 
 def fits(page: Page, key: bytes, value: bytes) -> bool:
@@ -197,10 +207,27 @@ def replace(page: bytearray, index: int, new: bytes) -> None:
 
 def split(left: bytearray, right: bytearray, at: int) -> None:
     """Move the nodes from `at` on to the end of `right`. ValueError when they do not fit."""
-    for index in range(at, count(left)):
-        insert(right, count(right), key(left, index), value(left, index))
-    for index in reversed(range(at, count(left))):
-        remove(left, index)
+    append(right, left, at)
+    moved = sum(length + _TAG.size for length, _ in _tags(left, at))
+    _account(left, at, free_bytes(left) + moved, _first_free(left))
+
+
+def append(page: bytearray, source: Page, first: int) -> None:
+    """Copy the nodes of `source` from `first` on to the end of `page`.
+
+    The caller keeps the order. ValueError when they do not fit.
+    """
+    base, nodes, tags = header_size(len(page)), count(page), _tags(source, first)
+    data = b"".join(source[base + offset : base + offset + length] for length, offset in tags)
+    room = _TAG.size * len(tags)
+    if len(data) + room > free_bytes(page) or nodes + len(tags) >= MOST_TAGS:
+        raise ValueError(f"no room for {len(data) + room} bytes in {free_bytes(page)}")
+    if base + _first_free(page) + len(data) > _tag_at(page, nodes - 1) - room:
+        _compact(page)
+    begin = _first_free(page)
+    page[base + begin : base + begin + len(data)] = data
+    _place(page, nodes, tags, begin)
+    _account(page, nodes + len(tags), free_bytes(page) - len(data) - room, begin + len(data))
 
 
 def _tag_at(page: Page, index: int) -> int:
@@ -212,6 +239,20 @@ def _tag(page: Page, index: int) -> tuple[int, int]:
     """Size and offset in the data area of a node."""
     length, offset = _TAG.unpack_from(page, _tag_at(page, index))
     return length, offset
+
+
+def _tags(page: Page, first: int) -> list[tuple[int, int]]:
+    """Size and offset of the nodes from `first` on."""
+    begin, end = _tag_at(page, count(page) - 1), _tag_at(page, first - 1)
+    return list(_TAG.iter_unpack(page[begin:end]))[::-1]
+
+
+def _place(page: bytearray, first: int, tags: list[tuple[int, int]], begin: int) -> None:
+    """Tags for nodes of these sizes, from node `first` on, that lie together from `begin` on."""
+    ends = list(accumulate((length for length, _ in tags), initial=begin))
+    new = [_TAG.pack(length, at) for (length, _), at in zip(tags, ends, strict=False)]
+    end = _tag_at(page, first - 1)
+    page[end - _TAG.size * len(new) : end] = b"".join(reversed(new))
 
 
 def _first_free(page: Page) -> int:
@@ -228,12 +269,8 @@ def _account(page: bytearray, nodes: int, free: int, first_free: int) -> None:
 
 def _compact(page: bytearray) -> None:
     """Put the nodes together, in their order, at the start of the data area."""
-    base = header_size(len(page))
-    tags = [_tag(page, index) for index in range(count(page))]
+    base, tags = header_size(len(page)), _tags(page, 0)
     data = b"".join(page[base + offset : base + offset + length] for length, offset in tags)
     page[base : base + len(data)] = data
-    at = 0
-    for index, (length, _) in enumerate(tags):
-        _TAG.pack_into(page, _tag_at(page, index), length, at)
-        at += length
-    _U16.pack_into(page, _FIRST_FREE, at)
+    _place(page, 0, tags, 0)
+    _U16.pack_into(page, _FIRST_FREE, len(data))

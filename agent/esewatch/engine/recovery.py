@@ -1,45 +1,57 @@
 """Redo: the log is read from the checkpoint on, and each change that a page lacks is made."""
 
 from collections import OrderedDict
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from esewatch.engine.cache import Frame
 from esewatch.engine.change import PageChange, dbtime_of, decode
 from esewatch.engine.disk import Disk
 from esewatch.engine.log import records
-from esewatch.engine.pages import PageError, PageFile
+from esewatch.engine.pages import PageFile
+from esewatch.engine.trouble import Trouble
 
 _NAMED = 3
 """Pages that an error names."""
 
 
 class RecoveryError(Exception):
-    """A page is not what the log goes on from: damaged, or older than it must be."""
+    """A page is not what the log goes on from: damaged, or older than it must be.
+
+    `troubles` are the pages among them that did not verify.
+    """
+
+    def __init__(self, reason: str, troubles: list[Trouble]) -> None:
+        super().__init__(reason)
+        self.troubles = troubles
 
 
 class Redone(NamedTuple):
-    """What recovery found: the end of the log, and the pages that it changed, in memory."""
+    """What recovery found: the end of the log, and the pages that it changed, in memory.
+
+    `troubles` are the pages that were not what was written and are of use all the same. A
+    page that the log has as a whole is none of them: a torn write is what a crash leaves.
+    """
 
     end: int
     dbtime: int
     pages: int
     frames: OrderedDict[int, Frame]
+    troubles: list[Trouble]
 
 
 def redo(disk: Disk, file: PageFile, *, since: int, signature: int) -> Redone:
     """Bring the pages of `file` up to the end of the log, in memory. Nothing is written.
 
-    Raises LogError, PageError, RecoveryError.
+    Nobody is told of bad pages. Raises LogError, RecoveryError.
     """
-    frames: OrderedDict[int, Frame] = OrderedDict()
+    pages = _Pages(file)
     unfit: dict[int, str] = {}
-    end, dbtime, pages = since, 0, 0
+    end, dbtime, count = since, 0, 0
     for after, record in records(disk, since, signature=signature):
         change = decode(record, file.page_size)
-        dbtime, pages = change.dbtime, change.pages
+        dbtime, count = change.dbtime, change.pages
         for page in change.changes:
-            content = _content(file, frames, page.number)
+            content = pages.content(page.number)
             # An image is taken even so: a torn page of regular content may verify.
             done = content is not None and dbtime_of(content) >= change.dbtime
             if done and page.image is None:
@@ -49,14 +61,45 @@ def redo(disk: Disk, file: PageFile, *, since: int, signature: int) -> Redone:
                 unfit.setdefault(page.number, why)
                 continue
             unfit.pop(page.number, None)
-            made = page.applied_to(content or b"")
-            frame = frames.pop(page.number, None) or Frame(made, dirty_since=end)
-            frame.content, frame.last = made, after
-            frames[page.number] = frame
+            pages.change(page, end, after)
         end = after
+    troubles = [pages.troubles[number] for number in sorted(pages.troubles)]
     if unfit:
-        raise RecoveryError("; ".join(unfit[number] for number in sorted(unfit)[:_NAMED]))
-    return Redone(end, dbtime, pages, frames)
+        raise RecoveryError("; ".join(unfit[at] for at in sorted(unfit)[:_NAMED]), troubles)
+    return Redone(end, dbtime, count, pages.frames, troubles)
+
+
+class _Pages:
+    """The pages that the log names: as they are on disk, and changed."""
+
+    def __init__(self, file: PageFile) -> None:
+        self.frames: OrderedDict[int, Frame] = OrderedDict()
+        self.troubles: dict[int, Trouble] = {}
+        self._file = file
+        self._on_disk: dict[int, bytes | None] = {}
+
+    def content(self, number: int) -> bytes | None:
+        """What the page is so far; None where it is damaged."""
+        frame = self.frames.get(number)
+        if frame is not None:
+            return frame.content
+        if number not in self._on_disk:
+            # Since the flush map was saved it may have been written, once or more.
+            self._file.forget(number)
+            self._on_disk[number], trouble = self._file.examine(number)
+            if trouble is not None:
+                self.troubles[number] = trouble
+        return self._on_disk[number]
+
+    def change(self, page: PageChange, before: int, after: int) -> None:
+        """Make a change that is in the log between these positions."""
+        made = page.applied_to(self.content(page.number) or b"")
+        frame = self.frames.pop(page.number, None) or Frame(made, dirty_since=before)
+        frame.content, frame.last = made, after
+        self.frames[page.number] = frame
+        self._on_disk.pop(page.number, None)
+        if page.image is not None:
+            self.troubles.pop(page.number, None)
 
 
 def _why_unfit(page: PageChange, content: bytes | None) -> str:
@@ -65,14 +108,3 @@ def _why_unfit(page: PageChange, content: bytes | None) -> str:
         return ""
     stands = "damaged" if content is None else f"of dbtime {dbtime_of(content)}"
     return f"page {page.number} is {stands}, and the log goes on from dbtime {page.before}"
-
-
-def _content(file: PageFile, frames: Mapping[int, Frame], number: int) -> bytes | None:
-    """What the page is so far; None where its write was torn."""
-    frame = frames.get(number)
-    if frame is not None:
-        return frame.content
-    try:
-        return file.read(number)
-    except PageError:
-        return None

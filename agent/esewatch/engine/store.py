@@ -7,6 +7,8 @@ the copies become the pages of the cache, so no page of an open transaction is e
 
 import random
 from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import ExitStack
 from types import TracebackType
 
 import msgspec
@@ -14,11 +16,13 @@ import msgspec
 from esewatch.engine.cache import Cache, Frame
 from esewatch.engine.change import DBTIME, DBTIME_OFFSET, Change, difference, encode
 from esewatch.engine.checkpoint import Checkpoint
-from esewatch.engine.disk import Disk
+from esewatch.engine.disk import Disk, File
+from esewatch.engine.flush_map import FlushMapFile
 from esewatch.engine.header import CLEAN, DIRTY, DatabaseHeader, read_header
-from esewatch.engine.log import Log
-from esewatch.engine.pages import PageFile, stamped
-from esewatch.engine.recovery import redo
+from esewatch.engine.log import Log, generation_of
+from esewatch.engine.pages import Checked, PageFile, stamped
+from esewatch.engine.recovery import RecoveryError, Redone, redo
+from esewatch.engine.trouble import Nobody, Trouble, Watcher
 from esewatch.ese.header import HEADER_BYTES
 
 
@@ -27,27 +31,49 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
 
     pages_read: int
     pages_written: int
+    pages_dirtied: int
+    """How often a clean page became a dirty one."""
     log_bytes: int
     log_generations: int
     transactions: int
 
 
 class Store:
-    """One database file with its log. One transaction at a time; `now` is epoch seconds."""
+    """One database file with its log. One transaction at a time; `now` is epoch seconds.
+
+    The header counts bad pages (DatabaseHeader.count) and has that at once on disk: they are
+    rare, and what the watcher was told should not be missing there after a crash.
+    """
 
     def __init__(
-        self, header: DatabaseHeader, file: PageFile, log: Log, checkpoint: Checkpoint, cache: Cache
+        self,
+        header: DatabaseHeader,
+        file: PageFile,
+        log: Log,
+        checkpoint: Checkpoint,
+        *,
+        cache: Cache,
+        flush_file: FlushMapFile,
+        watcher: Watcher,
+        now: float,
     ) -> None:
         self.header = header
         self.page_size = header.page_size
         self.pages = file.pages()
         """How many pages the database has: they are 1 to this one."""
+        self.recovered = False
+        """Whether it was not shut down before this opening: the log was redone."""
+        self.time: Callable[[], float] = lambda: now
+        """Epoch seconds, for what the header says of bad pages; `now` until it is set."""
         self._file = file
         self._log = log
         self._checkpoint = checkpoint
         self._cache = cache
+        self._flush_file = flush_file
+        self._watcher = watcher
         self._open: Transaction | None = None
         self._transactions = 0
+        file.tell = lambda trouble: self._tell([trouble])
 
     @classmethod
     def create(
@@ -59,44 +85,92 @@ class Store:
         cache_pages: int,
         now: float,
         chance: random.Random,
+        watcher: Watcher | None = None,
     ) -> "Store":
         """A new, empty database."""
         signature = chance.randrange(1, 1 << 32)
         log = Log.create(disk, signature=signature)
         checkpoint = Checkpoint.create(disk, signature=signature, position=log.position)
+        generation = generation_of(log.position)
         header = DatabaseHeader(
             page_size=page_size, signature=signature, created=now, attach=now,
-            attach_position=log.position,
+            attach_position=log.position, log_required=(generation, generation),
         )  # fmt: skip
+        flush_file = FlushMapFile.create(disk, name, signature=signature)
         file = PageFile(disk.open(name, create=True), page_size)
         file.write_headers(header.page())
         disk.sync()
-        return cls(header, file, log, checkpoint, Cache(file, log, cache_pages))
+        return cls(
+            header, file, log, checkpoint, cache=Cache(file, log, cache_pages),
+            flush_file=flush_file, watcher=watcher or Nobody(), now=now,
+        )  # fmt: skip
 
     @classmethod
-    def open(cls, disk: Disk, name: str, *, cache_pages: int, now: float) -> "Store":
+    def open(
+        cls,
+        disk: Disk,
+        name: str,
+        *,
+        cache_pages: int,
+        now: float,
+        watcher: Watcher | None = None,
+    ) -> "Store":
         """Open a database. After a crash all that was committed and flushed is there again.
 
-        Raises FileNotFoundError, HeaderError, CheckpointError, LogError, RecoveryError.
+        Raises FileNotFoundError, HeaderError, CheckpointError, LogError, RecoveryError; then
+        no file stays open.
         """
-        raw = disk.open(name)
-        header = read_header(raw.read(0, HEADER_BYTES))
+        with ExitStack() as opened:
+            raw = disk.open(name)
+            opened.callback(raw.close)
+            header = read_header(raw.read(0, HEADER_BYTES))
+            flush_file = FlushMapFile(disk, name, signature=header.signature)
+            opened.callback(flush_file.close)
+            store = cls._opened(
+                disk, raw, header, flush_file, opened,
+                cache_pages=cache_pages, watcher=watcher or Nobody(), now=now,
+            )  # fmt: skip
+            opened.pop_all()
+        return store
+
+    @classmethod
+    def _opened(
+        cls,
+        disk: Disk,
+        raw: File,
+        header: DatabaseHeader,
+        flush_file: FlushMapFile,
+        opened: ExitStack,
+        *,
+        cache_pages: int,
+        watcher: Watcher,
+        now: float,
+    ) -> "Store":
+        """See `open`; what is opened here is closed by `opened`."""
         signature = header.signature
         checkpoint = Checkpoint.open(disk, signature=signature)
-        file = PageFile(raw, header.page_size)
-        end, pages, frames = checkpoint.position, file.pages(), OrderedDict[int, Frame]()
+        end, frames, troubles = checkpoint.position, OrderedDict[int, Frame](), list[Trouble]()
+        flushes = flush_file.load(position=end, attach=header.attach_position)
+        file = PageFile(raw, header.page_size, flushes=flushes)
+        pages, recovered = file.pages(), header.state == DIRTY
         header.dbtime = max(header.dbtime, checkpoint.dbtime)
-        if header.state == DIRTY:
-            redone = redo(disk, file, since=end, signature=signature)
-            end, frames = redone.end, redone.frames
+        if recovered:
+            redone = _redone(disk, file, end, signature, watcher)
+            end, frames, troubles = redone.end, redone.frames, redone.troubles
             pages = max(pages, redone.pages)
             header.dbtime = max(header.dbtime, redone.dbtime)
         log = Log.open(disk, signature=signature, after=end)
-        store = cls(header, file, log, checkpoint, Cache(file, log, cache_pages, frames))
-        store.pages = pages
-        store.checkpoint()
+        opened.callback(log.close)
+        cache = Cache(file, log, cache_pages, frames)
+        store = cls(
+            header, file, log, checkpoint,
+            cache=cache, flush_file=flush_file, watcher=watcher, now=now,
+        )  # fmt: skip
+        store.pages, store.recovered = pages, recovered
         header.state, header.attach, header.attach_position = DIRTY, now, log.position
-        file.write_headers(header.page())
+        header.log_required = 0, 0
+        store.checkpoint()
+        store._tell(troubles)
         return store
 
     @property
@@ -105,6 +179,7 @@ class Store:
         return Counts(
             pages_read=self._file.read_count,
             pages_written=self._file.write_count,
+            pages_dirtied=self._cache.pages_dirtied,
             log_bytes=self._log.bytes_written,
             log_generations=self._log.generations,
             transactions=self._transactions,
@@ -114,6 +189,16 @@ class Store:
     def checkpoint_depth(self) -> int:
         """Bytes of log that a recovery would have to read now."""
         return self._log.position - self._checkpoint.position
+
+    @property
+    def log_generation(self) -> int:
+        """The generation of the log that is being written."""
+        return generation_of(self._log.position)
+
+    @property
+    def cache_bytes(self) -> int:
+        """Bytes of the pages that are in memory now."""
+        return self._cache.pages * self.page_size
 
     def begin(self) -> "Transaction":
         """A transaction. RuntimeError while another one is open."""
@@ -128,6 +213,18 @@ class Store:
             raise IndexError(f"page {number} of {self.pages}")
         return self._cache.read(number)
 
+    def check_pages(self, first: int, count: int) -> Checked:
+        """Read pages from disk, at once and past the cache, and verify each. IndexError: first < 1.
+
+        As many as there are up to the end of the database. What the cache has may be newer;
+        that is no fault.
+        """
+        if first < 1:
+            raise IndexError(f"page {first} of {self.pages}")
+        checked = self._file.check(first, max(0, min(count, self.pages + 1 - first)))
+        self._tell(checked.troubles)
+        return checked
+
     def flush(self) -> None:
         """Group commit: every committed transaction is durable when this returns."""
         self._log.flush()
@@ -137,8 +234,13 @@ class Store:
         self._log.flush()
         self._file.make_room(self.pages)
         needed = self._cache.write_back(self._log.position - depth)
-        self._checkpoint.write(needed, self.header.dbtime)
-        self._log.drop_before(needed)
+        self._flush_file.save(
+            self._file.flushes, position=needed, attach=self.header.attach_position
+        )
+        if (needed, self.header.dbtime) != (self._checkpoint.position, self._checkpoint.dbtime):
+            self._checkpoint.write(needed, self.header.dbtime)
+        if self._require_log():
+            self._log.drop_before(needed)
 
     def close(self, now: float) -> None:
         """Shut down cleanly: the file alone has everything. An open transaction is aborted."""
@@ -148,9 +250,28 @@ class Store:
         header = self.header
         header.state, header.detach, header.consistent = CLEAN, now, now
         header.detach_position = header.consistent_position = self._log.position
+        header.log_required = (0, 0)
         self._file.write_headers(header.page())
         self._file.close()
+        self._flush_file.close()
         self._log.close()
+
+    def _require_log(self) -> bool:
+        """Let the header say which generations a recovery needs. Whether they are others."""
+        required = (generation_of(self._checkpoint.position), self.log_generation)
+        if self.header.log_required == required:
+            return False
+        self.header.log_required = required
+        self._file.write_headers(self.header.page())
+        return True
+
+    def _tell(self, troubles: list[Trouble]) -> None:
+        """Count bad pages and tell the watcher of them."""
+        counted = [self.header.count(trouble, self.time()) for trouble in troubles]
+        if any(counted):
+            self._file.write_headers(self.header.page())
+        for trouble in troubles:
+            self._watcher.page_error(trouble)
 
     def _commit(self, transaction: "Transaction", changed: dict[int, bytearray]) -> None:
         dbtime = self.header.dbtime + 1
@@ -169,6 +290,9 @@ class Store:
             before = self._log.position
             after = self._log.append(encode(Change(dbtime, transaction.pages, tuple(changes))))
             self.header.dbtime, self.pages = dbtime, transaction.pages
+            if generation_of(after) != self.header.log_required[1]:
+                # Before a page is written that needs the new generation.
+                self._require_log()
             self._cache.put(((number, new) for number, _, new in differs), before, after)
         self._transactions += 1
 
@@ -235,3 +359,13 @@ class Transaction:
     def abort(self) -> None:
         """Forget the changes."""
         self._store._end()
+
+
+def _redone(disk: Disk, file: PageFile, since: int, signature: int, watcher: Watcher) -> Redone:
+    """See `redo`; the watcher is told of the pages because of which it fails."""
+    try:
+        return redo(disk, file, since=since, signature=signature)
+    except RecoveryError as error:
+        for trouble in error.troubles:
+            watcher.page_error(trouble)
+        raise

@@ -1,0 +1,94 @@
+"""Time for the engine: real, or virtual where a month passes in seconds.
+
+A step of a task begins at a time that the schedule sets; what the step spends on devices is
+added to it. So steps of tasks on different devices may overlap in virtual time, and now() may
+go back from a step of one task to the next of another, by less than the earlier step took.
+For one task it never does. Times are epoch seconds; a float tells 0.24 µs apart there.
+"""
+
+import queue
+import time
+from typing import Final, Protocol
+
+_LONGEST_WAIT: Final = 1.0
+"""Seconds: on Windows no signal is handled before a wait is over."""
+
+
+class Clock(Protocol):
+    """Epoch seconds."""
+
+    def now(self) -> float:
+        """The time within the step in hand."""
+
+    def spend(self, seconds: float) -> None:
+        """The step in hand takes so much longer."""
+
+
+class StepClock(Clock, Protocol):
+    """A clock that a schedule leads from step to step."""
+
+    def begin(self, time: float) -> bool:
+        """A step begins at `time`, or now if that is past. False: woken up before, it does not."""
+
+    def wakeup(self) -> None:
+        """End the wait of `begin` that is on, else the next one. A signal handler may do so."""
+
+
+class VirtualClock(StepClock):
+    """Stands still but for `begin` and `spend`, and never waits."""
+
+    def __init__(self, start: float) -> None:
+        self._now = start
+
+    def now(self) -> float:
+        """See Clock."""
+        return self._now
+
+    def spend(self, seconds: float) -> None:
+        """See Clock."""
+        self._now += seconds
+
+    def begin(self, time: float) -> bool:
+        """See StepClock. It is that time now, even if it was later in another task's step."""
+        self._now = time
+        return True
+
+    def wakeup(self) -> None:
+        """See StepClock."""
+
+
+class RealClock(StepClock):
+    """The system's time when it was made, and what has passed since: it cannot be set back.
+
+    What a step spends is added to the true time until the next step begins. Nothing waits in
+    `spend`: the schedule lets that task's next step wait.
+    """
+
+    def __init__(self) -> None:
+        self._start = time.time() - time.monotonic()
+        self._spent = 0.0
+        # Unlike an Event it may be filled by a signal handler in the middle of a wait for it.
+        self._wakeups: queue.SimpleQueue[None] = queue.SimpleQueue()
+
+    def now(self) -> float:
+        """See Clock."""
+        return self._start + time.monotonic() + self._spent
+
+    def spend(self, seconds: float) -> None:
+        """See Clock."""
+        self._spent += seconds
+
+    def begin(self, time: float) -> bool:
+        """See StepClock. Waits until `time`; a step that is late begins at once."""
+        self._spent = 0.0
+        while (left := time - self.now()) > 0:
+            try:
+                self._wakeups.get(timeout=min(left, _LONGEST_WAIT))
+            except queue.Empty:
+                continue
+            return False
+        return True
+
+    def wakeup(self) -> None:
+        """See StepClock."""
+        self._wakeups.put(None)

@@ -1,0 +1,192 @@
+"""Online Maintenance Checksum of Exchange 2007 SP1: every page of the file is read and verified.
+
+Sequential reads of 320 KB with a pause after each. A pass goes on where the last invocation
+stopped; where it is and what it found are one record of the database, saved after 256 pages or
+more, at each stop and at the end, so that a crash lets no page of a pass count twice.
+Sources: ese-facts 4.3 (dbscan.cxx of the published engine), published-facts P1.
+"""
+
+from collections.abc import Callable, Generator
+from typing import Final
+
+import msgspec
+
+from esewatch.engine.btree import TreeError
+from esewatch.engine.clock import Clock
+from esewatch.engine.counters import Counters
+from esewatch.engine.database import Database
+from esewatch.engine.defrag import BAD_PAGE_LINK
+from esewatch.engine.pages import Checked, PageError
+from esewatch.engine.reports import Reports, ScanSummary
+from esewatch.engine.schedule import Task
+from esewatch.engine.trouble import ERRORS, Kind
+
+TABLE: Final = "MSysDatabaseMaintenance"
+
+READ_BYTES: Final = 327_680
+"""Of one read."""
+
+DISK_IO: Final = -1022
+"""The engine's error of a read that failed (jethdr.w of the published engine)."""
+
+_SAVE_AFTER: Final = 256
+"""Pages."""
+
+_COUNTED: Final[frozenset[Kind]] = frozenset({"checksum", "wrong_page", "correction_failed"})
+"""-1018 and -1118: a scan counts no other errors (ese-facts 4.3)."""
+
+
+class ScanState(msgspec.Struct, kw_only=True):
+    """Where a pass is, and what it found. Times are epoch seconds."""
+
+    is_open: bool = False
+    """Whether a pass was begun and not completed. Up to `uninitialized` all is of the pass."""
+    started: float = 0.0
+    seconds: float = 0.0
+    """That it ran."""
+    invocations: int = 0
+    page: int = 1
+    """The one to go on with."""
+    pages_seen: int = 0
+    bad_checksums: int = 0
+    uninitialized: int = 0
+    completions: int = 0
+    """Passes completed in the life of the database."""
+    completed: float = 0.0
+    """When the last one was, 0: never."""
+
+
+class DatabaseScan:
+    """The scan of one database; `throttle` seconds of sleep after each read."""
+
+    def __init__(
+        self,
+        database: Database,
+        reports: Reports,
+        counters: Counters,
+        clock: Clock,
+        *,
+        throttle: float,
+    ) -> None:
+        self._database = database
+        self._store = database.store
+        self._reports = reports
+        self._counters = counters
+        self._clock = clock
+        self._throttle = throttle
+        self._batch = READ_BYTES // database.store.page_size
+        self._state = ScanState()
+        self._began = 0.0
+        self._ran_before = 0.0
+        self._unsaved = 0
+
+    def invocation(self, until: Callable[[], float] | float) -> Task:
+        """Go on with the open pass, else begin one; ends with it or at `until`, epoch seconds.
+
+        Reports 717 or 719, then 721, 725 or 723; nothing when that time has come already.
+        What an event says is durable before it is told. Bad pages are told by the watcher of
+        the store. A failed read, or a bad page where the state is kept, is told (723), not
+        raised. Raises LogError, OSError where something cannot be written.
+        """
+        limit = until if callable(until) else lambda: until
+        self._began, self._ran_before = self._clock.now(), 0.0
+        if self._began >= limit():
+            return
+        try:
+            self._begin()
+            summary = yield from self._read_on(limit)
+        except (PageError, TreeError) as error:
+            # It is the state that could not be saved: what was saved last holds.
+            code = ERRORS[error.trouble.kind] if isinstance(error, PageError) else BAD_PAGE_LINK
+            self._reports.scan_failed(code, self._ran())
+            return
+        except _ReadError:
+            self._reports.scan_failed(DISK_IO, self._ran())
+            return
+        if summary is None:
+            self._reports.scan_interrupted()
+        else:
+            self._reports.scan_completed(summary)
+
+    def _begin(self) -> None:
+        """One more invocation of the pass, which is told."""
+        try:
+            state = self._database.state(TABLE, ScanState) or ScanState()
+        except OSError as error:
+            raise _ReadError from error
+        resumed = state.is_open
+        if not resumed:
+            state = ScanState(
+                is_open=True,
+                started=self._began,
+                completions=state.completions,
+                completed=state.completed,
+            )
+        state.invocations += 1
+        self._state, self._ran_before = state, state.seconds
+        self._save()
+        self._store.flush()
+        if resumed:
+            self._reports.scan_resumed(state.started)
+        else:
+            self._reports.scan_begun()
+
+    def _read_on(self, limit: Callable[[], float]) -> Generator[float, None, ScanSummary | None]:
+        """Read up to the end of the file, or until `limit`: the summary of a completed pass."""
+        while self._state.page <= self._store.pages:
+            if self._clock.now() >= limit():
+                self._save()
+                self._store.flush()
+                return None
+            self._count(self._checked())
+            if self._unsaved >= _SAVE_AFTER:
+                self._save()
+            yield max(0.0, min(self._throttle, limit() - self._clock.now()))
+        return self._complete()
+
+    def _checked(self) -> Checked:
+        try:
+            return self._store.check_pages(self._state.page, self._batch)
+        except OSError as error:
+            self._save()
+            self._store.flush()
+            raise _ReadError from error
+
+    def _count(self, checked: Checked) -> None:
+        state, pages = self._state, checked.pages
+        self._counters.scan_pages_read += pages
+        state.page += pages
+        state.pages_seen += pages
+        state.uninitialized += checked.uninitialized
+        state.bad_checksums += sum(trouble.kind in _COUNTED for trouble in checked.troubles)
+        self._unsaved += pages
+
+    def _complete(self) -> ScanSummary:
+        state = self._state
+        state.is_open = False
+        state.completions += 1
+        state.completed = self._clock.now()
+        self._save()
+        self._store.flush()
+        return ScanSummary(
+            started=state.started,
+            ended=state.completed,
+            seconds=state.seconds,
+            invocations=state.invocations,
+            pages_seen=state.pages_seen,
+            bad_checksums=state.bad_checksums,
+            uninitialized=state.uninitialized,
+        )
+
+    def _ran(self) -> float:
+        return self._ran_before + self._clock.now() - self._began
+
+    def _save(self) -> None:
+        self._state.seconds = self._ran()
+        with self._store.begin() as transaction:
+            self._database.set_state(transaction, TABLE, self._state)
+        self._unsaved = 0
+
+
+class _ReadError(Exception):
+    """The system could not read the database."""

@@ -1,0 +1,234 @@
+"""Online defragmentation: sparse neighbouring leaves are merged and pages are freed, in passes.
+
+A pass is one walk over all trees in the order of their object ids, leaf after leaf. An invocation
+is what runs in one window: it goes on with the pass where the last one stopped and ends with
+the pass, at the window's end, or with an error. The position and the totals are in a table
+of the database (MSysDefrag2), saved after 500 pages, at each stop, and in the very transaction
+that frees a page: no crash makes them wrong. Source: old.cxx of the published engine.
+"""
+
+import copy
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+import msgspec
+
+from esewatch.engine.btree import BTree, TreeError
+from esewatch.engine.clock import Clock
+from esewatch.engine.counters import Counters
+from esewatch.engine.database import Database, DatabaseError
+from esewatch.engine.pages import PageError
+from esewatch.engine.reports import DefragSummary, Reports
+from esewatch.engine.schedule import Task
+from esewatch.engine.store import Transaction
+from esewatch.engine.trouble import ERRORS
+
+TABLE: Final = "MSysDefrag2"
+
+BAD_PAGE_LINK: Final = -327
+"""The engine's error of a page that leads to a wrong one (jethdr.w of the published engine)."""
+
+DATABASE_CORRUPTED: Final = -1206
+"""Its error of a catalog, or of a record in it, that cannot be right."""
+
+_SAVE_AFTER: Final = 500
+"""Pages visited."""
+
+
+class DefragState(msgspec.Struct, kw_only=True):
+    """Where a pass is, and what was done. Times are epoch seconds."""
+
+    is_open: bool = False
+    """Whether a pass was begun and not completed. Up to `pages_freed` all is of the pass."""
+    started: float = 0.0
+    object_id: int = 0
+    """The tree that it is in."""
+    key: bytes | None = None
+    """Where in that tree it goes on, None: behind it."""
+    seconds: float = 0.0
+    """That it ran."""
+    invocations: int = 0
+    pages_visited: int = 0
+    """How often a leaf was looked at."""
+    pages_freed: int = 0
+    completions: int = 0
+    """Passes completed in the life of the database."""
+    total_freed: int = 0
+    """Pages freed in the life of the database."""
+    first_started: float = 0.0
+    """Begin of the first pass in the life of the database, 0: there was none."""
+
+
+class Defrag:
+    """Online defragmentation of one database; `pause` seconds after each leaf."""
+
+    def __init__(
+        self,
+        database: Database,
+        reports: Reports,
+        counters: Counters,
+        clock: Clock,
+        *,
+        pause: float,
+    ) -> None:
+        self._database = database
+        self._store = database.store
+        self._reports = reports
+        self._counters = counters
+        self._clock = clock
+        self._pause = pause
+        self._state = DefragState()
+        self._began = 0.0
+        self._ran_before = 0.0
+        self._unsaved = 0
+
+    def invocation(self, until: Callable[[], float] | float) -> Task:
+        """Go on with the open pass, else begin one; ends with it or at `until`, epoch seconds.
+
+        Reports 700 or 702, then 701, 703, 704 or 705: the error of a bad page or tree is
+        told, not raised. What an event says is durable before it is told. Raises LogError, OSError.
+        """
+        limit = until if callable(until) else lambda: until
+        try:
+            resumed = self._begin()
+        except (PageError, TreeError) as error:
+            self._reports.defrag_failed(_code(error))
+            return
+        if resumed is None:
+            self._reports.defrag_begun()
+        else:
+            self._reports.defrag_resumed(resumed)
+        try:
+            done = yield from self._walk(limit)
+            summary = self._end(done=done)
+        except (PageError, TreeError) as error:
+            self._keep_position()
+            self._reports.defrag_failed(_code(error))
+            return
+        if summary is None:
+            self._reports.defrag_interrupted()
+        else:
+            self._reports.defrag_completed(summary, resumed=resumed is not None)
+
+    def _begin(self) -> float | None:
+        """One more invocation; when the pass was begun that it goes on with."""
+        now = self._clock.now()
+        with self._counting():
+            state = self._database.state(TABLE, DefragState) or DefragState()
+            resumed = state.started if state.is_open else None
+            if resumed is None:
+                state = DefragState(
+                    is_open=True,
+                    started=now,
+                    completions=state.completions,
+                    total_freed=state.total_freed,
+                    first_started=state.first_started or now,
+                )
+            state.invocations += 1
+            self._began, self._ran_before = now, state.seconds
+            self._save(state)
+            self._store.flush()
+        return resumed
+
+    def _walk(self, limit: Callable[[], float]) -> Generator[float, None, bool]:
+        """Visit leaves until `limit`; whether the pass came to its end."""
+        while (tree := self._tree()) is not None:
+            while (key := self._state.key) is not None:
+                if self._clock.now() >= limit():
+                    return False
+                freed = self._visit(tree, key)
+                is_small = not (key or freed) and self._state.key is None
+                if not is_small:
+                    yield max(0.0, min(self._pause, limit() - self._clock.now()))
+        return True
+
+    def _tree(self) -> BTree | None:
+        """The tree that the pass is in or comes to next, None: that was the last one."""
+        state = self._state
+        with self._counting():
+            for _, tree in self._database.tables():
+                if tree.object_id == state.object_id and state.key is not None:
+                    return tree
+                if tree.object_id > state.object_id:
+                    state.object_id, state.key = tree.object_id, b""
+                    return tree
+        return None
+
+    def _visit(self, tree: BTree, key: bytes) -> int:
+        """Merge once where `key` belongs, if that can be; the pages freed."""
+        state = copy.copy(self._state)
+        with self._counting():
+            with self._store.begin() as transaction:
+                freed, state.key = tree.merge(transaction, key)
+                state.pages_visited += 1
+                if freed:
+                    state.pages_freed += freed
+                    state.total_freed += freed
+                    self._put(transaction, state)
+            self._keep(state, saved=freed > 0)
+            self._counters.defrag_pages_freed += freed
+            if self._unsaved >= _SAVE_AFTER:
+                self._save(state)
+        return freed
+
+    def _end(self, *, done: bool) -> DefragSummary | None:
+        """Save at a stop. That closes a pass that is `done`: the summary of it."""
+        state = copy.copy(self._state)
+        state.is_open = not done
+        state.completions += done
+        with self._counting():
+            self._save(state)
+            self._store.flush()
+        if not done:
+            return None
+        return DefragSummary(
+            pages_freed=state.pages_freed,
+            started=state.started,
+            ended=self._began + state.seconds - self._ran_before,
+            seconds=state.seconds,
+            invocations=state.invocations,
+            completions=state.completions,
+            first_started=state.first_started,
+        )
+
+    def _keep_position(self) -> None:
+        """Save after an error. Where that fails too, what was saved last holds."""
+        with self._counting(), suppress(PageError, TreeError):
+            self._save(copy.copy(self._state))
+            self._store.flush()
+
+    def _save(self, state: DefragState) -> None:
+        """Let `state` hold, in memory and in the database."""
+        with self._store.begin() as transaction:
+            self._put(transaction, state)
+        self._keep(state, saved=True)
+
+    def _put(self, transaction: Transaction, state: DefragState) -> None:
+        state.seconds = self._ran_before + self._clock.now() - self._began
+        self._database.set_state(transaction, TABLE, state)
+
+    def _keep(self, state: DefragState, *, saved: bool) -> None:
+        """Only after the commit: what was aborted must not be in memory."""
+        self._state = state
+        self._unsaved = 0 if saved else self._unsaved + 1
+
+    @contextmanager
+    def _counting(self) -> Iterator[None]:
+        """What is done within is done by online defragmentation."""
+        store, counters = self._store, self._counters
+        before, position = store.counts, store.checkpoint_depth
+        try:
+            yield
+        finally:
+            after = store.counts
+            counters.defrag_pages_read += after.pages_read - before.pages_read
+            counters.defrag_pages_dirtied += after.pages_dirtied - before.pages_dirtied
+            counters.defrag_log_bytes += store.checkpoint_depth - position
+
+
+def _code(error: PageError | TreeError) -> int:
+    """The engine's error."""
+    if isinstance(error, PageError):
+        return ERRORS[error.trouble.kind]
+    return DATABASE_CORRUPTED if isinstance(error, DatabaseError) else BAD_PAGE_LINK

@@ -1,0 +1,209 @@
+"""One database at work: made, opened, used, maintained in its window, closed."""
+
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from esewatch.engine.clock import Clock
+from esewatch.engine.counter_log import Sample
+from esewatch.engine.counters import Counters
+from esewatch.engine.database import Database
+from esewatch.engine.dbscan import DatabaseScan
+from esewatch.engine.defrag import Defrag
+from esewatch.engine.device import Device
+from esewatch.engine.disk import RealDisk
+from esewatch.engine.faults import FaultyDisk
+from esewatch.engine.metered import Meter, MeteredDisk
+from esewatch.engine.plan import DatabasePlan, FaultKind
+from esewatch.engine.reports import Reports
+from esewatch.engine.schedule import Task
+from esewatch.engine.window import ROUNDING, opening
+from esewatch.engine.workload import Mail
+
+_TRIES: Final = 100
+"""Pages that are tried for a flip: a blank or bad one cannot be flipped."""
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
+    """What an instance is given. `folder` is its own; `slow`: seconds of a slow request."""
+
+    plan: DatabasePlan
+    folder: Path
+    clock: Clock
+    device: Device
+    reports: Reports
+    chance: random.Random
+    durable: bool
+    slow: float
+
+
+class Instance:
+    """A database with its log and what works on it. Open it before all else."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.plan = setting.plan
+        self.counters = Counters()
+        self.meter = Meter()
+        self._setting = setting
+        self._clock = setting.clock
+        self._reports = setting.reports
+        self._file = f"{setting.plan.name}.edb"
+        self.device = setting.device
+        self.path = str(setting.folder / self._file)
+        """Of the database file, as the logs name it."""
+        self.faults = FaultyDisk(RealDisk(setting.folder, durable=setting.durable), setting.clock)
+        self._disk = MeteredDisk(
+            self.faults,
+            setting.clock,
+            self.meter,
+            device=self.device,
+            slow=setting.slow,
+            watcher=setting.reports,
+            path=lambda name: str(setting.folder / name),
+        )
+        self._closing = False
+        self._maintenance = self._maintain()
+
+    def open(self) -> None:
+        """Make the database where there is none, else open it. Raises what Database.open does."""
+        began = self._clock.now()
+        self._reports.instance_starting()
+        new = not self._setting.folder.exists()
+        if new:
+            self._make()
+        self.database = Database.open(
+            self._disk,
+            self._file,
+            cache_pages=self.plan.cache_pages,
+            now=began,
+            watcher=self._reports,
+        )
+        self.database.store.time = self._clock.now
+        if self.database.store.recovered:
+            self._reports.recovery_begun()
+            self._reports.recovery_done()
+        seconds = self._clock.now() - began
+        self._reports.instance_started(seconds)
+        if new:
+            self._reports.database_created(seconds)
+        else:
+            self._reports.database_attached(seconds)
+        self._mail = Mail(
+            self.database,
+            self.plan.mail,
+            self.plan.window.period,
+            self._clock,
+            self._setting.chance,
+        )
+        self._defrag = Defrag(
+            self.database, self._reports, self.counters, self._clock, pause=self.plan.defrag_pause
+        )
+        self._scan = DatabaseScan(
+            self.database,
+            self._reports,
+            self.counters,
+            self._clock,
+            throttle=self.plan.scan_throttle,
+        )
+
+    def tasks(self) -> list[Task]:
+        """What the schedule is to run."""
+        return [self._mail.work(), self._maintenance]
+
+    def keep_depth(self) -> None:
+        """Write pages where a recovery would have to read too much of the log."""
+        store = self.database.store
+        if store.checkpoint_depth > self.plan.checkpoint_depth:
+            store.checkpoint(self.plan.checkpoint_depth // 2)
+
+    def sample(self) -> Sample:
+        """The counters as they are now."""
+        store = self.database.store
+        return Sample(
+            instance=self.plan.name,
+            counters=self.counters,
+            meter=self.meter,
+            cache_bytes=store.cache_bytes,
+            checkpoint_depth=store.checkpoint_depth,
+            log_generation=store.log_generation,
+        )
+
+    def harm(self, kind: FaultKind, page: int | None) -> None:
+        """Do a fault to a page, or to the next that is written; without one chance chooses.
+
+        ValueError: a kind that is not done to a page.
+        """
+        size, chance = self.plan.page_size, self._setting.chance
+        if kind == "tear":
+            self.faults.tear(self._file, page, size)
+        elif kind == "lose":
+            self.faults.lose(self._file, page, size)
+        elif kind == "misdirect":
+            self.faults.misdirect(self._file, page, self._in_use(), size)
+        elif kind in ("flip_one", "flip_two"):
+            bits = 1 if kind == "flip_one" else 2
+            for _ in range(_TRIES):
+                chosen = self._in_use() if page is None else page
+                if self.faults.flip(self._file, chosen, size, bits, chance) is not None:
+                    break
+        else:
+            raise ValueError(f"{kind} is not done to a page")
+
+    def _in_use(self) -> int:
+        """A page of a table, by chance."""
+        space = self.database.space
+        pages = [number for number in space.used() if not space.is_map(number)]
+        return self._setting.chance.choice(pages)
+
+    def close(self) -> None:
+        """Stop maintenance, which says so, and close the database."""
+        self._closing = True
+        for _ in self._maintenance:
+            pass
+        began = self._clock.now()
+        self.database.close(began)
+        self._reports.database_detached(self._clock.now() - began)
+        self._reports.instance_stopped()
+
+    def _make(self) -> None:
+        """Beside its place until it is whole: a kill in between leaves nothing that is opened."""
+        folder = self._setting.folder
+        beside = folder.with_name(f"{folder.name}.new")
+        shutil.rmtree(beside, ignore_errors=True)
+        beside.mkdir(parents=True)
+        now = self._clock.now()
+        database = Database.create(
+            RealDisk(beside, durable=False),
+            self._file,
+            page_size=self.plan.page_size,
+            cache_pages=max(self.plan.cache_pages, self.plan.pages),
+            now=now,
+            chance=self._setting.chance,
+        )
+        mail = Mail(
+            database, self.plan.mail, self.plan.window.period, self._clock, self._setting.chance
+        )
+        mail.build(self.plan.pages)
+        database.close(now)
+        beside.rename(folder)
+
+    def _maintain(self) -> Task:
+        while not self._closing:
+            now = self._clock.now()
+            found = opening(self.plan.window, now, scan=self.plan.scan)
+            if now < found.begin:
+                yield found.begin - now
+                continue
+            if now < found.middle - ROUNDING:
+                yield from self._until(found.middle, self._defrag.invocation)
+            if self.plan.scan and not self._closing:
+                yield from self._until(found.end, self._scan.invocation)
+
+    def _until(self, end: float, invocation: Callable[[Callable[[], float]], Task]) -> Task:
+        yield from invocation(lambda: 0.0 if self._closing else end)
+        if not self._closing and (left := end - self._clock.now()) > 0:
+            yield left
