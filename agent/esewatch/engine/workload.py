@@ -104,11 +104,14 @@ class Mail:
             # A hair early is in time: sums of fractions are not exact.
             due = int(self._clock.now() / step + 1e-3)
             for number in range(max(done, due - STEPS), due):
-                self._step(boxes, number)
+                yield from self._step(boxes, number)
             done = max(done, due)
 
-    def _step(self, boxes: Mailboxes, number: int) -> None:
-        """Step `number` since the epoch, and its group commit."""
+    def _step(self, boxes: Mailboxes, number: int) -> Task:
+        """Step `number` since the epoch, and its group commit.
+
+        Others have their turn after each transaction: they would wait for the device else.
+        """
         day, of_day = divmod(number, STEPS)
         before = self.operations
         try:
@@ -116,10 +119,10 @@ class Mail:
         except FAULTS:
             self.failed += 1
             return
-        self._do(boxes, self._users(totals, of_day))
+        yield from self._do(boxes, self._users(totals, of_day))
         if of_day < _RETENTION:
             back = self._plan.kept + (_RETENTION - 1 - of_day) / _RETENTION
-            self._do(boxes, self._too_old(boxes, (day - back) * self._period))
+            yield from self._do(boxes, self._too_old(boxes, (day - back) * self._period))
         if self.operations != before:
             boxes.flush()
 
@@ -158,7 +161,7 @@ class Mail:
             self.failed += 1
         return found
 
-    def _do(self, boxes: Mailboxes, operations: Sequence[Operation]) -> None:
+    def _do(self, boxes: Mailboxes, operations: Sequence[Operation]) -> Task:
         """Groups in a transaction each; of a group that fails, each operation on its own."""
         for group in groups(operations, self._group):
             try:
@@ -167,6 +170,7 @@ class Mail:
             except FAULTS:
                 for one in group:
                     self._alone(boxes, one)
+            yield 0.0
 
     def _alone(self, boxes: Mailboxes, operation: Operation) -> None:
         try:
