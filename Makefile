@@ -10,7 +10,7 @@ PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup tools lint rules test test-slow bench demo golden docs fuzz lock clean
+.PHONY: help setup tools lint rules test test-slow bench demo demo-stack golden docs fuzz lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,8 +47,11 @@ bench: setup ## measure what watching costs; writes docs/performance.md
 	@scripts/tools bench
 	$(PY) -m bench --write docs/performance.md
 
-demo: setup ## a small farm of made-up logs, its report and metrics, under out/demo
-	$(PY) -m tests.support.demo out/demo
+demo: setup ## five small databases at work and what esewatch says of them, on one screen
+	@.venv/bin/esewatch demo
+
+demo-stack: setup ## the same with Prometheus and Alertmanager (make tools) and our rules
+	@$(PY) -m tests.support.demo_stack
 
 golden: setup ## write the golden files anew; read the difference before you keep it
 	ESEWATCH_REWRITE_GOLDEN=1 $(PY) -m pytest -q -k golden

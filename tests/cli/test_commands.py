@@ -17,6 +17,7 @@ from tests.support.records import LABEL, event, folder_of
 
 COMMANDS = [
     ["run"],
+    ["demo"],
     ["events"],
     ["counters"],
     ["report"],

@@ -78,7 +78,7 @@ def lead_elsewhere(disk: SimDisk, number: int, child: bytes) -> Iterator[int]:
     yield above
 
 
-def told(disk: SimDisk, fault: str) -> list[str]:
+def check_told(disk: SimDisk, fault: str) -> list[str]:
     """All faults, `fault` among them."""
     found = faults(disk)
     assert fault in found
@@ -121,7 +121,7 @@ def test_keys_that_do_not_ascend_are_told(disk: SimDisk) -> None:
         node.remove(page, node.count(page) - 1)
         node.insert(page, node.count(page), node.key(page, 0), b"")
     nodes = node.count(content(disk, number))
-    told(disk, f"page {number}: node {nodes - 1} has a key that is not behind the one before")
+    check_told(disk, f"page {number}: node {nodes - 1} has a key that is not behind the one before")
 
 
 def test_an_empty_key_in_a_leaf_is_told(disk: SimDisk) -> None:
@@ -151,7 +151,7 @@ def test_wrong_flags_are_told(disk: SimDisk, flags: int) -> None:
     number = leaves(disk)[3]
     with changed(disk, number) as page:
         set_flags(page, flags | 0x2000)
-    told(disk, f"page {number}: has the wrong flags {flags | 0x2000:#x} (table one)")
+    check_told(disk, f"page {number}: has the wrong flags {flags | 0x2000:#x} (table one)")
 
 
 def test_a_root_without_its_flag_is_told(disk: SimDisk) -> None:
@@ -168,7 +168,7 @@ def test_a_branch_that_leads_to_itself_ends_with_a_fault(disk: SimDisk) -> None:
     branch = of_tree(disk, ONE, node.PARENT_OF_LEAF)[0]
     with changed(disk, branch) as page:
         node.replace(page, 1, struct.pack("<I", branch))
-    told(disk, f"page {branch}: is in tree 4 and again in tree 4 (table one)")
+    check_told(disk, f"page {branch}: is in tree 4 and again in tree 4 (table one)")
 
 
 def test_a_branch_that_leads_upwards_ends_with_a_fault(disk: SimDisk) -> None:
@@ -176,39 +176,39 @@ def test_a_branch_that_leads_upwards_ends_with_a_fault(disk: SimDisk) -> None:
     above, _ = parent_of(disk, branch)
     with changed(disk, branch) as page:
         node.replace(page, 1, struct.pack("<I", above))
-    told(disk, f"page {above}: is in tree 4 and again in tree 4 (table one)")
+    check_told(disk, f"page {above}: is in tree 4 and again in tree 4 (table one)")
 
 
 @pytest.mark.parametrize("child", [0, 1 << 31, 0xFFFFFFFF])
 def test_a_child_that_the_database_does_not_have_is_told(disk: SimDisk, child: int) -> None:
     with lead_elsewhere(disk, leaves(disk)[3], struct.pack("<I", child)) as above:
         pages = check(disk, NAME).pages
-        told(disk, f"page {above}: leads to page {child} of {pages} (table one)")
+        check_told(disk, f"page {above}: leads to page {child} of {pages} (table one)")
 
 
 def test_a_child_that_is_no_page_number_is_told(disk: SimDisk) -> None:
     with lead_elsewhere(disk, leaves(disk)[3], b"abc") as above:
-        told(disk, f"page {above}: has a node of 3 bytes where a child belongs (table one)")
+        check_told(disk, f"page {above}: has a node of 3 bytes where a child belongs (table one)")
 
 
 def test_a_child_that_is_free_is_told_once_as_free_and_once_as_empty(disk: SimDisk) -> None:
     free = pages_where(disk, lambda page: node.flags(page) & node.EMPTY)[0]
     with lead_elsewhere(disk, leaves(disk)[3], struct.pack("<I", free)):
-        told(disk, f"page {free}: is in the tree and empty (table one)")
-        told(disk, f"page {free}: is in tree 4 and free in the map")
+        check_told(disk, f"page {free}: is in the tree and empty (table one)")
+        check_told(disk, f"page {free}: is in tree 4 and free in the map")
 
 
 def test_a_page_of_two_trees_is_told(disk: SimDisk) -> None:
     other = of_tree(disk, ONE + 1, node.LEAF)[0]
     with lead_elsewhere(disk, leaves(disk)[3], struct.pack("<I", other)):
-        told(disk, f"page {other}: is in tree 4 and again in tree 5 (table two)")
-        told(disk, f"page {other}: is of tree 5, not 4 (table one)")
+        check_told(disk, f"page {other}: is in tree 4 and again in tree 5 (table two)")
+        check_told(disk, f"page {other}: is of tree 5, not 4 (table one)")
 
 
 def test_a_map_page_in_a_tree_is_told(disk: SimDisk) -> None:
     with lead_elsewhere(disk, leaves(disk)[3], struct.pack("<I", 1)):
-        told(disk, "page 1: is of tree 1, not 4 (table one)")
-        told(disk, "page 1: is a map page and in tree 4")
+        check_told(disk, "page 1: is of tree 1, not 4 (table one)")
+        check_told(disk, "page 1: is a map page and in tree 4")
 
 
 def test_a_leaf_that_is_not_as_deep_as_others_is_told(disk: SimDisk) -> None:
@@ -221,7 +221,7 @@ def test_a_leaf_that_is_not_as_deep_as_others_is_told(disk: SimDisk) -> None:
     with changed(disk, between) as page:
         node.init(page, ONE, 0)
         node.insert(page, 0, b"", child)
-    told(disk, f"page {behind}: is a leaf at level 2, others at 3 (table one)")
+    check_told(disk, f"page {behind}: is a leaf at level 2, others at 3 (table one)")
 
 
 def test_a_branch_key_out_of_bounds_and_siblings_of_a_branch_are_told(disk: SimDisk) -> None:
@@ -231,8 +231,8 @@ def test_a_branch_key_out_of_bounds_and_siblings_of_a_branch_are_told(disk: SimD
         node.remove(page, node.count(page) - 1)
         node.insert(page, node.count(page), b"\xff" * 4, child)
         node.set_following(page, 3)
-    told(disk, f"page {branch}: is a branch with siblings (table one)")
-    told(disk, f"page {branch}: has the key ffffffff, out of its bounds (table one)")
+    check_told(disk, f"page {branch}: is a branch with siblings (table one)")
+    check_told(disk, f"page {branch}: has the key ffffffff, out of its bounds (table one)")
 
 
 def test_a_branch_whose_first_child_has_a_bound_is_told(disk: SimDisk) -> None:
@@ -258,7 +258,7 @@ def test_an_endless_chain_of_branches_ends_with_one_line(disk: SimDisk) -> None:
         with changed(disk, number) as page:
             node.init(page, ONE, node.ROOT if number == root else 0)
             node.insert(page, 0, b"", struct.pack("<I", child))
-    told(disk, f"page {root}: is in tree 4 and again in tree 4 (table one)")
+    check_told(disk, f"page {root}: is in tree 4 and again in tree 4 (table one)")
 
 
 @pytest.mark.parametrize("at", [28, 32, 34, 4088, 4092])

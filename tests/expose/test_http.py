@@ -112,6 +112,8 @@ def test_the_databases_come_as_json_worst_first(server: HttpServer) -> None:
     assert [bad["last"] for bad in listed] == sorted((bad["last"] for bad in listed), reverse=True)
     assert first["ratio"]["pages_read"] == 900_000
     assert "last_defrag_completed" not in first
+    assert first["interrupted"] == {"defrag": 1}
+    assert first["collisions"] == []
 
 
 def test_head_answers_as_get_without_the_body(server: HttpServer) -> None:

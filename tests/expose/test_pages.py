@@ -62,6 +62,10 @@ def test_the_ratio_of_a_window_comes_with_its_verdict() -> None:
     assert "29.03 : 1 below the band 50 to 100: much is left to free" in text
 
 
+def test_an_open_pass_says_how_often_it_was_interrupted() -> None:
+    assert "interrupted 6 times so far" in status().text
+
+
 def test_hidden_counters_come_with_the_value_that_shows_them() -> None:
     text = status().text
     assert "ex19: Online Defrag Pages Freed/sec, Online Defrag Pages Read/sec" in text

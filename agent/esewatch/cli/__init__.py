@@ -20,6 +20,7 @@ FAILED = 2
 
 MODULES = {
     "run": "run",
+    "demo": "demo",
     "events": "inputs",
     "counters": "inputs",
     "report": "inputs",

@@ -51,6 +51,10 @@ class Cache:
             self._frames.move_to_end(number)
         return frame.content
 
+    def has(self, number: int) -> bool:
+        """Whether a page is here."""
+        return number in self._frames
+
     def is_clean(self, number: int) -> bool:
         """Whether all changes of the page are on disk."""
         frame = self._frames.get(number)

@@ -154,10 +154,14 @@ class Instance:
             raise ValueError(f"{kind} is not done to a page")
 
     def _in_use(self) -> int:
-        """A page of a table, by chance."""
-        space = self.database.space
+        """A page of a table, by chance, that is on the disk alone if there is one.
+
+        A page of the cache may be written back and so heal what was done to it unseen.
+        """
+        space, store = self.database.space, self.database.store
         pages = [number for number in space.used() if not space.is_map(number)]
-        return self._setting.chance.choice(pages)
+        alone = [number for number in pages if not store.is_cached(number)]
+        return self._setting.chance.choice(alone or pages)
 
     def close(self) -> None:
         """Stop maintenance, which says so, and close the database."""

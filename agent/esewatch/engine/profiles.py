@@ -84,7 +84,7 @@ def _demo() -> Plan:
             *(
                 DatabasePlan(
                     name=name, pages=850, cache_pages=48, device="disk-2", window=wide,
-                    mail=MailPlan(kept=75.0), defrag_pause=0.0005, scan_throttle=0.005,
+                    mail=MailPlan(kept=125.0), defrag_pause=0.0005, scan_throttle=0.005,
                 )
                 for name in ("shared-disk", "bad-page")
             ),

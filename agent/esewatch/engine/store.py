@@ -225,6 +225,10 @@ class Store:
         self._tell(checked.troubles)
         return checked
 
+    def is_cached(self, number: int) -> bool:
+        """Whether a page is in memory."""
+        return self._cache.has(number)
+
     def flush(self) -> None:
         """Group commit: every committed transaction is durable when this returns."""
         self._log.flush()

@@ -14,6 +14,7 @@ import msgspec
 from esewatch import __version__
 from esewatch.advice.maintenance_model import maintenance_model
 from esewatch.config import Settings, policy_for
+from esewatch.expose.collisions import colliding_scans
 from esewatch.expose.metrics import stale_seconds
 from esewatch.expose.ratio import Ratio, defrag_ratio
 from esewatch.fold.backups import verified_by_streaming
@@ -52,6 +53,10 @@ class DatabaseFigures(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...]
     running: tuple[str, ...]
     """Tasks at work now."""
+    interrupted: Mapping[str, int]
+    """By task: how often the pass that is open was interrupted, where it was."""
+    collisions: tuple[str, ...]
+    """Databases that were scanned at the same time on the same disks."""
     last_defrag: float | None
     last_checksum: float | None
     ratio: Ratio | None
@@ -135,6 +140,7 @@ def all_details(state: State, settings: Settings, now: float) -> tuple[list[Deta
         for label, time in verified_by_streaming(instance).items():
             key = (instance.computer, label)
             streaming[key] = max(time, streaming.get(key, 0.0))
+    collisions = colliding_scans(state, settings, now)
     shares = Counter((db.computer, db.ese_instance.lower()) for db in state.databases.values())
     found = [
         _details(
@@ -143,6 +149,7 @@ def all_details(state: State, settings: Settings, now: float) -> tuple[list[Deta
                 instance=state.instances.get((database.computer, database.ese_instance.lower())),
                 shares_instance=shares[database.computer, database.ese_instance.lower()],
                 streaming=streaming.get(key),
+                collisions=collisions.get(key, ()),
             ),
             settings,
             now,
@@ -184,12 +191,14 @@ def _worst_first(figures: DatabaseFigures) -> tuple[int, int, int, float, str, s
 class _Beside(NamedTuple):
     """What the state knows of a database outside of it.
 
-    `streaming` is the end of its last verifying streaming backup.
+    `streaming` is the end of its last verifying streaming backup. `collisions` names
+    databases that were scanned at the same time on the same disks.
     """
 
     instance: Instance | None
     shares_instance: int
     streaming: float | None
+    collisions: tuple[str, ...]
 
 
 def _details(database: Database, beside: _Beside, settings: Settings, now: float) -> Details:
@@ -203,7 +212,7 @@ def _details(database: Database, beside: _Beside, settings: Settings, now: float
     policy = policy_for(settings, database.database, database.computer)
     standing_tier = tier(database, settings)
     unproven = standing_tier == "watched" and not verified
-    status, reasons = _status(database, standing, views, unproven=unproven)
+    status, reasons = _status(database, standing, views, beside.collisions, unproven=unproven)
     stale = stale_seconds(database, settings)
     figures = DatabaseFigures(
         computer=tidy(database.computer),
@@ -219,6 +228,8 @@ def _details(database: Database, beside: _Beside, settings: Settings, now: float
         status=status,
         reasons=reasons,
         running=tuple(task for task in TASKS if views[task].running(now, stale)),
+        interrupted=_interruptions(views),
+        collisions=tuple(tidy(name) for name in beside.collisions),
         last_defrag=_last_completion(views["defrag"]),
         last_checksum=_last_completion(views["checksum"]),
         ratio=defrag_ratio(instance, policy) if model == "window" else None,
@@ -242,6 +253,14 @@ def _last_completion(view: TaskView) -> float | None:
     return view.last_completed.ended if view.last_completed is not None else None
 
 
+def _interruptions(views: Mapping[str, TaskView]) -> dict[str, int]:
+    return {
+        task: current.interruptions
+        for task in TASKS
+        if (current := views[task].current) is not None and current.interruptions
+    }
+
+
 def plural(count: int, one: str, many: str = "") -> str:
     """`1 page`, `2 pages`; thousands apart."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
@@ -251,6 +270,7 @@ def _status(
     database: Database,
     standing: list[BadPage],
     views: Mapping[str, TaskView],
+    collisions: tuple[str, ...],
     *,
     unproven: bool,
 ) -> tuple[Status, tuple[str, ...]]:
@@ -268,6 +288,9 @@ def _status(
         current = views[task].current
         if current is not None and current.failures:
             reasons.append(f"{task} failed and has not completed since")
+    if collisions:
+        names = ", ".join(tidy(name) for name in collisions)
+        reasons.append(f"scanned at the same time as {names}, on the same disks")
     if unproven:
         # No bad page is known, but nothing has looked at every page either.
         reasons.append("never seen verified")
@@ -336,6 +359,8 @@ def _database_json(figures: DatabaseFigures) -> dict[str, Any]:
         "status": figures.status,
         "reasons": figures.reasons,
         "running": figures.running,
+        "interrupted": figures.interrupted,
+        "collisions": figures.collisions,
         "last_defrag_completed": iso_time(figures.last_defrag),
         "last_checksum_completed": iso_time(figures.last_checksum),
         "ratio": figures.ratio,

@@ -1,0 +1,86 @@
+"""The agent of the demo: its databases, its configuration, its address."""
+
+import os
+import socket
+import tempfile
+from pathlib import Path
+
+from esewatch.expose.server import DEFAULT_ADDRESS, format_address, parse_address
+from esewatch.model import EsewatchError
+
+HEALTHY, TOO_LONG, TOO_SHORT = "healthy", "too-long", "too-short"
+SHARED_DISK, BAD_PAGE = "shared-disk", "bad-page"
+DATABASES = (HEALTHY, TOO_LONG, TOO_SHORT, SHARED_DISK, BAD_PAGE)
+"""The databases of the engine's profile `demo`."""
+
+DEVICE = "shared-disk-device"
+"""What SHARED_DISK and BAD_PAGE lie on; their events do not say so."""
+
+SERVER = "server"
+"""Folder of the engine, within that of the demo."""
+
+CONFIGURATION = """\
+# What a server writes: its event log and its counter log. Nothing else is read.
+sources:
+  - {{name: events, type: event_stream, path: "{server}/*.jsonl"}}
+  - {{name: counters, type: perfmon_csv, path: "{server}/*.csv"}}
+databases:
+{databases}
+# The databases are small. On a real server the default is 100000.
+policy: {{min_pages_read: 200}}
+journal: journal.db
+"""
+
+
+def configuration() -> str:
+    """The agent's configuration file (YAML), for the folder of the demo."""
+    rules = []
+    for name in DATABASES:
+        device = f", device: {DEVICE}" if name in {SHARED_DISK, BAD_PAGE} else ""
+        match = f"match: '*{name}.edb', name: {name}, tier: watched, model: window"
+        rules.append(f"  - {{{match}{device}}}")
+    return CONFIGURATION.format(server=SERVER, databases="\n".join(rules))
+
+
+def make_folder(wanted: str | None) -> Path:
+    """The folder of the demo, empty: `wanted`, or a fresh one under the temporary folder.
+
+    Raises EsewatchError when `wanted` has something in it, OSError when it cannot be made.
+    """
+    if wanted is None:
+        return Path(tempfile.mkdtemp(prefix="esewatch-demo-"))
+    folder = Path(wanted).absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise EsewatchError(f"{folder} is not empty: name a new folder with --dir")
+    return folder
+
+
+def choose_address(given: str | None, default: str = DEFAULT_ADDRESS) -> str:
+    """An address that is free: the one that was given, else `default` or another port.
+
+    Raises EsewatchError when the one that was given is taken or is none.
+    """
+    host, port = parse_address(given or default)
+    try:
+        return format_address(host, _free_port(host, port))
+    except (OSError, UnicodeError) as error:
+        if given is not None:
+            code = error.errno if isinstance(error, OSError) else None
+            reason = os.strerror(code) if code is not None and code > 0 else error
+            raise EsewatchError(f"cannot listen on {given}: {reason}") from None
+    return format_address(host, _free_port(host, 0))
+
+
+def _free_port(host: str, port: int) -> int:
+    found = socket.getaddrinfo(host or "0.0.0.0", port, type=socket.SOCK_STREAM)
+    family, _, _, _, name = min(found, key=lambda info: info[0] != socket.AF_INET)
+    with socket.create_server((str(name[0]), port), family=family) as probe:
+        return int(probe.getsockname()[1])
+
+
+def local_url(address: str) -> str:
+    """`http://host:port` by which this machine reaches `address`."""
+    host, port = parse_address(address)
+    nowhere = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
+    return f"http://{format_address(nowhere.get(host, host), port)}"

@@ -1,0 +1,45 @@
+"""The last events in the log that the agent of the demo reads, a line each."""
+
+import re
+from collections import deque
+from pathlib import Path
+
+from esewatch.expose.overview import iso_time
+from esewatch.fold.integrity import PAGE_EVENTS
+from esewatch.model import Event, SourceError
+from esewatch.sources.event_stream import event_stream_source
+
+KEPT = 50
+
+
+class LastEvents:
+    """Follows the event log in `server`, as the agent does."""
+
+    def __init__(self, server: Path) -> None:
+        self._source = event_stream_source("last events", [str(server / "*.jsonl")])
+        self._lines: deque[str] = deque(maxlen=KEPT)
+
+    def lines(self) -> list[str]:
+        """The last events, oldest first."""
+        try:
+            for batch in self._source.poll():
+                events = [record for record in batch.records if isinstance(record, Event)]
+                self._lines += map(event_line, events[-KEPT:])
+        except SourceError:
+            pass  # the agent reads the same file and says on its page what is wrong
+        return list(self._lines)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._source.close()
+
+
+def event_line(event: Event) -> str:
+    """`03:14:15  healthy  703  defrag completed`; times are UTC."""
+    time = (iso_time(event.time) or "")[11:19]
+    name = re.split(r"[\\/]", event.database)[-1].rsplit(".", 1)[0] or event.ese_instance
+    what = " ".join(part for part in (event.task, event.stage) if part)
+    if not what and event.event_id in PAGE_EVENTS:
+        what = f"bad page: {PAGE_EVENTS[event.event_id][1]}"
+    text = f"{time:8}  {name:<12} {event.event_id:>4}  {what or event.level or ''}"
+    return "".join(c if c.isprintable() else " " for c in text).rstrip()

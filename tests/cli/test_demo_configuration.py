@@ -1,0 +1,88 @@
+"""What the agent of the demo is told, and where it listens."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from esewatch.cli.demo_configuration import (
+    DATABASES,
+    DEVICE,
+    choose_address,
+    configuration,
+    local_url,
+    make_folder,
+)
+from esewatch.config import load, rule_for
+from esewatch.expose import server
+from esewatch.model import EsewatchError
+
+
+def test_the_configuration_is_valid_and_stays_in_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "esewatch.yml").write_text(configuration())
+    settings = load(tmp_path / "esewatch.yml")
+    assert [source.type for source in settings.sources] == ["event_stream", "perfmon_csv"]
+    assert settings.journal == str(tmp_path / "journal.db")
+    assert settings.policy.min_pages_read < 1000
+
+
+@pytest.mark.parametrize("path", ["/tmp/d/server/{0}/{0}.edb", "c:\\d\\server\\{0}\\{0}.edb"])
+def test_every_database_has_its_rule_and_two_share_a_device(path: str, tmp_path: Path) -> None:
+    (tmp_path / "esewatch.yml").write_text(configuration())
+    settings = load(tmp_path / "esewatch.yml")
+    rules = {name: rule_for(settings, "any", path.format(name)) for name in DATABASES}
+    assert {name: rule and rule.name for name, rule in rules.items()} == {n: n for n in DATABASES}
+    on_device = {name for name, rule in rules.items() if rule and rule.device == DEVICE}
+    assert on_device == {"shared-disk", "bad-page"}
+    assert {rule and rule.model for rule in rules.values()} == {"window"}
+
+
+def test_an_address_that_was_given_is_taken_or_refused() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(EsewatchError, match=f"cannot listen on {address}: "):
+            choose_address(address)
+    assert choose_address(address) == address
+
+
+def test_where_the_default_is_taken_another_port_is_chosen() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        default = f"127.0.0.1:{taken.getsockname()[1]}"
+        chosen = choose_address(None, default)
+    assert chosen != default
+    assert server.parse_address(chosen)[0] == "127.0.0.1"
+    assert choose_address(None, default) == default
+
+
+def test_port_0_is_any_free_one() -> None:
+    assert choose_address("127.0.0.1:0") != "127.0.0.1:0"
+
+
+@pytest.mark.parametrize("address", ["19703", "127.0.0.1", "127.0.0.1:99999", "::1:9"])
+def test_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(EsewatchError, match="is not host:port"):
+        choose_address(address)
+
+
+@pytest.mark.parametrize(
+    ("address", "url"),
+    [
+        ("127.0.0.1:19703", "http://127.0.0.1:19703"),
+        (":19703", "http://127.0.0.1:19703"),
+        ("0.0.0.0:1", "http://127.0.0.1:1"),
+        ("[::]:1", "http://[::1]:1"),
+        ("[::1]:1", "http://[::1]:1"),
+    ],
+)
+def test_this_machine_reaches_what_listens_everywhere(address: str, url: str) -> None:
+    assert local_url(address) == url
+
+
+def test_a_folder_is_made_or_must_be_empty(tmp_path: Path) -> None:
+    assert make_folder(str(tmp_path / "a" / "b")) == tmp_path / "a" / "b"
+    assert (tmp_path / "a" / "b").is_dir()
+    with pytest.raises(EsewatchError, match="is not empty"):
+        make_folder(str(tmp_path))
+    fresh = make_folder(None)
+    fresh.rmdir()
+    assert fresh.name.startswith("esewatch-demo-")

@@ -1,0 +1,173 @@
+"""The demo run for tests: without a terminal, or on one that the test holds the other end of."""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import shlex
+import socket
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import psutil
+
+ROOT = Path(__file__).resolve().parents[2]
+ANSI = re.compile(r"\x1b\[[?\d;]*[A-Za-z]")
+SECONDS = 15.0
+
+T = TypeVar("T")
+
+_START = """\
+import sys
+from esewatch.cli import demo, main
+demo.ENGINE = tuple({engine!r}) or demo.ENGINE
+if {stack!r}:
+    from tests.support import demo_stack
+    sys.exit(demo_stack.main(sys.argv[1:]))
+sys.exit(main(["demo", *sys.argv[1:]]))
+"""
+
+
+def stand_in(mode: str) -> list[str]:
+    """Command of `tests.support.demo_server`, which takes the place of the engine."""
+    return [sys.executable, "-m", "tests.support.demo_server", mode]
+
+
+def demo_command(engine: Sequence[str] = (), *options: str, stack: bool = False) -> list[str]:
+    """Command of the demo with `engine` in the place of its own; run it in ROOT.
+
+    `stack`: that of `make demo-stack`.
+    """
+    return [sys.executable, "-c", _START.format(engine=list(engine), stack=stack), *options]
+
+
+def listens(address: str) -> bool:
+    """Whether somebody takes a connection at `address`."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=5).close()
+    except OSError:
+        return False
+    return True
+
+
+def free_address() -> str:
+    """An address of this machine that nothing listened on a moment ago."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return f"127.0.0.1:{probe.getsockname()[1]}"
+
+
+def wait_until(what: str, ask: Callable[[], T], seconds: float = SECONDS) -> T:
+    """The first answer of `ask` that is true; fails after `seconds`."""
+    end = time.monotonic() + seconds
+    while not (answer := ask()):
+        assert time.monotonic() < end, f"not within {seconds:g} s: {what}"
+        time.sleep(0.05)
+    return answer
+
+
+def children_of(pid: int, least: int) -> list[psutil.Process]:
+    """The processes below `pid`; none while there are fewer than `least`."""
+    found = psutil.Process(pid).children(recursive=True)
+    return found if len(found) >= least else []
+
+
+def gone(processes: Sequence[psutil.Process]) -> bool:
+    """Whether none of them runs; what is dead and not yet collected does not run."""
+    return not any(
+        each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in processes
+    )
+
+
+class Attended:
+    """The demo on a terminal; the test types and reads what is on the screen."""
+
+    def __init__(
+        self, engine: Sequence[str], folder: Path, rows: int, columns: int, *, stack: bool = False
+    ) -> None:
+        self.folder = folder
+        self.address = free_address()
+        self._output = ""
+        self._terminal, inner = pty.openpty()
+        self.resize(rows, columns)
+        options = ("--dir", str(folder), "--web.listen-address", self.address)
+        command = demo_command(engine, *options, stack=stack)
+        environment = {**os.environ, "TERM": "xterm"}
+        for name in ("COLUMNS", "LINES"):
+            environment.pop(name, None)
+        self.process = subprocess.Popen(
+            # A terminal of its own, which it has to open itself to be the one it is ruled by.
+            ["sh", "-c", f"exec {shlex.join(command)} <>{os.ttyname(inner)} >&0 2>&0"],
+            cwd=ROOT,
+            env=environment,
+            start_new_session=True,
+        )
+        os.close(inner)
+
+    def resize(self, rows: int, columns: int) -> None:
+        """Make the terminal another size."""
+        size = struct.pack("HHHH", rows, columns, 0, 0)
+        fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, size)
+
+    def type(self, keys: bytes) -> None:
+        """Press keys."""
+        os.write(self._terminal, keys)
+
+    def hang_up(self) -> None:
+        """Take the terminal away."""
+        os.close(self._terminal)
+        self._terminal = -1
+
+    def wait_for(
+        self,
+        text: str,
+        also: Callable[[list[str]], bool] = lambda lines: True,
+        seconds: float = SECONDS,
+    ) -> list[str]:
+        """The lines of the first screen with `text` in it and for which `also` holds."""
+
+        def look() -> list[str]:
+            self._read()
+            lines = self._screen()
+            return lines if any(text in line for line in lines) and also(lines) else []
+
+        return wait_until(f"{text!r} on the screen", look, seconds)
+
+    def rest(self) -> str:
+        """All that it wrote, to its end."""
+        while self._read():
+            pass
+        return self._output
+
+    def close(self) -> None:
+        """End it and let go of the terminal."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        self.process.wait(20)
+        if self._terminal >= 0:
+            os.close(self._terminal)
+
+    def _read(self) -> bool:
+        ready, _, _ = select.select([self._terminal], [], [], 0.1)
+        if not ready:
+            return False
+        try:
+            data = os.read(self._terminal, 65536)
+        except OSError:  # nobody is at the other end any more
+            return False
+        self._output += data.decode()
+        return bool(data)
+
+    def _screen(self) -> list[str]:
+        """The last whole one."""
+        drawn = [part for part in self._output.split("\x1b[H") if "\x1b[J" in part]
+        if not drawn:
+            return []
+        return ANSI.sub("", drawn[-1].partition("\x1b[J")[0]).split("\r\n")

@@ -1,0 +1,106 @@
+"""`make demo-stack`: the demo with a Prometheus and an Alertmanager that have the shipped rules.
+
+    python -m tests.support.demo_stack [options of `esewatch demo`]
+
+Rules and alerts are not part of the installed program, so this is no option of the command.
+Both servers listen on this machine only and write into the demo's folder.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from esewatch.cli import demo
+from esewatch.cli.demo_configuration import choose_address, local_url
+from esewatch.model import EsewatchError
+from tests.support.tools import find
+
+ROOT = Path(__file__).resolve().parents[2]
+RULES = sorted([*(ROOT / "rules").glob("*.yml"), *(ROOT / "alerts").glob("*.yml")])
+EXAMPLE = ROOT / "alerts" / "alertmanager" / "alertmanager.yml"
+SECONDS = "2s"
+"""Between two scrapes and two evaluations: the windows of the demo are seconds, not hours."""
+
+
+def alertmanager(folder: Path) -> demo.Extra:
+    """The shipped example without its receivers' addresses: alerts are shown, not sent."""
+    config = yaml.safe_load(EXAMPLE.read_text(encoding="utf-8"))
+    config["receivers"] = [{"name": receiver["name"]} for receiver in config["receivers"]]
+    file = folder / "alertmanager.yml"
+    file.write_text(yaml.safe_dump(config), encoding="utf-8")
+    address = choose_address(None, "127.0.0.1:9093")
+    command = [
+        program("alertmanager"),
+        f"--config.file={file}",
+        f"--storage.path={folder / 'alertmanager'}",
+        f"--web.listen-address={address}",
+        "--cluster.listen-address=",
+    ]
+    return demo.Extra("alertmanager", command, f"{local_url(address)}/")
+
+
+def prometheus(folder: Path, agent: str, alerts: demo.Extra) -> demo.Extra:
+    """Scrapes the agent (host:port) and evaluates the shipped rules, both each 2 s."""
+    for source in RULES:
+        rules = yaml.safe_load(source.read_text(encoding="utf-8"))
+        for group in rules["groups"]:
+            group["interval"] = SECONDS
+        (folder / source.name).write_text(yaml.safe_dump(rules), encoding="utf-8")
+    config = {
+        "global": {"scrape_interval": SECONDS, "evaluation_interval": SECONDS},
+        "rule_files": [source.name for source in RULES],
+        "scrape_configs": [
+            {"job_name": "esewatch", "static_configs": [{"targets": [target(local_url(agent))]}]}
+        ],
+        "alerting": {"alertmanagers": [{"static_configs": [{"targets": [target(alerts.url)]}]}]},
+    }
+    file = folder / "prometheus.yml"
+    file.write_text(yaml.safe_dump(config), encoding="utf-8")
+    address = choose_address(None, "127.0.0.1:9090")
+    command = [
+        program("prometheus"),
+        f"--config.file={file}",
+        f"--storage.tsdb.path={folder / 'prometheus'}",
+        f"--web.listen-address={address}",
+    ]
+    return demo.Extra("prometheus", command, f"{local_url(address)}/")
+
+
+def target(url: str) -> str:
+    """`host:port` of an address."""
+    return url.removeprefix("http://").rstrip("/")
+
+
+def program(name: str) -> str:
+    """Path of a program. Raises EsewatchError where it is not installed."""
+    path = find(name)
+    if path is None:
+        raise EsewatchError(f"{name} is not installed: `make tools` installs it on Debian")
+    return path
+
+
+def extras(folder: Path, agent: str) -> Sequence[demo.Extra]:
+    """Both, for the demo."""
+    alerts = alertmanager(folder)
+    return prometheus(folder, agent, alerts), alerts
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the demo with both; returns its exit status."""
+    parser = argparse.ArgumentParser(prog="demo-stack", description="The demo with Prometheus.")
+    demo.add_options(parser)
+    options = parser.parse_args(words)
+    try:
+        for name in ("prometheus", "alertmanager"):
+            program(name)
+        return demo.run(options, extras)
+    except (EsewatchError, OSError) as error:
+        print(f"demo-stack: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
