@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from esewatch.fold import passes
 from esewatch.fold.passes import MAX_TRANSITIONS, SLACK, TRANSITIONS
 from esewatch.fold.transitions import count
 from esewatch.model import Batch, Event
@@ -135,6 +136,40 @@ def test_counts_stay_exact_when_old_transitions_leave() -> None:
     assert (view.started, view.completed, view.interrupted) == (nights, nights, nights)
     assert len(view.passes) == 64
     assert the_database(folder).reported_pages_freed == nights * 42794
+
+
+def test_a_stop_that_was_folded_in_is_not_folded_in_again() -> None:
+    records = [event(700, 0)]
+    for night in range(700):
+        records.append(event(702, night * DAY))
+        records.append(event(704 if night % 7 else 103, night * DAY + HOUR))
+    folder = folder_of(records)
+    assert the_database(folder).evicted_until > EPOCH
+    assert views(folder)["defrag"].interrupted == 700
+
+
+def test_each_of_500_nights_that_a_stop_ended_counts_as_interrupted() -> None:
+    records = [event(700, 0)]
+    for night in range(500):
+        records += [event(702, night * DAY), event(103, night * DAY + HOUR)]
+    assert views(folder_of(records))["defrag"].interrupted == 500
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_is_kept_and_what_left_make_the_same_passes(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(seed)
+    # Many share a time: what stands at the end of those that left may stand among the kept too.
+    times = sorted(chance.randrange(60) for _ in range(200))
+    kinds = (700, 702, 703, 704, 718, 720, 722, 327, 103, 104)
+    records = [event(chance.choice(kinds), time, at + 1) for at, time in enumerate(times)]
+    expected = views(folder_of(records))
+    monkeypatch.setattr(passes, "MAX_TRANSITIONS", 7)
+    monkeypatch.setattr(passes, "SLACK", 2)
+    folder = folder_of(records)
+    assert the_database(folder).evicted_until > EPOCH
+    assert views(folder) == expected
 
 
 def test_a_completion_older_than_all_that_is_kept_still_counts() -> None:

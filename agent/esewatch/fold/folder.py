@@ -17,6 +17,7 @@ from esewatch.fold.integrity import (
     PAGE_EVENTS,
     mark_good,
 )
+from esewatch.fold.passes import MAX_TRANSITIONS, SLACK
 from esewatch.fold.readings import fold_reading
 from esewatch.fold.state import (
     BackupEvent,
@@ -40,7 +41,8 @@ from esewatch.model import (
     VolumesSeen,
 )
 
-MAX_STOPS = 256
+MAX_STOPS = MAX_TRANSITIONS + SLACK
+"""As many as transitions: fewer would forget a stop that interrupted one which is still kept."""
 MAX_PATH = 1024
 """A longer path is damage; as a label it would be repeated in every series."""
 MAX_DROPPED = 1000

@@ -91,7 +91,8 @@ def evict(database: Database, stops: Sequence[float] = ()) -> list[Pass]:
     leaving = take(database.transitions, surplus)
     horizon = leaving[-1].time
     before = {id(item) for item in database.old_passes}
-    views = _replay(database, leaving, [stop for stop in stops if stop <= horizon])
+    # A stop comes behind what has its time, and some of that may be kept: it is left for later.
+    views = _replay(database, leaving, [stop for stop in stops if stop < horizon])
     ended: list[Pass] = []
     kept: list[Pass] = []
     for task, view in views.items():
@@ -131,8 +132,9 @@ def count_late(database: Database, transition: Transition) -> None:
 def _replay(
     database: Database, transitions: Iterable[Transition], stops: Sequence[float]
 ) -> dict[str, TaskView]:
+    """Go on from what was evicted; the stops before `evicted_until` are part of that."""
     machine = _Machine(database)
-    pending = iter(sorted(stops))
+    pending = iter(sorted(stop for stop in stops if stop >= database.evicted_until))
     stop = next(pending, None)
     for transition in transitions:
         while stop is not None and stop < transition.time:

@@ -255,7 +255,7 @@ class Instance(Metered, kw_only=True):
     process: str = ""
     named_by_event: bool = False
     stops: list[float] = []
-    """Sorted times of the last 256 stops (103, 104)."""
+    """Sorted times of the last 640 stops (103, 104)."""
     backup_events: list[BackupEvent] = []
     """Sorted, the last 512."""
     backup_totals: dict[str, dict[str, BackupTotals]] = {}

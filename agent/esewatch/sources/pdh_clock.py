@@ -30,19 +30,20 @@ class PdhClock:
 
     A configured zone decides, else the header's offset, else UTC. A time that goes
     back by about an hour less the usual interval is the end of daylight saving time:
-    the second run of an ambiguous hour. The beginning of daylight saving time looks
-    like a gap: only a configured zone tells it.
+    the second run of an ambiguous hour, which UTC does not have. The beginning of daylight
+    saving time looks like a gap: only a configured zone tells it.
     """
 
     def __init__(self, zone: ZoneInfo | None, state: ClockState) -> None:
         self.state = state
         self._zone = zone
         self._west: int | None = None
+        self._is_utc = False
         self._last = datetime.fromisoformat(state.last) if state.last else None
 
-    def header(self, west_seconds: int | None, *, fresh: bool) -> None:
+    def header(self, west_seconds: int | None, *, is_utc: bool, fresh: bool) -> None:
         """A header line begins; `fresh` unless it is taken up again after a restart."""
-        self._west = west_seconds
+        self._west, self._is_utc = west_seconds, is_utc
         if fresh:
             self.state.shift = self.state.fold = 0
             self.state.interval = 0.0
@@ -75,7 +76,7 @@ class PdhClock:
     def _utc(self, local: datetime) -> float:
         back = self._went_back(local)
         if self._zone is None:
-            if back:
+            if back and not self._is_utc:
                 self.state.shift += 3600
             west = (self._west or 0) + self.state.shift if self._west is not None else 0
             return local.replace(tzinfo=UTC).timestamp() + west

@@ -97,7 +97,7 @@ def _first_time(head: bytes, zone: ZoneInfo | None) -> float | None:
     for line in head.split(b"\n"):
         if is_header(line):
             header = read_header(line)
-            clock.header(header.west_seconds, fresh=True)
+            clock.header(header.west_seconds, is_utc=header.is_utc, fresh=True)
         elif header is not None:
             cell = line.decode("latin-1").split(header.delimiter, 1)[0]
             if (seconds := clock.read(cell.strip('" '))) is not None:
@@ -139,7 +139,7 @@ class PerfmonDecoder:
 
     def _take_header(self, line: bytes, *, fresh: bool) -> Header:
         header = read_header(line, computer=self._computer)
-        self._clock.header(header.west_seconds, fresh=fresh)
+        self._clock.header(header.west_seconds, is_utc=header.is_utc, fresh=fresh)
         self._header = header
         self._columns = [column for column in header.columns if column.feed or not self._ese_only]
         if fresh:

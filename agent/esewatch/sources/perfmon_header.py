@@ -13,7 +13,9 @@ import msgspec
 from esewatch.ese.counter_feeds import feed_of, kind_of, present
 from esewatch.model import Feed, Kind
 
-_WEST = re.compile(r"\(PDH-[CT]SV \d+\.\d+\).*\(([+-]?\d{1,4})\)\s*")
+_ZONE = re.compile(r"\(PDH-[CT]SV \d+\.\d+\)(.*)\(([+-]?\d{1,4})\)\s*")
+_UTC = re.compile(r"\bUTC\b|univers|weltzeit|世界时|世界時", re.IGNORECASE)
+"""What Windows calls UTC in its languages: no zone with daylight saving time is called so."""
 _LONGEST_CELL = 100
 
 
@@ -35,6 +37,8 @@ class Header(msgspec.Struct, frozen=True):
     delimiter: str
     west_seconds: int | None
     """Seconds to add to local time for UTC; None where the log does not say."""
+    is_utc: bool
+    """Whether its zone is UTC by name. Offset 0 alone is also Western Europe in winter."""
     width: int
     """Cells of a whole row."""
     columns: list[Column]
@@ -60,7 +64,7 @@ def read_header(line: bytes, *, computer: str = "") -> Header:
     try:
         cells = next(csv.reader([text], delimiter=delimiter), [])
     except csv.Error as error:
-        return Header(delimiter, None, 0, [], {}, [f"header cannot be read: {error}"])
+        return Header(delimiter, None, False, 0, [], {}, [f"header cannot be read: {error}"])
     cut = len(cells) > 1 and text.count('"') % 2 == 1
     if cut:
         faults.append(f"header is cut short behind column {len(cells) - 1}")
@@ -75,10 +79,11 @@ def read_header(line: bytes, *, computer: str = "") -> Header:
         faults.append(
             f"{len(strange)} columns are no counter paths, first column {strange[0]}: {sample!r}"
         )
-    west = _WEST.fullmatch(cells[0]) if cells else None
+    zone = _ZONE.fullmatch(cells[0]) if cells else None
     return Header(
         delimiter=delimiter,
-        west_seconds=int(west[1]) * 60 if west else None,
+        west_seconds=int(zone[2]) * 60 if zone else None,
+        is_utc=zone is not None and _UTC.search(zone[1]) is not None,
         width=len(cells),
         columns=columns,
         present=_present(columns),
