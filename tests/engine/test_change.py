@@ -32,6 +32,24 @@ def test_a_difference_makes_the_new_page_of_the_old_one(page_size: int, whole: b
         assert (change.number, change.before) == (7, struct.unpack_from("<Q", old, 8)[0])
 
 
+@pytest.mark.parametrize("page_size", SIZES)
+def test_the_pieces_are_those_that_a_comparison_one_by_one_finds(page_size: int) -> None:
+    chance = random.Random(page_size)
+    for _ in range(60):
+        old = chance.choice([bytes(page_size), chance.randbytes(page_size)])
+        new = bytearray(old)
+        for _ in range(chance.choice([0, 1, 5, 400])):
+            begin = chance.randrange(page_size)
+            length = min(chance.choice([1, 64, 1024, 5000]), page_size - begin)
+            new[begin : begin + length] = chance.randbytes(length)
+        one_by_one = tuple(
+            (at // 64, bytes(new[at : at + 64]))
+            for at in range(0, page_size, 64)
+            if old[at : at + 64] != new[at : at + 64]
+        )
+        assert difference(1, old, bytes(new), whole=False).pieces == one_by_one
+
+
 def test_only_the_pieces_that_differ_are_kept() -> None:
     old = bytes(4096)
     new = bytearray(old)

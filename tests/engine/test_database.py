@@ -184,7 +184,7 @@ def test_a_catalog_page_that_does_not_verify_is_a_database_error() -> None:
 @pytest.mark.parametrize(
     ("at", "reason"),
     [
-        (34, "a page of it makes no sense"),
+        (34, "page 2 of tree 2 makes no sense"),
         (40, "record b'.*' has 0 bytes"),
         (24, "page 2 is not of"),
     ],

@@ -306,8 +306,8 @@ def test_a_state_on_a_bad_page_is_told_as_an_error() -> None:
     assert after.run() == [("checksum", 3), (723, -1018, 0.0)]
 
 
-def test_a_state_that_leads_astray_is_told_as_a_bad_page_link() -> None:
+def test_a_state_that_is_none_is_told_as_a_corrupted_database() -> None:
     found = made(100)
     with found.database.store.begin() as transaction:
         found.database.set_state(transaction, TABLE, Odd())
-    assert found.run() == [(723, -327, 0.0)]
+    assert found.run() == [(723, -1206, 0.0)]

@@ -3,8 +3,8 @@
 import pytest
 
 from esewatch.engine import node
-from esewatch.engine.database import CATALOG_ROOT
-from esewatch.engine.defrag import BAD_PAGE_LINK, DATABASE_CORRUPTED, TABLE
+from esewatch.engine.database import BAD_PAGE_LINK, CATALOG_ROOT, DATABASE_CORRUPTED
+from esewatch.engine.defrag import TABLE
 from esewatch.engine.reports import DefragSummary
 from esewatch.ese.page import offset_of
 from tests.engine.defragging import NAME, PAUSE, START, Bench, filled, key, made
@@ -264,13 +264,13 @@ def test_counters_are_of_its_own_work_alone() -> None:
     task = found.defrag.invocation(START * 2)
     own = [0, 0, 0]
     for number in range(10_000):
-        before, depth = store.counts, store.checkpoint_depth
+        before, position = store.counts, store.log_position
         if next(task, None) is None:
             break
         after = store.counts
         own[0] += after.pages_read - before.pages_read
         own[1] += after.pages_dirtied - before.pages_dirtied
-        own[2] += store.checkpoint_depth - depth
+        own[2] += store.log_position - position
         with store.begin() as transaction:
             found.tree().replace(transaction, key(number % 300 * 10), bytes([number % 256] * 90))
         store.checkpoint()

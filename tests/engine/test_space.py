@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from esewatch.engine.disk import Disk, RealDisk, SimDisk
-from esewatch.engine.node import EMPTY
-from esewatch.engine.space import EXTENT, SPACE_TREE, SpaceMap, pages_covered
+from esewatch.engine.node import EMPTY, SPACE_TREE
+from esewatch.engine.space import EXTENT, SpaceMap, pages_covered
 from esewatch.engine.store import Store, Transaction
 from esewatch.ese.checksum import diagnose
 from esewatch.ese.page import offset_of

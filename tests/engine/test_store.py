@@ -157,3 +157,24 @@ def test_the_log_is_cut_and_rolls_over_generations() -> None:
     assert len([name for name in disk.names() if name.endswith(".log")]) == 1
     assert store.checkpoint_depth == 0
     assert bodies(store) == model
+
+
+def test_the_log_position_grows_by_what_is_appended_through_flushes_and_checkpoints() -> None:
+    chance = random.Random(1)
+    store = create(SimDisk(chance))
+    last = store.log_position
+    with store.begin() as transaction:
+        transaction.extend(30)
+    assert last < store.log_position < last + 100
+    last = store.log_position
+    for number in range(1, 31):
+        with store.begin() as transaction:
+            transaction.page(number)[200:4000] = chance.randbytes(3800)
+        assert 4096 < store.log_position - last < 8192 * 2
+        last = store.log_position
+        if number % 3 == 0:
+            store.flush()
+            assert store.log_position == store.counts.log_bytes
+        if number % 10 == 0:
+            store.checkpoint()
+        assert store.log_position == last

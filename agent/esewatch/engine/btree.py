@@ -3,14 +3,14 @@
 A node of a branch has the number of a child as its value (u32) and the child's lower bound as
 its key; the first key of a branch is empty, so its first child begins where the branch does.
 Deletes never merge leaves: only a leaf that is empty goes; `merge` is for online
-defragmentation. Errors of reading a page
-(PageError) and of the space come through; the transaction is to be aborted then.
+defragmentation. After an error the transaction is to be aborted: PageError where a page cannot
+be read, TreeError where what was read makes no sense, in the tree or in the space.
 """
 
 import struct
-from collections.abc import Iterator
-from itertools import accumulate
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Concatenate, Final, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from esewatch.engine import node
 from esewatch.engine.store import Store, Transaction
@@ -21,14 +21,21 @@ _CHILD: Final = struct.Struct("<I")
 _DEEPEST: Final = 32
 """Levels that no tree of a file of 2^31 pages has: a path this long goes in a circle."""
 
+_NONSENSE: Final = (struct.error, IndexError, ValueError)
+"""What a page does that verifies and was written broken, or a map that lost a write."""
 
-_ROOM: Final = 10
-"""Pages are merged when a tenth of the one that stays is free then: out of a full page the next
-insert would make two again, and what was moved would have been moved for nothing."""
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 
 
 class TreeError(Exception):
-    """The tree leads to a page that is not of it: a write was lost, or it is no root."""
+    """The tree leads to a page that is not of it, or that makes no sense: a write was lost,
+    the page was written broken, or it is no root."""
+
+
+class SizeError(ValueError):
+    """A key or a value that no page has room for."""
 
 
 class Space(Protocol):
@@ -56,12 +63,38 @@ class _Step(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A leaf, the way to it from the root, and the lower bound of what lies right of it."""
+    """Where a key belongs: a leaf, the way to it from the root, and a place in it."""
 
     path: tuple[_Step, ...]
     number: int
     page: bytes
     end: bytes | None
+    """The lower bound of what lies right of the leaf."""
+    at: int
+    """Of the first node whose key is not less; `found`: it is the key."""
+    found: bool
+
+    @property
+    def way(self) -> tuple[_Step, ...]:
+        """The way with the leaf as its last step."""
+        return (*self.path, _Step(self.number, self.at))
+
+
+def _changing(
+    change: Callable[Concatenate["BTree", _Arguments], _Result],
+) -> Callable[Concatenate["BTree", _Arguments], _Result]:
+    """A change that raises TreeError for nonsense on any page that it comes to."""
+
+    @wraps(change)
+    def guarded(tree: "BTree", /, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
+        try:
+            return change(tree, *args, **kwargs)
+        except SizeError:
+            raise
+        except _NONSENSE as error:
+            raise TreeError(f"tree {tree.object_id} cannot be changed: {error}") from error
+
+    return guarded
 
 
 class BTree:
@@ -84,9 +117,8 @@ class BTree:
 
     def get(self, key: bytes, transaction: Transaction | None = None) -> bytes | None:
         """The value of a key. Without a transaction: what is committed. Raises TreeError."""
-        page = self._descend(key, transaction).page
-        index, found = node.find(page, key)
-        return node.value(page, index) if found else None
+        place = self._descend(key, transaction)
+        return node.value(place.page, place.at) if place.found else None
 
     def scan(
         self,
@@ -98,52 +130,58 @@ class BTree:
 
         A leaf is read when it is come to: a change behind that place is seen, one before is not.
         """
-        for bound, place in self._places(start, transaction):
+        for place in self._places(start, transaction):
             page = place.page
-            for index in range(node.find(page, bound)[0], node.count(page)):
-                key = node.key(page, index)
-                if end is not None and key >= end:
-                    return
-                yield key, node.value(page, index)
+            try:
+                for index in range(place.at, node.count(page)):
+                    key = node.key(page, index)
+                    if end is not None and key >= end:
+                        return
+                    yield key, node.value(page, index)
+            except _NONSENSE as error:
+                raise self._nonsense(place.number) from error
 
     def leaves(self, transaction: Transaction | None = None) -> Iterator[int]:
         """Page numbers of the leaves in the order of their keys. Raises TreeError.
 
         A leaf that takes over the keys of a freed neighbour meanwhile may come again.
         """
-        for _, place in self._places(b"", transaction):
+        for place in self._places(b"", transaction):
             yield place.number
 
+    @_changing
     def insert(self, transaction: Transaction, key: bytes, value: bytes) -> None:
-        """A new key. KeyError when it is there, ValueError for sizes, TreeError."""
+        """A new key. KeyError when it is there, SizeError, TreeError."""
         self._verify(key, value)
         place = self._descend(key, transaction)
-        index, found = node.find(place.page, key)
-        if found:
+        if place.found:
             raise KeyError(key)
-        self._put(transaction, (*place.path, _Step(place.number, index)), key, value)
+        self._put(transaction, place.way, key, value)
 
+    @_changing
     def replace(self, transaction: Transaction, key: bytes, value: bytes) -> None:
-        """Another value for a key. KeyError when it is not there, ValueError, TreeError."""
+        """Another value for a key. KeyError when it is not there, SizeError, TreeError."""
         self._verify(key, value)
-        place, index = self._existing(transaction, key)
+        place = self._existing(transaction, key)
         page = transaction.page(place.number)
-        if node.fits_instead(page, index, value):
-            node.replace(page, index, value)
+        if node.fits_instead(page, place.at, value):
+            node.replace(page, place.at, value)
             return
-        node.remove(page, index)
-        self._put(transaction, (*place.path, _Step(place.number, index)), key, value)
+        node.remove(page, place.at)
+        self._put(transaction, place.way, key, value)
 
+    @_changing
     def delete(self, transaction: Transaction, key: bytes) -> None:
         """Take a key out. KeyError when it is not there, TreeError."""
-        place, index = self._existing(transaction, key)
+        place = self._existing(transaction, key)
         page = transaction.page(place.number)
-        node.remove(page, index)
+        node.remove(page, place.at)
         if node.count(page) == 0 and place.number != self.root:
             self._unlink(transaction, place.number, page)
             self._space.free(transaction, place.number)
             self._drop(transaction, place.path)
 
+    @_changing
     def merge(self, transaction: Transaction, key: bytes) -> Merge:
         """Merge the leaf where `key` belongs with its right neighbour, if one page holds both.
 
@@ -171,55 +209,64 @@ class BTree:
 
     def _verify(self, key: bytes, value: bytes) -> None:
         if not 1 <= len(key) <= LONGEST_KEY:
-            raise ValueError(f"a key of {len(key)} bytes")
+            raise SizeError(f"a key of {len(key)} bytes")
         if len(value) > self._store.page_size // 4:
-            raise ValueError(f"a value of {len(value)} bytes in a page of {self._store.page_size}")
+            raise SizeError(f"a value of {len(value)} bytes in a page of {self._store.page_size}")
 
     def _read(self, number: int, transaction: Transaction | None) -> bytes:
         try:
             page = (self._store if transaction is None else transaction).read(number)
         except IndexError as error:
             raise TreeError(f"tree {self.object_id} leads to {error}") from error
-        if node.object_id(page) != self.object_id or node.flags(page) & node.EMPTY:
+        if not node.is_sound_page_of(page, self.object_id):
+            if node.object_id(page) == self.object_id and not node.flags(page) & node.EMPTY:
+                raise self._nonsense(number)
             raise TreeError(f"page {number} is not of tree {self.object_id}")
         return page
 
     def _descend(self, key: bytes, transaction: Transaction | None) -> _Place:
-        """The leaf where `key` belongs."""
+        """Where `key` belongs."""
         path: list[_Step] = []
         number, end = self.root, None
         page = self._read(number, transaction)
-        while not node.flags(page) & node.LEAF:
-            index, found = node.find(page, key)
-            index = max(0, index if found else index - 1)
-            if len(path) >= _DEEPEST or not node.count(page):
-                raise TreeError(f"page {number} is not a branch of tree {self.object_id}")
-            if index + 1 < node.count(page):
-                end = node.key(page, index + 1)
-            path.append(_Step(number, index))
-            (number,) = _CHILD.unpack(node.value(page, index))
-            page = self._read(number, transaction)
-        return _Place(tuple(path), number, page, end)
+        try:
+            while not node.flags(page) & node.LEAF:
+                index, found = node.find(page, key)
+                index = max(0, index if found else index - 1)
+                if len(path) >= _DEEPEST or not node.count(page):
+                    raise TreeError(f"page {number} is not a branch of tree {self.object_id}")
+                if index + 1 < node.count(page):
+                    end = node.key(page, index + 1)
+                path.append(_Step(number, index))
+                (number,) = _CHILD.unpack(node.value(page, index))
+                page = self._read(number, transaction)
+            at, found = node.find(page, key)
+        except _NONSENSE as error:
+            raise self._nonsense(number) from error
+        if end is not None and end <= key:
+            # Who walks on from there would walk for ever.
+            raise TreeError(f"a branch above page {number} of tree {self.object_id} is not sorted")
+        return _Place(tuple(path), number, page, end, at, found)
 
-    def _places(
-        self, start: bytes, transaction: Transaction | None
-    ) -> Iterator[tuple[bytes, _Place]]:
+    def _existing(self, transaction: Transaction, key: bytes) -> _Place:
+        place = self._descend(key, transaction)
+        if not place.found:
+            raise KeyError(key)
+        return place
+
+    def _nonsense(self, number: int) -> TreeError:
+        return TreeError(f"page {number} of tree {self.object_id} makes no sense")
+
+    def _places(self, start: bytes, transaction: Transaction | None) -> Iterator[_Place]:
         """The leaves from the one where `start` belongs, each found anew by its lower bound.
 
-        The bound comes with it: a leaf that took over its neighbour's keys has lesser ones too.
+        With its place: a leaf that took over its neighbour's keys has lesser ones too.
         """
         bound: bytes | None = start
         while bound is not None:
             place = self._descend(bound, transaction)
-            yield bound, place
+            yield place
             bound = place.end
-
-    def _existing(self, transaction: Transaction, key: bytes) -> tuple[_Place, int]:
-        place = self._descend(key, transaction)
-        index, found = node.find(place.page, key)
-        if not found:
-            raise KeyError(key)
-        return place, index
 
     def _put(
         self, transaction: Transaction, way: tuple[_Step, ...], key: bytes, value: bytes
@@ -240,13 +287,13 @@ class BTree:
         if index == node.count(page) and self._is_last(transaction, path):
             node.insert(right, 0, key, value)
         else:
-            _split(page, right, index, key, value)
+            node.split_with(page, right, index, key, value)
         if node.flags(page) & node.LEAF:
             self._link(transaction, number, new)
-            bound = _separator(node.key(page, node.count(page) - 1), node.key(right, 0))
+            bound = node.separator(node.key(page, node.count(page) - 1), node.key(right, 0))
         else:
             bound = node.key(right, 0)
-            _clear_first_key(right)
+            node.clear_first_key(right)
         above = path[-1]
         way = (*path[:-1], _Step(above.number, above.at + 1))
         self._put(transaction, way, bound, _CHILD.pack(new))
@@ -303,7 +350,7 @@ class BTree:
         bound = b"" if is_leaf else node.key(parent, at + 1)
         self._verify_neighbours((left, into), (right, page))
         nodes = node.count(into)
-        if not _fits_both(into, page, len(bound)):
+        if not node.fits_both(into, page, len(bound)):
             return 0
         target = transaction.page(left)
         if is_leaf:
@@ -343,42 +390,8 @@ class BTree:
             node.remove(page, step.at)
             if node.count(page):
                 if step.at == 0:
-                    _clear_first_key(page)
+                    node.clear_first_key(page)
                 return
             if step.number != self.root:
                 self._space.free(transaction, step.number)
         node.init(transaction.page(self.root), self.object_id, node.ROOT | node.LEAF)
-
-
-def _split(left: bytearray, right: bytearray, index: int, key: bytes, value: bytes) -> None:
-    """Half of the nodes and of the new one, by bytes, go to `right`, which is empty."""
-    sizes = [node.size(left, at) for at in range(node.count(left))]
-    sizes.insert(index, node.size_of(key, value))
-    sums = list(accumulate(sizes))
-    at = min(range(1, len(sizes)), key=lambda at: abs(sums[-1] - 2 * sums[at - 1]))
-    if index < at:
-        node.split(left, right, at - 1)
-        node.insert(left, index, key, value)
-    else:
-        node.split(left, right, at)
-        node.insert(right, index - at, key, value)
-
-
-def _fits_both(left: bytes, right: bytes, more: int) -> bool:
-    """Whether one page holds the nodes of both and `more` bytes, and leaves room for others."""
-    used = len(right) - node.header_size(len(right)) - node.free_bytes(right)
-    nodes = node.count(left) + node.count(right)
-    return node.free_bytes(left) - used - more >= len(left) // _ROOM and nodes + 1 < node.MOST_TAGS
-
-
-def _separator(left: bytes, right: bytes) -> bytes:
-    """The shortest beginning of `right` that is greater than `left`."""
-    same = next((at for at, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), None)
-    return right[: (len(left) if same is None else same) + 1]
-
-
-def _clear_first_key(page: bytearray) -> None:
-    """The first child of a branch has no lower bound of its own."""
-    child = node.value(page, 0)
-    node.remove(page, 0)
-    node.insert(page, 0, b"", child)

@@ -22,11 +22,8 @@ from esewatch.engine.database import (
 )
 from esewatch.engine.disk import Disk
 from esewatch.engine.header import CLEAN
-from esewatch.engine.space import SPACE_TREE, pages_covered
+from esewatch.engine.space import MAP_ID, pages_covered
 from esewatch.engine.structure import fault_of
-
-_MAP_ID = 1
-"""Object id of the map pages."""
 
 
 class CheckedDatabase(msgspec.Struct, kw_only=True):
@@ -180,7 +177,7 @@ class _Census:
 
     def _bits(self, number: int, page: bytes | None) -> int | None:
         """The bits of a map page; None where it is none that can be read."""
-        if page is None or not node.flags(page) & SPACE_TREE:
+        if page is None or not node.flags(page) & node.SPACE_TREE:
             return None
         bits = int.from_bytes(page[node.header_size(len(page)) :], "little")
         there = min(self._covered, self._view.pages + 1 - number)
@@ -201,7 +198,7 @@ class _Census:
 
     def _check_map(self, number: int, page: bytes | None, is_free: bool | None) -> None:
         if page is not None and (
-            not node.flags(page) & SPACE_TREE or node.object_id(page) != _MAP_ID
+            not node.flags(page) & node.SPACE_TREE or node.object_id(page) != MAP_ID
         ):
             self._fault(number, "is not the map page that belongs here")
         if is_free:
@@ -211,7 +208,7 @@ class _Census:
 
     def _check_use(self, number: int, page: bytes | None, is_free: bool | None) -> None:
         owner = self._trees.owners.get(number)
-        if page is not None and node.flags(page) & SPACE_TREE:
+        if page is not None and node.flags(page) & node.SPACE_TREE:
             self._fault(number, "is a map page where none belongs")
         if is_free:
             self._checked.free += 1

@@ -16,7 +16,7 @@ from esewatch.engine.disk import Disk
 from esewatch.engine.pages import PageError
 from esewatch.engine.space import SpaceMap
 from esewatch.engine.store import Store, Transaction
-from esewatch.engine.trouble import Watcher
+from esewatch.engine.trouble import ERRORS, Watcher
 
 CATALOG: Final = "MSysObjects"
 CATALOG_ID: Final = 2
@@ -24,6 +24,12 @@ CATALOG_ROOT: Final = 2
 
 STATES: Final = "MSysState"
 """The table of what the maintenance tasks keep: a record each, by name."""
+
+BAD_PAGE_LINK: Final = -327
+"""The engine's error of a page that leads to a wrong one (jethdr.w of the published engine)."""
+
+DATABASE_CORRUPTED: Final = -1206
+"""Its error of a catalog, or of a record in it, that cannot be right."""
 
 _ENTRY: Final = struct.Struct("<II")
 
@@ -98,10 +104,6 @@ class Database:
                 raise
             except (PageError, TreeError) as error:
                 raise DatabaseError(f"the catalog is damaged: {error}") from error
-            except (struct.error, IndexError) as error:
-                # The page verifies: that its inside makes no sense shows where it is used.
-                what = "a page of it makes no sense"
-                raise DatabaseError(f"the catalog is damaged: {what}") from error
             opened.pop_all()
         return found
 
@@ -185,6 +187,13 @@ class Database:
         if len({entry.object_id for entry in found.values()}) < len(found):
             raise DatabaseError("the catalog is damaged: two tables have one object id")
         return found
+
+
+def error_of(error: PageError | TreeError) -> int:
+    """The number of the engine's error that an event names."""
+    if isinstance(error, PageError):
+        return ERRORS[error.trouble.kind]
+    return DATABASE_CORRUPTED if isinstance(error, DatabaseError) else BAD_PAGE_LINK
 
 
 def entry_of(key: bytes, value: bytes) -> tuple[str, Entry]:

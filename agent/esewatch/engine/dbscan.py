@@ -14,12 +14,11 @@ import msgspec
 from esewatch.engine.btree import TreeError
 from esewatch.engine.clock import Clock
 from esewatch.engine.counters import Counters
-from esewatch.engine.database import Database
-from esewatch.engine.defrag import BAD_PAGE_LINK
+from esewatch.engine.database import Database, error_of
 from esewatch.engine.pages import Checked, PageError
 from esewatch.engine.reports import Reports, ScanSummary
 from esewatch.engine.schedule import Task
-from esewatch.engine.trouble import ERRORS, Kind
+from esewatch.engine.trouble import Kind
 
 TABLE: Final = "MSysDatabaseMaintenance"
 
@@ -97,8 +96,7 @@ class DatabaseScan:
             summary = yield from self._read_on(limit)
         except (PageError, TreeError) as error:
             # It is the state that could not be saved: what was saved last holds.
-            code = ERRORS[error.trouble.kind] if isinstance(error, PageError) else BAD_PAGE_LINK
-            self._reports.scan_failed(code, self._ran())
+            self._reports.scan_failed(error_of(error), self._ran())
             return
         except _ReadError:
             self._reports.scan_failed(DISK_IO, self._ran())

@@ -17,20 +17,13 @@ import msgspec
 from esewatch.engine.btree import BTree, TreeError
 from esewatch.engine.clock import Clock
 from esewatch.engine.counters import Counters
-from esewatch.engine.database import Database, DatabaseError
+from esewatch.engine.database import Database, error_of
 from esewatch.engine.pages import PageError
 from esewatch.engine.reports import DefragSummary, Reports
 from esewatch.engine.schedule import Task
 from esewatch.engine.store import Transaction
-from esewatch.engine.trouble import ERRORS
 
 TABLE: Final = "MSysDefrag2"
-
-BAD_PAGE_LINK: Final = -327
-"""The engine's error of a page that leads to a wrong one (jethdr.w of the published engine)."""
-
-DATABASE_CORRUPTED: Final = -1206
-"""Its error of a catalog, or of a record in it, that cannot be right."""
 
 _SAVE_AFTER: Final = 500
 """Pages visited."""
@@ -93,7 +86,7 @@ class Defrag:
         try:
             resumed = self._begin()
         except (PageError, TreeError) as error:
-            self._reports.defrag_failed(_code(error))
+            self._reports.defrag_failed(error_of(error))
             return
         if resumed is None:
             self._reports.defrag_begun()
@@ -104,7 +97,7 @@ class Defrag:
             summary = self._end(done=done)
         except (PageError, TreeError) as error:
             self._keep_position()
-            self._reports.defrag_failed(_code(error))
+            self._reports.defrag_failed(error_of(error))
             return
         if summary is None:
             self._reports.defrag_interrupted()
@@ -217,18 +210,11 @@ class Defrag:
     def _counting(self) -> Iterator[None]:
         """What is done within is done by online defragmentation."""
         store, counters = self._store, self._counters
-        before, position = store.counts, store.checkpoint_depth
+        before, position = store.counts, store.log_position
         try:
             yield
         finally:
             after = store.counts
             counters.defrag_pages_read += after.pages_read - before.pages_read
             counters.defrag_pages_dirtied += after.pages_dirtied - before.pages_dirtied
-            counters.defrag_log_bytes += store.checkpoint_depth - position
-
-
-def _code(error: PageError | TreeError) -> int:
-    """The engine's error."""
-    if isinstance(error, PageError):
-        return ERRORS[error.trouble.kind]
-    return DATABASE_CORRUPTED if isinstance(error, DatabaseError) else BAD_PAGE_LINK
+            counters.defrag_log_bytes += store.log_position - position

@@ -82,6 +82,11 @@ class Log:
         log._begin(generation + 1)
         return log
 
+    @property
+    def bytes_appended(self) -> int:
+        """Those written and those that a flush would write. Headers of generations are not."""
+        return self.bytes_written + len(self._buffer)
+
     def kept(self) -> list[int]:
         """Numbers of the generations that are there, ascending."""
         return _kept(self._disk, self._base)

@@ -21,9 +21,9 @@ INBOX: Final = 0
 FOLDERS: Final = 4
 """Of each mailbox; the inbox is the first."""
 
-FAULTS: Final = (PageError, TreeError, LookupError, ValueError)
-"""What a damaged page does to an operation. The last two: rows, tree or space map that do not
-go together, because a write of one of them was lost."""
+FAULTS: Final = (PageError, TreeError, LookupError, ValueError, struct.error)
+"""What a damaged page does to an operation. The last three: rows that do not go together, or
+make no sense, because a write of one of them was lost or its page was written broken."""
 
 _MESSAGE: Final = struct.Struct(">HBI")
 _NUMBER: Final = struct.Struct(">I")

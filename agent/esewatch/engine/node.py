@@ -5,8 +5,9 @@ backwards lie the tags, 4 bytes each: size of a node and its offset in the data 
 the page's own (the external header, empty here), node i has tag i + 1. A node is the length
 of its key (u16), the key, the value. Source: cpage.hxx of the published engine.
 
-The functions trust the page: its checksum was verified when it was read. What was removed
-stays as garbage in the free space.
+The functions trust the page: its checksum was verified when it was read. On one that was
+written broken they raise struct.error, IndexError or ValueError, or give nonsense; where
+`is_sound_page_of` holds its size stays. What was removed stays as garbage in the free space.
 """
 
 import struct
@@ -20,9 +21,15 @@ LEAF: Final = 0x2
 PARENT_OF_LEAF: Final = 0x4
 EMPTY: Final = 0x8
 """The page was freed."""
+SPACE_TREE: Final = 0x20
+"""It is a map page (space.py): bits in place of nodes."""
 
 MOST_TAGS: Final = 0xFFF
 """The number of tags has 12 bits."""
+
+_ROOM: Final = 10
+"""Pages are merged when a tenth of the one that stays is free then: out of a full page the next
+insert would make two again, and what was moved would have been moved for nothing."""
 
 Page = bytes | bytearray
 
@@ -56,6 +63,19 @@ def init(page: bytearray, object_id: int, flags: int) -> None:
     free = len(page) - header_size(len(page)) - _TAG.size
     set_fields(page, object_id, flags, free=free, tags=1)
     _TAG.pack_into(page, len(page) - _TAG.size, 0, 0)
+
+
+def is_sound_page_of(page: Page, tree: int) -> bool:
+    """Whether it is a page of that tree with nodes, and its header goes together."""
+    _, _, owner, free, _, behind, tags, flags = _OWN_FIELDS.unpack_from(page, _PREVIOUS)
+    room = len(page) - header_size(len(page)) - (tags & MOST_TAGS) * _TAG.size
+    return (
+        owner == tree
+        and not flags & EMPTY
+        and tags & MOST_TAGS > 0
+        and behind <= room
+        and room - behind <= free <= room
+    )
 
 
 def object_id(page: Page) -> int:
@@ -104,14 +124,15 @@ def free_bytes(page: Page) -> int:
     return free
 
 
+def first_free(page: Page) -> int:
+    """Offset in the data area behind the last node."""
+    found: int = _U16.unpack_from(page, _FIRST_FREE)[0]
+    return found
+
+
 def size_of(key: bytes, value: bytes) -> int:
     """Bytes of a page that a node takes, its tag included."""
     return _U16.size + len(key) + len(value) + _TAG.size
-
-
-def size(page: Page, index: int) -> int:
-    """Bytes of the page that a node takes, its tag included."""
-    return _tag(page, index)[0] + _TAG.size
 
 
 def key(page: Page, index: int) -> bytes:
@@ -132,17 +153,19 @@ def value(page: Page, index: int) -> bytes:
 def find(page: Page, wanted: bytes) -> tuple[int, bool]:
     """Index of the first node whose key is not less, and whether it is the key."""
     # Every operation on a tree is made of this: one loop, without the calls of `key`.
-    first, end = header_size(len(page)), _tag_at(page, 0)
-    low, high, same = 0, count(page), False
+    first, end = header_size(len(page)) + _U16.size, _tag_at(page, 0) + _U16.size
+    low, high, step, offset_at = 0, count(page), _TAG.size, _U16.unpack_from
     while low < high:
-        middle = (low + high) // 2
-        begin = first + _TAG.unpack_from(page, end - middle * _TAG.size)[1]
-        found = page[begin + 2 : begin + 2 + (page[begin] | page[begin + 1] << 8)]
+        middle = (low + high) >> 1
+        begin = first + offset_at(page, end - middle * step)[0]
+        found = page[begin : begin + (page[begin - 2] | page[begin - 1] << 8)]
         if found < wanted:
             low = middle + 1
+        elif found == wanted:
+            return middle, True
         else:
-            high, same = middle, found == wanted
-    return low, same
+            high = middle
+    return low, False
 
 
 def fits(page: Page, key: bytes, value: bytes) -> bool:
@@ -162,9 +185,9 @@ def insert(page: bytearray, index: int, key: bytes, value: bytes) -> None:
     length = _U16.size + len(key) + len(value)
     nodes = count(page)
     end = _tag_at(page, nodes - 1)
-    if header_size(len(page)) + _first_free(page) + length > end - _TAG.size:
+    if header_size(len(page)) + first_free(page) + length > end - _TAG.size:
         _compact(page)
-    offset = _first_free(page)
+    offset = first_free(page)
     begin = header_size(len(page)) + offset
     _U16.pack_into(page, begin, len(key))
     page[begin + _U16.size : begin + length] = key + value
@@ -177,12 +200,12 @@ def insert(page: bytearray, index: int, key: bytes, value: bytes) -> None:
 def remove(page: bytearray, index: int) -> None:
     """Take a node out."""
     length, offset = _tag(page, index)
-    nodes, first_free = count(page), _first_free(page)
+    nodes, behind = count(page), first_free(page)
     end, at = _tag_at(page, nodes - 1), _tag_at(page, index)
     page[end + _TAG.size : at + _TAG.size] = page[end:at]
-    if offset + length == first_free:
-        first_free = offset
-    _account(page, nodes - 1, free_bytes(page) + length + _TAG.size, first_free)
+    if offset + length == behind:
+        behind = offset
+    _account(page, nodes - 1, free_bytes(page) + length + _TAG.size, behind)
 
 
 def replace(page: bytearray, index: int, new: bytes) -> None:
@@ -199,17 +222,38 @@ def replace(page: bytearray, index: int, new: bytes) -> None:
     page[begin : begin + len(new)] = new
     less = len(old) - len(new)
     _TAG.pack_into(page, _tag_at(page, index), length - less, offset)
-    first_free = _first_free(page)
-    if offset + length == first_free:
-        first_free -= less
-    _account(page, count(page), free_bytes(page) + less, first_free)
+    behind = first_free(page)
+    if offset + length == behind:
+        behind -= less
+    _account(page, count(page), free_bytes(page) + less, behind)
 
 
 def split(left: bytearray, right: bytearray, at: int) -> None:
     """Move the nodes from `at` on to the end of `right`. ValueError when they do not fit."""
     append(right, left, at)
     moved = sum(length + _TAG.size for length, _ in _tags(left, at))
-    _account(left, at, free_bytes(left) + moved, _first_free(left))
+    _account(left, at, free_bytes(left) + moved, first_free(left))
+
+
+def split_with(left: bytearray, right: bytearray, index: int, key: bytes, value: bytes) -> None:
+    """A new node before node `index`; half of all, by bytes, goes to `right`, which is empty."""
+    sizes = [_tag(left, at)[0] + _TAG.size for at in range(count(left))]
+    sizes.insert(index, size_of(key, value))
+    sums = list(accumulate(sizes))
+    at = min(range(1, len(sizes)), key=lambda at: abs(sums[-1] - 2 * sums[at - 1]))
+    if index < at:
+        split(left, right, at - 1)
+        insert(left, index, key, value)
+    else:
+        split(left, right, at)
+        insert(right, index - at, key, value)
+
+
+def fits_both(left: Page, right: Page, more: int) -> bool:
+    """Whether one page holds the nodes of both and `more` bytes, and leaves room for others."""
+    used = len(right) - header_size(len(right)) - free_bytes(right)
+    nodes = count(left) + count(right)
+    return free_bytes(left) - used - more >= len(left) // _ROOM and nodes + 1 < MOST_TAGS
 
 
 def append(page: bytearray, source: Page, first: int) -> None:
@@ -222,12 +266,25 @@ def append(page: bytearray, source: Page, first: int) -> None:
     room = _TAG.size * len(tags)
     if len(data) + room > free_bytes(page) or nodes + len(tags) >= MOST_TAGS:
         raise ValueError(f"no room for {len(data) + room} bytes in {free_bytes(page)}")
-    if base + _first_free(page) + len(data) > _tag_at(page, nodes - 1) - room:
+    if base + first_free(page) + len(data) > _tag_at(page, nodes - 1) - room:
         _compact(page)
-    begin = _first_free(page)
+    begin = first_free(page)
     page[base + begin : base + begin + len(data)] = data
     _place(page, nodes, tags, begin)
     _account(page, nodes + len(tags), free_bytes(page) - len(data) - room, begin + len(data))
+
+
+def separator(left: bytes, right: bytes) -> bytes:
+    """The shortest beginning of `right` that is greater than `left`; both are keys."""
+    same = next((at for at, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), None)
+    return right[: (len(left) if same is None else same) + 1]
+
+
+def clear_first_key(page: bytearray) -> None:
+    """Let the first node have an empty key: the first child of a branch has no lower bound."""
+    child = value(page, 0)
+    remove(page, 0)
+    insert(page, 0, b"", child)
 
 
 def _tag_at(page: Page, index: int) -> int:
@@ -255,12 +312,6 @@ def _place(page: bytearray, first: int, tags: list[tuple[int, int]], begin: int)
     page[end - _TAG.size * len(new) : end] = b"".join(reversed(new))
 
 
-def _first_free(page: Page) -> int:
-    """Offset in the data area behind the last node."""
-    found: int = _U16.unpack_from(page, _FIRST_FREE)[0]
-    return found
-
-
 def _account(page: bytearray, nodes: int, free: int, first_free: int) -> None:
     _U16.pack_into(page, _FREE, free)
     _U16.pack_into(page, _FIRST_FREE, first_free)
@@ -271,6 +322,8 @@ def _compact(page: bytearray) -> None:
     """Put the nodes together, in their order, at the start of the data area."""
     base, tags = header_size(len(page)), _tags(page, 0)
     data = b"".join(page[base + offset : base + offset + length] for length, offset in tags)
+    if len(data) != _tag_at(page, count(page) - 1) - base - free_bytes(page):
+        raise ValueError(f"the nodes have {len(data)} bytes, which are not those that are used")
     page[base : base + len(data)] = data
     _place(page, 0, tags, 0)
     _U16.pack_into(page, _FIRST_FREE, len(data))

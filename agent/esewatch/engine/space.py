@@ -9,15 +9,13 @@ nothing in memory that an abort or a crash could make wrong: every answer is rea
 from collections.abc import Iterator
 from typing import Final
 
-from esewatch.engine.node import EMPTY, flags, header_size, object_id, set_fields
+from esewatch.engine.node import EMPTY, SPACE_TREE, flags, header_size, object_id, set_fields
 from esewatch.engine.store import Store, Transaction
-
-SPACE_TREE: Final = 0x20
 
 EXTENT: Final = 16
 """Pages by which the file grows."""
 
-_OWNER: Final = 1
+MAP_ID: Final = 1
 """Object id of the map pages."""
 
 
@@ -141,7 +139,7 @@ class SpaceMap:
             if self.is_map(number):
                 page = transaction.page(number)
                 room = len(page) - header_size(len(page))
-                set_fields(page, _OWNER, SPACE_TREE, free=0, first_free=room)
+                set_fields(page, MAP_ID, SPACE_TREE, free=0, first_free=room)
                 self._flip(transaction, number)
         return first
 

@@ -191,6 +191,11 @@ class Store:
         return self._log.position - self._checkpoint.position
 
     @property
+    def log_position(self) -> int:
+        """Bytes of log that were appended since the store was opened, durable or not."""
+        return self._log.bytes_appended
+
+    @property
     def log_generation(self) -> int:
         """The generation of the log that is being written."""
         return generation_of(self._log.position)

@@ -7,7 +7,9 @@ import struct
 from esewatch.engine.node import (
     EMPTY,
     MOST_TAGS,
+    SPACE_TREE,
     count,
+    first_free,
     flags,
     following,
     free_bytes,
@@ -15,12 +17,8 @@ from esewatch.engine.node import (
     previous,
 )
 
-_SPACE_TREE = 0x20
-"""Flag of a map page. As in space.py, which itself needs pages that are read with this."""
 _TAG = struct.Struct("<HH")
 _U16 = struct.Struct("<H")
-_FIRST_FREE_AT = 32
-_TAGS_AT = 34
 
 
 def fault_of(page: bytes) -> str | None:
@@ -32,7 +30,7 @@ def fault_of(page: bytes) -> str | None:
     if not any(page):
         return None
     of_page = flags(page)
-    if of_page & _SPACE_TREE:
+    if of_page & SPACE_TREE:
         return _fault_without_nodes(page, free=0)
     if of_page & EMPTY:
         return _fault_without_nodes(page, free=len(page) - header_size(len(page)))
@@ -40,26 +38,26 @@ def fault_of(page: bytes) -> str | None:
 
 
 def _fault_without_nodes(page: bytes, *, free: int) -> str | None:
-    if tags := _tags(page):
+    if tags := count(page) + 1:
         return f"{tags} tags on a page without nodes"
     if previous(page) or following(page):
         return "siblings of a page without nodes"
     room = len(page) - header_size(len(page))
-    if (free_bytes(page), _first_free(page)) != (free, room - free):
-        return f"{free_bytes(page)} free bytes from {_first_free(page)} on, not {free}"
+    if (free_bytes(page), first_free(page)) != (free, room - free):
+        return f"{free_bytes(page)} free bytes from {first_free(page)} on, not {free}"
     return None
 
 
 def _fault_of_tags(page: bytes) -> str | None:
     """What is wrong with sizes and places of the nodes."""
     room = len(page) - header_size(len(page))
-    tags = _tags(page)
+    tags = count(page) + 1
     if not 1 <= tags <= min(MOST_TAGS, room // _TAG.size):
         return f"{tags} tags"
     end_of_data = room - tags * _TAG.size
-    first_free = _first_free(page)
-    if first_free > end_of_data:
-        return f"the first free byte {first_free} lies in the tags"
+    behind = first_free(page)
+    if behind > end_of_data:
+        return f"the first free byte {behind} lies in the tags"
     own, *nodes = _places(page, tags)
     if own != (0, 0):
         return "the page's own tag is not empty"
@@ -68,8 +66,8 @@ def _fault_of_tags(page: bytes) -> str | None:
         if length < _U16.size or offset < end:
             return f"a node of {length} bytes at {offset}, behind one that ends at {end}"
         end = offset + length
-    if end > first_free:
-        return f"a node ends at {end}, behind the first free byte {first_free}"
+    if end > behind:
+        return f"a node ends at {end}, behind the first free byte {behind}"
     free = end_of_data - sum(length for _, length in nodes)
     if free_bytes(page) != free:
         return f"{free_bytes(page)} free bytes, not {free}"
@@ -96,13 +94,3 @@ def _places(page: bytes, tags: int) -> list[tuple[int, int]]:
     """(offset in the data area, size) of each tag, the page's own first."""
     area = page[len(page) - tags * _TAG.size :]
     return [(offset, length) for length, offset in _TAG.iter_unpack(area)][::-1]
-
-
-def _tags(page: bytes) -> int:
-    tags: int = _U16.unpack_from(page, _TAGS_AT)[0]
-    return tags & MOST_TAGS
-
-
-def _first_free(page: bytes) -> int:
-    found: int = _U16.unpack_from(page, _FIRST_FREE_AT)[0]
-    return found
