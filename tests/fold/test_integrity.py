@@ -97,6 +97,28 @@ def test_a_summary_whose_pages_were_named_adds_nothing() -> None:
     assert bad(found) == [(17, "uncorrectable", False)]
 
 
+def test_a_summary_from_before_the_errors_that_are_remembered_invents_no_page() -> None:
+    named = [event(717, 0), mismatch(17, 60), checksum(HOUR, bad_checksums=1)]
+    later = [mismatch(17, DAY + each) for each in range(300)]
+    assert bad(folder_of([*named, *later])) == [(17, "uncorrectable", False)]
+
+
+def test_a_clean_scan_is_not_forgotten_after_many_that_are_not() -> None:
+    clean = [event(717, 0), checksum(HOUR)]
+    later = [
+        record
+        for day in range(1, 200)
+        for record in (
+            event(717, day * DAY),
+            mismatch(17, day * DAY + 60),
+            checksum(day * DAY + HOUR, bad_checksums=1),
+        )
+    ]
+    folder = folder_of([mismatch(3, -HOUR), *clean, *later])
+    assert verified(folder) == {"online_scan": EPOCH + HOUR}
+    assert bad(folder) == [(17, "uncorrectable", False)]
+
+
 def test_what_the_first_reading_finds_older_than_seven_days_is_history() -> None:
     old, fresh = mismatch(17, 0), mismatch(18, 8 * DAY)
     folder = folder_of([old, fresh], opened=EPOCH + 9 * DAY)

@@ -128,6 +128,9 @@ def verifies(done: Pass, database: Database) -> bool:
 
 def _errors_within(database: Database, start: float, end: float) -> bool:
     times = database.page_error_times
+    if len(times) >= MAX_ERROR_TIMES and start < times[0]:
+        # Older ones are forgotten, and so many errors are no sign of a good time before.
+        return True
     return bisect_left(times, start) < bisect_right(times, end)
 
 

@@ -49,8 +49,8 @@ DEFAULT_STALE_SECONDS = 7 * 86400.0
 class TaskView(msgspec.Struct):
     """One task of one database: totals and passes.
 
-    `current` is the pass that is open (running or interrupted), `passes` the
-    last 64 that ended, oldest first.
+    `current` is the pass that is open (running or interrupted), `passes` those that
+    ended, oldest first: of the kept transitions all, of older ones the last 64.
     """
 
     started: int = 0
@@ -144,7 +144,7 @@ def _replay(
     while stop is not None:
         machine.stop(stop)
         stop = next(pending, None)
-    return machine.result()
+    return machine.views
 
 
 class _Machine:
@@ -170,11 +170,6 @@ class _Machine:
                     view.last_completed = item
                 if item.started is not None:
                     view.last_started = max(view.last_started or 0.0, item.started)
-
-    def result(self) -> dict[str, TaskView]:
-        for view in self.views.values():
-            view.passes = view.passes[-MAX_PASSES:]
-        return self.views
 
     def step(self, transition: Transition) -> None:
         event, time = transition.event_id, transition.time
