@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.figure import Figure
 
-NAMES = ("text", "evtx", "scrape", "memory", "idle", "cold_start", "kernel", "scan")
+NAMES = ("text", "evtx", "scrape", "memory", "idle", "cold_start", "kernel", "scan", "engine")
 
 INTRODUCTION = """\
 # Performance

@@ -31,7 +31,8 @@ class Rig:
         self.size = page_size
         self.clock = VirtualClock(START)
         self.below = SimDisk(random.Random(0))
-        self.disk = FaultyDisk(self.below, self.clock)
+        self.told: list[Fault] = []
+        self.disk = FaultyDisk(self.below, self.clock, self.told.append)
         self.file = self.disk.open(NAME, create=True)
         self.file.write(0, bytes(2 * page_size))
         for number in range(1, PAGES + 1):
@@ -55,7 +56,7 @@ class Rig:
         return [at for at, found in enumerate(classes, start=1) if found == SUSPECT]
 
     def happened(self) -> list[tuple[int, str]]:
-        return [(fault.page_number, fault.kind) for fault in self.disk.happened]
+        return [(fault.page_number, fault.kind) for fault in self.told]
 
 
 def bits_between(one: bytes, other: bytes) -> list[int]:
@@ -155,7 +156,7 @@ def test_of_a_torn_write_the_first_sectors_come_to_the_disk(rig: Rig) -> None:
     cut = next(at for at in range(rig.size) if rig.page(2)[at:] == before[at:])
 
     assert nothing_yet == []
-    assert rig.disk.happened == [Fault(time=START + 7, database=NAME, page_number=2, kind="tear")]
+    assert rig.told == [Fault(time=START + 7, database=NAME, page_number=2, kind="tear")]
     assert 0 < -(-cut // SECTOR) * SECTOR < rig.size
     assert rig.page(2)[:cut] == after[:cut]
     assert diagnose(rig.page(2), 2).fault == "checksum"
@@ -293,11 +294,12 @@ def test_a_fault_stands_until_its_place_is_written_or_cut_off(rig: Rig) -> None:
     rig.disk.remove(NAME)
 
     assert (three, one, rig.disk.standing()) == ([2, 3, 6], [3], [])
-    assert len(rig.disk.happened) == 3
+    assert len(rig.told) == 3
 
 
 def test_only_databases_can_be_made_bad() -> None:
-    disk = FaultyDisk(SimDisk(random.Random(0)), VirtualClock(START))
+    told: list[Fault] = []
+    disk = FaultyDisk(SimDisk(random.Random(0)), VirtualClock(START), told.append)
     disk.open("E00.log", create=True).write(0, b"abc")
 
     with pytest.raises(ValueError, match=r"E00\.log is no database"):

@@ -1,20 +1,38 @@
-"""Plans as JSON: what is left out has a default, what is unknown is an error."""
+"""Plans as JSON: what is left out has a default, what makes no sense is an error in one line."""
+
+from typing import Any
 
 import msgspec
 import pytest
 
-from esewatch.engine.plan import DAY, DatabasePlan, MailPlan, Plan
+from esewatch.engine.plan import DAY, DatabasePlan, FaultPlan, MailPlan, Plan, WindowPlan
+from esewatch.engine.profiles import PROFILES
+
+
+def read(text: bytes) -> Plan:
+    return msgspec.json.decode(text, type=Plan)
+
+
+def plan_of(**database: Any) -> bytes:
+    """A plan of one database, with these keys beside its name."""
+    return msgspec.json.encode({"databases": [{"name": "a", **database}]})
 
 
 def test_a_plan_may_be_as_short_as_the_name_of_a_database() -> None:
-    plan = msgspec.json.decode(b'{"databases": [{"name": "a"}]}', type=Plan)
+    plan = read(b'{"databases": [{"name": "a"}]}')
     assert plan == Plan(databases=[DatabasePlan(name="a")])
     assert plan.databases[0].window.period == DAY
 
 
 def test_a_plan_comes_back_from_json_as_it_was() -> None:
     plan = Plan(databases=[DatabasePlan(name="a", mail=MailPlan(kept=7.5, body=300))])
-    assert msgspec.json.decode(msgspec.json.encode(plan), type=Plan) == plan
+    assert read(msgspec.json.encode(plan)) == plan
+
+
+@pytest.mark.parametrize("name", sorted(PROFILES))
+def test_the_plans_that_are_built_in_can_be_given_as_json(name: str) -> None:
+    plan = PROFILES[name]()
+    assert read(msgspec.json.encode(plan)) == plan
 
 
 @pytest.mark.parametrize(
@@ -23,10 +41,122 @@ def test_a_plan_comes_back_from_json_as_it_was() -> None:
         b'{"databases": [{"name": "a", "mail": {"delivered": 5}}]}',
         b'{"databases": [{"name": "a", "pages": "many"}]}',
         b'{"databases": [{}]}',
-        b'{"databases": [], "faults": [{"at": 1, "database": "a", "kind": "burn"}]}',
+        b'{"databases": [{"name": "a"}], "faults": [{"at": 1, "database": "a", "kind": "burn"}]}',
+        b'{"databases": []}',
         b"{}",
     ],
 )
 def test_what_is_no_plan_is_an_error(wrong: bytes) -> None:
     with pytest.raises(msgspec.ValidationError):
-        msgspec.json.decode(wrong, type=Plan)
+        read(wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "place"),
+    [
+        ({"page_size": 5000}, "$.databases[0]"),
+        ({"page_size": 65536}, "$.databases[0]"),
+        ({"pages": 0}, "$.databases[0].pages"),
+        ({"pages": 10**12}, "$.databases[0].pages"),
+        ({"cache_pages": 1}, "$.databases[0].cache_pages"),
+        ({"checkpoint_depth": -1}, "$.databases[0].checkpoint_depth"),
+        ({"defrag_pause": -0.1}, "$.databases[0].defrag_pause"),
+        ({"scan_throttle": 1e300}, "$.databases[0].scan_throttle"),
+        ({"window": {"length": 0}}, "$.databases[0].window.length"),
+        ({"window": {"length": 90_000}}, "$.databases[0].window"),
+        ({"window": {"period": 0}}, "$.databases[0].window.period"),
+        ({"window": {"offset": -1}}, "$.databases[0].window.offset"),
+        ({"mail": {"mailboxes": 0}}, "$.databases[0].mail.mailboxes"),
+        ({"mail": {"kept": 0}}, "$.databases[0].mail.kept"),
+        ({"mail": {"moved": 1.1}}, "$.databases[0].mail.moved"),
+        ({"mail": {"deleted": -1}}, "$.databases[0].mail.deleted"),
+        ({"mail": {"read": -1}}, "$.databases[0].mail.read"),
+        ({"mail": {"body": 0}}, "$.databases[0].mail.body"),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_named_with_its_place(
+    wrong: dict[str, Any], place: str
+) -> None:
+    with pytest.raises(msgspec.ValidationError) as raised:
+        read(plan_of(**wrong))
+    message = str(raised.value)
+    assert message.endswith(f"at `{place}`")
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("sample", 0), ("sample", 601), ("slow", 0), ("slow", -1)],
+)
+def test_a_value_of_the_whole_plan_has_bounds_too(key: str, value: float) -> None:
+    with pytest.raises(msgspec.ValidationError, match=rf"at `\$\.{key}`"):
+        read(msgspec.json.encode({"databases": [{"name": "a"}], key: value}))
+
+
+@pytest.mark.parametrize("number", [b"1e999", b"NaN", b"Infinity", b"-1e999"])
+def test_a_number_that_is_not_finite_is_an_error(number: bytes) -> None:
+    with pytest.raises(msgspec.DecodeError):
+        read(b'{"databases": [{"name": "a"}], "sample": ' + number + b"}")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", ".", "..", "a/b", "a\\b", "a\n", "\0", "a.new", "events.jsonl", " a", "a ", "_Total",
+     "a(b)", 'a"b', "a,b", "-a", "ä", "x" * 65],
+)  # fmt: skip
+def test_a_name_that_is_no_folder_or_no_instance_of_a_counter_is_an_error(name: str) -> None:
+    for text in (
+        {"databases": [{"name": name}]},
+        {"databases": [{"name": "a"}], "devices": [{"name": name}]},
+    ):
+        with pytest.raises(msgspec.ValidationError, match=r"name`$"):
+            read(msgspec.json.encode(text))
+
+
+def test_names_have_letters_digits_dashes_and_spaces_within() -> None:
+    names = ["a", "Mailbox Database 1", "priv-2_x", "0", "x" * 64]
+    assert Plan(databases=[DatabasePlan(name=name) for name in names]) == read(
+        msgspec.json.encode({"databases": [{"name": name} for name in names]})
+    )
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        ({"databases": [{"name": "a"}, {"name": "A"}]}, "databases: 2 of them have the name a"),
+        (
+            {"databases": [{"name": "a"}], "devices": [{"name": "d"}, {"name": "d"}]},
+            "devices: 2 of them have the name d",
+        ),
+        (
+            {"databases": [{"name": "a", "device": "x"}], "devices": [{"name": "d"}]},
+            "database a: there is no device x",
+        ),
+        (
+            {"databases": [{"name": "a"}], "faults": [{"at": 1, "database": "b", "kind": "kill"}]},
+            "fault 0: there is no database b",
+        ),
+    ],
+)
+def test_names_are_known_and_of_one_thing(plan: dict[str, Any], said: str) -> None:
+    with pytest.raises(msgspec.ValidationError, match=said):
+        read(msgspec.json.encode(plan))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("at", -1), ("page", 0), ("seconds", 0), ("count", 0), ("at", 1e300), ("count", 10**9)],
+)
+def test_a_fault_has_bounds(key: str, value: float) -> None:
+    fault = {"at": 1, "database": "a", "kind": "slow", key: value}
+    text = msgspec.json.encode({"databases": [{"name": "a"}], "faults": [fault]})
+    with pytest.raises(msgspec.ValidationError, match=rf"at `\$\.faults\[0\]\.{key}`"):
+        read(text)
+
+
+def test_a_plan_that_is_made_in_python_is_checked_for_what_goes_together() -> None:
+    with pytest.raises(ValueError, match="over the period"):
+        WindowPlan(period=10.0, length=11.0)
+    fault = FaultPlan(at=1.0, database="b", kind="kill")
+    with pytest.raises(ValueError, match="there is no database b"):
+        Plan(databases=[DatabasePlan(name="a")], faults=[fault])

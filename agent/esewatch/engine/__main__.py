@@ -4,26 +4,22 @@ Exit status: 0 done; 1 a check found faults; 2 could not do it, one line on stde
 """
 
 import argparse
+import io
+import os
 import sys
 from collections.abc import Sequence
 from typing import Final, NoReturn
 
-from esewatch.engine.btree import TreeError
 from esewatch.engine.check_command import add_check
-from esewatch.engine.checkpoint import CheckpointError
-from esewatch.engine.header import HeaderError
 from esewatch.engine.log import LogError
-from esewatch.engine.machine import InUseError
-from esewatch.engine.pages import PageError
-from esewatch.engine.recovery import RecoveryError
-from esewatch.engine.run_command import PlanError, add_run
+from esewatch.engine.machine import AheadError, InUseError, OpenError
+from esewatch.engine.run_command import RunError, add_run
 from esewatch.engine.truth import TruthError
 
 FAILED: Final = 2
-SPEAKING = (
-    CheckpointError, HeaderError, InUseError, LogError, OSError, PageError, PlanError,
-    RecoveryError, TreeError, TruthError,
-)  # fmt: skip
+INTERRUPTED: Final = 130
+"""As a shell has it of a process that Ctrl-C ended: before there was anything to be closed."""
+SPEAKING: Final = (AheadError, InUseError, LogError, OpenError, RunError, TruthError)
 """What may be wrong with a folder: each says what and where."""
 
 
@@ -39,6 +35,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = _Parser(
         prog="esewatch engine",
         description="The bundled reference engine: a small storage engine in the manner of ESE.",
+        epilog="example: esewatch engine run --dir /tmp/month --profile month --days 30",
     )
     commands = parser.add_subparsers(
         dest="command", required=True, metavar="COMMAND", parser_class=_Parser
@@ -46,12 +43,36 @@ def main(words: Sequence[str] | None = None) -> int:
     add_run(commands)
     add_check(commands)
     options = parser.parse_args(words)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # Paths are printed whatever the terminal's locale is.
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         status: int = options.function(options)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough. Python must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except OSError as error:
+        return _failed(sentence(error))
     except SPEAKING as error:
-        sys.stderr.write(f"esewatch engine: {error}\n")
-        return FAILED
-    return status
+        return _failed(str(error))
+
+
+def sentence(error: OSError) -> str:
+    """What the system says, after the name of the file if it has one."""
+    said = error.strerror or str(error)
+    return said if error.filename is None else f"{error.filename}: {said}"
+
+
+def _failed(why: str) -> int:
+    line = " ".join(why.splitlines())
+    sys.stderr.write(f"esewatch engine: {line}\n")
+    return FAILED
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 """`engine check`: whether the engine's databases are sound; nothing is changed."""
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,10 +12,13 @@ import msgspec
 
 from esewatch.engine.check import CheckedDatabase, check
 from esewatch.engine.disk import RealDisk
+from esewatch.engine.machine import LOCK, locked
 
 SOUND: Final = 0
 FAULTY: Final = 1
 FAILED: Final = 2
+
+_ENDING: Final = ".edb"
 
 
 def add_check(commands: Any) -> None:
@@ -22,19 +27,20 @@ def add_check(commands: Any) -> None:
         "check",
         help="check databases of the engine: pages, trees, space",
         description="Walks every page, tree and space map of the engine's databases and changes "
-        "nothing; where one was not shut down, its log is redone in memory. "
-        "Exit status 1: a fault was found.",
+        "nothing; where one was not shut down, its log is redone in memory. Not while an engine "
+        "runs there. Exit status 1: a fault was found; 2: could not look.",
         epilog="example: esewatch engine check /tmp/month",
     )
     parser.add_argument(
         "paths", nargs="+", type=Path, metavar="PATH", help="a run's folder, or a database file"
     )
-    parser.add_argument("--format", default="text", choices=("text", "json"))
+    parser.add_argument("--format", default="text", choices=("text", "json"), help="text or json")
     parser.set_defaults(function=check_all)
 
 
 def check_all(options: argparse.Namespace) -> int:
-    """Check each database, worst exit status. Raises OSError."""
+    """Check each database, worst exit status. Raises InUseError, OSError."""
+    write = _json if options.format == "json" else _text
     status = SOUND
     for given in options.paths:
         files = list(_databases(given))
@@ -42,18 +48,32 @@ def check_all(options: argparse.Namespace) -> int:
             sys.stderr.write(f"esewatch engine: {given}: no database of the engine is there\n")
             status = FAILED
         for file in files:
-            found = check(RealDisk(file.parent), file.name)
-            write = _json if options.format == "json" else _text
+            with ExitStack() as held:
+                _keep_engines_out(file.absolute(), held)
+                found = check(RealDisk(file.parent), file.name)
             sys.stdout.write(write(file, found))
             status = max(status, FAULTY if found.faults else SOUND)
     return status
 
 
 def _databases(path: Path) -> Iterator[Path]:
-    if path.is_dir():
-        yield from sorted([*path.glob("*.edb"), *path.glob("*/*.edb")])
-    elif path.exists():
-        yield path
+    """The file, or those of a run or of one of its databases, sorted. Raises OSError."""
+    if not path.is_dir():
+        if path.exists():
+            yield path
+        return
+    for entry in sorted(path.iterdir()):
+        # One that is being made is in a folder NAME.new: a kill may leave it as it is.
+        file = entry / f"{entry.name}{_ENDING}" if entry.is_dir() else entry
+        if file.suffix == _ENDING and file.is_file():
+            yield file
+
+
+def _keep_engines_out(file: Path, held: ExitStack) -> None:
+    """Hold the lock of the run that the database is of, where there is one."""
+    folder = file.parent.parent
+    if (folder / LOCK).exists():
+        held.callback(os.close, locked(folder, shared=True))
 
 
 def _json(path: Path, found: CheckedDatabase) -> str:
@@ -61,7 +81,8 @@ def _json(path: Path, found: CheckedDatabase) -> str:
 
 
 def _text(path: Path, found: CheckedDatabase) -> str:
-    verdict = "sound" if not found.faults else f"{len(found.faults)} faults"
+    count = len(found.faults)
+    verdict = "sound" if not count else f"{count} fault{'s' * (count > 1)}"
     lines = [
         f"{path}: {verdict}: {found.pages:,} pages, {found.free:,} free, "
         f"{found.records:,} records in {len(found.tables)} tables"

@@ -48,19 +48,19 @@ class _Ask(msgspec.Struct, frozen=True, kw_only=True):
 class _Database:
     """What is asked of one file, and which of its pages are bad."""
 
-    def __init__(self, name: str, clock: Clock, happened: list[Fault]) -> None:
+    def __init__(self, name: str, clock: Clock, tell: Callable[[Fault], None]) -> None:
         self.asks: list[_Ask] = []
         self.bad: list[tuple[int, Fault]] = []
         """(offset, fault) of those whose place was not written since."""
         self._name = name
         self._clock = clock
-        self._happened = happened
+        self._tell = tell
 
     def happens(self, kind: FaultKind, page: int, page_size: int) -> Fault:
         now = self._clock.now()
         fault = Fault(time=now, database=self._name, page_number=page, kind=kind)
-        self._happened.append(fault)
         self.bad.append((offset_of(page, page_size), fault))
+        self._tell(fault)
         return fault
 
     def overwritten(self, begin: int, end: float) -> None:
@@ -143,13 +143,13 @@ class FaultyDisk:
     """A disk whose databases (*.edb) go bad when it is asked for.
 
     What is asked of the next write of a page, or with `page` None of any page, happens with
-    the first write that it can happen with; headers are spared. `happened` has what did,
-    oldest first. All of it is forgotten with this object, but what lies on the disk.
+    the first write that it can happen with; headers are spared. `tell` is told of what did
+    as soon as it lies on the disk. All else is forgotten with this object.
     """
 
-    def __init__(self, disk: Disk, clock: Clock) -> None:
-        self.happened: list[Fault] = []
+    def __init__(self, disk: Disk, clock: Clock, tell: Callable[[Fault], None]) -> None:
         self._disk = disk
+        self._tell = tell
         self._clock = clock
         self._databases: dict[str, _Database] = {}
 
@@ -232,7 +232,7 @@ class FaultyDisk:
         if not name.endswith(_ENDING):
             raise ValueError(f"{name} is no database: its name does not end in {_ENDING}")
         if name not in self._databases:
-            self._databases[name] = _Database(name, self._clock, self.happened)
+            self._databases[name] = _Database(name, self._clock, self._tell)
         return self._databases[name]
 
 

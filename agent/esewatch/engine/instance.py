@@ -1,5 +1,6 @@
 """One database at work: made, opened, used, maintained in its window, closed."""
 
+import os
 import random
 import shutil
 from collections.abc import Callable
@@ -16,8 +17,10 @@ from esewatch.engine.dbscan import DatabaseScan
 from esewatch.engine.defrag import Defrag
 from esewatch.engine.device import Device
 from esewatch.engine.disk import RealDisk
-from esewatch.engine.faults import FaultyDisk
+from esewatch.engine.faults import Fault, FaultyDisk
+from esewatch.engine.mail import Journal
 from esewatch.engine.metered import Meter, MeteredDisk
+from esewatch.engine.pages import PageError
 from esewatch.engine.plan import DatabasePlan, FaultKind
 from esewatch.engine.reports import Reports
 from esewatch.engine.schedule import Task
@@ -29,7 +32,11 @@ _TRIES: Final = 100
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
-    """What an instance is given. `folder` is its own; `slow`: seconds of a slow request."""
+    """What an instance is given. `folder` is its own; `slow`: seconds of a slow request.
+
+    `harmed` is told of each fault that happened on request, `journal` of each transaction of the
+    workload.
+    """
 
     plan: DatabasePlan
     folder: Path
@@ -39,6 +46,8 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     chance: random.Random
     durable: bool
     slow: float
+    harmed: Callable[[Fault], None]
+    journal: Journal | None = None
 
 
 class Instance:
@@ -55,7 +64,9 @@ class Instance:
         self.device = setting.device
         self.path = str(setting.folder / self._file)
         """Of the database file, as the logs name it."""
-        self.faults = FaultyDisk(RealDisk(setting.folder, durable=setting.durable), setting.clock)
+        self.faults = FaultyDisk(
+            RealDisk(setting.folder, durable=setting.durable), setting.clock, setting.harmed
+        )
         self._disk = MeteredDisk(
             self.faults,
             setting.clock,
@@ -98,6 +109,7 @@ class Instance:
             self.plan.window.period,
             self._clock,
             self._setting.chance,
+            journal=self._setting.journal,
         )
         self._defrag = Defrag(
             self.database, self._reports, self.counters, self._clock, pause=self.plan.defrag_pause
@@ -157,9 +169,13 @@ class Instance:
         """A page of a table, by chance, that is on the disk alone if there is one.
 
         A page of the cache may be written back and so heal what was done to it unseen.
+        Any page where a fault before this one took the space map.
         """
         space, store = self.database.space, self.database.store
-        pages = [number for number in space.used() if not space.is_map(number)]
+        try:
+            pages = [number for number in space.used() if not space.is_map(number)]
+        except PageError:
+            pages = list(range(1, store.pages + 1))
         alone = [number for number in pages if not store.is_cached(number)]
         return self._setting.chance.choice(alone or pages)
 
@@ -193,7 +209,12 @@ class Instance:
         )
         mail.build(self.plan.pages)
         database.close(now)
+        if self._setting.durable:
+            for path in (*beside.iterdir(), beside):
+                _sync(path)
         beside.rename(folder)
+        if self._setting.durable:
+            _sync(folder.parent)
 
     def _maintain(self) -> Task:
         while not self._closing:
@@ -211,3 +232,12 @@ class Instance:
         yield from invocation(lambda: 0.0 if self._closing else end)
         if not self._closing and (left := end - self._clock.now()) > 0:
             yield left
+
+
+def _sync(path: Path) -> None:
+    """Let a file, or the names in a folder, outlive a crash of the machine."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

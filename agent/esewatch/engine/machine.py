@@ -4,30 +4,56 @@ import fcntl
 import math
 import os
 import random
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from esewatch.engine import faults
+from esewatch.engine.btree import TreeError
+from esewatch.engine.checkpoint import CheckpointError
 from esewatch.engine.clock import RealClock, VirtualClock
 from esewatch.engine.counter_log import CounterLog
 from esewatch.engine.device import Device
 from esewatch.engine.event_log import EventLog
+from esewatch.engine.header import HeaderError
 from esewatch.engine.instance import Instance, Setting
+from esewatch.engine.log import LogError
+from esewatch.engine.mail import Journal
+from esewatch.engine.pages import PageError
 from esewatch.engine.plan import DevicePlan, FaultPlan, Plan
+from esewatch.engine.recovery import RecoveryError
 from esewatch.engine.reports import Reports
 from esewatch.engine.schedule import Schedule, Task
-from esewatch.engine.truth import Truth
+from esewatch.engine.truth import Truth, TruthError
 
 PROCESS: Final = "engine"
 """As the logs name the program."""
 LOCK: Final = "engine.lock"
 
+_AHEAD: Final = 300.0
+"""Seconds by which the system's time may have been set back since the last run."""
+
 _TRUTH_EVERY: Final = 5.0
 """Seconds of real time between two writings of `truth.json`."""
 
 
+_REFUSALS: Final = (
+    CheckpointError, HeaderError, LogError, PageError, RecoveryError, TreeError
+)  # fmt: skip
+"""Why a database cannot be opened; beside them OSError."""
+
+
 class InUseError(Exception):
     """Another engine runs in this folder."""
+
+
+class AheadError(Exception):
+    """The logs in the folder are of a time that the clock has not come to."""
+
+
+class OpenError(Exception):
+    """A database cannot be opened: says which and why."""
 
 
 class Machine:
@@ -45,46 +71,73 @@ class Machine:
         clock: RealClock | VirtualClock,
         seed: int,
         computer: str,
+        journals: Mapping[str, Journal] | None = None,
     ) -> None:
-        """Raises InUseError, TruthError, OSError."""
+        """`journals`, by database, are told of each transaction of the workload.
+
+        Raises InUseError, TruthError, AheadError, OSError.
+        """
         self.schedule = Schedule(clock)
         self._folder = folder
         self._plan = plan
+        self._journals = journals or {}
         self._clock = clock
         self._real = isinstance(clock, RealClock)
         folder.mkdir(parents=True, exist_ok=True)
-        self._lock = _locked(folder)
-        buffered = not self._real
-        self._truth = Truth(folder, computer=computer, buffered=buffered)
-        self._events = EventLog(
-            folder, clock, computer=computer, buffered=buffered, truth=self._truth
-        )
-        self._counters = CounterLog(
-            folder, clock, computer=computer, process=PROCESS, buffered=buffered, truth=self._truth
-        )
-        if not self._real:
-            clock.begin(max(clock.now(), self._events.last_time, self._counters.last_time))
+        self._lock = locked(folder)
+        self._open_logs(computer)
         # Other chances after a restart, the same ones where all was the same.
         self._seed = f"{seed} {self._events.record_id}"
         self._devices = {device.name: self._device(device) for device in plan.devices}
-        self._instances = {
+        self.instances = {
             database.name: self._instance(number, database.name)
             for number, database in enumerate(plan.databases)
         }
-        self._told_faults: dict[str, int] = {}
+        """By name."""
+
+    def _open_logs(self, computer: str) -> None:
+        folder, clock, buffered = self._folder, self._clock, not self._real
+        self._truth = Truth(folder, computer=computer, buffered=buffered)
+        try:
+            self._events = EventLog(
+                folder, clock, computer=computer, buffered=buffered, truth=self._truth
+            )
+            self._counters = CounterLog(
+                folder, clock, computer=computer, process=PROCESS, buffered=buffered,
+                truth=self._truth,
+            )  # fmt: skip
+        except (LookupError, TypeError, ValueError) as error:
+            raise TruthError(
+                f"{folder}: the last line of a log is not as it was written: {error}"
+            ) from error
+        last = max(self._events.last_time, self._counters.last_time)
+        if not self._real:
+            clock.begin(max(clock.now(), last))
+        elif last > clock.now() + _AHEAD:
+            raise AheadError(
+                f"{folder}: its logs end at {datetime.fromtimestamp(last, UTC):%Y-%m-%d %H:%M} UTC,"
+                " which is yet to come: go on in virtual time, or begin in an empty folder"
+            )
 
     def open(self) -> None:
         """Open all databases, making those that are not there, and start what works on them.
 
-        Raises what Instance.open does.
+        One that cannot be opened ends it for all of them. Raises OpenError, OSError.
         """
-        for instance in self._instances.values():
-            instance.open()
+        for instance in self.instances.values():
+            try:
+                instance.open()
+            except _REFUSALS as error:
+                raise OpenError(f"{instance.path}: {error}") from error
+            found, planned = instance.database.store.page_size, instance.plan.page_size
+            if found != planned:
+                raise OpenError(f"{instance.path}: its page_size is {found}, in the plan {planned}")
         self._sample()
-        for instance in self._instances.values():
+        for instance in self.instances.values():
             for task in instance.tasks():
                 self.schedule.start(task)
-        self.schedule.start(self._watch(), after=self._plan.sample)
+        for task in (self._watch(), self._count()):
+            self.schedule.start(task, after=self._plan.sample)
         for fault in self._plan.faults:
             self.schedule.start(self._make(fault), after=fault.at)
 
@@ -95,12 +148,17 @@ class Machine:
     def run(self, until: float) -> None:
         """Work until that time, or until `schedule.stop`. Raises OSError, LogError."""
         self.schedule.run(until)
-        if not self._real:
+        if not self._real and not self.schedule.stopped:
             self._clock.begin(until)
+
+    def flush(self) -> None:
+        """Write what the logs hold back; in real time they hold back nothing. Raises OSError."""
+        self._events.flush()
+        self._counters.flush()
 
     def close(self) -> None:
         """Shut down all databases cleanly and finish the logs. Raises OSError, LogError."""
-        for instance in self._instances.values():
+        for instance in self.instances.values():
             instance.close()
         self._sample()
         self.schedule.close()
@@ -115,6 +173,7 @@ class Machine:
     def _instance(self, number: int, name: str) -> Instance:
         plan = self._plan.databases[number]
         folder = self._folder / name
+        path = str(folder / f"{name}.edb")
         # The machine's own disk takes its own time; in virtual time one is needed that takes some.
         unmodelled = DevicePlan(name=name, seek=0.0, rate=math.inf)
         device = self._devices.get(plan.device) or self._device(
@@ -125,7 +184,7 @@ class Machine:
             self._clock,
             process=PROCESS,
             instance=name,
-            database=str(folder / f"{name}.edb"),
+            database=path,
             number=number,
         )
         return Instance(
@@ -138,49 +197,55 @@ class Machine:
                 chance=random.Random(f"{self._seed} {name}"),
                 durable=self._real,
                 slow=self._plan.slow,
+                harmed=lambda fault: self._truth.fault(
+                    fault.time, path, fault.page_number, fault.kind
+                ),
+                journal=self._journals.get(name),
             )
         )
 
     def _watch(self) -> Task:
-        """Counters, checkpoints and truth, now and then."""
+        """Checkpoints, and in real time the truth, now and then."""
         written = self._clock.now()
         while True:
-            for instance in self._instances.values():
+            for instance in self.instances.values():
                 instance.keep_depth()
-            self._sample()
             if self._real and self._clock.now() - written >= _TRUTH_EVERY:
                 written = self._clock.now()
                 self._truth.write()
             yield self._plan.sample
 
-    def _sample(self) -> None:
-        self._tell_faults()
-        self._counters.sample([instance.sample() for instance in self._instances.values()])
+    def _count(self) -> Task:
+        """The counters at even times, however long the requests of a checkpoint take."""
+        while True:
+            self._sample()
+            yield self._plan.sample
 
-    def _tell_faults(self) -> None:
-        for name, instance in self._instances.items():
-            happened = instance.faults.happened
-            for fault in happened[self._told_faults.get(name, 0) :]:
-                self._truth.fault(fault.time, instance.path, fault.page_number, fault.kind)
-            self._told_faults[name] = len(happened)
+    def _sample(self) -> None:
+        self._counters.sample([instance.sample() for instance in self.instances.values()])
 
     def _make(self, fault: FaultPlan) -> Task:
         if fault.kind == "kill":
+            self.flush()
             faults.kill()
-        instance = self._instances[fault.database]
+        instance = self.instances[fault.database]
         if fault.kind == "slow":
             instance.device.slow(fault.seconds, fault.count)
             self._truth.fault(self._clock.now(), instance.path, None, fault.kind)
         else:
             instance.harm(fault.kind, fault.page)
-            self._tell_faults()
         yield from ()
 
 
-def _locked(folder: Path) -> int:
-    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+def locked(folder: Path, *, shared: bool = False) -> int:
+    """The lock of a run's folder, as a descriptor: it is held until that is closed.
+
+    A `shared` one only keeps engines out; nothing is written for it. Raises InUseError, OSError.
+    """
+    flags = os.O_RDONLY if shared else os.O_RDWR | os.O_CREAT
+    descriptor = os.open(folder / LOCK, flags | os.O_CLOEXEC, 0o644)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(descriptor)
         raise InUseError(f"{folder}: another engine runs in this folder") from None

@@ -1,8 +1,10 @@
 """`engine run`: a plan at work in a folder, in real or in virtual time."""
 
 import argparse
+import contextlib
 import math
 import os
+import re
 import signal
 import sys
 import threading
@@ -16,7 +18,8 @@ import msgspec
 from tqdm import tqdm
 
 from esewatch.engine.clock import RealClock, VirtualClock
-from esewatch.engine.machine import Machine
+from esewatch.engine.log import LogError
+from esewatch.engine.machine import Machine, OpenError
 from esewatch.engine.plan import DAY, Plan
 from esewatch.engine.profiles import PROFILES
 
@@ -25,10 +28,17 @@ START: Final = "2007-06-18"
 MONTH: Final = 30.0
 LONGEST: Final = 36500.0
 """Days of one run."""
+FIRST: Final = datetime(1980, 1, 1, tzinfo=UTC)
+LAST: Final = datetime(2150, 1, 1, tzinfo=UTC)
+"""Virtual time is between these: a header has a byte for the years since 1900."""
+LARGEST_PLAN: Final = 1 << 24
+"""Bytes."""
+
+_COMPUTER: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,253}[A-Za-z0-9])?")
 
 
-class PlanError(Exception):
-    """A plan cannot be read: says where and why."""
+class RunError(Exception):
+    """A run cannot be as it is wanted, or not go on: says where and why."""
 
 
 def add_run(commands: Any) -> None:
@@ -36,81 +46,135 @@ def add_run(commands: Any) -> None:
     parser = commands.add_parser(
         "run",
         help="run databases and write the logs that a server would",
-        description="Runs databases in a folder: DIR/events.jsonl, DIR/counters.csv, "
-        "DIR/truth.json and a folder for each database. A run that was ended or killed goes on "
-        "with the same command. Ctrl-C ends it.",
+        description="Runs databases in a folder: D/events.jsonl, D/counters.csv, D/truth.json and "
+        "a folder for each database. A run that was ended or killed goes on with the same "
+        "command. Ctrl-C and SIGTERM end it in order, with status 0.",
         epilog="example: esewatch engine run --dir /tmp/month --profile month --days 30",
     )
     parser.add_argument("--dir", required=True, type=Path, metavar="D", help="folder of the run")
     parser.add_argument(
         "--days", type=_days, metavar="N", help="length; default 30 virtual days, else no end"
     )
-    parser.add_argument("--clock", choices=("virtual", "real"), default="virtual")
+    parser.add_argument(
+        "--clock", choices=("virtual", "real"), default="virtual", help="default virtual"
+    )
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="of all chance; default 1")
     parser.add_argument(
         "--profile", choices=sorted(PROFILES), default="month", help="a built-in plan"
     )
     parser.add_argument("--plan", type=Path, metavar="F", help="a plan of your own (JSON)")
-    parser.add_argument("--computer", default="engine", help="the name in the logs")
-    parser.add_argument("--start", type=_time, default=START, help="first day of virtual time")
+    parser.add_argument(
+        "--computer", type=_name, default="engine", metavar="NAME", help="the name in the logs"
+    )
+    parser.add_argument(
+        "--start", type=_time, default=START, metavar="DAY",
+        help=f"first day of virtual time, UTC; default {START}",
+    )  # fmt: skip
     parser.add_argument("--until-eof", action="store_true", help="end when the standard input ends")
     parser.set_defaults(function=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run until the days are over, or a signal. Raises PlanError and what Machine does."""
+    """Run until the days are over, or a signal. Raises RunError, OSError, what Machine does."""
     plan = read_plan(options.plan) if options.plan else PROFILES[options.profile]()
-    real = options.clock == "real"
-    clock = RealClock() if real else VirtualClock(options.start)
+    clock = RealClock() if options.clock == "real" else VirtualClock(options.start)
     folder = options.dir.absolute()
-    machine = Machine(folder, plan, clock=clock, seed=options.seed, computer=options.computer)
-    stopped = threading.Event()
-
-    def stop(number: int = 0, frame: FrameType | None = None) -> None:
-        stopped.set()
-        machine.schedule.stop()
-
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), stop)
-    if options.until_eof:
-        threading.Thread(target=_wait_for_eof, args=(stop,), daemon=True).start()
-    machine.open()
-    _say(f"{len(plan.databases)} databases at work in {folder}")
-    if real:
-        days = math.inf if options.days is None else options.days
-        machine.run(machine.now() + days * DAY)
-    else:
-        _pass_days(machine, MONTH if options.days is None else options.days, stopped)
-    machine.close()
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:
+        raise RunError(f"{folder}: the name of the folder is not UTF-8") from None
+    try:
+        machine = Machine(folder, plan, clock=clock, seed=options.seed, computer=options.computer)
+        _work(machine, options, f"{_databases(plan)} at work in {folder}")
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise RunError(f"{folder}: {error.strerror or error}") from error
     _say(f"closed; the logs and truth.json are in {folder}")
     return 0
 
 
-def read_plan(path: Path) -> Plan:
-    """The plan of a JSON file. Raises PlanError."""
+def _work(machine: Machine, options: argparse.Namespace, greeting: str) -> None:
+    """Open, run, close. Raises RunError, OSError, OpenError, LogError."""
+    days: float | None = options.days
+    if options.clock == "virtual":
+        days = MONTH if days is None else days
+        if machine.now() + days * DAY > LAST.timestamp():
+            raise RunError(f"the run would go on until after {LAST:%Y-%m-%d}")
+    _end_on_signals(machine)
+    if options.until_eof:
+        threading.Thread(target=_wait_for_eof, args=(machine.schedule.stop,), daemon=True).start()
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Plan)
-    except (OSError, msgspec.DecodeError) as error:
-        raise PlanError(f"{path}: {error}") from error
+        machine.open()
+        _say(greeting)
+        if options.clock == "virtual":
+            assert days is not None
+            _pass_days(machine, days)
+        else:
+            machine.run(machine.now() + (math.inf if days is None else days * DAY))
+        machine.close()
+    except (LogError, OpenError):
+        # What was told of it so far. Not after an OSError: a log may end within a line then.
+        machine.flush()
+        raise
 
 
-def _pass_days(machine: Machine, days: float, stopped: threading.Event) -> None:
-    """A day at a time, so that a terminal sees how it goes on."""
+def read_plan(path: Path) -> Plan:
+    """The plan of a JSON file. Raises RunError."""
+    try:
+        with path.open("rb") as file:
+            text = file.read(LARGEST_PLAN + 1)
+        if len(text) > LARGEST_PLAN:
+            raise RunError(f"{path}: a plan has at most {LARGEST_PLAN} bytes")
+        return msgspec.json.decode(text, type=Plan)
+    except OSError as error:
+        raise RunError(f"{path}: {error.strerror or error}") from error
+    except RecursionError as error:
+        raise RunError(f"{path}: it is nested too deeply") from error
+    except ValueError as error:
+        raise RunError(f"{path}: {error}") from error
+
+
+def _end_on_signals(machine: Machine) -> None:
+    """Let the signals that ask a process to end it end the run, after the step in hand."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        machine.schedule.stop()
+
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        found = getattr(signal, name, None)
+        # Who started it with nohup wants it to outlive the terminal.
+        if found is not None and not (
+            name == "SIGHUP" and signal.getsignal(found) is signal.SIG_IGN
+        ):
+            signal.signal(found, stop)
+
+
+def _pass_days(machine: Machine, days: float) -> None:
+    """A day at a time: a terminal sees how it goes on, and a kill takes no more from the logs."""
     start, done = machine.now(), 0.0
     with tqdm(total=days, unit="day", disable=not sys.stderr.isatty(), leave=False) as progress:
-        while done < days and not stopped.is_set():
+        while done < days and not machine.schedule.stopped:
             step = min(1.0, days - done)
             done += step
             machine.run(start + done * DAY)
+            machine.flush()
             progress.update(step)
 
 
 def _wait_for_eof(stop: Callable[[], None]) -> None:
-    # Whoever holds the other end of a pipe may be killed: it ends then, too.
-    while os.read(sys.stdin.fileno(), 1 << 16):
-        pass
+    # Whoever holds the other end of a pipe may be killed: it ends then, too. Where it was closed
+    # from the start, its number may be that of another file now.
+    if sys.stdin is not None:
+        with contextlib.suppress(OSError):
+            while os.read(sys.stdin.fileno(), 1 << 16):
+                pass
     stop()
+
+
+def _databases(plan: Plan) -> str:
+    count = len(plan.databases)
+    return f"{count} database{'s' * (count > 1)}"
 
 
 def _say(text: str) -> None:
@@ -119,12 +183,27 @@ def _say(text: str) -> None:
 
 
 def _days(text: str) -> float:
-    days = float(text)
+    try:
+        days = float(text)
+    except ValueError:
+        days = math.nan
     if not 0 < days <= LONGEST:
         raise argparse.ArgumentTypeError(f"{text}: more than 0 and at most {LONGEST:g} days")
     return days
 
 
+def _name(text: str) -> str:
+    if not _COMPUTER.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r}: letters, digits, dots, dashes and underscores")
+    return text
+
+
 def _time(text: str) -> float:
-    time = datetime.fromisoformat(text)
-    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text}: no day like {START}") from None
+    time = time if time.tzinfo else time.replace(tzinfo=UTC)
+    if not FIRST <= time < LAST:
+        raise argparse.ArgumentTypeError(f"{text}: from {FIRST.year} to {LAST.year - 1}")
+    return time.timestamp()

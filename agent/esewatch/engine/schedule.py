@@ -21,6 +21,11 @@ class Schedule:
         self._asked = 0
         self._stopped = False
 
+    @property
+    def stopped(self) -> bool:
+        """Whether `stop` was called."""
+        return self._stopped
+
     def start(self, task: Task, *, after: float = 0.0) -> None:
         """Let `task` begin in `after` seconds. A step of another task may do this."""
         self._asked += 1

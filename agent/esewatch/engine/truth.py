@@ -50,9 +50,13 @@ class Truth:
         self.state.take(entry)
 
     def fault(self, time: float, database: str, page_number: int | None, kind: str) -> None:
-        """Note a fault that was made on request at `time` (epoch seconds)."""
+        """Note, and write at once, a fault that was made on request at `time` (epoch seconds).
+
+        Raises OSError.
+        """
         entry = Fault(time=time, database=database, page_number=page_number, kind=kind)
         self.ledger.append(self._encoder.encode(entry) + b"\n")
+        self.ledger.flush()
         self.state.take(entry)
 
     def write(self) -> None:
@@ -71,6 +75,11 @@ class Truth:
 
 def _replayed(folder: Path, computer: str) -> State:
     state = State(computer)
+    if not (folder / LEDGER).exists():
+        # It is there before the logs: what has no ledger is not to be cut off as a torn line.
+        for path in (folder / file for file in _FILES.values()):
+            if path.exists() and path.stat().st_size:
+                raise TruthError(f"{path} is of no engine: begin in an empty folder")
     lengths = {name: whole_length(folder / file) for name, file in _FILES.items()}
     decoder = msgspec.json.Decoder(_Entry)
     for entry in _entries(folder / LEDGER, decoder):
