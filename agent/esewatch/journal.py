@@ -296,11 +296,11 @@ class Journal:
 def _rows(
     state: State, changed: Iterable[Entity]
 ) -> tuple[list[tuple[str, str, str, bytes, int]], list[Entity]]:
-    """Rows to store, with checksums, and keys of rows to delete."""
+    """Rows to store in the order of their keys, with checksums, and keys of rows to delete."""
     encode = msgspec.msgpack.Encoder().encode
     stored: list[tuple[str, str, str, bytes, int]] = []
     gone: list[Entity] = []
-    for kind, first, second in changed:
+    for kind, first, second in sorted(changed):
         entity = _entity(state, kind, first, second)
         if entity is None:
             gone.append((kind, first, second))
