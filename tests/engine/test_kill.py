@@ -1,11 +1,9 @@
 """A process that is killed at any moment has lost nothing that it said was flushed."""
 
-import os
 import random
 import shutil
-import subprocess
-import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,31 +11,22 @@ import pytest
 from esewatch.engine.disk import RealDisk
 from esewatch.engine.store import Store
 from tests.engine.committing import FIRST, NAME, PAGE_SIZE, Model, advance, last_of
+from tests.engine.killing import killed
 from tests.scan.scanning import scan
 
 LONGEST = 0.3
 """Seconds from the opening of the store to the kill, at most."""
 
 
-def killed(folder: Path, seed: int, moment: float) -> list[int]:
-    """Run the process and kill it `moment` seconds after it began to open the store.
-
-    The numbers that it told as flushed.
-    """
-    command = [sys.executable, "-m", "tests.engine.committing", str(folder), str(seed)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    root = Path(__file__).parents[2]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=root, env=environment
-    ) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == b"opening\n"
-            time.sleep(moment)
-        finally:
-            process.kill()
-        told, errors = process.communicate(timeout=30)
-    assert errors == b""
+def told_until_killed(folder: Path, seed: int, moment: float) -> list[int]:
+    """The numbers that the process told as flushed, killed `moment` seconds after it began."""
+    told = killed(
+        "tests.engine.committing",
+        folder,
+        seed,
+        says=[b"opening\n"],
+        moment=partial(time.sleep, moment),
+    )
     return [int(line) for line in told.split()]
 
 
@@ -62,7 +51,7 @@ def check_kills(folder: Path, kills: int, seed: int) -> None:
         RealDisk(live), NAME, page_size=PAGE_SIZE, cache_pages=9, now=1e9, chance=chance
     ).close(1e9)
     for kill in range(kills):
-        told = killed(live, seed + kill, chance.uniform(0, LONGEST))
+        told = told_until_killed(live, seed + kill, chance.uniform(0, LONGEST))
         flushed += len(told)
         # The next process has to open what this one left: what is checked is a copy.
         shutil.copytree(live, copy)

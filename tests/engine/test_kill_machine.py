@@ -4,11 +4,8 @@ What was durable is known to a model outside (tests.engine.machine_process). An 
 logs over all the kills.
 """
 
-import os
 import random
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -29,6 +26,7 @@ from esewatch.engine.machine import PROCESS
 from esewatch.engine.mail import TABLES, Row
 from esewatch.engine.truth import Truth
 from tests.e2e.harness import Agent, get, start_agent, wait_for
+from tests.engine.killing import killed
 from tests.engine.machine_process import COMPUTER, PLAN, Line, beside
 from tests.engine.mailing import Model, Records, expect_consistent, write
 from tests.support.engine_truth import agent_families, differences
@@ -57,24 +55,8 @@ class Lives:
     def live(self, moment: Callable[[], None], *, opened: bool) -> None:
         """Start it, wait for what it says first or second, and kill it after `moment`."""
         self._seed += 1
-        module = "tests.engine.machine_process"
-        command = [sys.executable, "-m", module, str(self.folder), str(self._seed)]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        with subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=Path(__file__).parents[2],
-            env=environment,
-        ) as process:
-            try:
-                assert process.stdout is not None
-                for said in (b"opening\n", b"working\n")[: 1 + opened]:
-                    assert process.stdout.readline() == said
-                moment()
-            finally:
-                process.kill()
-            assert process.communicate(timeout=30)[1] == b""
+        says = (b"opening\n", b"working\n")[: 1 + opened]
+        killed("tests.engine.machine_process", self.folder, self._seed, says=says, moment=moment)
 
     def check(self) -> None:
         """What the kill left, looked at in a copy: the next start has to do its own."""

@@ -1,11 +1,9 @@
 """What the engine says of its logs is what the agent reads in them, also after a kill."""
 
-import os
 import random
 import shutil
-import subprocess
-import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import pytest
 
 from esewatch.engine.reports import ScanSummary
 from esewatch.engine.truth import Truth, TruthError
+from tests.engine.killing import killed
 from tests.engine.logging_engine import (
     COMPUTER,
     START,
@@ -198,29 +197,19 @@ def test_faults_are_kept_over_a_restart(tmp_path: Path) -> None:
     ]
 
 
-def killed(folder: Path, run: int, moment: float) -> None:
-    command = [sys.executable, "-m", "tests.engine.logging_engine", str(folder), str(run)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    root = Path(__file__).parents[2]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=root, env=environment
-    ) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == b"opened\n"
-            time.sleep(moment)
-        finally:
-            process.kill()
-        _, errors = process.communicate(timeout=30)
-    assert errors == b""
-
-
 def check_kills(folder: Path, kills: int, seed: int, *, every: int = 1) -> None:
     chance = random.Random(seed)
     live, copy = folder / "live", folder / "copy"
     live.mkdir()
     for run in range(kills):
-        killed(live, run, chance.uniform(0, LONGEST))
+        moment = chance.uniform(0, LONGEST)
+        killed(
+            "tests.engine.logging_engine",
+            live,
+            run,
+            says=[b"opened\n"],
+            moment=partial(time.sleep, moment),
+        )
         if run % every:
             continue
         # The next process has to open what this one left: what is checked is a copy.

@@ -1,11 +1,9 @@
 """A mailbox store that is killed at any moment has all that was durable, and nothing else."""
 
-import os
 import random
 import shutil
-import subprocess
-import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -14,6 +12,7 @@ import pytest
 from esewatch.engine.database import Database
 from esewatch.engine.disk import RealDisk
 from esewatch.engine.mail import Mailboxes
+from tests.engine.killing import killed
 from tests.engine.mailing import (
     MIDNIGHT,
     NAME,
@@ -26,27 +25,6 @@ from tests.engine.mailing_process import Line
 
 LONGEST = 0.4
 """Seconds from the opening of the database to the kill, at most."""
-
-
-def killed(folder: Path, seed: int, now: float, moment: float) -> None:
-    """Run the process and kill it `moment` seconds after it began to open the database."""
-    module = "tests.engine.mailing_process"
-    command = [sys.executable, "-m", module, str(folder), str(seed), str(now)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    with subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=Path(__file__).parents[2],
-        env=environment,
-    ) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == b"opening\n"
-            time.sleep(moment)
-        finally:
-            process.kill()
-        assert process.communicate(timeout=30) == (b"", b"")
 
 
 def told(journal: Path, model: Model, now: float) -> float:
@@ -84,7 +62,15 @@ def check_kills(place: Path, kills: int, seed: int) -> None:
     records, written = found(folder, place / "copy"), 0
     for kill in range(kills):
         model = Model(records)
-        killed(folder, seed + kill, now, chance.uniform(0, LONGEST))
+        moment = chance.uniform(0, LONGEST)
+        killed(
+            "tests.engine.mailing_process",
+            folder,
+            seed + kill,
+            now,
+            says=[b"opening\n"],
+            moment=partial(time.sleep, moment),
+        )
         now = told(place / "live.journal", model, now)
         before, records = records, found(folder, place / "copy")
         assert model.allows(records)
