@@ -2,7 +2,7 @@
 
 import random
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 import pytest
@@ -21,8 +21,8 @@ MIDDLE = 3.0 * HOUR
 """Of the window of each day: where the scan begins."""
 WINDOW = WindowPlan(offset=1.0 * HOUR, length=4 * HOUR)
 
-Part = Literal["damaged", "victim", "stale", "corrected"]
-PARTS: tuple[Part, ...] = ("damaged", "victim", "stale", "corrected")
+Part = Literal["damaged", "doubtful", "victim", "stale", "corrected"]
+PARTS: tuple[Part, ...] = get_args(Part)
 """A page's in a fault. Of several of one page the engine meets the first of these."""
 OF_KIND: dict[FaultKind, Part] = {
     "flip_one": "corrected",
@@ -31,12 +31,13 @@ OF_KIND: dict[FaultKind, Part] = {
     "lose": "stale",
     "misdirect": "stale",
 }
-OF_SCAN: dict[Part, str] = {
-    "damaged": "checksum",
-    "victim": "wrong_page",
-    "corrected": "correctable",
+OF_SCAN: dict[Part, set[str]] = {
+    "damaged": {"checksum"},
+    "doubtful": {"checksum", "wrong_page"},
+    "victim": {"wrong_page"},
+    "corrected": {"correctable"},
 }
-"""What `scan` calls it. A stale page verifies: only the flush map of the engine tells."""
+"""What `scan` may call it. A stale page verifies: only the flush map of the engine tells."""
 EVENTS: dict[int, Kind] = {
     399: "corrected",
     474: "checksum",
@@ -87,24 +88,26 @@ class Rig:
     def _victim(self, difference: int) -> Part:
         """By the bits in which the two numbers differ: just one may be a flipped bit.
 
-        A large page has its number in it, so that there is no doubt.
+        `scan` judges that by what stands in the other place. A large page has its number in
+        it, so that there is no doubt.
         """
         is_sure = self.size > LARGEST_SMALL or difference.bit_count() > 1
-        return "victim" if is_sure else "damaged"
+        return "victim" if is_sure else "doubtful"
 
     def expected(self) -> dict[int, Kind]:
         """As the engine calls them. A small page has no number in it that could be a wrong one."""
         victim: Kind = "wrong_page" if self.size > LARGEST_SMALL else "checksum"
         kinds: dict[Part, Kind] = {
             "damaged": "checksum",
+            "doubtful": "checksum",
             "victim": victim,
             "stale": "lost_flush",
             "corrected": "corrected",
         }
         return {page: kinds[min(parts, key=PARTS.index)] for page, parts in self.parts().items()}
 
-    def expected_of_scan(self) -> dict[int, str]:
-        """As `scan` calls them."""
+    def expected_of_scan(self) -> dict[int, set[str]]:
+        """As `scan` may call them."""
         seen = {page: parts & OF_SCAN.keys() for page, parts in self.parts().items()}
         return {page: OF_SCAN[min(parts, key=PARTS.index)] for page, parts in seen.items() if parts}
 
@@ -165,6 +168,13 @@ def scanned(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[int, str]:
     return found
 
 
+def expect_scan_to_find(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None:
+    """All that a checksum can tell, and nothing else."""
+    found, expected = scanned(rig.path, capsys), rig.expected_of_scan()
+    assert found.keys() == expected.keys()
+    assert [page for page, kind in found.items() if kind not in expected[page]] == []
+
+
 @pytest.mark.parametrize("kind", HARMS)
 @pytest.mark.parametrize("page_size", PAGE_SIZES)
 def test_each_fault_is_found_as_what_it_is_and_a_lost_write_by_the_flush_map_alone(
@@ -177,7 +187,7 @@ def test_each_fault_is_found_as_what_it_is_and_a_lost_write_by_the_flush_map_alo
     expected = rig.expected()
     assert len(expected) == pages
     assert rig.found() == expected
-    assert scanned(rig.path, capsys) == rig.expected_of_scan()
+    expect_scan_to_find(rig, capsys)
     rig.machine.close()
 
 
@@ -205,7 +215,7 @@ def expect_all_found(rig: Rig, capsys: pytest.CaptureFixture[str]) -> int:
     """Just what is bad is found; how many pages that are."""
     expected = rig.expected()
     assert rig.found() == expected
-    assert scanned(rig.path, capsys) == rig.expected_of_scan()
+    expect_scan_to_find(rig, capsys)
     return len(expected)
 
 
@@ -255,7 +265,7 @@ def test_all_faults_of_some_nights_are_found_and_none_is_invented(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 125))
+@pytest.mark.parametrize("seed", range(100, 112))
 @pytest.mark.parametrize("page_size", PAGE_SIZES)
 def test_all_faults_of_many_nights_are_found_and_none_is_invented(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], page_size: int, seed: int
