@@ -238,8 +238,11 @@ def expect_the_nightly_scan_to_find_all(rig: Rig, events: Path) -> bool:
 
 def check_history(
     folder: Path, page_size: int, seed: int, nights: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Faults of all kinds come at any time: at any time just those are found that stand."""
+) -> int:
+    """Faults of all kinds come at any time: at any time just those are found that stand.
+
+    In how many nights there was a scan: none is where a fault took the page with its state.
+    """
     rig = Rig(folder, page_size, seed)
     most, scans = 0, 0
     for night in range(nights):
@@ -254,14 +257,14 @@ def check_history(
         scans += expect_the_nightly_scan_to_find_all(rig, folder / "events.jsonl")
     rig.machine.close()
     assert most > 1
-    assert scans
+    return scans
 
 
 @pytest.mark.parametrize("page_size", PAGE_SIZES)
 def test_all_faults_of_some_nights_are_found_and_none_is_invented(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], page_size: int
 ) -> None:
-    check_history(tmp_path / "run", page_size, 0, 3, capsys)
+    assert check_history(tmp_path / "run", page_size, 0, 3, capsys) > 0
 
 
 @pytest.mark.slow
