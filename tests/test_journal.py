@@ -4,13 +4,17 @@ import zlib
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from esewatch import journal as journal_module
+from esewatch.config import Settings
+from esewatch.fold import rollups
 from esewatch.fold.folder import Folder
+from esewatch.fold.rollups import PAGES_FREED, PAGES_READ
 from esewatch.fold.state import SourceState, State
 from esewatch.journal import Journal, LockedError
-from esewatch.model import Batch, JournalError
+from esewatch.model import Batch, Feed, HeaderSeen, JournalError, Owner, Reading
 from tests.support.records import DAY, EPOCH, LABEL, event, folder_of
 
 
@@ -40,6 +44,89 @@ def test_what_was_committed_is_there_again(tmp_path: Path) -> None:
     again.close()
     assert state == folder.state
     assert positions == {"logs": {"a": b"1", "b": b"2"}}
+
+
+HISTORY = {
+    "host": {"gaps", "rpc_latency"},
+    "device": {"gaps"},
+    "instance": {"gaps", "days", "sampled_since"},
+    "database": {"sizes"},
+}
+"""What the first versions did not keep."""
+
+
+def sampled(
+    time: float,
+    value: float,
+    metric: str = PAGES_READ,
+    owner: Owner = "instance",
+    name: str = "SG06",
+) -> Reading:
+    return Reading(
+        time=EPOCH + time,
+        computer="EX01",
+        object="MSExchange Database ==> Instances",
+        counter=metric,
+        instance=f"Information Store/{name}",
+        value=value,
+        kind="rate",
+        feed=Feed(metric=metric, owner=owner, name=name),
+    )
+
+
+def test_a_journal_without_days_sizes_and_gaps_is_read_and_they_begin(tmp_path: Path) -> None:
+    folder = filled()
+    copy = HeaderSeen(time=EPOCH, computer="EX01", database=LABEL, size_bytes=8192)
+    disk = sampled(0, 1, owner="device", name="sda")
+    both = [sampled(at, 10, metric) for at in (0, 60) for metric in (PAGES_READ, PAGES_FREED)]
+    folder.fold("logs", Batch(records=[copy, disk, *both]))
+    journal = Journal(tmp_path / "j.db")
+    commit(journal, folder, {"a": b"1"})
+    rows = journal._db.execute("SELECT kind, first, second, value FROM entity").fetchall()
+    for *key, value in rows:
+        plain = msgspec.msgpack.decode(value)
+        older = HISTORY.get(key[0], set())
+        assert older <= set(plain)
+        without = msgspec.msgpack.encode({k: v for k, v in plain.items() if k not in older})
+        journal._db.execute(
+            "UPDATE entity SET value = ?, crc = ? WHERE kind = ? AND first = ? AND second = ?",
+            (without, zlib.crc32(without, zlib.crc32("\0".join(key).encode())), *key),
+        )
+    assert set(HISTORY) <= {row[0] for row in rows}
+
+    state, positions = journal.load()
+    journal.close()
+    assert positions == {"logs": {"a": b"1"}}
+    old = state.instances["ex01", "sg06"]
+    assert old.totals == {PAGES_READ: 600.0, PAGES_FREED: 600.0}
+    assert not old.days
+    assert not old.gaps
+    assert old.sampled_since is None
+    again = Folder(state, Settings())
+    again.fold("logs", Batch(records=[sampled(120, 10)]))
+    assert [day.pages_read for day in rollups.days(old.days)] == [600.0]
+    assert old.sampled_since == EPOCH + 60
+    (entry,) = state.databases.values()
+    assert (entry.size_bytes, rollups.sizes(entry.sizes)) == (8192, [])
+
+
+def test_days_sizes_and_hours_are_there_again(tmp_path: Path) -> None:
+    folder = filled()
+    copy = HeaderSeen(time=EPOCH, computer="EX01", database=LABEL, size_bytes=8192)
+    slow = Feed(metric=rollups.LATENCY, owner="computer")
+    request = msgspec.structs.replace(sampled(0, 0.25), kind="level", feed=slow)
+    samples = [sampled(at, 10) for at in (0, 60, 9000)]
+    folder.fold("logs", Batch(records=[copy, request, *samples]))
+    journal = Journal(tmp_path / "j.db")
+    commit(journal, folder, {})
+    state, _ = journal.load()
+    journal.close()
+
+    assert state == folder.state
+    (instance,) = state.instances.values()
+    assert len(rollups.days(instance.days)) == len(instance.gaps) == 1
+    assert len(rollups.sizes(next(iter(state.databases.values())).sizes)) == 1
+    assert len(list(rollups.hours(state.hosts["ex01"].rpc_latency))) == 1
 
 
 def test_a_dropped_position_and_a_forgotten_database_are_gone(tmp_path: Path) -> None:

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
+from esewatch.advice.stagger import NAMED, colliding_scans, scans_in
 from esewatch.config import Settings, default_settings
 from esewatch.config.settings import DatabaseRule
-from esewatch.expose.collisions import NAMED, colliding_scans
+from esewatch.expose.metrics import stale_seconds
 from esewatch.expose.overview import DatabaseFigures, overview
 from esewatch.fold.state import Database, Host, Instance, State, Transition
 from esewatch.fold.transitions import pack
@@ -50,7 +51,7 @@ SAME = settings_of({"a": "lun7", "b": "lun7", "c": "lun7"})
 
 
 def names(state: State, settings: Settings = SAME) -> dict[str, tuple[str, ...]]:
-    found = colliding_scans(state, settings, NOW)
+    found = colliding_scans(scans_in(state, settings, stale_seconds), NOW)
     return {database[3]: others for (_, database), others in found.items()}
 
 
@@ -127,9 +128,9 @@ def test_a_stop_of_the_instance_ends_its_scan() -> None:
 
 
 def test_of_many_others_some_are_named() -> None:
-    many = [f"m{number}" for number in range(9)]
+    many = [*"abcdefghi"]
     state = state_of(*(database(name, (3600, 1800)) for name in many))
-    found = colliding_scans(state, settings_of(dict.fromkeys(many, "lun7")), NOW)
+    found = names(state, settings_of(dict.fromkeys(many, "lun7")))
     assert {len(others) for others in found.values()} == {NAMED}
 
 

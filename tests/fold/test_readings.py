@@ -1,12 +1,17 @@
+from math import fsum
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.fold.readings import RANGE, fold_reading, grown
-from esewatch.fold.state import Instance
+from esewatch.fold import rollups
+from esewatch.fold.readings import KEPT_GAPS, RANGE, fold_reading, grown
+from esewatch.fold.state import CounterState, Device, Host, Instance
 from esewatch.model import Feed, Kind, Reading
 
 READ = "ese_defrag_pages_read_total"
+FREED = "ese_defrag_pages_freed_total"
 SCAN = "ese_maintenance_pages_read_total"
 
 
@@ -83,6 +88,7 @@ def test_a_running_total_never_shrinks(values: list[int]) -> None:
         (RANGE * 0.5, 10, 10),
         (RANGE * 0.95, RANGE * 0.5, RANGE * 0.5),
         (RANGE * 8, 5, 5),
+        (10, -5, 0),
     ],
 )
 def test_a_drop_is_a_wrap_only_from_the_top_of_the_range_to_its_bottom(
@@ -112,3 +118,137 @@ def test_a_gap_of_several_columns_is_counted_once() -> None:
         fold(found, reading(at, 10), reading(at, 10, metric="ese_log_io_total", counter="d"))
     assert found.gap_seconds == 1000
     assert found.totals == {READ: 45 * 10, "ese_log_io_total": 45 * 10}
+
+
+def test_the_gaps_are_kept_with_their_place() -> None:
+    found = instance()
+    fold(found, *(reading(at, 10) for at in (0, 15, 1015, 1030, 9000)))
+    assert found.gaps == [(15, 1015), (1030, 9000)]
+
+
+def test_gaps_that_touch_are_one() -> None:
+    found = instance()
+    fold(found, *(reading(at, 10) for at in (0, 15, 30, 1030)))
+    fold(found, *(reading(at, 10, counter="d") for at in (0, 15, 30, 2000, 2015)))
+    assert found.gaps == [(30, 2000)]
+    assert found.gap_seconds == 1970
+
+
+def test_the_last_64_gaps_are_kept() -> None:
+    found = instance()
+    for number in range(KEPT_GAPS + 10):
+        fold(found, *(reading(number * 100_000 + 15 * index, 1) for index in range(10)))
+    assert len(found.gaps) == KEPT_GAPS
+    assert found.gaps[-1] == (72 * 100_000 + 135, 73 * 100_000)
+    assert found.gap_seconds == 73 * (100_000 - 135)
+
+
+def test_a_computer_and_a_device_keep_their_gaps_too() -> None:
+    for found in (Host(computer="ex01"), Device(computer="ex01", device="sda")):
+        for at in (0, 15, 1015):
+            item = reading(at, 10)
+            assert item.feed
+            fold_reading(found, item, item.feed)
+        assert found.gaps == [(15, 1015)]
+
+
+def test_an_instance_is_sampled_since_both_counters_of_the_ratio_are() -> None:
+    found = instance()
+    fold(found, reading(10, 0, metric="ese_log_generations_total", counter="d"))
+    fold(found, reading(100, 0), reading(115, 9), reading(130, 9))
+    assert found.sampled_since is None
+    fold(found, reading(130, 0, metric=FREED, counter="freed"), reading(145, 9))
+    assert found.sampled_since == 130
+    fold(found, reading(120, 0, "total", counter="late"))
+    assert found.sampled_since == 120
+
+
+def test_the_days_of_an_older_journal_begin_where_it_ends() -> None:
+    found = instance()
+    column = "msexchange database ==> instances|c|information store/sg06"
+    found.counters = {column: CounterState(1000.0, 0.0, [15.0])}
+    found.totals = {READ: 500.0, FREED: 5.0}
+    fold(found, reading(1015, 0), reading(1030, 10), reading(1045, 10))
+    assert found.sampled_since == 1015
+    assert sum(day.pages_read for day in rollups.days(found.days)) == 300
+
+
+def test_an_interval_counts_on_the_day_of_its_end() -> None:
+    found = instance()
+    noon = rollups.day_start(100)
+    fold(found, reading(noon - 20, 0), reading(noon - 5, 10), reading(noon + 10, 10))
+    assert [(day.day, day.pages_read) for day in rollups.days(found.days)] == [
+        (99, 150),
+        (100, 150),
+    ]
+
+
+def test_a_day_without_growth_has_no_row() -> None:
+    found = instance()
+    fold(found, *(reading(900.0 * index, 0) for index in range(300)))
+    assert rollups.days(found.days) == []
+    assert found.totals == {READ: 0.0}
+
+
+def test_the_growth_of_other_series_is_in_no_day() -> None:
+    found = instance()
+    fold(found, *(reading(15 * index, 9, metric="ese_log_io_total") for index in range(9)))
+    assert found.days == b""
+
+
+def test_every_series_of_an_instance_has_its_field() -> None:
+    found = instance()
+    for number, metric in enumerate(rollups.FIELDS, 1):
+        for at in (0, 15):
+            fold(found, reading(at, float(number), metric=metric, counter=metric))
+    assert rollups.days(found.days) == [rollups.Day(0, 15, 30, 45, 60, 75)]
+    assert set(rollups.FIELDS.values()) == set(get_args(rollups.Field))
+
+
+SAMPLES = st.tuples(
+    st.sampled_from(sorted(rollups.FIELDS)),
+    st.sampled_from(["rate", "total"]),
+    st.sampled_from([15.0, 60.0, 900.0, 3000.0, 40_000.0, 86_400.0 * 3]),
+    st.integers(0, 2**32 - 1) | st.sampled_from([0, 5, 2**32 - 5]),
+    st.booleans(),
+)
+
+
+@given(st.lists(SAMPLES, max_size=120))
+def test_the_days_sum_up_to_the_totals(
+    samples: list[tuple[str, Kind, float, int, bool]],
+) -> None:
+    found = instance()
+    now = 1_182_000_000.0
+    for metric, kind, step, value, late in samples:
+        now += step
+        at = now - 100_000.0 if late else now
+        fold(found, reading(at, float(value), kind, metric, f"{metric} {kind}"))
+    days = rollups.days(found.days)
+    for metric, field in rollups.FIELDS.items():
+        by_day = fsum(getattr(day, field) for day in days)
+        assert by_day == pytest.approx(found.totals.get(metric, 0.0), rel=1e-6)
+
+
+def latency(time: float, seconds: float) -> Reading:
+    return Reading(
+        time=time,
+        computer="EX01",
+        object="MSExchangeIS",
+        counter="RPC Averaged Latency",
+        instance="",
+        value=seconds * 1000,
+        kind="level",
+        feed=Feed(metric=rollups.LATENCY, owner="computer", scale=1e-3),
+    )
+
+
+def test_the_latency_of_requests_is_kept_by_hour() -> None:
+    found = Host(computer="ex01")
+    for item in (latency(7200, 0.25), latency(7260, 0.5), latency(7260, 9.0), latency(10800, 0.5)):
+        assert item.feed
+        fold_reading(found, item, item.feed)
+    assert list(rollups.hours(found.rpc_latency)) == [
+        rollups.Hour(2, 0.75, 2),
+        rollups.Hour(3, 0.5, 1),
+    ]

@@ -50,7 +50,7 @@ SourceName = Annotated[str, Scalar("a name of at most 64 characters", _source_na
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
-    """The thresholds that rules compare with, exported as `esewatch_policy_*`."""
+    """The thresholds of rules and advice; those of rules are exported as `esewatch_policy_*`."""
 
     ratio_high: Positive = 100.0
     """Pages read per page freed above this: little is left to free, the window may shrink."""
@@ -58,6 +58,12 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """Pages read per page freed below this: much is left to free, the window may grow."""
     min_pages_read: Count = 100_000
     """Pages that defragmentation must have read before its ratio is judged."""
+    min_windows: Count = 7
+    """Maintenance windows that defragmentation must have run in before their length is judged."""
+    defrag_complete_within: Duration = 14 * 86400.0
+    """A pass of online defragmentation that takes longer is late."""
+    verify_within: Duration | None = None
+    """A pass of the database scan that takes longer is late. None: see docs/configuration.md."""
 
 
 class _Source(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,8 +13,8 @@ import msgspec
 
 from esewatch import __version__
 from esewatch.advice.maintenance_model import maintenance_model
+from esewatch.advice.stagger import colliding_scans, scans_in
 from esewatch.config import Settings, policy_for
-from esewatch.expose.collisions import colliding_scans
 from esewatch.expose.metrics import stale_seconds
 from esewatch.expose.ratio import Ratio, defrag_ratio
 from esewatch.fold.backups import verified_by_streaming
@@ -140,7 +140,7 @@ def all_details(state: State, settings: Settings, now: float) -> tuple[list[Deta
         for label, time in verified_by_streaming(instance).items():
             key = (instance.computer, label)
             streaming[key] = max(time, streaming.get(key, 0.0))
-    collisions = colliding_scans(state, settings, now)
+    collisions = colliding_scans(scans_in(state, settings, stale_seconds), now)
     shares = Counter((db.computer, db.ese_instance.lower()) for db in state.databases.values())
     found = [
         _details(

@@ -2,7 +2,7 @@
 
 from esewatch.config import Settings
 from esewatch.fold import identity
-from esewatch.fold.databases import fold_free_space
+from esewatch.fold.databases import fold_free_space, resize
 from esewatch.fold.state import Database, State
 from esewatch.model import Event
 
@@ -28,5 +28,5 @@ def fold_companion(
     fold_free_space(owned[0], float(free), time)
     size = event.fields.get("size_bytes")
     if isinstance(size, int):
-        owned[0].size_bytes = float(size)
+        resize(owned[0], float(size), time)
     return owned[0]

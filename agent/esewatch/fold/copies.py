@@ -5,7 +5,7 @@ The order of arrival makes no difference: times never go back (semantics.md 3).
 
 from collections.abc import Iterable
 
-from esewatch.fold.databases import meet
+from esewatch.fold.databases import meet, resize
 from esewatch.fold.identity import is_snapshot
 from esewatch.fold.integrity import HISTORY_SECONDS, hold_unfit, latch_found, mark_good
 from esewatch.fold.state import UNLOCATED, BadKind, Database, SourceState
@@ -46,7 +46,7 @@ def _check(entry: Database, checked: CopyChecked, *, history: bool) -> None:
     A copy that was not read to its end proves nothing, but its bad pages are bad.
     """
     if checked.size_bytes is not None and checked.time >= entry.last_seen:
-        entry.size_bytes = float(checked.size_bytes)
+        resize(entry, float(checked.size_bytes), checked.time)
     if is_bad(checked):
         _latch(entry, checked, history=history)
     elif checked.complete:
@@ -93,7 +93,7 @@ def _header(entry: Database, seen: HeaderSeen) -> None:
     if seen.page_size is not None and (newest or entry.page_size is None):
         entry.page_size = seen.page_size
     if seen.size_bytes is not None and (newest or entry.size_bytes is None):
-        entry.size_bytes = float(seen.size_bytes)
+        resize(entry, float(seen.size_bytes), seen.time)
     counters = (seen.bad_checksums, seen.corrected, seen.correction_failed)
     if newest and any(counter is not None for counter in counters):
         entry.header_time = seen.time

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from esewatch.fold import passes, transitions
+from esewatch.fold import passes, rollups, transitions
 from esewatch.fold.integrity import (
     LOGICAL_EVENTS,
     PAGE_EVENTS,
@@ -48,6 +48,12 @@ def meet(entry: Database, time: float) -> None:
     if entry.first_seen == 0.0 or time < entry.first_seen:
         entry.first_seen = time
     entry.last_seen = max(entry.last_seen, time)
+
+
+def resize(entry: Database, size: float, time: float) -> None:
+    """Take over its size in bytes, and keep it for the day of `time`."""
+    entry.size_bytes = size
+    rollups.set_size(entry.sizes, time, size)
 
 
 def identify(entry: Database, event: Event, time: float) -> None:

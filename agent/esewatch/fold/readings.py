@@ -8,10 +8,12 @@ it is full: its growth is summed. A level is the latest value.
 from math import isfinite
 from statistics import median
 
-from esewatch.fold.state import CounterState, Level, Metered, series
+from esewatch.fold import rollups
+from esewatch.fold.state import CounterState, Host, Instance, Level, Metered, series
 from esewatch.model import Feed, Reading
 
 KEPT_INTERVALS = 15
+KEPT_GAPS = 64
 GAP_MEDIANS = 3.0
 GAP_SECONDS = 15 * 60.0
 """An interval over max(3 x the column's median, 15 minutes) is not integrated."""
@@ -22,7 +24,11 @@ WRAP_BELOW = 0.1
 
 
 def fold_reading(metered: Metered, reading: Reading, feed: Feed) -> bool:
-    """Take one sample in; False when it is not younger than the last one, or no number."""
+    """Take one sample in; False when it is not younger than the last one, or no number.
+
+    What the totals of an instance grow by is also counted in its days (`fold.rollups`), so
+    that the days sum up to the totals.
+    """
     if not isfinite(reading.value):
         return False
     key = series(feed.metric, feed.labels)
@@ -35,24 +41,59 @@ def fold_reading(metered: Metered, reading: Reading, feed: Feed) -> bool:
         metered.totals.setdefault(key, 0.0)
         if reading.kind == "total":
             metered.running_totals.add(key)
+        if isinstance(metered, Instance):
+            _sampled(metered, key, reading.time)
         return True
     if reading.time <= known.last_time:
         return False
     if reading.kind == "total":
-        grew = grown(known.last_value, reading.value, wraps=feed.wraps)
-        metered.totals[key] += grew * feed.scale
+        growth = grown(known.last_value, reading.value, wraps=feed.wraps) * feed.scale
     else:
-        interval = reading.time - known.last_time
-        if key not in metered.running_totals:
-            usual = median(known.intervals) if known.intervals else 0.0
-            if interval <= max(GAP_MEDIANS * usual, GAP_SECONDS):
-                metered.totals[key] += max(0.0, reading.value) * feed.scale * interval
-            elif reading.time > metered.gap_until:
-                metered.gap_seconds += reading.time - max(known.last_time, metered.gap_until)
-                metered.gap_until = reading.time
-        known.intervals = [*known.intervals[1 - KEPT_INTERVALS :], interval]
+        growth = _integral(metered, key, known, reading) * feed.scale
+    if growth:
+        metered.totals[key] += growth
+        field = rollups.FIELDS.get(key)
+        if field is not None and isinstance(metered, Instance):
+            if metered.sampled_since is None:
+                # A journal of an earlier version: here its days begin.
+                _sampled(metered, key, known.last_time)
+            rollups.add(metered.days, reading.time, field, growth)
     known.last_time, known.last_value = reading.time, reading.value
     return True
+
+
+def _sampled(instance: Instance, key: str, time: float) -> None:
+    """Note since when all that the ratio is made of is sampled."""
+    if key in rollups.RATIO and instance.totals.keys() >= rollups.RATIO:
+        since = instance.sampled_since
+        instance.sampled_since = time if since is None else min(since, time)
+
+
+def _integral(metered: Metered, key: str, known: CounterState, reading: Reading) -> float:
+    """What a rate adds since the sample before; after too long a time nothing but a gap."""
+    interval = reading.time - known.last_time
+    amount = 0.0
+    if key not in metered.running_totals:
+        if interval <= GAP_SECONDS or interval <= GAP_MEDIANS * _usual(known):
+            amount = max(0.0, reading.value) * interval
+        elif reading.time > metered.gap_until:
+            _gap(metered, max(known.last_time, metered.gap_until), reading.time)
+    known.intervals = [*known.intervals[1 - KEPT_INTERVALS :], interval]
+    return amount
+
+
+def _usual(column: CounterState) -> float:
+    """The median of the latest intervals, 0 before there are any."""
+    return median(column.intervals) if column.intervals else 0.0
+
+
+def _gap(metered: Metered, since: float, until: float) -> None:
+    metered.gap_seconds += until - since
+    metered.gap_until = until
+    gaps = metered.gaps
+    if gaps and gaps[-1][1] == since:
+        since = gaps.pop()[0]
+    metered.gaps = [*gaps[1 - KEPT_GAPS :], (since, until)]
 
 
 def fresh_until(level: Level) -> float:
@@ -67,12 +108,11 @@ def current(level: Level, now: float) -> float | None:
 
 def _fold_level(metered: Metered, key: str, time: float, value: float) -> bool:
     known = metered.levels.get(key)
-    if known is None:
-        metered.levels[key] = Level(value, time)
-        return True
-    if time <= known.time:
+    if known is not None and time <= known.time:
         return False
-    metered.levels[key] = Level(value, time, time - known.time)
+    metered.levels[key] = Level(value, time, time - known.time if known is not None else 0.0)
+    if key == rollups.LATENCY and isinstance(metered, Host):
+        rollups.add_sample(metered.rpc_latency, time, value)
     return True
 
 
@@ -86,4 +126,4 @@ def grown(before: float, after: float, *, wraps: bool = True) -> float:
         and before < RANGE
         and after < WRAP_BELOW * RANGE
     )
-    return after + RANGE - before if wrapped else after
+    return after + RANGE - before if wrapped else max(0.0, after)

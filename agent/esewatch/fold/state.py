@@ -147,6 +147,8 @@ class Database(msgspec.Struct, kw_only=True):
     maintenance_seen: bool = False
     """Has logged one of 700-757."""
     size_bytes: float | None = None
+    sizes: bytearray = msgspec.field(default_factory=bytearray)
+    """Its size by day, as rows of `fold.rollups`, the last 400."""
     page_size: int | None = None
     header_time: float = 0.0
     """When the header's counters below were true."""
@@ -229,6 +231,8 @@ class Metered(msgspec.Struct, kw_only=True):
     """Time between samples that was too long to integrate, counted once for all columns."""
     gap_until: float = 0.0
     """End of the latest such time."""
+    gaps: list[tuple[float, float]] = []
+    """(from, to) of such times, the last 64; of two that touch, one."""
 
 
 SEPARATOR = "\x1f"
@@ -260,6 +264,13 @@ class Instance(Metered, kw_only=True):
     """Sorted, the last 512."""
     backup_totals: dict[str, dict[str, BackupTotals]] = {}
     """database -> kind -> totals of backups whose events were evicted."""
+    days: bytearray = msgspec.field(default_factory=bytearray)
+    """How much its totals grew by day, as rows of `fold.rollups`, the last 400."""
+    sampled_since: float | None = None
+    """Since when pages read and pages freed by online defragmentation are both sampled.
+
+    None: one of them never was.
+    """
 
 
 class Epoch(msgspec.Struct):
@@ -300,6 +311,8 @@ class Host(Metered, kw_only=True):
     """Names as logged, at most 8: two of them may be two machines."""
     volumes: dict[str, str] = {}
     """Mount point or drive -> device, at most 1,000."""
+    rpc_latency: bytearray = msgspec.field(default_factory=bytearray)
+    """The latency of RPC requests by hour, as rows of `fold.rollups`, the last 14 x 24."""
 
 
 class SourceState(msgspec.Struct, kw_only=True):

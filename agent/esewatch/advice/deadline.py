@@ -1,0 +1,33 @@
+"""By when a pass should be done (semantics.md 5)."""
+
+from collections.abc import Sequence
+
+from esewatch.fold.state import Pass
+
+
+def scan_deadline(passes: Sequence[Pass], allowed: float) -> float | None:
+    """When the running scan should be done (epoch seconds): `allowed` seconds from its start.
+
+    `allowed` is what `ledger.verification_deadline` grants. Between passes: when the next one
+    should be done, counted from the last completion. None where neither is known.
+    """
+    running = passes[-1] if passes and passes[-1].outcome == "open" else None
+    if running is not None:
+        return None if running.started is None else running.started + allowed
+    return _after_last(passes, allowed)
+
+
+def defrag_deadline(passes: Sequence[Pass], allowed: float) -> float | None:
+    """When defragmentation should have completed again (epoch seconds).
+
+    Counted from its last completion, or from the first start known; `allowed` is the policy's
+    `defrag_complete_within`.
+    """
+    return _after_last(passes, allowed)
+
+
+def _after_last(passes: Sequence[Pass], allowed: float) -> float | None:
+    ends = [each.ended for each in passes if each.outcome == "completed" and each.ended is not None]
+    starts = [each.started for each in passes if each.started is not None]
+    known = max(ends) if ends else min(starts, default=None)
+    return None if known is None else known + allowed

@@ -1,0 +1,165 @@
+"""What a person should look into: the closed list, each with its sentence.
+
+A finding is a value (`ese_finding{finding}`, contract.md); its sentence holds the figures
+that it was made of. Times are epoch seconds and are shown in UTC.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Literal, NamedTuple, get_args
+
+from esewatch.fold.integrity import count_pages
+from esewatch.fold.state import BadPage
+
+FindingName = Literal[
+    "investigate",
+    "never_verified",
+    "only_active_verified",
+    "only_passive_verified",
+    "scans_collide",
+    "scans_do_not_fit",
+    "unknown_since",
+    "verification_overdue",
+]
+FINDINGS: tuple[FindingName, ...] = get_args(FindingName)
+
+RECENT = 7 * 86400.0
+"""Seconds for which an I/O error calls for a look: it leaves no page that is known bad."""
+
+
+class Finding(NamedTuple):
+    """One of FINDINGS and why: a sentence with its figures, without a full stop."""
+
+    finding: FindingName
+    sentence: str
+
+
+class Proof(NamedTuple):
+    """When every page was read good, epoch seconds, and by which verifier."""
+
+    time: float
+    by: str
+
+
+def investigate(
+    standing: Iterable[BadPage], logical: int, io_errors: Sequence[float], now: float
+) -> Finding | None:
+    """Bad pages or I/O errors: to be cleared up before any window is changed (semantics.md 6).
+
+    `standing` are the known bad pages (corrected ones count), `logical` the reports of logical
+    corruption, `io_errors` the times of failed reads and writes (481, 482, 551).
+    """
+    pages = list(standing)
+    corrected = count_pages(page for page in pages if page.kind == "corrected")
+    bad = count_pages(pages) - corrected
+    failed = sum(now - RECENT < time <= now for time in io_errors)
+    parts = [
+        counted(number, one, many)
+        for number, one, many in (
+            (bad, "known bad page", "known bad pages"),
+            (corrected, "corrected page", "corrected pages"),
+            (logical, "report of logical corruption", "reports of logical corruption"),
+            (failed, "I/O error in 7 days", "I/O errors in 7 days"),
+        )
+        if number > 0
+    ]
+    return Finding("investigate", listed(parts)) if parts else None
+
+
+def never_verified(known: float) -> Finding:
+    """No verifier ever read every page good in the `known` seconds since it was first seen."""
+    return Finding(
+        "never_verified",
+        f"in the {span(known)} since it was first seen nothing has verified every page",
+    )
+
+
+def verification_overdue(
+    proof: Proof | None, silent: float, deadline: float, lost_until: float | None
+) -> Finding:
+    """Not verified for `silent` seconds, which is more than `deadline`.
+
+    `lost_until`: events are missing up to then; `silent` counts from there.
+    """
+    since = f"last verified {verified_text(proof)}" if proof else "not seen verified"
+    if lost_until is not None:
+        since += f", events are missing until {moment(lost_until)}, none since"
+    return Finding(
+        "verification_overdue", f"{since}: {span(silent)} against a deadline of {span(deadline)}"
+    )
+
+
+def unknown_since(begin: float, until: float, missing: int, proof: Proof | None) -> Finding:
+    """`missing` events between `begin` and `until` were not read, and no proof is younger."""
+    before = f", last verified {verified_text(proof)}" if proof else ""
+    return Finding(
+        "unknown_since",
+        f"unknown since {moment(begin)}: {counted(missing, 'event is', 'events are')} missing"
+        f" until {moment(until)}{before}",
+    )
+
+
+def only_other_copies_verified(role: str, verified: Sequence[tuple[str, Proof]]) -> Finding:
+    """This copy, active or passive, is not verified in time; copies of the other role are.
+
+    `verified`: computer and proof of each of those, at least one.
+    """
+    other = "passive" if role == "active" else "active"
+    copies = listed([f"{computer} ({verified_text(proof)})" for computer, proof in verified[:3]])
+    more = f" and {len(verified) - 3:,} more" if len(verified) > 3 else ""
+    name: FindingName = "only_passive_verified" if role == "active" else "only_active_verified"
+    noun = "copy" if len(verified) == 1 else "copies"
+    return Finding(name, f"only the {other} {noun} verified: {copies}{more}; this {role} one not")
+
+
+def scans_collide(names: Sequence[str], cost: str) -> Finding:
+    """Scanned at the same time as the databases `names`; `cost` says in figures what it costs."""
+    return Finding(
+        "scans_collide",
+        f"scanned at the same time as {listed(names)}, on the same disks: {cost}",
+    )
+
+
+def scans_do_not_fit(need: float, room: float) -> Finding:
+    """A scan of `need` seconds has at most `room` seconds at a stretch in its allowed hours."""
+    return Finding(
+        "scans_do_not_fit",
+        f"its scan takes {span(need)} and at most {span(room)} of its allowed hours are left by"
+        f" the other scans of the same disks in 7 days: {span(need - room)} short",
+    )
+
+
+def verified_text(proof: Proof) -> str:
+    """`2007-06-21 03:14 UTC by online_scan`."""
+    return f"{moment(proof.time)} by {proof.by}"
+
+
+def moment(time: float) -> str:
+    """`2007-06-21 03:14 UTC`; the bare number for what no calendar holds."""
+    try:
+        return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (ValueError, OverflowError, OSError):
+        return f"second {time:g}"
+
+
+def span(seconds: float) -> str:
+    """`12.5 days`, `4 h 15 min`, `45 min`, `20 s`; never rounded to nothing."""
+    if not abs(seconds) < 1e12:
+        return f"{seconds:g} s"
+    if seconds >= 2 * 86400:
+        return f"{seconds / 86400:,.1f}".removesuffix(".0") + " days"
+    if seconds < 60:
+        return f"{seconds:.3g} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    parts = (f"{hours} h" if hours else "", f"{minutes} min" if minutes else "")
+    return " ".join(part for part in parts if part)
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """`1 page`, `2,000 pages`."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part)

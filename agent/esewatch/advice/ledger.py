@@ -1,0 +1,255 @@
+"""The integrity ledger: when was every page of a copy last verified, and by what (semantics.md 3).
+
+Absence is claimed only where nothing can have been missed: not for a database that is known
+for less than a deadline, and not over a gap in the events.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from esewatch.advice.findings import (
+    Finding,
+    Proof,
+    never_verified,
+    only_other_copies_verified,
+    span,
+    unknown_since,
+    verification_overdue,
+)
+from esewatch.advice.maintenance_model import Model
+from esewatch.advice.stagger import MOST_PAGES
+from esewatch.config import Window
+from esewatch.config.settings import DAYS
+from esewatch.fold.identity import Tier
+from esewatch.fold.integrity import count_pages
+from esewatch.fold.state import BadPage, Pass
+
+DAY = 86400.0
+LEAST_DEADLINE = 7 * DAY
+KNOWN_FOR = 7 * DAY
+"""Seconds that a database is known before "never" is said (semantics.md 7)."""
+SLACK = 1.5
+"""So many times as long as its scans take may pass before the next verification."""
+BACKGROUND_BYTES_PER_SECOND = 1e6
+"""Pace of the background scan since Exchange 2013 (semantics.md 5), until its own is seen."""
+MOST_PAGE_SIZE = 32768
+NO_WINDOW = 3.5 * DAY
+"""Stands for one window where none is configured: half of the 7 days that stand for two."""
+
+Gap = tuple[float, float, int]
+"""(from, to, records missing), as fold/channels.py claims them."""
+
+
+class Copy(msgspec.Struct, frozen=True, kw_only=True):
+    """What the ledger judges of one copy. Times are epoch seconds; None is unknown."""
+
+    computer: str
+    database: str
+    name: str
+    """Copies of one database share it, compared without case."""
+    tier: Tier
+    model: Model
+    role: str
+    """active, passive, or empty when unknown."""
+    first_seen: float
+    """0 when it is not known."""
+    verified: Mapping[str, float] = {}
+    """By verifier, the end of the last verification of every page."""
+    bad_pages: Sequence[BadPage] = ()
+    """Those that stand."""
+    scans: Sequence[Pass] = ()
+    """Ended checksum passes."""
+    size_bytes: float | None = None
+    page_size: int | None = None
+    window: Window | None = None
+    event_gaps: Sequence[Gap] = ()
+    """Of the complete channels of its computer."""
+    configured_deadline: float | None = None
+    """Seconds."""
+    engine_threshold: float | None = None
+    """Seconds: the completion threshold that the engine itself names in 735."""
+
+
+class Deadline(NamedTuple):
+    """Seconds from one verification to the next, at most, and where the figure comes from."""
+
+    seconds: float
+    reason: str
+
+
+class Ledger(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of the pages of one copy."""
+
+    computer: str
+    database: str
+    last: Proof | None
+    """The latest verification, None when there is none."""
+    verified: Mapping[str, float]
+    """By verifier."""
+    bad_since: int
+    """Pages known bad since the latest verification, or ever without one."""
+    corrected_since: int
+    deadline: Deadline
+    due: float | None
+    """When the next verification is due; None without a first one."""
+    unknown_since: float | None
+    """Begin of the gap that hides what became of it; None: the events are whole."""
+    standing: Literal["verified", "unverified", "unknown"]
+    """Verified in time, certainly not, or not to be told."""
+    findings: tuple[Finding, ...]
+
+
+def ledgers(copies: Sequence[Copy], now: float) -> list[Ledger]:
+    """The ledger of each copy as of `now`, in the order given; what is younger is left out."""
+    entries = [_entry(copy, now) for copy in copies]
+    groups: dict[str, list[int]] = {}
+    for index, copy in enumerate(copies):
+        groups.setdefault(copy.name.casefold(), []).append(index)
+    for members in groups.values():
+        if any(not copies[index].role for index in members):
+            continue
+        for index in members:
+            others = [(copies[each], entries[each]) for each in members if each != index]
+            found = _only_others(copies[index], entries[index], others)
+            if found is not None:
+                findings = (*entries[index].findings, found)
+                entries[index] = msgspec.structs.replace(entries[index], findings=findings)
+    return entries
+
+
+def verification_deadline(copy: Copy) -> Deadline:
+    """Configured; else the engine's own threshold; else by what its scans take (semantics.md 5).
+
+    The time that they take is the whole time from start to end, between windows too.
+    """
+    if _is_span(copy.configured_deadline):
+        return Deadline(copy.configured_deadline or 0.0, "configured")
+    if _is_span(copy.engine_threshold):
+        return Deadline(copy.engine_threshold or 0.0, "the engine's own threshold (735)")
+    pace = _pace(copy)
+    own = "its own scans"
+    if pace is None and copy.model == "background":
+        pace, own = BACKGROUND_BYTES_PER_SECOND, "a background scan at 1 MB/s"
+    if pace is None or not _is_span(copy.size_bytes):
+        return Deadline(LEAST_DEADLINE, "7 days: how long its scans take is not known")
+    takes = (copy.size_bytes or 0.0) / pace
+    if SLACK * takes <= LEAST_DEADLINE:
+        return Deadline(LEAST_DEADLINE, f"7 days: {own} would take {span(takes)}")
+    if not math.isfinite(takes):
+        return Deadline(LEAST_DEADLINE, "7 days: how long its scans take is not known")
+    return Deadline(SLACK * takes, f"1.5 times the {span(takes)} that {own} would take")
+
+
+def one_window(window: Window | None) -> float:
+    """Seconds in which one whole window has surely passed, whenever one begins to count."""
+    if window is None or not window.days:
+        return NO_WINDOW
+    at = sorted({DAYS.index(day) for day in window.days})
+    between = [later - day for day, later in zip(at, [*at[1:], at[0] + len(DAYS)], strict=True)]
+    return max(between) * DAY + window.duration
+
+
+def _is_span(value: float | None) -> bool:
+    return value is not None and math.isfinite(value) and value > 0
+
+
+def _pace(copy: Copy) -> float | None:
+    """Bytes a second of the median scan of its own."""
+    if copy.page_size is None or not 0 < copy.page_size <= MOST_PAGE_SIZE:
+        return None
+    paces = []
+    for done in copy.scans:
+        elapsed = done.wall_seconds
+        if elapsed is None and done.started is not None and done.ended is not None:
+            elapsed = done.ended - done.started
+        if done.outcome == "completed" and done.pages_seen and elapsed and _is_span(elapsed):
+            pages = min(done.pages_seen, MOST_PAGES)
+            paces.append(pages * copy.page_size / elapsed)
+    return median(paces) if paces and median(paces) > 0 else None
+
+
+def _entry(copy: Copy, now: float) -> Ledger:
+    verified = {
+        by: time
+        for by, time in sorted(copy.verified.items())
+        if math.isfinite(time) and time <= now
+    }
+    last = max((Proof(time, by) for by, time in verified.items()), default=None)
+    gap = _hides(copy, last, now)
+    deadline = verification_deadline(copy)
+    standing, finding = _judge(copy, last, gap, deadline.seconds, now)
+    after = [bad for bad in copy.bad_pages if bad.last <= now and (not last or bad.last > last[0])]
+    corrected = count_pages(bad for bad in after if bad.kind == "corrected")
+    return Ledger(
+        computer=copy.computer,
+        database=copy.database,
+        last=last,
+        verified=verified,
+        bad_since=count_pages(after) - corrected,
+        corrected_since=corrected,
+        deadline=deadline,
+        due=last.time + deadline.seconds if last else None,
+        unknown_since=gap[0] if gap else None,
+        standing=standing,
+        findings=(finding,) if finding and copy.tier == "watched" else (),
+    )
+
+
+def _hides(copy: Copy, last: Proof | None, now: float) -> Gap | None:
+    """The gaps of more than one window that no verification is younger than, as one."""
+    known = max(copy.first_seen, last.time if last else copy.first_seen)
+    longest = one_window(copy.window)
+    found = [
+        (begin, min(end, now), missing)
+        for begin, end, missing in copy.event_gaps
+        if end > known and begin < now and min(end, now) - begin > longest
+    ]
+    if not found:
+        return None
+    begin = max(min(each[0] for each in found), known)
+    return begin, max(each[1] for each in found), sum(each[2] for each in found)
+
+
+def _judge(
+    copy: Copy, last: Proof | None, gap: Gap | None, deadline: float, now: float
+) -> tuple[Literal["verified", "unverified", "unknown"], Finding | None]:
+    patience = deadline if last else max(deadline, KNOWN_FOR)
+    if gap is not None:
+        lost = unknown_since(gap[0], gap[1], gap[2], last)
+        if last is not None and now - last.time <= deadline:
+            return "verified", lost
+        silent = now - gap[1]
+        if silent > patience:
+            return "unverified", verification_overdue(last, silent, deadline, gap[1])
+        return "unknown", lost
+    if last is not None:
+        silent = now - last.time
+        if silent <= deadline:
+            return "verified", None
+        return "unverified", verification_overdue(last, silent, deadline, None)
+    known = now - copy.first_seen
+    if copy.first_seen <= 0 or not known >= patience:
+        return "unknown", None
+    return "unverified", never_verified(known)
+
+
+def _only_others(
+    copy: Copy, entry: Ledger, others: Iterable[tuple[Copy, Ledger]]
+) -> Finding | None:
+    """Whether verified copies are all of the other role, this one being certainly none of them."""
+    if entry.standing != "unverified" or copy.tier != "watched":
+        return None
+    proven = [
+        (other, told.last)
+        for other, told in others
+        if told.standing == "verified" and told.last and other.computer != copy.computer
+    ]
+    if not proven or any(other.role == copy.role for other, _ in proven):
+        return None
+    return only_other_copies_verified(
+        copy.role, sorted((other.computer, proof) for other, proof in proven)
+    )

@@ -1,0 +1,122 @@
+"""How long the maintenance window should be (semantics.md 6).
+
+Nothing about advice is stored: a verdict of an earlier moment is derived by judging the kept
+history as of that moment. Business hours are in no input and no setting, so that `move` is
+said only where backups are in the way.
+"""
+
+from typing import get_args
+
+import msgspec
+
+from esewatch.advice.evidence import (
+    LEAST_DAYS,
+    Evidence,
+    Timeline,
+    uncounted,
+)
+from esewatch.advice.findings import span
+from esewatch.advice.history import History
+from esewatch.advice.other_models import without_window
+from esewatch.advice.window_length import fitted, least_length
+from esewatch.advice.window_rules import Action, Moment, Verdict, judge
+from esewatch.config import Policy
+from esewatch.fold.rollups import day_of, day_start
+
+ACTIONS: tuple[Action, ...] = get_args(Action)
+JUDGED_DAYS = 7
+
+
+class WindowAdvice(msgspec.Struct, frozen=True, kw_only=True):
+    """What to do with the window of one database, and why."""
+
+    action: Action
+    rule: str
+    """Name of the rule that decided."""
+    configured_seconds: float | None = None
+    recommended_seconds: float | None = None
+    """None where no window is configured or nothing can be said."""
+    confidence: float = 0.0
+    """0 to 1, see `window_advice`."""
+    reasons: tuple[str, ...] = ()
+    """Sentences with their figures."""
+    evidence: Evidence = Evidence()
+
+
+def window_advice(history: History, policy: Policy, now: float) -> WindowAdvice:
+    """The advice for one database as of `now` (epoch seconds, finite).
+
+    Its confidence is how much more than the least evidence there is, times agreement.
+    The first is 0.5 at the floor and 1 at twice the floor, for windows and for days (or
+    passes), whichever is less, times the share of the run time that counters cover (0.5 where
+    there are none). The second is the share of the verdicts of the last 7 days, one a day,
+    that were the same action. It is 0 without evidence, and 1 where no window is to be judged.
+    """
+    configured = history.window.duration if history.window is not None else None
+    if history.model != "window":
+        rule, reasons = without_window(history, policy, now)
+        return WindowAdvice(
+            action="not_applicable",
+            rule=rule,
+            configured_seconds=configured,
+            confidence=1.0,
+            reasons=reasons,
+        )
+    timeline = Timeline(history, policy, now)
+    at = Moment(timeline, policy, now)
+    rule, verdict = judge(at)
+    action, recommended, remarks = _length(at, verdict, configured)
+    return WindowAdvice(
+        action=action,
+        rule=rule,
+        configured_seconds=configured,
+        recommended_seconds=recommended,
+        confidence=_confidence(at, verdict.action),
+        reasons=(*verdict.reasons, *remarks, *_shared(history)),
+        evidence=at.evidence,
+    )
+
+
+def _length(
+    at: Moment, verdict: Verdict, configured: float | None
+) -> tuple[Action, float | None, tuple[str, ...]]:
+    """The action that is left once its length is known, that length, and remarks."""
+    action = verdict.action
+    if action == "insufficient_evidence":
+        return action, None, ()
+    if configured is None:
+        return action, None, ("No window is configured, so no length is recommended.",)
+    if action not in ("shrink", "grow"):
+        return action, configured, ()
+    begin = at.timeline.begin(at.time)
+    least = least_length(at.timeline.openings_until(at.time, begin))
+    seconds = fitted(configured, action, verdict.factor, least)
+    if seconds != configured:
+        return action, seconds, ()
+    if action == "shrink":
+        kept = f"The window of {span(configured)} stays: it may not be under {span(least)}."
+    else:
+        kept = f"The window of {span(configured)} stays: it cannot be longer."
+    return "keep", configured, (kept,)
+
+
+def _confidence(at: Moment, action: Action) -> float:
+    found = at.evidence
+    if action == "insufficient_evidence":
+        return 0.0
+    windows = found.windows / (2.0 * max(1, at.policy.min_windows))
+    length = max(found.days / (2.0 * LEAST_DAYS), found.passes / 2.0)
+    depth = min(1.0, windows, length) * (0.5 if uncounted(found) else found.counter_coverage)
+    today = day_of(at.time)
+    earlier = [at._replace(time=day_start(today - ago)) for ago in range(1, JUDGED_DAYS)]
+    same = 1 + sum(judge(each)[1].action == action for each in earlier)
+    return round(depth * same / JUDGED_DAYS, 2)
+
+
+def _shared(history: History) -> tuple[str, ...]:
+    if history.shares_instance <= 1:
+        return ()
+    return (
+        f"The counters are of all {history.shares_instance} databases of instance"
+        f" {history.ese_instance}, and so is this advice.",
+    )

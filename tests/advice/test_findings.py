@@ -1,0 +1,114 @@
+"""The closed list of findings and their sentences."""
+
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from esewatch.advice import findings
+from esewatch.advice.findings import FINDINGS, Finding, Proof, investigate, span
+from esewatch.fold.state import BadPage
+
+DAY = 86400.0
+NOW = 1_182_384_840.0  # 2007-06-21 00:14 UTC
+PROOF = Proof(NOW, "online_scan")
+ANY = st.floats(allow_nan=True, allow_infinity=True)
+
+
+def bad(page: int = 17, kind: str = "uncorrectable", pages: int = 1) -> BadPage:
+    return BadPage(page=page, kind=kind, first=NOW, last=NOW, pages=pages)  # type: ignore[arg-type]
+
+
+def one_of_each() -> list[Finding]:
+    made = investigate([bad()], 0, [], NOW)
+    assert made is not None
+    return [
+        made,
+        findings.never_verified(12 * DAY),
+        findings.only_other_copies_verified("passive", [("ex01", PROOF)]),
+        findings.only_other_copies_verified("active", [("ex02", PROOF)]),
+        findings.scans_collide(["b"], "60% less"),
+        findings.scans_do_not_fit(5 * 3600, 4 * 3600),
+        findings.unknown_since(NOW, NOW + DAY, 3, None),
+        findings.verification_overdue(PROOF, 9 * DAY, 7 * DAY, None),
+    ]
+
+
+def test_the_list_is_closed_and_every_finding_has_a_sentence_with_figures() -> None:
+    made = one_of_each()
+    assert tuple(each.finding for each in made) == FINDINGS
+    for each in made:
+        assert re.search(r"\d", each.sentence), each
+        assert not each.sentence.endswith(".")
+
+
+def test_bad_pages_and_errors_are_to_be_investigated() -> None:
+    pages = [bad(), bad(18, pages=1999), bad(19, "corrected")]
+    errors = [NOW - 8 * DAY, NOW - DAY, NOW + DAY]
+    assert investigate(pages, 2, errors, NOW) == Finding(
+        "investigate",
+        "2,000 known bad pages, 1 corrected page, 2 reports of logical corruption"
+        " and 1 I/O error in 7 days",
+    )
+
+
+def test_without_damage_or_with_an_old_io_error_there_is_nothing_to_investigate() -> None:
+    assert investigate([], 0, [], NOW) is None
+    assert investigate([], 0, [NOW - 7 * DAY, NOW + 1], NOW) is None
+
+
+def test_an_overdue_verification_tells_both_figures() -> None:
+    made = findings.verification_overdue(PROOF, 9.5 * DAY, 7 * DAY, None)
+    assert made.sentence == (
+        "last verified 2007-06-21 00:14 UTC by online_scan: 9.5 days against a deadline of 7 days"
+    )
+    lost = findings.verification_overdue(None, 9.5 * DAY, 7 * DAY, NOW)
+    assert lost.sentence == (
+        "not seen verified, events are missing until 2007-06-21 00:14 UTC, none since:"
+        " 9.5 days against a deadline of 7 days"
+    )
+
+
+def test_of_many_verified_copies_three_are_named() -> None:
+    copies = [(f"ex{number:02}", PROOF) for number in range(2, 7)]
+    made = findings.only_other_copies_verified("active", copies)
+    assert made.finding == "only_passive_verified"
+    assert "ex04" in made.sentence
+    assert "ex05" not in made.sentence
+    assert "and 2 more" in made.sentence
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0, "0 s"),
+        (20.0, "20 s"),
+        (2700.0, "45 min"),
+        (3599.0, "1 h"),
+        (15300.0, "4 h 15 min"),
+        (2 * DAY, "2 days"),
+        (12.5 * DAY, "12.5 days"),
+        (math.inf, "inf s"),
+        (1e300, "1e+300 s"),
+    ],
+)
+def test_a_span_is_told_in_its_own_size(seconds: float, text: str) -> None:
+    assert span(seconds) == text
+
+
+@given(ANY, ANY, ANY, st.integers(), st.lists(ANY, max_size=3))
+def test_no_figure_raises(
+    one: float, two: float, three: float, count: int, times: list[float]
+) -> None:
+    proof = Proof(one, "external")
+    investigate([bad(count, pages=count)], count, times, one)
+    made = [
+        findings.never_verified(one),
+        findings.only_other_copies_verified("active", [("ex02", proof)]),
+        findings.scans_do_not_fit(one, two),
+        findings.unknown_since(one, two, count, proof),
+        findings.verification_overdue(proof, one, two, three),
+    ]
+    assert all(each.finding in FINDINGS and each.sentence for each in made)

@@ -1,0 +1,186 @@
+import datetime
+from typing import Any
+
+import pytest
+
+from esewatch.advice.history import FREED, READ, History, as_copy, history
+from esewatch.advice.window import window_advice
+from esewatch.config import DatabaseRule, Policy, Settings, Window
+from esewatch.fold.rollups import day_of
+from esewatch.fold.runs import Run
+from esewatch.model import Coverage, Feed, HeaderSeen, Reading, Record
+from tests.support.records import DATABASE, DAY, EPOCH, HOUR, LABEL, event, folder_of
+
+SETTINGS = Settings(
+    windows={"nightly": Window(start=datetime.time(1), duration=4 * HOUR)},
+    databases=[DatabaseRule(match="*priv06.edb", window="nightly", name="priv06")],
+)
+NIGHT = -EPOCH % DAY + HOUR
+"""01:00 UTC of the first night, seconds after EPOCH."""
+
+
+def gathered(*records: Record, settings: Settings = SETTINGS) -> History:
+    return history(folder_of(records, settings=settings).state, settings, "ex01", LABEL)
+
+
+def sample(time: float, value: float, metric: str = READ) -> Reading:
+    names = {READ: "Online Defrag Pages Read/sec", FREED: "Online Defrag Pages Freed/sec"}
+    return Reading(
+        time=EPOCH + time,
+        computer="EX01",
+        object="MSExchange Database ==> Instances",
+        counter=names[metric],
+        instance="Information Store/SG06",
+        value=value,
+        kind="rate",
+        feed=Feed(metric=metric, name="SG06"),
+    )
+
+
+def night(number: int, last: int, **fields: Any) -> list[Record]:
+    """The number-th of `last` nights of one pass: events at the ends of its window."""
+    start = NIGHT + number * DAY
+    begin = event(700 if number == 0 else 702, start)
+    end = event(703 if number == last else 704, start + 4 * HOUR, fields=fields)
+    return [begin, end]
+
+
+def test_passes_and_runs_come_from_the_events() -> None:
+    numbers = {"seconds": 43200, "invocations": 3, "days": 2, "pages_freed": 42794}
+    found = gathered(*night(0, 2), *night(1, 2), *night(2, 2, **numbers), event(700, 4 * DAY))
+
+    done, running = found.defrag_passes
+    assert (done.outcome, done.pages_freed, running.outcome) == ("completed", 42794, "open")
+    assert found.defrag_runs == [
+        *(Run(EPOCH + NIGHT + n * DAY, EPOCH + NIGHT + n * DAY + 4 * HOUR) for n in range(3)),
+        Run(EPOCH + 4 * DAY, None),
+    ]
+    assert found.scan_runs == []
+    assert (found.model, found.tier, found.name) == ("window", "watched", "priv06")
+    assert found.window == SETTINGS.windows["nightly"]
+    assert found.shares_instance == 1
+    assert (found.first_seen, found.last_seen) == (EPOCH + NIGHT, EPOCH + 4 * DAY)
+
+
+def test_days_and_gaps_come_from_the_counters() -> None:
+    readings = [
+        sample(at, value, metric)
+        for at in (0, 600, 1200, 1200 + HOUR)
+        for metric, value in ((READ, 10.0), (FREED, 0.1))
+    ]
+    found = gathered(event(700, 0), *readings)
+
+    (day,) = found.days
+    assert (day.day, day.pages_read) == (day_of(EPOCH + 600), 12_000)
+    assert day.pages_freed == pytest.approx(120)
+    assert (found.sampled_since, found.sampled_until) == (EPOCH, EPOCH + 1200 + HOUR)
+    assert found.unsampled == [(EPOCH + 1200, EPOCH + 1200 + HOUR)]
+
+
+def test_one_counter_alone_is_no_sample_of_the_ratio() -> None:
+    found = gathered(event(700, 0), sample(0, 10.0), sample(600, 10.0))
+
+    assert (found.sampled_since, found.sampled_until) == (None, None)
+
+
+def test_the_size_in_pages_is_the_headers_else_that_of_the_last_scan() -> None:
+    scan = event(
+        721,
+        HOUR,
+        fields={"seconds": 208, "invocations": 1, "pages_seen": 5_850_768, "bad_checksums": 0},
+    )
+    header = HeaderSeen(
+        time=EPOCH, computer="EX01", database=DATABASE, page_size=8192, size_bytes=8192 * 1000
+    )
+
+    assert gathered(event(700, 0)).pages is None
+    assert gathered(event(719, 0), scan).pages == 5_850_768
+    assert gathered(event(719, 0), scan, header).pages == 1000
+    assert gathered(event(719, 0), scan).verified == {"online_scan": EPOCH + HOUR}
+
+
+def test_an_instance_with_several_databases_is_told() -> None:
+    other = event(700, 1, database="e:\\mdb06\\pub06.edb")
+    elsewhere = event(700, 2, computer="EX02")
+
+    assert gathered(event(700, 0), other, elsewhere).shares_instance == 2
+
+
+def test_bad_pages_backups_and_logical_errors_are_there_until_dealt_with() -> None:
+    bad = event(474, 5, fields={"page_number": 7})
+    backup = [event(210, 10), event(220, 11), event(221, 12), event(213, 900)]
+    folder = folder_of([event(700, 0), bad, event(447, 6), *backup], settings=SETTINGS)
+
+    found = history(folder.state, SETTINGS, "ex01", LABEL)
+    folder.acknowledge("ex01", LABEL, [], EPOCH + 100)
+    cleared = history(folder.state, SETTINGS, "ex01", LABEL)
+
+    assert ([each.page for each in found.bad_pages], found.logical_errors) == ([7], 1)
+    assert [(each.started, each.ended) for each in found.backups] == [(EPOCH + 10, EPOCH + 900)]
+    assert found.verified["streaming_backup"] == EPOCH + 900
+    assert (cleared.bad_pages, cleared.logical_errors) == ([], 0)
+
+
+def test_gaps_of_its_computer_are_its_own() -> None:
+    ranges = [(1, 2, 0.0, 60.0), (10, 11, 5 * DAY, 5 * DAY + 60)]
+    covered = [
+        Coverage(
+            computer="EX01",
+            channel="Application",
+            first=first,
+            last=last,
+            first_time=EPOCH + start,
+            last_time=EPOCH + end,
+        )
+        for first, last, start, end in ranges
+    ]
+    events = [event(700, 0, 1), event(704, 60, 2), event(702, 5 * DAY, 10)]
+
+    assert gathered(*events, *covered).event_gaps == [(EPOCH + 60, EPOCH + 5 * DAY, 7)]
+
+
+def test_a_change_of_role_is_told_by_the_family_of_events() -> None:
+    current: dict[str, Any] = {"engine_version": "15.01.2507.012", "instance_state": ""}
+    events = [event(n, at, **current) for at, n in enumerate((736, 744, 737, 717, 732, 736))]
+
+    assert gathered(*events).role_changes == [EPOCH + 3, EPOCH + 5]
+    assert gathered(event(717, 0), event(721, 1), event(719, 2)).role_changes == []
+
+
+def test_an_unknown_database_is_a_key_error() -> None:
+    with pytest.raises(KeyError):
+        history(folder_of([]).state, SETTINGS, "ex01", "nowhere.edb")
+
+
+def test_the_ledger_gets_ended_scans_and_the_configured_deadline() -> None:
+    found = gathered(event(717, 0), event(721, 60, fields={"bad_checksums": 0}), event(717, 90))
+
+    copy = as_copy(found, Policy(verify_within=3 * DAY))
+
+    assert [done.outcome for done in copy.scans] == ["completed"]
+    assert (copy.name, copy.configured_deadline) == ("priv06", 3 * DAY)
+
+
+def test_a_month_of_records_gives_the_advice_of_the_published_example() -> None:
+    records: list[Record] = []
+    for number in range(42):
+        start = NIGHT + number * DAY
+        of_pass = number % 6
+        done = {"seconds": 86400, "invocations": 6, "days": 5, "pages_freed": 600}
+        records.append(event(702 if of_pass else 700, start))
+        records.append(
+            event(703, start + 4 * HOUR, fields=done)
+            if of_pass == 5
+            else event(704, start + 4 * HOUR)
+        )
+        for step in range(145):
+            busy = 0 < step <= 24
+            records.append(sample(start + step * 600, 14.32 if busy else 0.0))
+            records.append(sample(start + step * 600, 0.1 if busy else 0.0, FREED))
+    found = gathered(*records)
+
+    advice = window_advice(found, Policy(), EPOCH + NIGHT + 42 * DAY)
+
+    assert advice.evidence.missing == ()
+    assert advice.evidence.ratio == pytest.approx(143.2)
+    assert (advice.action, advice.recommended_seconds) == ("shrink", 9900)

@@ -1,0 +1,322 @@
+"""When every page of a copy was last verified, and what is missing."""
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from esewatch.advice.findings import FINDINGS, Proof
+from esewatch.advice.ledger import (
+    Copy,
+    Gap,
+    Ledger,
+    ledgers,
+    one_window,
+    verification_deadline,
+)
+from esewatch.config import Window
+from esewatch.config.units import parse_clock
+from esewatch.fold.state import BadPage, Pass
+
+DAY = 86400.0
+HOUR = 3600.0
+NOW = 1_800_000_000.0
+NIGHTLY = Window(start=parse_clock("01:00"), duration=4 * HOUR)
+MONDAYS = Window(start=parse_clock("01:00"), duration=4 * HOUR, days=["mon"])
+
+
+def copy(**changes: Any) -> Copy:
+    base: dict[str, Any] = {
+        "computer": "ex01",
+        "database": "e:\\priv06.edb",
+        "name": "priv06",
+        "tier": "watched",
+        "model": "window",
+        "role": "active",
+        "first_seen": NOW - 100 * DAY,
+        "window": NIGHTLY,
+    }
+    return Copy(**(base | changes))
+
+
+def ledger(**changes: Any) -> Ledger:
+    (entry,) = ledgers([copy(**changes)], NOW)
+    return entry
+
+
+def found(entry: Ledger) -> list[str]:
+    return [each.finding for each in entry.findings]
+
+
+def scan(days: float, pages: int, **changes: Any) -> Pass:
+    base: dict[str, Any] = {
+        "task": "checksum",
+        "started": NOW - 50 * DAY,
+        "ended": NOW - (50 - days) * DAY,
+        "outcome": "completed",
+        "work_seconds": HOUR,
+        "pages_seen": pages,
+    }
+    return Pass(**(base | changes))
+
+
+def gap(begin: float, end: float, missing: int = 100) -> Gap:
+    return NOW - begin * DAY, NOW - end * DAY, missing
+
+
+def test_the_latest_verifier_counts_and_each_is_kept() -> None:
+    entry = ledger(verified={"online_scan": NOW - 3 * DAY, "page_scan": NOW - 2 * DAY})
+    assert entry.last == Proof(NOW - 2 * DAY, "page_scan")
+    assert entry.verified == {"online_scan": NOW - 3 * DAY, "page_scan": NOW - 2 * DAY}
+    assert entry.due == NOW + 5 * DAY
+    assert (entry.standing, entry.findings) == ("verified", ())
+
+
+def test_what_is_younger_than_now_is_not_known_yet() -> None:
+    later = BadPage(page=3, kind="no_data", first=NOW + 1, last=NOW + 1)
+    entry = ledger(verified={"external": NOW + 1}, bad_pages=[later])
+    assert (entry.last, entry.verified, entry.bad_since) == (None, {}, 0)
+
+
+def test_bad_and_corrected_pages_since_the_last_verification_are_counted() -> None:
+    pages = [
+        BadPage(page=1, kind="uncorrectable", first=NOW - 9 * DAY, last=NOW - 9 * DAY),
+        BadPage(page=2, kind="lost_flush", first=NOW - 9 * DAY, last=NOW - DAY),
+        BadPage(page=-1, kind="no_data", first=NOW - DAY, last=NOW - DAY, pages=5),
+        BadPage(page=3, kind="corrected", first=NOW - DAY, last=NOW - DAY),
+    ]
+    since = ledger(verified={"external": NOW - 2 * DAY}, bad_pages=pages)
+    ever = ledger(bad_pages=pages)
+    assert (since.bad_since, since.corrected_since) == (6, 1)
+    assert (ever.bad_since, ever.corrected_since) == (7, 1)
+
+
+def test_never_is_said_after_a_week_and_only_of_watched_databases() -> None:
+    assert found(ledger()) == ["never_verified"]
+    assert "100 days" in ledger().findings[0].sentence
+    assert found(ledger(first_seen=NOW - 6.9 * DAY)) == []
+    assert ledger(first_seen=NOW - 6.9 * DAY).standing == "unknown"
+    assert found(ledger(first_seen=0.0)) == []
+    assert found(ledger(tier="observed")) == []
+
+
+def test_a_verification_past_its_deadline_is_overdue() -> None:
+    assert found(ledger(verified={"external": NOW - 7 * DAY})) == []
+    late = ledger(verified={"external": NOW - 7.5 * DAY})
+    assert found(late) == ["verification_overdue"]
+    assert "7.5 days against a deadline of 7 days" in late.findings[0].sentence
+    assert found(ledger(verified={"external": NOW - 2 * DAY}, configured_deadline=DAY)) == [
+        "verification_overdue"
+    ]
+
+
+def test_two_terabytes_scanned_at_1_mb_a_second_are_not_late_at_day_20() -> None:
+    huge = {"size_bytes": 2e12, "page_size": 32768, "model": "background", "window": None}
+    own = scan(23, 61_035_156)
+    entry = ledger(**huge, scans=[own], verified={"online_scan": NOW - 20 * DAY})
+    assert entry.findings == ()
+    assert entry.deadline.seconds == pytest.approx(1.5 * 23 * DAY, rel=1e-6)
+    first = ledger(**huge, first_seen=NOW - 20 * DAY)
+    assert (first.standing, first.findings) == ("unknown", ())
+    assert found(ledger(**huge, verified={"online_scan": NOW - 40 * DAY})) == [
+        "verification_overdue"
+    ]
+
+
+def test_the_deadline_is_configured_else_the_engines_else_by_its_own_scans() -> None:
+    known = {"size_bytes": 1e12, "page_size": 10_000, "scans": [scan(10, 50_000_000)]}
+    every = copy(**known, configured_deadline=3 * DAY, engine_threshold=14 * DAY)
+    engine = copy(**known, engine_threshold=14 * DAY)
+    own = copy(**known)
+    assert verification_deadline(every) == (3 * DAY, "configured")
+    assert verification_deadline(engine).seconds == 14 * DAY
+    assert verification_deadline(own).seconds == pytest.approx(1.5 * 20 * DAY)
+    assert "1.5 times the 20 days that its own scans" in verification_deadline(own).reason
+
+
+def test_the_pace_is_the_median_of_completed_scans_from_start_to_end() -> None:
+    scans = [
+        scan(10, 50_000_000),
+        scan(20, 50_000_000),
+        scan(1, 50_000_000, started=None, wall_seconds=40 * DAY, work_seconds=None),
+        scan(1, 50_000_000, outcome="partial"),
+        scan(1, 50_000_000, started=None),
+        scan(0, 50_000_000),
+    ]
+    deadline = verification_deadline(copy(size_bytes=5e11, page_size=10_000, scans=scans))
+    assert deadline.seconds == pytest.approx(1.5 * 20 * DAY)
+
+
+def test_a_quick_scan_or_none_leaves_seven_days() -> None:
+    quick = copy(size_bytes=1e9, page_size=10_000, scans=[scan(1, 100_000)])
+    for each in (quick, copy(), copy(size_bytes=1e9), copy(model="background")):
+        assert verification_deadline(each).seconds == 7 * DAY
+
+
+def test_after_a_gap_of_more_than_a_window_absence_is_not_claimed() -> None:
+    entry = ledger(event_gaps=[gap(5, 3)])
+    assert found(entry) == ["unknown_since"]
+    assert (entry.standing, entry.unknown_since) == ("unknown", NOW - 5 * DAY)
+    assert "100 events are missing" in entry.findings[0].sentence
+    stale = ledger(event_gaps=[gap(5, 3)], verified={"online_scan": NOW - 9 * DAY})
+    assert found(stale) == ["unknown_since"]
+
+
+def test_a_gap_of_less_than_a_window_changes_nothing() -> None:
+    assert found(ledger(event_gaps=[gap(5, 4)])) == ["never_verified"]
+    assert found(ledger(event_gaps=[gap(9, 3)], window=MONDAYS)) == ["never_verified"]
+    assert found(ledger(event_gaps=[gap(9, 6)], window=None)) == ["never_verified"]
+
+
+def test_a_verification_after_the_gap_ends_not_knowing() -> None:
+    entry = ledger(event_gaps=[gap(5, 3)], verified={"online_scan": NOW - DAY})
+    assert (entry.unknown_since, entry.findings) == (None, ())
+
+
+def test_a_verification_in_time_stands_although_later_events_are_missing() -> None:
+    entry = ledger(event_gaps=[gap(5, 2)], verified={"page_scan": NOW - 4 * DAY})
+    assert (entry.standing, found(entry)) == ("verified", ["unknown_since"])
+    assert entry.unknown_since == NOW - 4 * DAY
+
+
+def test_a_deadline_after_the_gap_absence_is_certain_again() -> None:
+    never = ledger(event_gaps=[gap(30, 8)])
+    late = ledger(event_gaps=[gap(30, 8)], verified={"external": NOW - 40 * DAY})
+    assert found(never) == found(late) == ["verification_overdue"]
+    assert "events are missing until" in never.findings[0].sentence
+    assert never.standing == "unverified"
+
+
+def test_several_gaps_hide_what_became_of_it_since_the_first() -> None:
+    entry = ledger(event_gaps=[gap(9, 6, 2), gap(5, 3, 3), gap(2.5, 2.4, 9)])
+    assert entry.unknown_since == NOW - 9 * DAY
+    assert "5 events are missing" in entry.findings[0].sentence
+
+
+def test_one_window_is_as_long_as_the_longest_wait_for_one_to_pass() -> None:
+    workdays = Window(
+        start=NIGHTLY.start, duration=4 * HOUR, days=["mon", "tue", "wed", "thu", "fri"]
+    )
+    assert one_window(NIGHTLY) == DAY + 4 * HOUR
+    assert one_window(MONDAYS) == 7 * DAY + 4 * HOUR
+    assert one_window(workdays) == 3 * DAY + 4 * HOUR
+    assert one_window(None) == 3.5 * DAY
+
+
+VERIFIED = {"online_scan": NOW - DAY}
+
+
+def two_copies(active: dict[str, Any], passive: dict[str, Any]) -> list[list[str]]:
+    copies = [copy(**active), copy(**({"computer": "ex02", "role": "passive"} | passive))]
+    return [found(entry) for entry in ledgers(copies, NOW)]
+
+
+def test_only_the_passive_copy_verified_is_said_of_the_active_one() -> None:
+    assert two_copies({}, {"verified": VERIFIED}) == [
+        ["never_verified", "only_passive_verified"],
+        [],
+    ]
+
+
+def test_only_the_active_copy_verified_is_said_of_the_passive_one() -> None:
+    late = {"verified": {"external": NOW - 30 * DAY}}
+    assert two_copies({"verified": VERIFIED}, late) == [
+        [],
+        ["verification_overdue", "only_active_verified"],
+    ]
+
+
+def test_copies_are_named_without_case() -> None:
+    assert two_copies({}, {"verified": VERIFIED, "name": "PRIV06"})[0][-1:] == [
+        "only_passive_verified"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("active", "passive"),
+    [
+        pytest.param({}, {"verified": VERIFIED, "role": ""}, id="a role is unknown"),
+        pytest.param({}, {"verified": VERIFIED, "name": "other"}, id="another database"),
+        pytest.param({}, {"verified": VERIFIED, "computer": "ex01"}, id="the same computer"),
+        pytest.param({}, {"verified": VERIFIED, "role": "active"}, id="both active"),
+        pytest.param({"verified": VERIFIED}, {"verified": VERIFIED}, id="both verified"),
+        pytest.param({}, {}, id="none verified"),
+        pytest.param({"event_gaps": [gap(5, 3)]}, {"verified": VERIFIED}, id="after a gap"),
+        pytest.param({"first_seen": NOW - DAY}, {"verified": VERIFIED}, id="known for a day"),
+        pytest.param({"tier": "observed"}, {"verified": VERIFIED}, id="observed"),
+    ],
+)
+def test_copies_are_not_compared(active: dict[str, Any], passive: dict[str, Any]) -> None:
+    said = [each for findings in two_copies(active, passive) for each in findings]
+    assert "only_passive_verified" not in said
+    assert "only_active_verified" not in said
+
+
+def test_one_unknown_role_of_three_copies_keeps_all_from_being_compared() -> None:
+    copies = [
+        copy(),
+        copy(computer="ex02", role="passive", verified=VERIFIED),
+        copy(computer="ex03", role=""),
+    ]
+    assert [found(entry) for entry in ledgers(copies, NOW)] == [
+        ["never_verified"],
+        [],
+        ["never_verified"],
+    ]
+
+
+TIME = st.floats() | st.floats(NOW - 60 * DAY, NOW + DAY)
+PASSES = st.builds(
+    scan,
+    st.just(1.0),
+    st.integers(-1, 2**80),
+    started=st.none() | TIME,
+    ended=st.none() | TIME,
+    wall_seconds=st.none() | TIME,
+)
+COPIES = st.builds(
+    copy,
+    computer=st.sampled_from(["ex01", "ex02", "ex03"]),
+    role=st.sampled_from(["active", "passive", ""]),
+    name=st.sampled_from(["priv06", "x"]) | st.text(max_size=3),
+    tier=st.sampled_from(["watched", "observed"]),
+    model=st.sampled_from(["window", "background", "application"]),
+    first_seen=TIME,
+    verified=st.dictionaries(st.sampled_from(["external", "page_scan"]), TIME),
+    bad_pages=st.lists(
+        st.builds(BadPage, page=st.integers(), kind=st.just("no_data"), first=TIME, last=TIME)
+    ),
+    scans=st.lists(PASSES, max_size=3),
+    size_bytes=st.none() | TIME,
+    page_size=st.none() | st.integers(-1, 2**80),
+    window=st.sampled_from([None, NIGHTLY, MONDAYS]),
+    event_gaps=st.lists(st.tuples(TIME, TIME, st.integers(0, 9)), max_size=3),
+    configured_deadline=st.none() | TIME,
+    engine_threshold=st.none() | TIME,
+)
+
+
+@given(st.lists(COPIES, max_size=4), TIME)
+def test_no_input_raises_and_what_is_said_has_figures(copies: list[Copy], now: float) -> None:
+    entries = ledgers(copies, now)
+    assert [(each.computer, each.database) for each in entries] == [
+        (each.computer, each.database) for each in copies
+    ]
+    for entry in entries:
+        assert 0 < entry.deadline.seconds < float("inf")
+        assert (entry.last is None) == (entry.due is None)
+        for finding in entry.findings:
+            assert finding.finding in FINDINGS
+            assert re.search(r"\d", finding.sentence)
+        never = "never_verified" in found(entry)
+        assert not (never and entry.last)
+
+
+@given(st.lists(COPIES, max_size=4), st.randoms(use_true_random=False))
+def test_the_order_of_the_copies_makes_no_difference(copies: list[Copy], rng: Any) -> None:
+    order = rng.sample(range(len(copies)), len(copies))
+    shuffled = ledgers([copies[index] for index in order], NOW)
+    expected = ledgers(copies, NOW)
+    assert shuffled == [expected[index] for index in order]

@@ -1,0 +1,66 @@
+from esewatch.advice.history import History
+from esewatch.advice.openings import Used, openings_used, restarts
+from esewatch.fold.backups import Backup
+from esewatch.fold.runs import Run
+from tests.advice.histories import DAY, HOUR, NOON, nightly_runs, one_pass, opening, store, window
+
+
+def used(history: History, nights: int = 3) -> list[Used]:
+    return openings_used(history, history.defrag_runs, NOON - nights * DAY, NOON)
+
+
+def test_each_opening_says_what_was_done_in_it() -> None:
+    backup = Backup("full", opening(1) - HOUR, opening(1) + HOUR, {}, verifying=True)
+    scans = [Run(opening(2) + HOUR, opening(2) + 3 * HOUR)]
+    history = store(defrag_runs=nightly_runs(2), scan_runs=scans, backups=[backup])
+
+    found = used(history)
+
+    assert [(each.start, each.end) for each in found] == [
+        (opening(n), opening(n) + 4 * HOUR) for n in (2, 1, 0)
+    ]
+    assert [each.ran for each in found] == [False, True, True]
+    assert [each.scanned for each in found] == [2 * HOUR, 0, 0]
+    assert [each.backup for each in found] == [0, HOUR, 0]
+
+
+def test_runs_that_stop_beside_the_end_tell_of_another_window() -> None:
+    early, late = nightly_runs(3, 3), nightly_runs(3, 5)
+    finished = [one_pass(run.start, run.end) for run in early]
+
+    assert [each.off for each in used(store(defrag_runs=early))] == [-HOUR] * 3
+    assert [each.off for each in used(store(defrag_runs=late))] == [HOUR] * 3
+    assert [each.off for each in used(store(defrag_runs=nightly_runs(3, 4.15)))] == [None] * 3
+    done = store(defrag_runs=early, defrag_passes=finished)
+    assert [each.off for each in used(done)] == [None] * 3
+
+
+def test_only_two_openings_in_a_row_tell_of_another_window() -> None:
+    once = [*nightly_runs(1, 3, ago=2), *nightly_runs(2)]
+    unlike = [*nightly_runs(1, 1, ago=2), *nightly_runs(1, 3, ago=1), *nightly_runs(1)]
+    twice = [*nightly_runs(2, 3, ago=1), *nightly_runs(1)]
+
+    assert restarts(used(store(defrag_runs=once))) == []
+    assert restarts(used(store(defrag_runs=unlike))) == []
+    assert restarts(used(store(defrag_runs=twice))) == [opening(1) + 4 * HOUR]
+
+
+def test_defragmentation_at_quite_other_hours_is_told_too() -> None:
+    by_day = [Run(run.start + 12 * HOUR, run.end + 12 * HOUR) for run in nightly_runs(4) if run.end]
+
+    found = used(store(defrag_runs=by_day), nights=5)
+
+    assert not any(each.ran for each in found)
+    assert len(restarts(found)) == 3
+
+
+def test_a_window_that_lasts_all_day_has_an_opening_each_day() -> None:
+    history = store(window=window(24), defrag_runs=nightly_runs(3, 23))
+
+    assert len(used(history)) == 3
+
+
+def test_no_window_and_times_beyond_the_calendar_have_no_openings() -> None:
+    assert used(store(window=None)) == []
+    assert openings_used(store(), [], -1e15, NOON) == []
+    assert openings_used(store(), [], NOON, 1e15) == []
