@@ -105,6 +105,19 @@ def test_nothing_is_exposed_before_the_first_reading_is_done(tmp_path: Path) -> 
     done.close()
 
 
+def test_advice_is_exposed_and_is_that_of_the_status_page(tmp_path: Path) -> None:
+    found = run(tmp_path, Scripted("a", [[batch(event(700, 0, 1))]]))
+    (advice,) = found.overview().advice
+    assert found.overview().databases[0].advice is advice
+    action = f'ese_window_advice{{action="{advice.window.action}",'
+    (line,) = [each for each in exposed(found).splitlines() if each.startswith(action)]
+    assert line.endswith(" 1.0")
+    found.forget(advice.computer, advice.database)
+    assert "ese_window_advice{" not in exposed(found)
+    assert found.overview().advice == ()
+    found.close()
+
+
 def test_ready_is_said_when_the_figures_are_shown_and_not_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Sequence
 
 from esewatch.config import Settings
 from esewatch.config.handover import Handover
+from esewatch.expose.advisor import Advisor
 from esewatch.expose.few_lines import FewLines
 from esewatch.expose.metrics import Snapshot, families, own_families
 from esewatch.expose.overview import Overview, overview
@@ -42,7 +43,6 @@ HANG_SECONDS = 60.0
 """A source that says nothing for so long in the middle of a poll is down."""
 RELOAD_SECONDS = 10.0
 """How long who asked for new settings waits for a source that is in the way."""
-
 HANGS = "does not answer"
 
 
@@ -84,7 +84,7 @@ class Daemon:
         self._waiting = True
         self._started = self._alive = time.monotonic()
         self._expiry = Expiry(clock(), self._started)
-        self._pace = Pace()
+        self._pace, self._advisor = Pace(), Advisor()
         self._folder = self._begin(*self._load())
         if journal.set_aside is not None:
             self._try_commit()  # so that a restart still knows what is to be rebuilt
@@ -353,14 +353,14 @@ class Daemon:
 
     def _make_snapshot(self) -> Snapshot:
         with self._lock:
-            if self._waiting:
-                self._waiting = bool(self._unread())
+            self._waiting = self._waiting and bool(self._unread())
             state = self._folder.state
             # Counters are first exposed at the value of a whole first reading (semantics.md 3).
             shown = State(sources=state.sources) if self._waiting else state
             found = families(shown, self.settings, self._clock())
+            advised = self._advisor.families(shown, self.settings, self._clock())
         own = [*own_families(self._figures.commits), *self._figures.families()]
-        return Snapshot.of([*found, *own], self.snapshot)
+        return Snapshot.of([*found, *advised, *own], self.snapshot)
 
     def _unread(self) -> list[str]:
         """Sources whose first reading is not done; one that cannot be read holds nobody up."""
@@ -378,8 +378,8 @@ class Daemon:
         snapshot = self.snapshot
         with self._lock:
             if self._overview is None or self._overview[0] is not snapshot:
-                made = overview(self._folder.state, self.settings, self._clock())
-                self._overview = (snapshot, made)
+                state, advice = self._folder.state, self._advisor.latest
+                self._overview = snapshot, overview(state, self.settings, self._clock(), advice)
             return self._overview[1]
 
     def forget(self, computer: str, database: str) -> None:

@@ -3,7 +3,8 @@ from typing import Any
 
 import pytest
 
-from esewatch.advice.history import FREED, READ, History, as_copy, history
+from esewatch.advice.history import FREED, READ, History, as_copy, histories, history
+from esewatch.advice.scanning import Mark
 from esewatch.advice.window import window_advice
 from esewatch.config import DatabaseRule, Policy, Settings, Window
 from esewatch.fold.rollups import day_of
@@ -184,3 +185,71 @@ def test_a_month_of_records_gives_the_advice_of_the_published_example() -> None:
     assert advice.evidence.missing == ()
     assert advice.evidence.ratio == pytest.approx(143.2)
     assert (advice.action, advice.recommended_seconds) == ("shrink", 9900)
+
+
+def test_a_running_scan_tells_how_far_it_is() -> None:
+    found = gathered(
+        event(736, 0),
+        event(744, 6 * HOUR, fields={"pages_seen": 9_000}),
+        event(737, 8 * HOUR, fields={"seconds": 28_800, "pages_seen": 12_000}),
+        event(736, DAY),
+        event(744, DAY + 6 * HOUR, fields={"hours": 6, "pages_seen": 8_000}),
+        event(738, DAY + 7 * HOUR, fields={"resume_page": 8_500}),
+    )
+
+    assert found.marks == [
+        Mark(EPOCH + DAY + 6 * HOUR, 8_000),
+        Mark(EPOCH + DAY + 7 * HOUR, 8_500),
+    ]
+
+
+def test_between_scans_nothing_tells_how_far_one_is() -> None:
+    done = event(737, 8 * HOUR, fields={"seconds": 28_800, "pages_seen": 12_000})
+    found = gathered(event(736, 0), event(744, HOUR, fields={"pages_seen": 9_000}), done)
+
+    assert found.marks == []
+
+
+def test_the_threshold_of_the_engine_is_the_deadline_of_verification() -> None:
+    late = {"seconds": 9 * DAY, "threshold_days": 5, "pages_seen": 12_000}
+    found = gathered(event(736, 0), event(735, 9 * DAY, fields=late))
+
+    assert found.engine_threshold == 5 * DAY
+    assert as_copy(found, Policy()).engine_threshold == 5 * DAY
+    assert as_copy(gathered(event(736, 0)), Policy()).engine_threshold is None
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_a_zeroing_pass_that_is_open_is_the_scan_that_runs(resumed: bool) -> None:
+    more = [event(726, 4 * HOUR), event(720, DAY)] if resumed else []
+    found = gathered(event(718, 0), *more)
+
+    (running,) = found.checksum_passes
+    assert (running.task, running.outcome, running.started) == ("checksum", "open", EPOCH)
+    assert running.interruptions == int(resumed)
+
+
+def test_a_scan_that_began_after_a_zeroing_pass_is_the_one_that_runs() -> None:
+    found = gathered(event(718, 0), event(717, DAY))
+
+    assert [each.started for each in found.checksum_passes] == [EPOCH + DAY]
+
+
+def test_a_zeroing_pass_that_began_after_a_scan_is_the_one_that_runs() -> None:
+    found = gathered(event(717, 0), event(718, DAY))
+
+    assert [each.started for each in found.checksum_passes] == [EPOCH + DAY]
+
+
+def test_the_histories_of_all_are_those_of_each_without_the_ignored() -> None:
+    records = [
+        event(700, 0),
+        event(700, 1, database="E:\\a.edb"),
+        event(700, 2, database="C:\\Temp\\x.edb"),
+    ]
+    state = folder_of(records, settings=SETTINGS).state
+    found = histories(state, SETTINGS)
+
+    assert list(found) == [("ex01", "e:\\a.edb"), ("ex01", LABEL)]
+    assert found == {key: history(state, SETTINGS, *key) for key in found}
+    assert {each.shares_instance for each in found.values()} == {2}

@@ -30,7 +30,7 @@ def test_runs_that_stop_beside_the_end_tell_of_another_window() -> None:
 
     assert [each.off for each in used(store(defrag_runs=early))] == [-HOUR] * 3
     assert [each.off for each in used(store(defrag_runs=late))] == [HOUR] * 3
-    assert [each.off for each in used(store(defrag_runs=nightly_runs(3, 4.15)))] == [None] * 3
+    assert [each.off for each in used(store(defrag_runs=nightly_runs(3, 4.15)))] == [0] * 3
     done = store(defrag_runs=early, defrag_passes=finished)
     assert [each.off for each in used(done)] == [None] * 3
 
@@ -43,6 +43,32 @@ def test_only_two_openings_in_a_row_tell_of_another_window() -> None:
     assert restarts(used(store(defrag_runs=once))) == []
     assert restarts(used(store(defrag_runs=unlike))) == []
     assert restarts(used(store(defrag_runs=twice))) == [opening(1) + 4 * HOUR]
+
+
+def test_where_a_scan_follows_defragmentation_has_the_first_half_of_the_window() -> None:
+    halves, whole = nightly_runs(3, 2), nightly_runs(3, 4)
+    scans = [Run(run.end, run.start + 4 * HOUR) for run in halves if run.end]
+    after = [Run(run.end, run.start + 8 * HOUR) for run in whole if run.end]
+
+    kept = used(store(defrag_runs=halves, scan_runs=scans))
+    longer = used(store(defrag_runs=whole, scan_runs=after))
+
+    assert [each.off for each in kept] == [0] * 3
+    assert restarts(kept) == []
+    assert [each.off for each in longer] == [2 * HOUR] * 3
+    assert len(restarts(longer)) == 2
+
+
+def test_a_longer_window_before_shows_though_every_other_night_completed_a_pass() -> None:
+    runs = [
+        Run(opening(n), opening(n) + hours * HOUR) for n, hours in ((4, 6), (3, 2), (2, 6), (1, 2))
+    ]
+    finished = [one_pass(opening(n + 1), opening(n) + 2 * HOUR) for n in (3, 1)]
+
+    found = used(store(defrag_runs=runs, defrag_passes=finished), nights=5)
+
+    assert [each.off for each in found] == [2 * HOUR, None, 2 * HOUR, None, None]
+    assert restarts(found) == [opening(2) + 6 * HOUR]
 
 
 def test_defragmentation_at_quite_other_hours_is_told_too() -> None:
@@ -64,3 +90,18 @@ def test_no_window_and_times_beyond_the_calendar_have_no_openings() -> None:
     assert used(store(window=None)) == []
     assert openings_used(store(), [], -1e15, NOON) == []
     assert openings_used(store(), [], NOON, 1e15) == []
+
+
+def test_a_pass_that_ends_early_leaves_the_rest_of_its_time_unused() -> None:
+    runs = [*nightly_runs(1, 4, ago=2), *nightly_runs(1, 1, ago=1)]
+
+    assert [each.share for each in used(store(defrag_runs=runs))] == [1.0, 0.25, 0.0]
+
+
+def test_a_pass_that_completes_just_when_the_window_ends_tells_nothing_of_it() -> None:
+    runs = nightly_runs(2, 4)
+    finished = [one_pass(run.start, run.end) for run in runs]
+
+    found = used(store(defrag_runs=runs, defrag_passes=finished), nights=2)
+
+    assert [each.off for each in found] == [None, None]

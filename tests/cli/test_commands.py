@@ -23,6 +23,7 @@ COMMANDS = [
     ["report"],
     ["scan"],
     ["header"],
+    ["advise"],
     ["replay"],
     ["config", "check"],
     ["config", "show"],

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import NamedTuple
 
+from esewatch.advice.advise import advise
 from esewatch.config import default_settings
 from esewatch.expose.http import App
 from esewatch.expose.metrics import Snapshot, families
@@ -23,6 +24,7 @@ class FakeDaemon:
     def __init__(self, state: State | None = None) -> None:
         self.state = state or example()
         self.snapshot = Snapshot.of(families(self.state, default_settings(), NOW))
+        self.advice = advise(self.state, default_settings(), NOW)
         self.state_of_readiness = (True, "")
         self.forgotten: list[tuple[str, str]] = []
         self.acknowledged: list[tuple[str, str, list[int]]] = []
@@ -33,7 +35,7 @@ class FakeDaemon:
         return self.state_of_readiness
 
     def overview(self) -> Overview:
-        return overview(self.state, default_settings(), NOW)
+        return overview(self.state, default_settings(), NOW, self.advice)
 
     def forget(self, computer: str, database: str) -> None:
         if (computer, database) not in self.state.databases:

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from esewatch.advice.stagger import NAMED, colliding_scans, scans_in
+from esewatch.advice.stale import stale_seconds
 from esewatch.config import Settings, default_settings
 from esewatch.config.settings import DatabaseRule
-from esewatch.expose.metrics import stale_seconds
 from esewatch.expose.overview import DatabaseFigures, overview
 from esewatch.fold.state import Database, Host, Instance, State, Transition
 from esewatch.fold.transitions import pack

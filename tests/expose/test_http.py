@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from esewatch.advice.advise import advise
+from esewatch.config import default_settings
+from esewatch.expose.advice_json import advice_object
 from esewatch.expose.http import MAX_BODY
 from esewatch.expose.runbooks import Runbooks
 from esewatch.expose.server import HttpServer
-from tests.expose.examples import PRIV03
+from tests.expose.examples import NOW, PRIV03, example
 from tests.expose.serving import FakeDaemon, ask, serving
 
 LOCAL = {"X-Esewatch": "1", "Content-Type": "application/json"}
@@ -116,6 +119,23 @@ def test_the_databases_come_as_json_worst_first(server: HttpServer) -> None:
     assert first["collisions"] == []
 
 
+def test_the_advice_comes_as_the_objects_of_the_command(server: HttpServer) -> None:
+    answer = ask(server, "/api/v1/advice")
+    assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
+    found = json.loads(answer.text)
+    assert found.keys() == {"time", "advice"}
+    assert found["time"] == "2007-06-26T23:20:00.000Z"
+    assert found["advice"] == json.loads(
+        json.dumps([advice_object(each) for each in advise(example(), default_settings(), NOW)])
+    )
+    places = [(each["computer"], each["database"]) for each in found["advice"]]
+    assert places == sorted(places)
+    assert PRIV03 in places
+    damaged = found["advice"][places.index(PRIV03)]
+    assert damaged["action"] == "insufficient_evidence"
+    assert "investigate" in {each["finding"] for each in damaged["findings"]}
+
+
 def test_head_answers_as_get_without_the_body(server: HttpServer) -> None:
     for path in ("/", "/metrics", "/-/healthy", "/api/v1/databases", "/nothing"):
         whole, head = ask(server, path), ask(server, path, method="HEAD")
@@ -123,7 +143,7 @@ def test_head_answers_as_get_without_the_body(server: HttpServer) -> None:
         assert head.headers["content-length"] == str(len(whole.body))
 
 
-@pytest.mark.parametrize("path", ["/nothing", "/metrics/", "/-/", "/api/v1/advice"])
+@pytest.mark.parametrize("path", ["/nothing", "/metrics/", "/-/", "/api/v1/nothing"])
 def test_a_page_that_is_not_there_is_a_plain_sentence(server: HttpServer, path: str) -> None:
     answer = ask(server, path)
     assert answer.status == 404

@@ -6,14 +6,11 @@ from typing import Any
 import pytest
 from prometheus_client.core import Metric
 
-from esewatch.config import DatabaseRule, Policy, Settings, Window
-from esewatch.config.units import parse_clock
+from esewatch.config import DatabaseRule, Policy, Settings
 from esewatch.expose.metrics import (
     commit_histogram,
     families,
     own_families,
-    stale_seconds,
-    two_windows,
 )
 from esewatch.fold.state import (
     BAD_KINDS,
@@ -206,26 +203,6 @@ def test_a_pass_that_fell_silent_is_not_running(age: float, running: int) -> Non
     state = state_of(watched(transitions=pack([Transition(NOW - age, 1, 700)])))
 
     assert values(state, "ese_pass_running")["defrag"] == running
-
-
-@pytest.mark.parametrize(
-    ("days", "expected"),
-    [
-        (["mon", "tue", "wed", "thu", "fri", "sat", "sun"], 2 * DAY + 14400),
-        (["mon", "tue", "wed", "thu", "fri"], 4 * DAY + 14400),
-        (["sat"], 14 * DAY + 14400),
-        (["sun", "sat"], 7 * DAY + 14400),
-    ],
-)
-def test_silence_is_two_windows_where_one_is_configured(days: list[Any], expected: float) -> None:
-    window = Window(start=parse_clock("01:00"), duration=14400.0, days=days)
-    settings = Settings(
-        windows={"nightly": window}, databases=[DatabaseRule(match="*priv*", window="nightly")]
-    )
-
-    assert two_windows(window) == expected
-    assert stale_seconds(watched(), settings) == expected
-    assert stale_seconds(database(APP), settings) == 7 * DAY
 
 
 def test_known_bad_pages_are_counted_by_kind_with_their_history() -> None:

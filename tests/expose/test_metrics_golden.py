@@ -3,6 +3,7 @@
 `ESEWATCH_REWRITE_GOLDEN=1` writes the files anew; look at the difference before you keep it.
 """
 
+import datetime
 import os
 import subprocess
 from pathlib import Path
@@ -14,10 +15,13 @@ from prometheus_client.openmetrics.parser import (
 )
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
-from esewatch.config import DatabaseRule, Settings
+from esewatch.advice.advise import advise
+from esewatch.config import DatabaseRule, Policy, Settings, Window
+from esewatch.expose.advice_families import advice_families
 from esewatch.expose.catalogue import CATALOGUE
 from esewatch.expose.metrics import Snapshot, commit_histogram, families, own_families
 from esewatch.expose.own_figures import OwnFigures
+from esewatch.fold import rollups
 from esewatch.fold.state import (
     BackupEvent,
     BadPage,
@@ -44,7 +48,11 @@ HOUR = 3600.0
 DAY = 24 * HOUR
 PRIV = r"e:\mdb06\priv06.edb"
 
-SETTINGS = Settings(databases=[DatabaseRule(match=r"*\priv06.edb", name="priv06")])
+SETTINGS = Settings(
+    windows={"morning": Window(start=datetime.time(7), duration=6 * HOUR)},
+    databases=[DatabaseRule(match=r"*\priv06.edb", name="priv06", window="morning")],
+    policy=Policy(min_windows=1),
+)
 
 
 def _summary(seconds: int, bad: int = 0, days: int = 1) -> dict[str, int | float]:
@@ -174,12 +182,22 @@ def _device() -> Device:
     )
 
 
+def _days() -> bytearray:
+    rows = bytearray()
+    for night in (6, 5):
+        rollups.add(rows, NOW - night * DAY, "pages_read", 900_000.0)
+        rollups.add(rows, NOW - night * DAY, "pages_freed", 6_000.0)
+    return rows
+
+
 def _instance() -> Instance:
     return Instance(
         computer="ex01",
         ese_instance="SG06",
-        counters={"old": CounterState(last_time=NOW, last_value=1.0)},
+        counters={"x|online defrag pages read/sec|": CounterState(last_time=NOW, last_value=1.0)},
         gap_seconds=3600.0,
+        days=_days(),
+        sampled_since=NOW - 90 * DAY,
         totals={
             "ese_defrag_pages_read_total": 5990000.0,
             "ese_defrag_pages_freed_total": 42800.0,
@@ -276,7 +294,8 @@ def _snapshot(tmp_path: Path) -> Snapshot:
         proc=_fake_proc(tmp_path),
     )
     figures = OwnFigures(NOW).families()
-    return Snapshot.of([*families(golden_state(), SETTINGS, NOW), *own, *figures])
+    advised = advice_families(advise(golden_state(), SETTINGS, NOW))
+    return Snapshot.of([*families(golden_state(), SETTINGS, NOW), *advised, *own, *figures])
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ import math
 import msgspec
 import pytest
 
+from esewatch.advice.advise import Advice, advise
+from esewatch.advice.findings import Finding
 from esewatch.config import Settings, default_settings
 from esewatch.config.settings import DatabaseRule
 from esewatch.expose.overview import (
@@ -19,6 +21,7 @@ from esewatch.expose.overview import (
 from esewatch.fold.state import BackupEvent, BadPage, Database, Instance, State
 from tests.expose.examples import (
     DAY,
+    HOSTILE,
     MBX,
     NOW,
     NTDS,
@@ -31,8 +34,12 @@ from tests.expose.examples import (
 )
 
 
-def view(state: State | None = None, settings: Settings | None = None) -> Overview:
-    return overview(state or example(), settings or default_settings(), NOW)
+def view(
+    state: State | None = None,
+    settings: Settings | None = None,
+    advice: tuple[Advice, ...] = (),
+) -> Overview:
+    return overview(state or example(), settings or default_settings(), NOW, advice)
 
 
 def figures(of: tuple[str, str], state: State | None = None) -> DatabaseFigures:
@@ -79,6 +86,49 @@ def test_reasons_say_what_is_wrong_in_words() -> None:
         "checksum failed and has not completed since",
         "never seen verified",
     )
+
+
+def test_findings_are_reasons_and_say_nothing_twice() -> None:
+    found = view(advice=advise(example(), default_settings(), NOW))
+    reasons = next(each.reasons for each in found.databases if each.database == PRIV03[1])
+    assert reasons[:3] == (
+        "3 known bad pages",
+        "1 corrected page",
+        "checksum failed and has not completed since",
+    )
+    assert "never seen verified" not in reasons
+    assert any("nothing has verified every page" in each for each in reasons[3:])
+
+
+def test_a_finding_alone_asks_for_a_look() -> None:
+    advice = next(
+        each
+        for each in advise(example(), default_settings(), NOW)
+        if (each.computer, each.database) == PRIV06
+    )
+    failed = Finding("investigate", "1 I/O error in 7 days")
+    late = Finding("verification_overdue", "last verified long ago")
+    collide = Finding("scans_collide", f"scanned at the same time as {HOSTILE}")
+    said = msgspec.structs.replace(advice, findings=(failed, late, collide))
+    found = next(
+        each for each in view(advice=(said,)).databases if (each.computer, each.database) == PRIV06
+    )
+    assert (found.status, found.reasons) == (
+        "attention",
+        (
+            "1 I/O error in 7 days",
+            "last verified long ago",
+            f"scanned at the same time as {HOSTILE}",
+        ),
+    )
+
+
+def test_the_keys_of_the_interface_stay_with_advice() -> None:
+    plain = json.loads(overview_json(view()))
+    advised = json.loads(overview_json(view(advice=advise(example(), default_settings(), NOW))))
+    assert [each.keys() for each in plain["databases"]] == [
+        each.keys() for each in advised["databases"]
+    ]
 
 
 def test_corrected_pages_alone_ask_for_a_look_and_are_not_bad() -> None:

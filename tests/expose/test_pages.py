@@ -1,9 +1,14 @@
 """The pages as a person's browser gets them."""
 
 import math
+from typing import Any
 
+import msgspec
 import pytest
 
+from esewatch.advice.advise import advise
+from esewatch.advice.forecast import Forecast
+from esewatch.advice.window import WindowAdvice
 from esewatch.config import default_settings
 from esewatch.expose.overview import overview
 from esewatch.expose.pages import (
@@ -16,7 +21,7 @@ from esewatch.expose.pages import (
     time_tag,
 )
 from esewatch.fold.state import Database, State
-from tests.expose.examples import HOSTILE, NOW, example
+from tests.expose.examples import HOSTILE, NOW, PRIV06, example
 from tests.expose.html import Page, assert_self_contained
 
 READY = (True, "")
@@ -60,6 +65,40 @@ def test_the_ratio_of_a_window_comes_with_its_verdict() -> None:
     text = status().text
     assert "143.2 : 1 above the band 50 to 100: little is left to free" in text
     assert "29.03 : 1 below the band 50 to 100: much is left to free" in text
+
+
+def advised(**changes: Any) -> str:
+    """The text of the page with this advice for SG06."""
+    found = advise(example(), default_settings(), NOW)
+    one = next(each for each in found if (each.computer, each.database) == PRIV06)
+    advice = (msgspec.structs.replace(one, **changes),)
+    return Page(render_status(overview(example(), default_settings(), NOW, advice), READY)).text
+
+
+def test_the_advice_is_one_line_with_the_lengths() -> None:
+    shrink = WindowAdvice(
+        action="shrink", rule="ratio_high", configured_seconds=14400, recommended_seconds=9900
+    )
+    assert "window: shrink 4 h → 2 h 45 min" in advised(window=shrink)
+    keep = WindowAdvice(
+        action="keep", rule="otherwise", configured_seconds=14400, recommended_seconds=14400
+    )
+    assert "window: keep 4 h" in advised(window=keep)
+    assert "→ 4 h" not in advised(window=keep)
+    nothing = WindowAdvice(action="insufficient_evidence", rule="evidence")
+    assert "window: not enough evidence yet" in advised(window=nothing)
+    assert "window: " not in advised(window=WindowAdvice(action="not_applicable", rule="cycles"))
+
+
+def test_a_forecast_stands_against_its_deadline() -> None:
+    known = Forecast(task="defrag", p50=NOW + 3600, p90=NOW + 7200, deadline=NOW + 86400)
+    assert "done by 2007-06-27 01:20 (90 %), deadline 2007-06-27 23:20" in advised(
+        forecasts=(known,)
+    )
+    free = Forecast(task="checksum", p50=NOW, p90=NOW + 60)
+    assert "done by 2007-06-26 23:21 (90 %)" in advised(forecasts=(free,))
+    assert "deadline" not in advised(forecasts=(free,))
+    assert "done by" not in advised(forecasts=(Forecast(task="defrag", deadline=NOW),))
 
 
 def test_an_open_pass_says_how_often_it_was_interrupted() -> None:

@@ -16,6 +16,7 @@ from esewatch.expose.catalogue import CATALOGUE
 from esewatch.expose.metrics import families
 from esewatch.expose.replay import (
     PREFIXES,
+    PRESENT,
     Change,
     Replay,
     milliseconds,
@@ -308,13 +309,25 @@ def test_nothing_in_a_replay_is_history_to_it() -> None:
     assert shown[f"ese_known_bad_pages_found_in_history{of_kind}"] == 0
 
 
-def test_the_agent_and_its_sources_have_no_past() -> None:
+def test_the_agent_its_sources_and_judgements_of_the_present_have_no_past() -> None:
     assert {name for name in CATALOGUE if name not in ALL} == {
         name
         for name in CATALOGUE
         if (name.startswith("esewatch_") and not name.startswith("esewatch_policy_"))
         or name.startswith("process_")
+        or name in PRESENT
     }
+
+
+def test_no_metric_of_advice_is_made_of_records_alone() -> None:
+    records = [event(700, 0, 1), event(704, HOUR, 2), event(702, DAY, 3)]
+    folder = Folder(State(), SETTINGS)
+    folder.open_source("a", EPOCH)
+    folder.fold("a", Batch(records=list(records)))
+    made = families(folder.state, SETTINGS, EPOCH + 2 * DAY)
+
+    assert len(PRESENT) == 8
+    assert PRESENT.isdisjoint(family.name for family in made)
 
 
 def test_match_is_an_expression_of_whole_names_and_may_be_repeated() -> None:

@@ -191,3 +191,12 @@ def test_bad_pages_do_not_depend_on_the_order_of_arrival(rng: random.Random) -> 
     ]
     expected = [(17, "wrong_page", False), (18, "corrected", False), (19, "uncorrectable", False)]
     assert bad(folder_of(rng.sample(records, len(records)))) == expected
+
+
+def test_when_io_failed_is_kept_in_order_and_bounded() -> None:
+    times = list(range(100))
+    random.shuffle(times)
+    entry = the_database(folder_of([event(481, time) for time in times]))
+
+    assert entry.io_error_times == [EPOCH + time for time in range(36, 100)]
+    assert entry.bad_pages == []

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from esewatch.fold.passes import TRANSITIONS
 from esewatch.fold.state import Transition
 from esewatch.fold.transitions import (
-    ENDS,
-    FIELDS,
+    TOLD,
     count,
     event_ids,
     insert,
+    names,
     pack,
     take,
     unpack,
@@ -23,7 +23,7 @@ EVENTS = st.sampled_from(sorted(TRANSITIONS))
 @st.composite
 def transitions(draw: st.DrawFn) -> Transition:
     event = draw(EVENTS)
-    fields = draw(st.dictionaries(st.sampled_from(FIELDS), NUMBERS)) if event in ENDS else {}
+    fields = draw(st.dictionaries(st.sampled_from(names(event)), NUMBERS)) if event in TOLD else {}
     return Transition(
         draw(st.floats(0, 1e10)),
         draw(st.integers(0, 2**64 - 1)),
@@ -53,6 +53,16 @@ def test_the_order_of_arrival_makes_no_difference_but_among_equals(items: list[T
         (item.time, item.record_id) for item in items
     )
     assert all(found.count(item) == items.count(item) for item in items)
+
+
+def test_how_far_a_running_scan_is_and_the_threshold_of_a_late_one_are_kept() -> None:
+    told = [
+        Transition(1.0, 1, 738, {"resume_page": 4711}),
+        Transition(2.0, 2, 744, {"pages_seen": 9000}),
+        Transition(3.0, 3, 735, {"threshold_days": 7, "pages_seen": 12_000, "seconds": 8.0}),
+    ]
+
+    assert list(unpack(pack(told))) == told
 
 
 def test_at_one_time_a_start_stands_before_an_end() -> None:

@@ -17,13 +17,13 @@ def scan_deadline(passes: Sequence[Pass], allowed: float) -> float | None:
     return _after_last(passes, allowed)
 
 
-def defrag_deadline(passes: Sequence[Pass], allowed: float) -> float | None:
+def defrag_deadline(passes: Sequence[Pass], allowed: float | None) -> float | None:
     """When defragmentation should have completed again (epoch seconds).
 
     Counted from its last completion, or from the first start known; `allowed` is the policy's
-    `defrag_complete_within`.
+    `defrag_complete_within`, None where nothing is asked.
     """
-    return _after_last(passes, allowed)
+    return None if allowed is None else _after_last(passes, allowed)
 
 
 def _after_last(passes: Sequence[Pass], allowed: float) -> float | None:

@@ -54,6 +54,8 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     passes: int = 0
     nights: int = 0
     pattern: Literal["", "configured", "observed", "continuous"] = ""
+    deadline: float | None = None
+    """When it should be done (epoch seconds), None where nothing asks for it."""
 
 
 class Course(NamedTuple):
@@ -62,7 +64,7 @@ class Course(NamedTuple):
     `passes` are oldest first with the open one last, `runs` sorted. `pages` are those of the
     database now, `sizes` (day since the epoch, bytes) by day. `marks` are the pages that the
     running pass was known to have seen (744, and 738's resume page). `gaps` are times from
-    which records were missed.
+    which records were missed. `deadline` is when it should be done, handed through.
     """
 
     passes: Sequence[Pass]
@@ -72,6 +74,7 @@ class Course(NamedTuple):
     sizes: Sequence[tuple[int, float]] = ()
     marks: Sequence[Mark] = ()
     gaps: Sequence[Gap] = ()
+    deadline: float | None = None
 
 
 def forecast(task: str, course: Course, now: float) -> Forecast:
@@ -79,7 +82,7 @@ def forecast(task: str, course: Course, now: float) -> Forecast:
 
     What `course` tells of later times is not used.
     """
-    base = Forecast(task=task)
+    base = Forecast(task=task, deadline=course.deadline)
     if not CALENDAR[0] <= now <= CALENDAR[1]:
         return msgspec.structs.replace(base, reason="the present time is damaged")
     course = _as_of(course, now)

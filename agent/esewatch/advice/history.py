@@ -1,11 +1,14 @@
 """What the judgements know of a database: plain values, gathered once from the state."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from esewatch.advice.ledger import Copy, Gap
 from esewatch.advice.maintenance_model import Model, maintenance_model
+from esewatch.advice.scanning import Mark
 from esewatch.config import Policy, Settings, Window, rule_for
 from esewatch.fold import rollups
 from esewatch.fold.backups import Backup, completed, verified_by_streaming
@@ -20,6 +23,9 @@ from esewatch.fold.transitions import unpack
 
 READ = "ese_defrag_pages_read_total"
 FREED = "ese_defrag_pages_freed_total"
+MARKS = {738: "resume_page", 744: "pages_seen"}
+"""Events that tell how far the running scan is, and the number that does."""
+LATE_END = 735
 _READ_COUNTER = "|online defrag pages read/sec|"
 
 
@@ -53,6 +59,10 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """Ended ones, oldest first, the open one last."""
     checksum_passes: Sequence[Pass] = ()
     """The same; a zeroing pass of Exchange 2007 is one of them."""
+    marks: Sequence[Mark] = ()
+    """How far its running scan said it was, sorted."""
+    engine_threshold: float | None = None
+    """Seconds in which its engine wants a scan to complete, as the last 735 told."""
     defrag_runs: Sequence[Run] = ()
     scan_runs: Sequence[Run] = ()
     backups: Sequence[Backup] = ()
@@ -60,6 +70,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     bad_pages: Sequence[BadPage] = ()
     """Those that stand."""
     logical_errors: int = 0
+    io_errors: Sequence[float] = ()
+    """When a read, write or flush failed, those that are acknowledged left out; sorted."""
     verified: Mapping[str, float] = {}
     """By verifier, the end of the last verification of every page."""
     event_gaps: Sequence[Gap] = ()
@@ -88,21 +100,49 @@ def as_copy(history: History, policy: Policy) -> Copy:
         window=history.window,
         event_gaps=history.event_gaps,
         configured_deadline=policy.verify_within,
+        engine_threshold=history.engine_threshold,
     )
 
 
+def histories(state: State, settings: Settings) -> dict[tuple[str, str], History]:
+    """Those of all databases but the ignored ones, by computer and database, sorted."""
+    sharing = Counter(map(_instance_of, state.databases.values()))
+    gaps: dict[str, list[Gap]] = {}
+    for channel in state.channels.values():
+        gaps.setdefault(channel.computer, []).extend(channel.gaps)
+    return {
+        key: _gather(state, settings, entry, sharing[_instance_of(entry)], gaps)
+        for key, entry in sorted(state.databases.items())
+        if tier(entry, settings) != "ignored"
+    }
+
+
 def history(state: State, settings: Settings, computer: str, database: str) -> History:
-    """Gather it from the state. Raises KeyError for a database that is not known."""
+    """Gather that of one. Raises KeyError for a database that is not known."""
     entry = state.databases[(computer, database)]
-    instance = state.instances.get((computer, entry.ese_instance.lower()))
-    rule = rule_for(settings, computer, database)
+    sharing = sum(_instance_of(e) == _instance_of(entry) for e in state.databases.values())
+    channels = [each for each in state.channels.values() if each.computer == computer]
+    gaps = {computer: [gap for channel in channels for gap in channel.gaps]}
+    return _gather(state, settings, entry, sharing, gaps)
+
+
+def _gather(
+    state: State,
+    settings: Settings,
+    entry: Database,
+    sharing: int,
+    gaps: Mapping[str, Sequence[Gap]],
+) -> History:
+    instance = state.instances.get(_instance_of(entry))
+    rule = rule_for(settings, entry.computer, entry.database)
     views = views_in(state, entry)
     transitions = list(unpack(entry.transitions))
     stops = instance.stops if instance else ()
     since, until = _sampled(instance)
+    scans = _scans(views)
     return History(
-        computer=computer,
-        database=database,
+        computer=entry.computer,
+        database=entry.database,
         name=database_name(entry, settings),
         ese_instance=entry.ese_instance,
         model=maintenance_model(entry, settings),
@@ -114,28 +154,65 @@ def history(state: State, settings: Settings, computer: str, database: str) -> H
         size_bytes=entry.size_bytes,
         sizes=rollups.sizes(entry.sizes),
         days=rollups.days(instance.days) if instance else (),
-        shares_instance=_sharing(state, entry),
+        shares_instance=sharing if entry.ese_instance else 1,
         sampled_since=since,
         sampled_until=until,
         unsampled=instance.gaps if instance else (),
         defrag_passes=_passes(views["defrag"]),
-        checksum_passes=_passes(views["checksum"]),
+        checksum_passes=scans,
+        marks=_marks(transitions, scans),
+        engine_threshold=_engine_threshold(transitions),
         defrag_runs=runs(transitions, DEFRAG, stops),
         scan_runs=runs(transitions, SCANS, stops),
         backups=completed(instance.backup_events) if instance else (),
         bad_pages=known_bad_pages(entry, views),
         logical_errors=_logical_errors(entry),
+        io_errors=[time for time in entry.io_error_times if time > entry.all_good],
         verified=_verified(entry, instance, views),
-        event_gaps=[
-            gap
-            for channel in state.channels.values()
-            if channel.computer == computer
-            for gap in channel.gaps
-        ],
+        event_gaps=gaps.get(entry.computer, []),
         first_seen=entry.first_seen,
         last_seen=entry.last_seen,
         role_changes=_role_changes(transitions, entry),
     )
+
+
+def _instance_of(entry: Database) -> tuple[str, str]:
+    """Key of its instance; the name is empty when unknown."""
+    return entry.computer, entry.ese_instance.lower()
+
+
+def _scans(views: Mapping[str, TaskView]) -> list[Pass]:
+    """An open zeroing pass is the scan that runs: one scan does both."""
+    scans, zeroing = _passes(views["checksum"]), views["zeroing"].current
+    if zeroing is None:
+        return scans
+    if not scans or scans[-1].ended is not None:
+        return [*scans, msgspec.structs.replace(zeroing, task="checksum")]
+    if (zeroing.started or 0.0) <= (scans[-1].started or 0.0):
+        return scans
+    return [*scans[:-1], msgspec.structs.replace(zeroing, task="checksum")]
+
+
+def _marks(transitions: Iterable[Transition], scans: Sequence[Pass]) -> list[Mark]:
+    """Of the running scan: 744 tells the pages seen, 738 from which page it goes on."""
+    running = scans[-1] if scans and scans[-1].outcome == "open" else None
+    if running is None:
+        return []
+    since = running.started if running.started is not None else -math.inf
+    marks = []
+    for each in transitions:
+        if each.event_id in MARKS and each.time >= since:
+            pages = each.fields.get(MARKS[each.event_id])
+            if pages is not None:
+                marks.append(Mark(each.time, pages))
+    return marks
+
+
+def _engine_threshold(transitions: Sequence[Transition]) -> float | None:
+    for each in reversed(transitions):
+        if each.event_id == LATE_END and each.fields.get("threshold_days"):
+            return each.fields["threshold_days"] * rollups.DAY_SECONDS
+    return None
 
 
 def _passes(view: TaskView) -> list[Pass]:
@@ -165,16 +242,6 @@ def _sampled(instance: Instance | None) -> tuple[float | None, float | None]:
         return None, None
     last = [column.last_time for key, column in instance.counters.items() if _READ_COUNTER in key]
     return instance.sampled_since, max(last, default=None)
-
-
-def _sharing(state: State, entry: Database) -> int:
-    name = entry.ese_instance.lower()
-    if not name:
-        return 1
-    return sum(
-        each.computer == entry.computer and each.ese_instance.lower() == name
-        for each in state.databases.values()
-    )
 
 
 def _verified(

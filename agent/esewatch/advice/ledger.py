@@ -232,7 +232,7 @@ def _judge(
             return "verified", None
         return "unverified", verification_overdue(last, silent, deadline, None)
     known = now - copy.first_seen
-    if copy.first_seen <= 0 or not known >= patience:
+    if copy.first_seen <= 0 or not patience <= known < math.inf:
         return "unknown", None
     return "unverified", never_verified(known)
 

@@ -28,12 +28,15 @@ class Used(NamedTuple):
     ran: bool
     """Online defragmentation ran within it."""
     off: float | None
-    """Seconds after the opening's end that its runs stopped (before: below 0), where that tells
-    of another window than the configured one. None: they kept to this one, or nothing tells."""
+    """Seconds after the time that the configured window gives them that its runs stopped (before:
+    below 0). 0: they kept to that time. None: nothing tells."""
     scanned: float
     """Seconds of database scan."""
     backup: float
     """Seconds that a backup of the instance took of it."""
+    share: float = 1.0
+    """Of the time that it gives defragmentation, the part that was used: a pass that ends leaves
+    the rest of the night."""
 
 
 def openings_used(history: History, runs: Sequence[Run], since: float, now: float) -> list[Used]:
@@ -52,6 +55,7 @@ def openings_used(history: History, runs: Sequence[Run], since: float, now: floa
     starts = [run.start for run in runs]
     following = [start for start, _ in found[1:]]
     scans = [run for run in history.scan_runs if run.end is not None]
+    scanned = [run.start for run in scans]
     ends = sorted(
         done.ended
         for done in history.defrag_passes
@@ -62,41 +66,63 @@ def openings_used(history: History, runs: Sequence[Run], since: float, now: floa
         first = bisect_left(starts, start - TOLERANCE)
         last = bisect_left(starts, after - TOLERANCE)
         mine = runs[first:last]
+        until = max([after, *(_stop(run, end) for run in mine)]) + SAME_MOMENT
+        beside = scans[max(0, bisect_left(scanned, start) - 1) : bisect_left(scanned, until)]
         backup = _busy(history.backups, start, end)
-        off = None if backup > 0 else _off(mine, end, ends)
+        due = _due(mine, beside, start, end)
+        off = (
+            None if backup > 0 else _off(mine, due, TOLERANCE * (due - start) / (end - start), ends)
+        )
         ran = any(run.start < end and _stop(run, end) > start for run in mine)
-        result.append(Used(start, end, ran, off, _scanned(scans, start, end), backup))
+        worked = sum(max(0.0, min(due, _stop(run, end)) - max(start, run.start)) for run in mine)
+        share = min(1.0, worked / (due - start))
+        result.append(Used(start, end, ran, off, _scanned(beside, start, end), backup, share))
     return result
 
 
 def restarts(found: Sequence[Used]) -> list[float]:
     """Moments up to which defragmentation kept to another window than the configured.
 
-    Told by two openings in a row in which it went on after the end, or stopped equally long
-    before it: one alone is a restart of the server or work by hand.
+    Told by two openings in a row in which it stopped equally long before its time, or by two
+    that tell anything in which it went on after it: one alone is a restart of the server or work
+    by hand. A longer window before this one shows only where a pass did not end in between.
     """
-    return [
-        later.end + max(0.0, later.off)
-        for earlier, later in pairwise(each for each in found if each.ran or each.off is not None)
-        if earlier.off is not None
-        and later.off is not None
-        and (min(earlier.off, later.off) > 0 or abs(earlier.off - later.off) <= TOLERANCE)
+    told = [each for each in found if each.off is not None]
+    ran = [each for each in found if each.ran or each.off is not None]
+    beyond = [(a, b) for a, b in pairwise(told) if min(a.off or 0.0, b.off or 0.0) > 0]
+    before = [
+        (a, b) for a, b in pairwise(ran) if a.off and b.off and abs(a.off - b.off) <= TOLERANCE
     ]
+    moments = {later.end + max(0.0, later.off or 0.0) for _, later in (*beyond, *before)}
+    return sorted(moments)
 
 
-def _off(runs: Sequence[Run], end: float, completions: Sequence[float]) -> float | None:
-    """How far beside the opening's end the last of its runs stopped; None where that is usual.
+def _due(runs: Sequence[Run], scans: Iterable[Run], start: float, end: float) -> float:
+    """When the window stops defragmentation: in its middle where a scan follows (P1), else its end.
 
-    A pass that completes leaves nothing to do, so its end tells nothing of the window.
+    Whether one follows is seen and not configured.
+    """
+    if not runs:
+        return end
+    stop = _stop(runs[-1], end)
+    latest = max(end, stop + SAME_MOMENT)
+    follows = any(stop - SAME_MOMENT <= scan.start < latest for scan in scans)
+    return (start + end) / 2 if follows else end
+
+
+def _off(
+    runs: Sequence[Run], due: float, tolerance: float, completions: Sequence[float]
+) -> float | None:
+    """How far from its time the last of the runs stopped; 0: by little, None where nothing tells.
+
+    A pass that completes before it leaves nothing to do, so its end tells nothing of the window.
     """
     if not runs or runs[-1].end is None:
         return None
     stop = runs[-1].end
-    if abs(stop - end) <= TOLERANCE:
+    if stop <= due + tolerance and _near(completions, stop):
         return None
-    if stop < end and _near(completions, stop):
-        return None
-    return stop - end
+    return 0.0 if abs(stop - due) <= tolerance else stop - due
 
 
 def _near(times: Sequence[float], time: float) -> bool:

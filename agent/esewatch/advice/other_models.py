@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from esewatch.advice.findings import span
 from esewatch.advice.history import History, as_copy
-from esewatch.advice.ledger import verification_deadline
+from esewatch.advice.ledger import Deadline, verification_deadline
 from esewatch.config import Policy
 from esewatch.fold.state import Pass
 
@@ -81,14 +83,33 @@ def _background(history: History, policy: Policy, now: float) -> Remark:
     since = running.started if running is not None and running.started is not None else last
     if since is None or since > now:
         return Remark("background", (about, "When its scan began is not known."))
-    allowed = verification_deadline(as_copy(history, policy))
     took = (
         f"The pass has been running for {span(now - since)}"
         if since != last
         else f"The last pass ended {span(now - since)} ago"
     )
+    allowed = _allowed(history, policy)
+    if allowed is None:
+        doubt = f"{took}; its size is not known, so neither is whether that is long."
+        return Remark("background", (about, doubt))
     against = f"{took}; the deadline is {span(allowed.seconds)} ({allowed.reason})."
     if now - since <= allowed.seconds:
         return Remark("background", (about, against))
     remedy = "A page scan of a snapshot verifies it sooner; so does a smaller database."
     return Remark("scan_late", (about, against, remedy))
+
+
+def _allowed(history: History, policy: Policy) -> Deadline | None:
+    """The deadline of its scan; None where nothing is configured and its size is not known.
+
+    Without a size in bytes it is so many pages as its last whole scan saw: how many bytes they
+    have does not matter, for scans by their own pace take equally long.
+    """
+    copy = as_copy(history, policy)
+    if {copy.size_bytes, copy.configured_deadline, copy.engine_threshold} != {None}:
+        return verification_deadline(copy)
+    if history.pages is None:
+        return None
+    page_size = copy.page_size or 1
+    seen = msgspec.structs.replace(copy, page_size=page_size, size_bytes=history.pages * page_size)
+    return verification_deadline(seen)

@@ -69,7 +69,7 @@ def _evidence(at: Moment) -> Verdict | None:
 def _bad_pages(at: Moment) -> Verdict | None:
     history = at.timeline.history
     standing = [bad for bad in history.bad_pages if bad.first <= at.time]
-    found = investigate(standing, history.logical_errors, (), at.time)
+    found = investigate(standing, history.logical_errors, history.io_errors, at.time)
     if found is None:
         return None
     return Verdict("keep", (f"To be looked into before the window is changed: {found.sentence}.",))
@@ -122,7 +122,10 @@ def _late(at: Moment) -> Verdict | None:
             f"Online defragmentation has not completed a pass for {span(waited)};"
             f" it should within {span(limit)}."
         )
-        return Verdict("grow", (reason,), waited / limit if limit > 0 else 2.0)
+        # What it waited so far is the least that it takes: a low ratio may tell of more.
+        ratio = at.evidence.ratio
+        lacking = at.policy.ratio_low / ratio if ratio else 1.0
+        return Verdict("grow", (reason,), max(waited / limit, lacking) if limit > 0 else 2.0)
     begin = timeline.begin(at.time)
     if not any(begin <= run.start <= at.time for run in history.scan_runs):
         return None
@@ -220,7 +223,18 @@ def _high(at: Moment) -> Verdict | None:
         doubt = f"Its last two passes are not known to have finished within {span(limit)}."
         return Verdict("keep", (reason, doubt))
     on_time = f"Its last two passes finished within {span(limit)}."
-    return Verdict("shrink", (reason, on_time), high / found.ratio if found.ratio else 0.0)
+    factor = high / found.ratio if found.ratio else 0.0
+    return Verdict("shrink", (reason, on_time), factor * _share_used(at))
+
+
+def _share_used(at: Moment) -> float:
+    """The part of its time that defragmentation used.
+
+    Cutting off what is not used, because passes end long before the window does, changes nothing.
+    """
+    used = at.timeline.openings_until(at.time, at.timeline.begin(at.time))
+    shares = [each.share for each in used if each.ran]
+    return sum(shares) / len(shares) if shares else 1.0
 
 
 def _often(at: Moment) -> Verdict | None:

@@ -26,6 +26,7 @@ MODULES = {
     "report": "inputs",
     "scan": "scan",
     "header": "header",
+    "advise": "advise",
     "replay": "replay",
     "engine": "engine",
     "config": "admin",

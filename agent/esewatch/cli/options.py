@@ -18,9 +18,9 @@ def load_settings(options: argparse.Namespace) -> Settings:
     return load(Path(options.config)) if options.config else default_settings()
 
 
-def add_input_options(parser: argparse.ArgumentParser) -> None:
-    """Add the paths and what the data may not say itself."""
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="files, directories or globs")
+def add_input_options(parser: argparse.ArgumentParser, *, least: str = "+") -> None:
+    """Add the paths, at least one unless `least` is `*`, and what the data may not say itself."""
+    parser.add_argument("paths", nargs=least, metavar="PATH", help="files, directories or globs")
     parser.add_argument("--computer", default="", help="computer, where the data names none")
     parser.add_argument("--timezone", help="of times without an offset, such as Europe/Berlin")
     parser.add_argument("--date-order", choices=("mdy", "dmy", "ymd"), help="of numeric dates")

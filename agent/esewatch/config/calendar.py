@@ -7,6 +7,7 @@ of a time that comes twice the first is meant.
 
 import datetime
 import zoneinfo
+from functools import lru_cache
 from typing import NamedTuple
 
 from esewatch.config.settings import DAYS, Window
@@ -23,24 +24,36 @@ class Opening(NamedTuple):
 
 def opening_at(window: Window, now: float) -> Opening | None:
     """The opening that `now` (epoch seconds) lies in, the latest where two overlap, or None."""
-    found = [each for each in _around(window, now, -2, 1) if each.start <= now < each.end]
-    return found[-1] if found else None
+    found = [start for start in _starts(window, now) if start <= now < start + window.duration]
+    return Opening(found[-1], found[-1] + window.duration) if found else None
 
 
 def next_opening(window: Window, now: float) -> Opening:
     """The first opening that begins after `now` (epoch seconds)."""
-    # Eight days on is the same weekday again, also when today's is already over.
-    return next(each for each in _around(window, now, -1, 9) if each.start > now)
+    start = next(each for each in _starts(window, now) if each > now)
+    return Opening(start, start + window.duration)
 
 
-def _around(window: Window, now: float, first: int, last: int) -> list[Opening]:
-    """Openings that begin on the days from `first` to `last` around that of `now`, in order."""
+def _starts(window: Window, now: float) -> tuple[float, ...]:
+    """Of the openings around `now`, in order."""
     zone = zoneinfo.ZoneInfo(window.timezone)
     today = datetime.datetime.fromtimestamp(now, zone).date()
-    days = (today + offset * _DAY for offset in range(first, last + 1))
-    starts = (
-        datetime.datetime.combine(day, window.start, zone).timestamp()
+    return _starts_around(window.start, tuple(window.days), window.timezone, today)
+
+
+@lru_cache(maxsize=4096)
+def _starts_around(
+    clock: datetime.time, weekdays: tuple[str, ...], timezone: str, today: datetime.date
+) -> tuple[float, ...]:
+    """Of the openings from two days before `today` to eight days after it.
+
+    An opening of the day before yesterday may last until now. Eight days on is the same weekday
+    again, also when today's is already over.
+    """
+    zone = zoneinfo.ZoneInfo(timezone)
+    days = (today + offset * _DAY for offset in range(-2, 9))
+    return tuple(
+        datetime.datetime.combine(day, clock, zone).timestamp()
         for day in days
-        if DAYS[day.weekday()] in window.days
+        if DAYS[day.weekday()] in weekdays
     )
-    return [Opening(start, start + window.duration) for start in starts]

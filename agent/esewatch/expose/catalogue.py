@@ -8,6 +8,7 @@ To add a metric: one row here, and the line that measures it.
 from collections.abc import Iterable
 from typing import get_args
 
+from esewatch.expose.advice_rows import ADVICE
 from esewatch.expose.counter_rows import COMPUTERS, DEVICES, INSTANCES
 from esewatch.expose.own_rows import AGENT, POLICY, SOURCES
 from esewatch.expose.rows import D, I, Row, counter, gauge
@@ -332,6 +333,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
     "Integrity": INTEGRITY,
     "Slow input and output": INPUT_OUTPUT,
     "Backups": BACKUPS,
+    "Advice": ADVICE,
     "Instances": INSTANCES,
     "Computers": COMPUTERS,
     "Devices": DEVICES,

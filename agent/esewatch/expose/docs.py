@@ -22,6 +22,9 @@ timestamps; times are values, in seconds since 1970, UTC.
   reading found in old logs is also in `ese_known_bad_pages_found_in_history`.
 - A gauge from a performance counter is absent when its samples stopped: after 15 minutes, or three
   times their interval where that is longer.
+- Advice is there for watched databases. Each is judged anew when something was logged of it, and
+  else every five minutes; of more than 50 at once the others follow with the next snapshots.
+  `esewatch replay` leaves these metrics out: they are judgements of the present.
 - A value that belongs to an instance carries `ese_instance`; `ese_database_info` joins it to the
   database where the instance has one.
 """

@@ -13,7 +13,8 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from esewatch.expose.overview import Overview, overview_json
+from esewatch.expose.advice_json import advice_object
+from esewatch.expose.overview import Overview, iso_time, overview_json
 from esewatch.expose.pages import render_runbook, render_runbooks, render_status
 from esewatch.expose.runbooks import Runbooks
 from esewatch.model import EsewatchError, JournalError
@@ -126,6 +127,7 @@ class App:
             "/": self._status,
             "/metrics": self._metrics,
             "/api/v1/databases": self._databases,
+            "/api/v1/advice": self._advice,
         }
         self._health: dict[str, Handler] = {"/-/healthy": _healthy, "/-/ready": self._ready}
         self._post: dict[str, Handler] = {
@@ -232,6 +234,12 @@ class App:
 
     def _databases(self, _: Request) -> Response:
         return Response(body=overview_json(self._view.overview()), content_type=JSON)
+
+    def _advice(self, _: Request) -> Response:
+        view = self._view.overview()
+        advice = [advice_object(each) for each in view.advice]
+        body = msgspec.json.encode({"time": iso_time(view.now), "advice": advice})
+        return Response(body=body, content_type=JSON)
 
     def _runbook(self, request: Request) -> Response:
         if request.path in ("/runbooks", "/runbooks/"):

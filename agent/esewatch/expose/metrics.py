@@ -20,8 +20,8 @@ from prometheus_client.registry import Collector
 
 from esewatch import __version__
 from esewatch.advice.maintenance_model import maintenance_model
-from esewatch.config import Settings, Window, policy_for, rule_for
-from esewatch.config.settings import DAYS
+from esewatch.advice.stale import stale_seconds
+from esewatch.config import Settings, policy_for
 from esewatch.ese import kernels
 from esewatch.expose.catalogue import CATALOGUE
 from esewatch.expose.database_families import Traits, add_database
@@ -30,7 +30,6 @@ from esewatch.expose.own_rows import POLICY
 from esewatch.expose.samples import Samples, printable
 from esewatch.fold.backups import totals, verified_by_streaming
 from esewatch.fold.identity import database_name, device_of, tier
-from esewatch.fold.passes import DEFAULT_STALE_SECONDS
 from esewatch.fold.rebuilt import unrebuilt
 from esewatch.fold.state import BackupTotals, Database, Instance, SourceState, State
 
@@ -200,25 +199,6 @@ def _policy(database: Database, settings: Settings) -> Mapping[str, float]:
     policy = policy_for(settings, database.database, database.computer)
     thresholds: dict[str, float] = msgspec.structs.asdict(policy)
     return {name: thresholds[field] for name, field in _POLICY.items()}
-
-
-def stale_seconds(database: Database, settings: Settings) -> float:
-    """Silence after which an open pass no longer counts as running (semantics.md 2).
-
-    Two windows where one is configured, else 7 days.
-    """
-    rule = rule_for(settings, database.computer, database.database)
-    if rule is None or rule.window is None:
-        return DEFAULT_STALE_SECONDS
-    return two_windows(settings.windows[rule.window])
-
-
-def two_windows(window: Window) -> float:
-    """Seconds in which two whole windows have surely passed, whenever one begins to count."""
-    at = sorted({DAYS.index(day) for day in window.days})
-    gaps = [later - day for day, later in zip(at, [*at[1:], at[0] + len(DAYS)], strict=True)]
-    pairs = [gap + following for gap, following in zip(gaps, [*gaps[1:], gaps[0]], strict=True)]
-    return max(pairs) * 86400.0 + window.duration
 
 
 class Snapshot(Collector):

@@ -5,17 +5,19 @@ A pure function of (state, settings, now), like the metrics.
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from esewatch import __version__
+from esewatch.advice.advise import Advice
+from esewatch.advice.findings import Finding
 from esewatch.advice.maintenance_model import maintenance_model
 from esewatch.advice.stagger import colliding_scans, scans_in
+from esewatch.advice.stale import stale_seconds
 from esewatch.config import Settings, policy_for
-from esewatch.expose.metrics import stale_seconds
 from esewatch.expose.ratio import Ratio, defrag_ratio
 from esewatch.fold.backups import verified_by_streaming
 from esewatch.fold.identity import database_name, tier
@@ -69,6 +71,8 @@ class DatabaseFigures(msgspec.Struct, frozen=True, kw_only=True):
     """By verifier."""
     size_bytes: float | None
     free_bytes: float | None
+    advice: Advice | None
+    """None where none was asked for, or none is made yet."""
 
     @property
     def last_verified(self) -> float | None:
@@ -117,11 +121,18 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     hidden: tuple[Hidden, ...]
     ignored: int
     dropped: int
+    advice: tuple[Advice, ...]
+    """Of all databases that are not ignored, by computer and database."""
 
 
-def overview(state: State, settings: Settings, now: float) -> Overview:
-    """The figures of all databases that are not ignored, and of ignored ones with damage."""
-    shown, ignored = all_details(state, settings, now)
+def overview(
+    state: State, settings: Settings, now: float, advice: tuple[Advice, ...] = ()
+) -> Overview:
+    """The figures of all databases that are not ignored, and of ignored ones with damage.
+
+    `advice` is what is advised of them, as of `now` or shortly before.
+    """
+    shown, ignored = all_details(state, settings, now, advice)
     return Overview(
         now=now,
         version=__version__,
@@ -130,10 +141,13 @@ def overview(state: State, settings: Settings, now: float) -> Overview:
         hidden=hidden_counters(state),
         ignored=ignored,
         dropped=state.databases_dropped,
+        advice=advice,
     )
 
 
-def all_details(state: State, settings: Settings, now: float) -> tuple[list[Details], int]:
+def all_details(
+    state: State, settings: Settings, now: float, advice: Iterable[Advice] = ()
+) -> tuple[list[Details], int]:
     """Every database that is shown, worst first, and how many ignored ones are left out."""
     streaming: dict[tuple[str, str], float] = {}
     for instance in state.instances.values():
@@ -141,6 +155,7 @@ def all_details(state: State, settings: Settings, now: float) -> tuple[list[Deta
             key = (instance.computer, label)
             streaming[key] = max(time, streaming.get(key, 0.0))
     collisions = colliding_scans(scans_in(state, settings, stale_seconds), now)
+    advised = {(each.computer, each.database): each for each in advice}
     shares = Counter((db.computer, db.ese_instance.lower()) for db in state.databases.values())
     found = [
         _details(
@@ -150,6 +165,7 @@ def all_details(state: State, settings: Settings, now: float) -> tuple[list[Deta
                 shares_instance=shares[database.computer, database.ese_instance.lower()],
                 streaming=streaming.get(key),
                 collisions=collisions.get(key, ()),
+                advice=advised.get(key),
             ),
             settings,
             now,
@@ -199,6 +215,7 @@ class _Beside(NamedTuple):
     shares_instance: int
     streaming: float | None
     collisions: tuple[str, ...]
+    advice: Advice | None
 
 
 def _details(database: Database, beside: _Beside, settings: Settings, now: float) -> Details:
@@ -212,7 +229,7 @@ def _details(database: Database, beside: _Beside, settings: Settings, now: float
     policy = policy_for(settings, database.database, database.computer)
     standing_tier = tier(database, settings)
     unproven = standing_tier == "watched" and not verified
-    status, reasons = _status(database, standing, views, beside.collisions, unproven=unproven)
+    status, reasons = _status(database, standing, views, beside, unproven=unproven)
     stale = stale_seconds(database, settings)
     figures = DatabaseFigures(
         computer=tidy(database.computer),
@@ -238,6 +255,7 @@ def _details(database: Database, beside: _Beside, settings: Settings, now: float
         verified=dict(sorted(verified.items())),
         size_bytes=database.size_bytes,
         free_bytes=database.free_bytes,
+        advice=beside.advice,
     )
     return Details(
         figures=figures, database=database, views=views, standing=standing, instance=instance
@@ -270,7 +288,7 @@ def _status(
     database: Database,
     standing: list[BadPage],
     views: Mapping[str, TaskView],
-    collisions: tuple[str, ...],
+    beside: _Beside,
     *,
     unproven: bool,
 ) -> tuple[Status, tuple[str, ...]]:
@@ -288,14 +306,23 @@ def _status(
         current = views[task].current
         if current is not None and current.failures:
             reasons.append(f"{task} failed and has not completed since")
-    if collisions:
-        names = ", ".join(tidy(name) for name in collisions)
-        reasons.append(f"scanned at the same time as {names}, on the same disks")
-    if unproven:
+    findings = beside.advice.findings if beside.advice is not None else ()
+    reasons += _neighbours(beside.collisions, findings)
+    if unproven and all(found.finding != "never_verified" for found in findings):
         # No bad page is known, but nothing has looked at every page either.
         reasons.append("never seen verified")
+    told = bool(standing or logical)  # what is to be investigated
+    reasons += [tidy(why) for name, why in findings if name != "investigate" or not told]
     status: Status = "bad" if bad else "attention" if reasons else "ok"
     return status, tuple(reasons)
+
+
+def _neighbours(collisions: Sequence[str], findings: Iterable[Finding]) -> list[str]:
+    """What is said of `collisions`, unless the finding of them says it."""
+    if not collisions or any(found.finding == "scans_collide" for found in findings):
+        return []
+    names = ", ".join(tidy(name) for name in collisions)
+    return [f"scanned at the same time as {names}, on the same disks"]
 
 
 def _source(source: SourceState) -> SourceFigures:

@@ -14,14 +14,15 @@ from typing import NamedTuple
 
 from prometheus_client.samples import Sample
 
+from esewatch.advice.stale import stale_seconds
 from esewatch.config import Settings
+from esewatch.expose.advice_rows import ADVICE
 from esewatch.expose.catalogue import CATALOGUE
 from esewatch.expose.metrics import (
     add_databases,
     add_devices,
     add_hosts,
     add_instances,
-    stale_seconds,
 )
 from esewatch.expose.rows import D, I, V
 from esewatch.expose.samples import Samples
@@ -34,6 +35,10 @@ from esewatch.model import Batch, CountersSeen, Coverage, EsewatchError, Event, 
 
 PREFIXES = ("ese_", "exchange_", "sqlserver_", "esewatch_policy_")
 """Metrics with a past in the records. Those of the agent and its sources have none."""
+
+PRESENT = frozenset(row.name for row in ADVICE)
+"""Metrics that are not replayed: a judgement is made of all databases and moves on with every
+second. At 4 ms for each step of 5 minutes a year of one database would take 7 minutes."""
 
 GONE = math.nan
 """Value of a change with which a series ends."""
@@ -67,7 +72,7 @@ def replayed_metrics(patterns: Sequence[str]) -> frozenset[str]:
 
     Raises EsewatchError for an expression that is none or that matches nothing.
     """
-    known = [name for name in CATALOGUE if name.startswith(PREFIXES)]
+    known = [name for name in CATALOGUE if name.startswith(PREFIXES) and name not in PRESENT]
     if not patterns:
         return frozenset(known)
     found: set[str] = set()

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 
 from esewatch.fold import passes, rollups, transitions
 from esewatch.fold.integrity import (
+    IO_ERRORS,
     LOGICAL_EVENTS,
     PAGE_EVENTS,
     REPAIR_EVENTS,
     clean_scan_start,
     latch,
     mark_good,
+    note_io_error,
     verifies,
 )
 from esewatch.fold.state import UNLOCATED, Database, Transition
@@ -105,6 +107,8 @@ def fold_event(
         _page_error(entry, event, time, history=history)
     elif identifier in REPAIR_EVENTS:
         _repair(entry, event, time)
+    elif identifier in IO_ERRORS:
+        note_io_error(entry, time)
     elif fold_slow_io(entry, event, time):
         return
     _sums(entry, event)
@@ -116,8 +120,9 @@ def _transition(
     entry: Database, event: Event, time: float, *, history: bool, stops: Sequence[float]
 ) -> None:
     numbers: dict[str, int | float] = {}
-    if event.event_id in passes.COMPLETES:
-        kept = {name: event.fields[name] for name in transitions.FIELDS if name in event.fields}
+    if event.event_id in transitions.TOLD:
+        names = transitions.names(event.event_id)
+        kept = {name: event.fields[name] for name in names if name in event.fields}
         numbers = {name: value for name, value in kept.items() if not isinstance(value, str)}
     transition = Transition(time, event.record_id or 0, event.event_id, numbers, history)
     if time < entry.evicted_until:

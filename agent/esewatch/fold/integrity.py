@@ -32,6 +32,15 @@ LOGICAL_EVENTS = frozenset({447, 448, 467, 537, 540, 542, 549, 550, 556, 566})
 """Corruption of content, not of a page's checksum: counted, not latched."""
 
 REPAIR_EVENTS = frozenset({905, 911})
+IO_ERRORS = frozenset({481, 482, 551})
+"""A read, write or flush that failed: no page of it is known bad."""
+MAX_IO_ERRORS = 64
+
+
+def note_io_error(database: Database, time: float) -> None:
+    """Keep when a read, write or flush failed."""
+    insort(database.io_error_times, time)
+    del database.io_error_times[:-MAX_IO_ERRORS]
 
 
 def latch(database: Database, page: int, kind: BadKind, time: float, *, history: bool) -> None:

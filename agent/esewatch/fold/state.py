@@ -190,6 +190,8 @@ class Database(msgspec.Struct, kw_only=True):
     """What page scans read of it: pages, bytes, bad_pages; empty when none has."""
     page_error_times: list[float] = []
     """Sorted times of the last 256 uncorrected page errors."""
+    io_error_times: list[float] = []
+    """Sorted times of the last 64 failed reads, writes and flushes (481, 482, 551)."""
     verified: dict[str, float] = {}
     """By verifier: time of the last full verification that is not derived from kept passes."""
     slow_io: dict[str, int] = {}

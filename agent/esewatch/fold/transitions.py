@@ -12,10 +12,15 @@ from struct import Struct
 from esewatch.fold.state import Transition
 
 FIELDS = ("seconds", "invocations", "days", "pages_seen", "pages_freed", "bad_checksums")
-"""The numbers of a completion that passes are made of."""
+"""The numbers of an event that passes are made of."""
+
+PLACES = {735: {"threshold_days": "pages_freed"}, 738: {"resume_page": "pages_seen"}}
+"""Further numbers, by event, that lie where it has no number of its own: rows keep their size."""
 
 STARTS = frozenset({700, 702, 717, 718, 719, 720, 736, 738})
 ENDS = frozenset({701, 703, 721, 722, 732, 735, 737})
+TOLD = ENDS | {738, 744}
+"""Events whose numbers are kept: ends, and those that tell how far a running scan is."""
 
 _HEAD = Struct("<dQH?")
 _TAIL = Struct(f"<{len(FIELDS)}d")
@@ -23,8 +28,20 @@ _ROW = Struct(f"{_HEAD.format}{_TAIL.format[1:]}")
 _NO_NUMBERS = _TAIL.pack(*[nan] * len(FIELDS))
 _NUMBERS = 4
 """Where the numbers begin in an unpacked row."""
+_NAMES = {
+    event: tuple(
+        {place: name for name, place in further.items()}.get(each, each) for each in FIELDS
+    )
+    for event, further in PLACES.items()
+}
+"""Event -> what the numbers of its rows are, where that is not FIELDS."""
 _MOST = 2**64 - 1
 _NONE: dict[str, int | float] = {}
+
+
+def names(event_id: int) -> tuple[str, ...]:
+    """What the numbers in a row of this event are, in their order."""
+    return _NAMES.get(event_id, FIELDS)
 
 
 def pack(transitions: Iterable[Transition]) -> bytearray:
@@ -37,8 +54,8 @@ def unpack(rows: bytes | bytearray) -> Iterator[Transition]:
     for row in _ROW.iter_unpack(rows):
         time, record_id, event_id, history = row[:_NUMBERS]
         fields = _NONE
-        if event_id in ENDS:
-            numbers = zip(FIELDS, row[_NUMBERS:], strict=True)
+        if event_id in TOLD:
+            numbers = zip(names(event_id), row[_NUMBERS:], strict=True)
             fields = {name: number for name, number in numbers if not isnan(number)}
         yield Transition(time, record_id, event_id, fields, history)
 
@@ -78,7 +95,7 @@ def _pack(transition: Transition) -> bytes:
     fields = transition.fields
     if not fields:
         return head + _NO_NUMBERS
-    return head + _TAIL.pack(*[_number(fields.get(name)) for name in FIELDS])
+    return head + _TAIL.pack(*[_number(fields.get(name)) for name in names(transition.event_id)])
 
 
 def _number(value: int | float | None) -> float:

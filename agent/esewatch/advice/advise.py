@@ -1,0 +1,194 @@
+"""Everything that is advised of every database, as of one moment: the judgements put together.
+
+The command, the HTTP interface and the metrics show what `advise` says and judge nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from esewatch.advice.deadline import defrag_deadline, scan_deadline
+from esewatch.advice.findings import Finding, investigate
+from esewatch.advice.forecast import Course, Forecast, forecast
+from esewatch.advice.history import History, as_copy, histories
+from esewatch.advice.ledger import Ledger, ledgers, verification_deadline
+from esewatch.advice.maintenance_model import Model
+from esewatch.advice.other_models import CYCLE_DEADLINE
+from esewatch.advice.schedule import Candidate, Schedule, Slot, schedules
+from esewatch.advice.shared import instance_advice
+from esewatch.advice.stagger import Key, Scans, collisions_found, scans_in
+from esewatch.advice.stale import stale_seconds
+from esewatch.advice.window import WindowAdvice, window_advice
+from esewatch.config import Policy, Settings, policy_for
+from esewatch.fold.identity import Tier
+from esewatch.fold.passes import views_in
+from esewatch.fold.state import Pass, State
+
+
+class Advice(msgspec.Struct, frozen=True, kw_only=True):
+    """What is advised of one database, watched or observed. Times are epoch seconds."""
+
+    computer: str
+    ese_instance: str
+    database: str
+    """The label."""
+    name: str
+    tier: Tier
+    model: Model
+    window: WindowAdvice
+    """Of its instance, where that has several databases: its reasons say so."""
+    forecasts: tuple[Forecast, ...]
+    """Of defrag and checksum, in this order, each with its deadline."""
+    ledger: Ledger
+    findings: tuple[Finding, ...]
+    """All of them, those of the ledger included, each at most once."""
+    slot: Slot | None = None
+    """When to scan it instead, where its scans stand in the way of others."""
+
+
+def advise(state: State, settings: Settings, now: float) -> tuple[Advice, ...]:
+    """The advice as of `now` (epoch seconds, finite): one each, by computer and database.
+
+    Databases of the tier `ignored` have none.
+    """
+    known = histories(state, settings)
+    judged = {
+        key: judge(each, policy_for(settings, each.database, each.computer), now)
+        for key, each in known.items()
+    }
+    return together(state, settings, known, judged, now)
+
+
+class Judged(NamedTuple):
+    """What the history of a database tells of it, without those beside it."""
+
+    window: WindowAdvice
+    forecasts: tuple[Forecast, ...]
+
+
+def judge(of: History, policy: Policy, now: float) -> Judged:
+    """The part of the advice that takes the time: milliseconds for each database."""
+    return Judged(window_advice(of, policy, now), _forecasts(of, policy, now))
+
+
+def together(
+    state: State,
+    settings: Settings,
+    known: Mapping[Key, History],
+    judged: Mapping[Key, Judged],
+    now: float,
+) -> tuple[Advice, ...]:
+    """The advice of the databases `known`, each of them `judged`, with what others make of it."""
+    copies = [
+        as_copy(each, policy_for(settings, each.database, each.computer)) for each in known.values()
+    ]
+    entries = dict(zip(known, ledgers(copies, now), strict=True))
+    windows = instance_advice(known, {key: judged[key].window for key in known}, now)
+    collisions, slots = _staggered(state, settings, known, entries, now)
+    return tuple(
+        Advice(
+            computer=each.computer,
+            ese_instance=each.ese_instance,
+            database=each.database,
+            name=each.name,
+            tier=each.tier,
+            model=each.model,
+            window=windows[key],
+            forecasts=judged[key].forecasts,
+            ledger=entries[key],
+            findings=_findings(each, entries[key], collisions.get(key, ()), now),
+            slot=slots.get(key),
+        )
+        for key, each in known.items()
+    )
+
+
+def _findings(
+    of: History, entry: Ledger, collisions: Sequence[Finding], now: float
+) -> tuple[Finding, ...]:
+    bad = investigate(of.bad_pages, of.logical_errors, of.io_errors, now)
+    return (*((bad,) if bad else ()), *entry.findings, *collisions)
+
+
+def _forecasts(of: History, policy: Policy, now: float) -> tuple[Forecast, ...]:
+    allowed = verification_deadline(as_copy(of, policy)).seconds
+    course = Course(
+        passes=of.defrag_passes,
+        runs=of.defrag_runs,
+        window=of.window,
+        pages=of.pages,
+        sizes=of.sizes,
+        gaps=of.event_gaps,
+        deadline=defrag_deadline(of.defrag_passes, _defrag_within(of.model, policy)),
+    )
+    scan = course._replace(
+        passes=of.checksum_passes,
+        runs=of.scan_runs,
+        marks=of.marks,
+        deadline=scan_deadline(of.checksum_passes, allowed),
+    )
+    return forecast("defrag", course, now), forecast("checksum", scan, now)
+
+
+def _defrag_within(model: Model, policy: Policy) -> float | None:
+    """Seconds in which online defragmentation should complete, None where nothing is asked."""
+    if model == "window":
+        return policy.defrag_complete_within
+    return CYCLE_DEADLINE if model == "garbage_collection" else None
+
+
+def _staggered(
+    state: State,
+    settings: Settings,
+    known: Mapping[Key, History],
+    entries: Mapping[Key, Ledger],
+    now: float,
+) -> tuple[dict[Key, list[Finding]], dict[Key, Slot]]:
+    """Scans that stood in each other's way, and when to have them instead.
+
+    A schedule is for devices on which scans collided: elsewhere nothing is to be changed.
+    """
+    scans = [each for each in scans_in(state, settings, stale_seconds) if each.key in known]
+    ended: dict[Key, Sequence[Pass]] = {
+        each.key: views_in(state, state.databases[each.key])["checksum"].passes for each in scans
+    }
+    collided = collisions_found(scans, ended, now)
+    findings = {key: [finding] for key, finding in collided.items()}
+    disks = {each.disks for each in scans if each.key in collided}
+    crowded = [each for each in scans if each.disks in disks]
+    slots = {}
+    for plan in _plans(crowded, known, entries, ended, now):
+        slots.update({slot.key: slot for slot in plan.slots})
+        for left in plan.unplaced:
+            if left.finding is not None:
+                findings.setdefault(left.key, []).append(left.finding)
+    return findings, slots
+
+
+def _plans(
+    crowded: Sequence[Scans],
+    known: Mapping[Key, History],
+    entries: Mapping[Key, Ledger],
+    ended: Mapping[Key, Sequence[Pass]],
+    now: float,
+) -> list[Schedule]:
+    candidates = []
+    for each in crowded:
+        last = entries[each.key].last
+        candidates.append(
+            Candidate(
+                key=each.key,
+                name=each.name,
+                disks=each.disks,
+                model=known[each.key].model,
+                window=known[each.key].window,
+                verified=last.time if last is not None else None,
+                scan_seconds=[
+                    done.work_seconds
+                    for done in ended[each.key]
+                    if done.outcome == "completed" and done.work_seconds is not None
+                ],
+            )
+        )
+    return schedules(candidates, now)

@@ -1,0 +1,74 @@
+"""Advice as the JSON object of `advise --format json` and `/api/v1/advice` (contract.md)."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from esewatch.advice.advise import Advice
+from esewatch.advice.evidence import Evidence
+from esewatch.advice.forecast import Forecast
+from esewatch.expose.overview import iso_time, tidy
+
+
+def advice_object(advice: Advice) -> dict[str, Any]:
+    """One object; a key is absent when it is unknown, times are ISO 8601 in UTC."""
+    window = advice.window
+    found = {
+        "computer": tidy(advice.computer),
+        "ese_instance": tidy(advice.ese_instance),
+        "database": tidy(advice.database),
+        "tier": advice.tier,
+        "model": advice.model,
+        "action": window.action,
+        "configured_seconds": _number(window.configured_seconds),
+        "recommended_seconds": _number(window.recommended_seconds),
+        "confidence": window.confidence,
+        "reasons": [tidy(reason) for reason in window.reasons],
+        "evidence": _evidence(window.evidence) if advice.model == "window" else None,
+        "findings": [
+            {"finding": each.finding, "sentence": tidy(each.sentence)} for each in advice.findings
+        ],
+        "forecast": _forecast(most_urgent(advice.forecasts)),
+        "verified": {
+            by: told
+            for by, time in sorted(advice.ledger.verified.items())
+            if (told := iso_time(time)) is not None
+        },
+    }
+    return {key: value for key, value in found.items() if value not in (None, "", {})}
+
+
+def most_urgent(forecasts: Sequence[Forecast]) -> Forecast | None:
+    """The one to look at: of those with a date the one with least time left to its deadline.
+
+    Without a date, the first that has a deadline; None where nothing is known.
+    """
+    dated = [each for each in forecasts if each.p90 is not None]
+    if dated:
+        return min(dated, key=lambda each: (each.deadline or math.inf) - (each.p90 or 0.0))
+    return next((each for each in forecasts if each.p50 or each.deadline), None)
+
+
+def _evidence(found: Evidence) -> dict[str, Any]:
+    told = {
+        "ratio": None if found.ratio is None else round(found.ratio, 1),
+        "pages_read": round(found.pages_read),
+        "pages_freed": round(found.pages_freed),
+        "windows": found.windows,
+        "passes": found.passes,
+        "counter_coverage": round(found.counter_coverage, 2),
+    }
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _forecast(forecast: Forecast | None) -> dict[str, Any] | None:
+    if forecast is None:
+        return None
+    dates = {"p50": forecast.p50, "p90": forecast.p90, "deadline": forecast.deadline}
+    told = {key: iso_time(round(date)) for key, date in dates.items() if date is not None}
+    return {"task": forecast.task, **{key: date for key, date in told.items() if date is not None}}
+
+
+def _number(seconds: float | None) -> float | int | None:
+    """Whole seconds as an integer."""
+    return int(seconds) if seconds is not None and seconds == int(seconds) else seconds

@@ -1,0 +1,97 @@
+"""Advice for the daemon: as new as its cost allows.
+
+Judging a database takes milliseconds, a thousand of them seconds. So each is judged when its
+events changed and else from time to time, so many for a snapshot; what they make of each other
+is put together every time.
+"""
+
+import zlib
+from typing import NamedTuple
+
+from prometheus_client.core import Metric
+
+from esewatch.advice.advise import Advice, Judged, judge, together
+from esewatch.advice.history import History, history
+from esewatch.advice.stagger import Key
+from esewatch.config import Settings, policy_for
+from esewatch.expose.advice_families import advice_families
+from esewatch.fold.identity import tier
+from esewatch.fold.state import Database, State
+
+OLD_SECONDS = 300.0
+"""Judged again after so long, for counters and what changes by time alone."""
+MOST = 50
+"""Databases judged for one snapshot, at some 4 ms each: less than the families of 1,000 take."""
+
+
+class _Kept(NamedTuple):
+    """What was judged of one database, when (epoch seconds), and of which events."""
+
+    time: float
+    events: tuple[object, ...]
+    history: History
+    judged: Judged
+
+
+class Advisor:
+    """Remembers what it judged. `latest` is the advice given last."""
+
+    def __init__(self) -> None:
+        self.latest: tuple[Advice, ...] = ()
+        self._settings: Settings | None = None
+        self._kept: dict[Key, _Kept] = {}
+
+    def advise(self, state: State, settings: Settings, now: float) -> tuple[Advice, ...]:
+        """The advice as of `now` (epoch seconds), as `advise` orders it.
+
+        A database is judged on what is known now if its events changed, and on what was known
+        at most five minutes ago otherwise; where more than 50 are to be judged, the others wait
+        for the next calls. Until each was judged once the advice stays that of before.
+        """
+        if settings is not self._settings:
+            self._settings = settings
+            self._kept.clear()
+        shown = [
+            key
+            for key, database in sorted(state.databases.items())
+            if tier(database, settings) != "ignored"
+        ]
+        for key in self._due(state, shown, now)[:MOST]:
+            known = history(state, settings, *key)
+            policy = policy_for(settings, known.database, known.computer)
+            events = _events(state.databases[key])
+            self._kept[key] = _Kept(now, events, known, judge(known, policy, now))
+        if all(key in self._kept for key in shown):
+            self._kept = {key: self._kept[key] for key in shown}
+            histories = {key: kept.history for key, kept in self._kept.items()}
+            judged = {key: kept.judged for key, kept in self._kept.items()}
+            self.latest = together(state, settings, histories, judged, now)
+        return self.latest
+
+    def families(self, state: State, settings: Settings, now: float) -> list[Metric]:
+        """The metrics of `advise`."""
+        return advice_families(self.advise(state, settings, now))
+
+    def _due(self, state: State, shown: list[Key], now: float) -> list[Key]:
+        """Which are to be judged: new ones first, then changed ones, then the oldest."""
+        found: list[tuple[int, float, Key]] = []
+        for key in shown:
+            kept = self._kept.get(key)
+            if kept is None:
+                found.append((0, 0.0, key))
+            elif kept.events != _events(state.databases[key]):
+                found.append((1, kept.time, key))
+            elif abs(now - kept.time) >= OLD_SECONDS:
+                found.append((2, kept.time, key))
+        return [key for _, _, key in sorted(found)]
+
+
+def _events(database: Database) -> tuple[object, ...]:
+    """What tells whether something was heard of the database; counters are not in it."""
+    return (
+        database.last_seen,
+        zlib.crc32(database.transitions),
+        database.all_good,
+        len(database.bad_pages),
+        tuple(database.verified.items()),
+    )

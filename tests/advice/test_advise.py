@@ -1,0 +1,200 @@
+import datetime
+from typing import Any
+
+import pytest
+
+from esewatch.advice.advise import Advice, advise
+from esewatch.advice.history import FREED, READ
+from esewatch.config import DatabaseRule, Policy, Settings, Window
+from esewatch.fold.state import State
+from esewatch.model import Feed, Reading, Record
+from tests.support.records import DAY, EPOCH, HOUR, event, folder_of
+
+NIGHTLY = Window(start=datetime.time(1), duration=4 * HOUR)
+SETTINGS = Settings(
+    windows={"nightly": NIGHTLY},
+    databases=[DatabaseRule(match="*.edb", window="nightly")],
+    policy=Policy(min_pages_read=1000),
+)
+NIGHT = -EPOCH % DAY + HOUR
+"""01:00 UTC of the first night, seconds after EPOCH."""
+PATH = "e:\\MDB06\\{}.edb"
+
+
+def nights(
+    count: int, name: str = "priv06", every: int = 2, instance: str = "SG06", scan: float = 2.0
+) -> list[Record]:
+    """So many nights, a pass of defragmentation in each `every`, a scan behind it of 20 minutes."""
+    of: dict[str, Any] = {"database": PATH.format(name), "ese_instance": instance}
+    found: list[Record] = []
+    for number in range(count):
+        start, place = NIGHT + number * DAY, number % every
+        found.append(event(700 if place == 0 else 702, start, **of))
+        numbers = {"seconds": every * 7200, "invocations": every, "pages_freed": 1000}
+        last = place == every - 1
+        found.append(event(703 if last else 704, start + 2 * HOUR, fields=numbers, **of))
+        scanned = {"seconds": 1200, "invocations": 1, "pages_seen": 5_000, "bad_checksums": 0}
+        found.append(event(717, start + scan * HOUR, **of))
+        found.append(event(721, start + scan * HOUR + 1200, fields=scanned, **of))
+    return found
+
+
+def counters(count: int, read: float, freed: float, instance: str = "SG06") -> list[Record]:
+    """Samples every 10 minutes through the nights, pages a second while it defragments."""
+    found: list[Record] = []
+    for number in range(0, int(count * DAY), 600):
+        within = (number - NIGHT) % DAY
+        for metric, name, value in ((READ, "Read", read), (FREED, "Freed", freed)):
+            found.append(
+                Reading(
+                    time=EPOCH + number,
+                    computer="EX01",
+                    object="MSExchange Database ==> Instances",
+                    counter=f"Online Defrag Pages {name}/sec",
+                    instance=f"Information Store/{instance}",
+                    value=value if 0 < within <= 2 * HOUR else 0.0,
+                    kind="rate",
+                    feed=Feed(metric=metric, name=instance),
+                )
+            )
+    return found
+
+
+def advised(*records: Record, days: float = 36, settings: Settings = SETTINGS) -> list[Advice]:
+    state = folder_of(records, settings=settings).state
+    return list(advise(state, settings, EPOCH + NIGHT + days * DAY))
+
+
+def test_a_database_has_its_window_forecasts_ledger_and_findings() -> None:
+    (one,) = advised(*nights(36), *counters(36, 800.0, 5.6), days=35.5)
+
+    assert (one.computer, one.ese_instance, one.name) == ("ex01", "SG06", "SG06")
+    assert (one.tier, one.model) == ("watched", "window")
+    assert (one.window.action, one.window.rule) == ("shrink", "ratio_high")
+    assert one.window.recommended_seconds == 9900
+    assert [each.task for each in one.forecasts] == ["defrag", "checksum"]
+    assert one.ledger.standing == "verified"
+    assert one.findings == ()
+    assert one.slot is None
+
+
+def test_a_forecast_has_its_deadline() -> None:
+    (one,) = advised(*nights(35), days=34.5)
+    defrag, checksum = one.forecasts
+
+    last_pass, last_scan = EPOCH + NIGHT + 33 * DAY, EPOCH + NIGHT + 34 * DAY
+    assert defrag.deadline == last_pass + 2 * HOUR + 14 * DAY
+    assert checksum.deadline == last_scan + 2 * HOUR + 1200 + 7 * DAY
+    assert defrag.p50 is not None and defrag.p50 > last_scan
+    assert (checksum.p50, checksum.reason) == (None, "no pass is running")
+
+
+def test_a_bad_page_is_to_be_investigated_and_the_window_stays() -> None:
+    bad = event(474, NIGHT + 34.3 * DAY, fields={"page_number": 17, "offset": 147456})
+    (one,) = advised(*nights(35), bad, days=35)
+
+    assert [each.finding for each in one.findings] == ["investigate"]
+    assert one.findings[0].sentence == "1 known bad page"
+    assert (one.window.action, one.window.rule) == ("keep", "bad_pages")
+
+
+@pytest.mark.parametrize("event_id", [481, 482, 551])
+def test_an_io_error_is_to_be_investigated_for_a_week(event_id: int) -> None:
+    records = [*nights(35), *counters(35, 800.0, 5.6), event(event_id, NIGHT + 33.3 * DAY)]
+    (soon,), (later,) = (advised(*records, days=days) for days in (34.5, 40.5))
+
+    assert [each.sentence for each in soon.findings] == ["1 I/O error in 7 days"]
+    assert (soon.window.action, soon.window.rule) == ("keep", "bad_pages")
+    assert later.findings == ()
+    assert later.window.rule == "ratio_high"
+
+
+def test_an_io_error_that_is_acknowledged_is_dealt_with() -> None:
+    folder = folder_of([*nights(35), event(481, NIGHT + 33.3 * DAY)], settings=SETTINGS)
+    now = EPOCH + NIGHT + 34.5 * DAY
+    folder.acknowledge("ex01", PATH.format("priv06").lower(), (), now)
+
+    (one,) = advise(folder.state, SETTINGS, now)
+    assert one.findings == ()
+
+
+def test_databases_of_an_instance_have_one_advice_and_it_says_who_decides() -> None:
+    late = nights(35, "priv07", every=99, scan=2.5)
+    first, second = advised(*nights(35, "priv06"), *late, *counters(35, 800.0, 5.6), days=34.5)
+
+    assert {first.window.rule, second.window.rule} == {"late"}
+    assert {first.window.action, second.window.action} == {"grow"}
+    assert first.window.reasons[:-1] == second.window.reasons
+    assert first.window.reasons[-1] == (
+        "It is decided by e:\\mdb06\\priv07.edb, a database of the same instance."
+    )
+    assert "all 2 databases of instance SG06" in second.window.reasons[-1]
+
+
+def test_a_database_that_is_gone_does_not_decide_for_its_instance() -> None:
+    gone = nights(3, "old", every=99, scan=2.5)
+    first, second = advised(*gone, *nights(70), *counters(70, 800.0, 5.6), days=69.5)
+
+    assert first.database.endswith("old.edb")
+    assert {first.window.action, second.window.action} == {"shrink"}
+
+
+def test_scans_that_collide_are_found_and_a_time_is_given() -> None:
+    settings = Settings(
+        windows={"nightly": NIGHTLY},
+        databases=[DatabaseRule(match="*.edb", window="nightly", device="lun7")],
+    )
+    both = [*nights(10, "priv06"), *nights(10, "priv07", instance="SG07")]
+    found = advised(*both, days=9.5, settings=settings)
+
+    assert [[f.finding for f in each.findings] for each in found] == [["scans_collide"]] * 2
+    first, second = (each.slot for each in found)
+    assert first is not None and second is not None
+    assert second.start - first.end == 900
+    assert first.start == EPOCH + NIGHT + 10 * DAY
+
+
+def test_scans_that_do_not_collide_are_not_moved() -> None:
+    settings = Settings(
+        windows={"nightly": NIGHTLY},
+        databases=[DatabaseRule(match="*.edb", window="nightly", device="lun7")],
+    )
+    both = [*nights(10, "priv06"), *nights(10, "priv07", instance="SG07", scan=3.0)]
+    found = advised(*both, days=9.5, settings=settings)
+
+    assert [(each.findings, each.slot) for each in found] == [((), None)] * 2
+
+
+def test_an_ignored_database_has_no_advice() -> None:
+    found = advised(event(700, 0, database="C:\\Temp\\x.edb"), settings=Settings())
+
+    assert found == []
+
+
+def test_nothing_known_is_nothing_advised() -> None:
+    assert advise(State(), Settings(), EPOCH) == ()
+
+
+def test_a_domain_controller_has_no_window() -> None:
+    given: dict[str, Any] = {
+        "provider": "NTDS ISAM",
+        "process": "NTDS",
+        "ese_instance": "NTDSA",
+        "database": "C:\\Windows\\NTDS\\ntds.dit",
+    }
+    cycles = [
+        event(event_id, half * DAY / 2 + at, **given)
+        for half in range(60)
+        for event_id, at in ((700, 0), (701, 1))
+    ]
+    (one,) = advised(*cycles, days=29, settings=Settings())
+
+    assert (one.model, one.window.action) == ("garbage_collection", "not_applicable")
+    last = EPOCH + 59 * DAY / 2 + 1
+    assert one.forecasts[0].deadline == pytest.approx(last + 36 * HOUR)
+
+
+def test_advice_is_the_same_in_any_order_of_the_records() -> None:
+    records = [*nights(35), *nights(35, "priv07", instance="SG07", scan=3.0)]
+
+    assert advised(*records) == advised(*reversed(records))

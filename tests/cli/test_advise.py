@@ -1,0 +1,263 @@
+"""`advise` on a made-up farm: the object of the contract, the table, and the exit status."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from esewatch.cli import main
+from esewatch.cli.advise import as_of
+from esewatch.config import Settings
+from esewatch.fold.state import Database, State
+from esewatch.journal import Journal
+from tests.support.farm import build
+from tests.support.records import event, folder_of
+from tests.support.samples import sample
+
+NOW = datetime(2007, 6, 21, 12, tzinfo=UTC)
+DAY = 86400.0
+
+
+@pytest.fixture(scope="module")
+def farm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("farm")
+    build(folder / "logs", NOW)
+    (folder / "esewatch.yml").write_text(
+        'windows: {nightly: {start: "01:00", duration: 4h}}\n'
+        'databases: [{match: "*priv*.edb", window: nightly}]\n'
+    )
+    return folder
+
+
+def told(farm: Path, *options: str) -> list[str]:
+    return ["advise", "--config.file", str(farm / "esewatch.yml"), *options, str(farm / "logs")]
+
+
+def objects(text: str) -> dict[str, dict[str, Any]]:
+    return {found["ese_instance"]: found for found in map(json.loads, text.splitlines())}
+
+
+def test_advice_is_the_object_of_the_contract(
+    farm: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(told(farm, "--format", "json")) == 1
+    found = objects(capsys.readouterr().out)
+
+    assert list(found) == ["NTDSA", "SG06", "SG07", "SG08"]
+    one = found["SG06"]
+    assert list(one["forecast"]) == ["task", "p50", "p90", "deadline"]
+    del one["forecast"], one["reasons"]
+    assert one == {
+        "computer": "ex01",
+        "ese_instance": "SG06",
+        "database": "e:\\mdb06\\priv06.edb",
+        "tier": "watched",
+        "model": "window",
+        "action": "shrink",
+        "configured_seconds": 14400,
+        "recommended_seconds": 9900,
+        "confidence": 1.0,
+        "evidence": {
+            "ratio": 142.9,
+            "pages_read": 161_280_000,
+            "pages_freed": 1_128_960,
+            "windows": 28,
+            "passes": 14,
+            "counter_coverage": 1.0,
+        },
+        "findings": [],
+        "verified": {"online_scan": "2007-06-20T03:21:00.000Z"},
+    }
+
+
+def test_the_farm_gets_the_advice_its_stories_ask_for(
+    farm: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(told(farm, "--format", "json"))
+    found = objects(capsys.readouterr().out)
+
+    actions = {name: each["action"] for name, each in found.items()}
+    assert actions == {
+        "NTDSA": "not_applicable",
+        "SG06": "shrink",
+        "SG07": "grow",
+        "SG08": "keep",
+    }
+    assert found["SG07"]["recommended_seconds"] > 14400
+    assert found["SG08"]["findings"] == [{"finding": "investigate", "sentence": "1 known bad page"}]
+
+
+def test_what_is_unknown_has_no_key(farm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(told(farm, "--format", "json"))
+    controller = objects(capsys.readouterr().out)["NTDSA"]
+
+    assert controller.keys() == {
+        "computer", "ese_instance", "database", "tier", "model", "action", "confidence",
+        "reasons", "findings", "forecast",
+    }  # fmt: skip
+    assert controller["forecast"] == {"task": "defrag", "deadline": "2007-06-22T07:30:00.000Z"}
+
+
+def test_people_get_a_table_and_the_reasons(farm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(told(farm)) == 1
+    out, err = capsys.readouterr()
+    head, *rows = out.split("\n\n")[0].splitlines()
+
+    assert head.split() == [
+        "DATABASE", "COMPUTER", "MODEL", "ACTION", "WINDOW", "CONFIDENCE",
+        "VERIFIED", "FORECAST", "DEADLINE",
+    ]  # fmt: skip
+    cells = " ".join(rows[1].split())
+    assert cells.startswith("SG06 ex01 window shrink 4 h → 2 h 45 min 100% 2007-06-20 online_scan")
+    assert "\n  It read 142.9 pages for each one freed" in out
+    assert "\n  ! investigate: 1 known bad page.\n" in out
+    assert "rule:" not in out
+    assert err == ("esewatch: dc01 and ex01 as of their last record, 2007-06-20 23:55 UTC\n")
+
+
+def test_explained_every_figure_and_the_rule_is_shown(
+    farm: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(told(farm, "--explain")) == 1
+    out = capsys.readouterr().out
+
+    for line in (
+        "    rule: ratio_high\n",
+        "    evidence: ratio 142.9, pages read 161,280,000, freed 1,128,960, windows 28, passes 14,"
+        " days 28.5, counters cover 100%\n",
+        "    rule: cycles\n",
+        "    verified: 2007-06-20 03:21 UTC by online_scan\n",
+        "    verification due 2007-06-27 03:21 UTC\n",
+        "    ledger: verified, bad pages since 1, corrected since 0\n",
+    ):
+        assert line in out
+
+
+def journal_of(path: Path, *ids: int) -> Path:
+    """A configuration whose journal has what these events say of one database."""
+    folder = folder_of([event(each, place) for place, each in enumerate(ids)])
+    journal = Journal(path / "journal.db")
+    journal.commit(folder.state, folder.changed, {})
+    journal.close()
+    configuration = path / "esewatch.yml"
+    configuration.write_text("journal: journal.db\n")
+    return configuration
+
+
+def test_without_inputs_the_journal_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configuration = journal_of(tmp_path, 700)
+
+    assert main(["advise", "--config.file", str(configuration), "--format", "json"]) == 1
+    (found,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (found["database"], found["action"]) == (
+        "e:\\mdb06\\priv06.edb",
+        "insufficient_evidence",
+    )
+    assert [each["finding"] for each in found["findings"]] == ["never_verified"]
+
+
+def test_the_journal_is_read_while_a_daemon_has_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configuration = journal_of(tmp_path, 700)
+    running = Journal(tmp_path / "journal.db")
+    more = folder_of([event(700, 0), event(700, 1, database="E:\\second.edb")])
+    running.commit(more.state, more.changed, {})
+    try:
+        assert main(["advise", "--config.file", str(configuration), "--format", "json"]) == 1
+    finally:
+        running.close()
+    assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+def test_without_a_journal_one_line_says_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configuration = tmp_path / "esewatch.yml"
+    configuration.write_text("journal: none.db\n")
+
+    assert main(["advise", "--config.file", str(configuration)]) == 2
+    assert capsys.readouterr().err == (
+        f"esewatch: {tmp_path / 'none.db'}: there is no journal: name inputs, or the configuration:"
+        " --config.file F\n"
+    )
+
+
+def test_a_damaged_journal_is_named_and_not_touched(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configuration = tmp_path / "esewatch.yml"
+    configuration.write_text("journal: journal.db\n")
+    path = tmp_path / "journal.db"
+    path.write_bytes(b"no journal at all" * 512)
+
+    assert main(["advise", "--config.file", str(configuration)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"esewatch: {path}: the journal ")
+    assert error.count("\n") == 1
+    assert path.read_bytes() == b"no journal at all" * 512
+
+
+def test_what_no_database_is_in_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    configuration = tmp_path / "esewatch.yml"
+    configuration.write_text("journal: journal.db\n")
+    Journal(tmp_path / "journal.db").close()
+
+    assert main(["advise", "--config.file", str(configuration)]) == 0
+    assert capsys.readouterr().out == "No database is known: nothing is advised.\n"
+
+
+def test_an_input_that_is_missing_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["advise", "/nowhere/Application.evtx"]) == 2
+    assert "/nowhere/Application.evtx" in capsys.readouterr().err
+
+
+def test_computers_whose_logs_end_together_are_judged_together() -> None:
+    ends = {"a": 100 * DAY, "b": 100.5 * DAY, "c": 300 * DAY, "d": 900 * DAY}
+    state = State(
+        databases={
+            (name, "x"): Database(computer=name, database="x", last_seen=end)
+            for name, end in ends.items()
+        }
+    )
+    groups = list(as_of(state, 800 * DAY))
+
+    assert [(each.computers, each.time / DAY) for each in groups] == [
+        (("a", "b"), 100.5),
+        (("c",), 300),
+        (("d",), 800),
+    ]
+    assert [sorted(each.state.databases) for each in groups] == [
+        [("a", "x"), ("b", "x")],
+        [("c", "x")],
+        [("d", "x")],
+    ]
+
+
+def test_control_characters_do_not_reach_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = "E:\\\x1b[31mred.edb"
+    folder = folder_of([event(700, 0, database=path)], settings=Settings())
+    journal = Journal(tmp_path / "journal.db")
+    journal.commit(folder.state, folder.changed, {})
+    journal.close()
+    (tmp_path / "esewatch.yml").write_text("journal: journal.db\n")
+
+    main(["advise", "--explain", "--config.file", str(tmp_path / "esewatch.yml")])
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_domain_controllers_of_the_samples_have_no_window(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    main(["advise", "--format", "json", str(sample("evtx"))])
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+    assert len(found) > 3
+    assert {each["action"] for each in found} == {"not_applicable"}
+    assert all("evidence" not in each for each in found)
