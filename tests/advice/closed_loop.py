@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from esewatch.advice.history import history
+from esewatch.advice.history import History, history
 from esewatch.advice.window import WindowAdvice, window_advice
 from esewatch.advice.window_rules import Action
 from esewatch.config import DatabaseRule, Policy, Settings, Window, policy_for
@@ -156,16 +156,33 @@ class Agent:
 
     def advice(self, seconds: float, now: float) -> WindowAdvice:
         """With a window of that length in the settings."""
+        found = self.known(seconds)
+        policy = policy_for(_settings(seconds), found.computer, found.database)
+        return window_advice(found, policy, now)
+
+    def known(self, seconds: float) -> History:
+        """What it has of the one database, with a window of that length in the settings."""
         settings = _settings(seconds)
         self.folder.reconfigure(settings)
         ((computer, database),) = self.folder.state.databases
-        found = history(self.folder.state, settings, computer, database)
-        return window_advice(found, policy_for(settings, computer, database), now)
+        return history(self.folder.state, settings, computer, database)
 
     def close(self) -> None:
         """Let go of the files."""
         for source in self.sources:
             source.close()
+
+
+def watched(folder: Path, made: World, seconds: float, *, days: float) -> History:
+    """What the agent knows of a world after so many days with a window of that length."""
+    running = machine(folder, made.plan(seconds), seed=made.seed)
+    until = running.now() + days * DAY
+    running.run(until)
+    running.close()
+    agent = Agent(folder)
+    agent.read(until)
+    agent.close()
+    return agent.known(seconds)
 
 
 def _settings(seconds: float) -> Settings:
@@ -232,8 +249,7 @@ class Loop:
         self._machine.close()
         self._agent.read(now)
         counted = self._machine.instances[NAME].counters
-        ((computer, database),) = self._agent.folder.state.databases
-        found = history(self._agent.folder.state, _settings(self.seconds), computer, database)
+        found = self._agent.known(self.seconds)
         ends = [
             done.ended
             for done in found.defrag_passes

@@ -13,7 +13,6 @@ from esewatch.advice.ledger import (
     Gap,
     Ledger,
     ledgers,
-    one_window,
     verification_deadline,
 )
 from esewatch.config import Window
@@ -126,7 +125,8 @@ def test_two_terabytes_scanned_at_1_mb_a_second_are_not_late_at_day_20() -> None
 
 
 def test_the_deadline_is_configured_else_the_engines_else_by_its_own_scans() -> None:
-    known = {"size_bytes": 1e12, "page_size": 10_000, "scans": [scan(10, 50_000_000)]}
+    scans = [scan(10, 50_000_000)]
+    known = {"model": "background", "size_bytes": 1e12, "page_size": 10_000, "scans": scans}
     every = copy(**known, configured_deadline=3 * DAY, engine_threshold=14 * DAY)
     engine = copy(**known, engine_threshold=14 * DAY)
     own = copy(**known)
@@ -136,7 +136,7 @@ def test_the_deadline_is_configured_else_the_engines_else_by_its_own_scans() -> 
     assert "1.5 times the 20 days that its own scans" in verification_deadline(own).reason
 
 
-def test_the_pace_is_the_median_of_completed_scans_from_start_to_end() -> None:
+def test_the_pace_of_a_background_scan_is_the_median_from_start_to_end() -> None:
     scans = [
         scan(10, 50_000_000),
         scan(20, 50_000_000),
@@ -145,8 +145,25 @@ def test_the_pace_is_the_median_of_completed_scans_from_start_to_end() -> None:
         scan(1, 50_000_000, started=None),
         scan(0, 50_000_000),
     ]
-    deadline = verification_deadline(copy(size_bytes=5e11, page_size=10_000, scans=scans))
-    assert deadline.seconds == pytest.approx(1.5 * 20 * DAY)
+    slow = copy(model="background", size_bytes=5e11, page_size=10_000, scans=scans)
+    assert verification_deadline(slow).seconds == pytest.approx(1.5 * 20 * DAY)
+
+
+def test_the_pace_of_a_scan_in_a_window_is_that_of_its_work() -> None:
+    dragged = [scan(30, 50_000_000, work_seconds=20 * HOUR)]
+    assert verification_deadline(copy(size_bytes=5e11, page_size=10_000, scans=dragged)) == (
+        7 * DAY,
+        "7 days: its own scans would take 20 h",
+    )
+    large = [scan(30, 50_000_000, work_seconds=6 * DAY)]
+    deadline = verification_deadline(copy(size_bytes=5e11, page_size=10_000, scans=large))
+    assert deadline.seconds == pytest.approx(9 * DAY)
+
+
+def test_a_window_that_opens_once_a_week_may_take_until_its_next_end() -> None:
+    assert verification_deadline(copy(window=MONDAYS)).seconds == 7 * DAY + 4 * HOUR
+    assert verification_deadline(copy(window=MONDAYS)).reason.startswith("7.2 days:")
+    assert found(ledger(window=MONDAYS, verified={"online_scan": NOW - 7.1 * DAY})) == []
 
 
 def test_a_quick_scan_or_none_leaves_seven_days() -> None:
@@ -193,16 +210,6 @@ def test_several_gaps_hide_what_became_of_it_since_the_first() -> None:
     entry = ledger(event_gaps=[gap(9, 6, 2), gap(5, 3, 3), gap(2.5, 2.4, 9)])
     assert entry.unknown_since == NOW - 9 * DAY
     assert "5 events are missing" in entry.findings[0].sentence
-
-
-def test_one_window_is_as_long_as_the_longest_wait_for_one_to_pass() -> None:
-    workdays = Window(
-        start=NIGHTLY.start, duration=4 * HOUR, days=["mon", "tue", "wed", "thu", "fri"]
-    )
-    assert one_window(NIGHTLY) == DAY + 4 * HOUR
-    assert one_window(MONDAYS) == 7 * DAY + 4 * HOUR
-    assert one_window(workdays) == 3 * DAY + 4 * HOUR
-    assert one_window(None) == 3.5 * DAY
 
 
 VERIFIED = {"online_scan": NOW - DAY}

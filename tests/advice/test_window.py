@@ -179,6 +179,15 @@ def test_a_mass_deletion_is_forgotten_after_two_weeks() -> None:
     assert judged(history).action == "shrink"
 
 
+def test_nights_that_free_unevenly_are_no_mass_deletion() -> None:
+    uneven = [
+        day for n in reversed(range(60)) for day in days(1, 300_000, 2_900 if n % 7 else 200, ago=n)
+    ]
+    weekly = [day._replace(pages_freed=3_100.0 - day.pages_freed) for day in uneven]
+
+    assert judged(store(days=weekly)).rule == "ratio_high"
+
+
 def test_evidence_begins_anew_when_the_role_changes() -> None:
     advice = judged(store(300_000, 1_000, role_changes=[NOON - 3 * DAY]))
 

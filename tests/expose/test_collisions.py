@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from esewatch.advice.stagger import NAMED, colliding_scans, scans_in
-from esewatch.advice.stale import stale_seconds
+from esewatch.advice.windows_passed import stale_seconds
 from esewatch.config import Settings, default_settings
 from esewatch.config.settings import DatabaseRule
 from esewatch.expose.overview import DatabaseFigures, overview

@@ -18,8 +18,8 @@ from esewatch.advice.other_models import CYCLE_DEADLINE
 from esewatch.advice.schedule import Candidate, Schedule, Slot, schedules
 from esewatch.advice.shared import instance_advice
 from esewatch.advice.stagger import Key, Scans, collisions_found, scans_in
-from esewatch.advice.stale import stale_seconds
 from esewatch.advice.window import WindowAdvice, window_advice
+from esewatch.advice.windows_passed import stale_seconds
 from esewatch.config import Policy, Settings, policy_for
 from esewatch.fold.identity import Tier
 from esewatch.fold.passes import views_in

@@ -13,8 +13,9 @@ import msgspec
 
 from esewatch.advice.findings import moment, span
 from esewatch.advice.history import History, as_copy
-from esewatch.advice.ledger import one_window, verification_deadline
+from esewatch.advice.ledger import verification_deadline
 from esewatch.advice.openings import Used, openings_used, restarts
+from esewatch.advice.windows_passed import one_window, two_windows
 from esewatch.config import Policy
 from esewatch.fold.rollups import DAY_SECONDS, Day, day_of, day_start
 from esewatch.fold.runs import Run
@@ -26,6 +27,8 @@ LEAST_COVERAGE = 0.9
 SHARE_OF_PAGES = 0.1
 MOST_PAGES = 1e15
 """More pages a day than any disk reads: damage."""
+LONGEST_SILENCE = 7 * DAY_SECONDS
+"""Without a start or end for so long, or two windows, its events are missing or it is off."""
 SAMPLE_SLACK = 900.0
 """So old may the last sample be while sampling goes on."""
 LOOK_BACK = 16 * DAY_SECONDS
@@ -48,6 +51,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """Share of the run time of online defragmentation in which counters were sampled."""
     missing: tuple[str, ...] = ()
     """Sentences."""
+    lacks_events: bool = False
+    """More than counters is missing."""
 
 
 class Timeline:
@@ -125,6 +130,20 @@ class Timeline:
         """The openings that began from `since` on and were over at `time`."""
         return [night for night in self.openings if since <= night.start and night.end <= time]
 
+    def idle(self, since: float, time: float) -> float:
+        """Seconds up to `time` in which windows passed and it is not known to have run.
+
+        It did not run, which no longer window mends, or its events are missing.
+        """
+        longest = one_window(self.history.window)
+        first = bisect_left(self.runs, since, key=lambda run: run.start)
+        last = bisect_right(self.runs, time, key=lambda run: run.start)
+        total = 0.0
+        for run, end in zip(self.runs[first:last], self._ends[first:last], strict=True):
+            total += max(0.0, run.start - since - longest)
+            since = max(since, end)
+        return total + max(0.0, time - since - longest)
+
     def _gather(self, time: float) -> Evidence:
         begin = self.begin(time)
         read, freed = self._sums(begin, time)
@@ -138,7 +157,9 @@ class Timeline:
             days=max(0.0, time - max(begin, history.first_seen)) / DAY_SECONDS,
             counter_coverage=self._coverage(begin, time),
         )
-        return msgspec.structs.replace(evidence, missing=self._missing(evidence, begin, time))
+        events = self._missing_events(evidence, begin, time)
+        missing = (*events, *self._missing_counters(evidence, time))
+        return msgspec.structs.replace(evidence, missing=missing, lacks_events=bool(events))
 
     def _sums(self, begin: float, time: float) -> tuple[float, float]:
         """Pages read and freed from the noon `begin` up to `time`."""
@@ -171,12 +192,30 @@ class Timeline:
             return float(_unsampled(self.history, last.start, last.start + 1.0) == 0.0)
         return min(1.0, max(0.0, covered / lasted))
 
-    def _missing(self, evidence: Evidence, begin: float, time: float) -> tuple[str, ...]:
+    def _missing_events(self, evidence: Evidence, begin: float, time: float) -> tuple[str, ...]:
+        sentences = (
+            self._too_few_windows(evidence, begin, time),
+            self._silent(time),
+            _too_short(evidence),
+        )
+        return tuple(filter(None, sentences))
+
+    def _silent(self, time: float) -> str:
+        runs = bisect_right(self.runs, time, key=lambda run: run.start)
+        if not runs:
+            return ""
+        last = min(time, max(self._ends[:runs]))
+        if time - last <= max(LONGEST_SILENCE, two_windows(self.history.window)):
+            return ""
+        return (
+            f"No start or end of online defragmentation is known since {moment(last)}:"
+            " it did not run, or its events are missing."
+        )
+
+    def _missing_counters(self, evidence: Evidence, time: float) -> tuple[str, ...]:
         return tuple(
             sentence
             for sentence in (
-                self._too_few_windows(evidence, begin, time),
-                _too_short(evidence),
                 self._no_counters(time, evidence),
                 self._too_few_pages(evidence),
                 _badly_covered(evidence),
@@ -230,11 +269,6 @@ class Timeline:
 def uncounted(evidence: Evidence) -> bool:
     """Whether there are no counters at all for the time that online defragmentation ran."""
     return evidence.counter_coverage == 0.0 and evidence.pages_read == 0.0
-
-
-def enough_events(evidence: Evidence, policy: Policy) -> bool:
-    """Whether the evidence lacks nothing but counters."""
-    return evidence.windows >= policy.min_windows and not _too_short(evidence)
 
 
 def period_days(history: History, policy: Policy) -> int:

@@ -22,8 +22,8 @@ from esewatch.advice.findings import (
 )
 from esewatch.advice.maintenance_model import Model
 from esewatch.advice.stagger import MOST_PAGES
+from esewatch.advice.windows_passed import one_window
 from esewatch.config import Window
-from esewatch.config.settings import DAYS
 from esewatch.fold.identity import Tier
 from esewatch.fold.integrity import count_pages
 from esewatch.fold.state import BadPage, Pass
@@ -37,8 +37,6 @@ SLACK = 1.5
 BACKGROUND_BYTES_PER_SECOND = 1e6
 """Pace of the background scan since Exchange 2013 (semantics.md 5), until its own is seen."""
 MOST_PAGE_SIZE = 32768
-NO_WINDOW = 3.5 * DAY
-"""Stands for one window where none is configured: half of the 7 days that stand for two."""
 
 Gap = tuple[float, float, int]
 """(from, to, records missing), as fold/channels.py claims them."""
@@ -124,33 +122,24 @@ def ledgers(copies: Sequence[Copy], now: float) -> list[Ledger]:
 def verification_deadline(copy: Copy) -> Deadline:
     """Configured; else the engine's own threshold; else by what its scans take (semantics.md 5).
 
-    The time that they take is the whole time from start to end, between windows too.
+    Those of a window take the time that they work: a pass that a short window drags out is not
+    excused by it. Others take the whole time from start to end.
     """
     if _is_span(copy.configured_deadline):
         return Deadline(copy.configured_deadline or 0.0, "configured")
     if _is_span(copy.engine_threshold):
         return Deadline(copy.engine_threshold or 0.0, "the engine's own threshold (735)")
+    least = LEAST_DEADLINE if copy.window is None else max(LEAST_DEADLINE, one_window(copy.window))
     pace = _pace(copy)
     own = "its own scans"
     if pace is None and copy.model == "background":
         pace, own = BACKGROUND_BYTES_PER_SECOND, "a background scan at 1 MB/s"
-    if pace is None or not _is_span(copy.size_bytes):
-        return Deadline(LEAST_DEADLINE, "7 days: how long its scans take is not known")
-    takes = (copy.size_bytes or 0.0) / pace
-    if SLACK * takes <= LEAST_DEADLINE:
-        return Deadline(LEAST_DEADLINE, f"7 days: {own} would take {span(takes)}")
+    takes = (copy.size_bytes or 0.0) / pace if pace and _is_span(copy.size_bytes) else math.inf
     if not math.isfinite(takes):
-        return Deadline(LEAST_DEADLINE, "7 days: how long its scans take is not known")
+        return Deadline(least, f"{span(least)}: how long its scans take is not known")
+    if SLACK * takes <= least:
+        return Deadline(least, f"{span(least)}: {own} would take {span(takes)}")
     return Deadline(SLACK * takes, f"1.5 times the {span(takes)} that {own} would take")
-
-
-def one_window(window: Window | None) -> float:
-    """Seconds in which one whole window has surely passed, whenever one begins to count."""
-    if window is None or not window.days:
-        return NO_WINDOW
-    at = sorted({DAYS.index(day) for day in window.days})
-    between = [later - day for day, later in zip(at, [*at[1:], at[0] + len(DAYS)], strict=True)]
-    return max(between) * DAY + window.duration
 
 
 def _is_span(value: float | None) -> bool:
@@ -163,7 +152,7 @@ def _pace(copy: Copy) -> float | None:
         return None
     paces = []
     for done in copy.scans:
-        elapsed = done.wall_seconds
+        elapsed = done.work_seconds if copy.model == "window" else done.wall_seconds
         if elapsed is None and done.started is not None and done.ended is not None:
             elapsed = done.ended - done.started
         if done.outcome == "completed" and done.pages_seen and elapsed and _is_span(elapsed):

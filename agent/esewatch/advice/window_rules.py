@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from statistics import median
 from typing import Literal, NamedTuple
 
-from esewatch.advice.evidence import Evidence, Timeline, enough_events, intervals, uncounted
+from esewatch.advice.evidence import Evidence, Timeline, intervals, uncounted
 from esewatch.advice.findings import investigate, moment, span
 from esewatch.config import Policy
 from esewatch.fold.rollups import DAY_SECONDS, day_of, day_start
@@ -61,7 +61,7 @@ Rule = Callable[[Moment], Verdict | None]
 def _evidence(at: Moment) -> Verdict | None:
     """Without counters the rules that need no ratio still hold."""
     found = at.evidence
-    if not found.missing or (uncounted(found) and enough_events(found, at.policy)):
+    if not found.missing or (uncounted(found) and not found.lacks_events):
         return None
     return Verdict("insufficient_evidence", found.missing)
 
@@ -94,7 +94,8 @@ def _quiet(at: Moment) -> Verdict | None:
 def _mass_deletions(at: Moment, since: float) -> list[float]:
     """Ends of the days on which far more was freed than usual.
 
-    A day that still read more than `ratio_high` pages for one freed had no mass of them.
+    A day that still read more than `ratio_high` pages for one freed had no mass of them, nor had
+    one that freed no more than another of the 28 days: it is only uneven.
     """
     days = at.timeline.days
     if at.timeline.history.sampled_since is None:
@@ -108,7 +109,9 @@ def _mass_deletions(at: Moment, since: float) -> list[float]:
             continue
         first = bisect_left(days, day.day - MEDIAN_DAYS, key=lambda each: each.day)
         usual = [each.pages_freed for each in days[first:index] if each.pages_read > 0]
-        if len(usual) >= LEAST_MEDIAN_DAYS and day.pages_freed > MASS_DELETION * median(usual):
+        if len(usual) < LEAST_MEDIAN_DAYS or day.pages_freed <= max(usual):
+            continue
+        if day.pages_freed > MASS_DELETION * median(usual):
             found.append(min(day_start(day.day + 1), at.time))
     return found
 
@@ -116,10 +119,10 @@ def _mass_deletions(at: Moment, since: float) -> list[float]:
 def _late(at: Moment) -> Verdict | None:
     timeline, history = at.timeline, at.timeline.history
     limit = at.policy.defrag_complete_within
-    waited = _waited(at, history.defrag_passes)
+    waited, idle = _waited(at, history.defrag_passes)
     if waited > limit:
         reason = (
-            f"Online defragmentation has not completed a pass for {span(waited)};"
+            f"Online defragmentation has not completed a pass for {span(waited)}{idle};"
             f" it should within {span(limit)}."
         )
         # What it waited so far is the least that it takes: a low ratio may tell of more.
@@ -130,28 +133,32 @@ def _late(at: Moment) -> Verdict | None:
     if not any(begin <= run.start <= at.time for run in history.scan_runs):
         return None
     allowed = timeline.scan_deadline
-    waited = _waited(at, history.checksum_passes)
+    waited, idle = _waited(at, history.checksum_passes)
     if waited > allowed.seconds:
         reason = (
-            f"The database scan has not completed a pass for {span(waited)};"
+            f"The database scan has not completed a pass for {span(waited)}{idle};"
             f" it should within {span(allowed.seconds)} ({allowed.reason})."
         )
         return Verdict("grow", (reason,), waited / allowed.seconds)
     return None
 
 
-def _waited(at: Moment, passes: Sequence[Pass]) -> float:
+def _waited(at: Moment, passes: Sequence[Pass]) -> tuple[float, str]:
     """Seconds without a completion: since the last one, else since the first start.
 
-    What was before a break in the evidence is not known, or of another window.
+    What was before a break in the evidence is not known, or of another window. Time in which
+    no maintenance is known to have run does not count; the words tell of it.
     """
     ends = [p.ended for p in passes if p.outcome == "completed" and _by(p.ended, at.time)]
     starts = [p.started for p in passes if _by(p.started, at.time)]
     known = [each for each in ends if each is not None] or [s for s in starts if s is not None]
     if not known:
-        return 0.0
+        return 0.0, ""
     since = max(known) if any(each is not None for each in ends) else min(known)
-    return at.time - max(since, at.timeline.last_break(at.time))
+    since = max(since, at.timeline.last_break(at.time))
+    idle = at.timeline.idle(since, at.time)
+    words = f", {span(idle)} left out in which it is not known to have run" if idle else ""
+    return at.time - since - idle, words
 
 
 def _by(moment: float | None, time: float) -> bool:

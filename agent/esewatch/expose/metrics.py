@@ -20,7 +20,7 @@ from prometheus_client.registry import Collector
 
 from esewatch import __version__
 from esewatch.advice.maintenance_model import maintenance_model
-from esewatch.advice.stale import stale_seconds
+from esewatch.advice.windows_passed import stale_seconds
 from esewatch.config import Settings, policy_for
 from esewatch.ese import kernels
 from esewatch.expose.catalogue import CATALOGUE

@@ -16,7 +16,7 @@ from esewatch.advice.advise import Advice
 from esewatch.advice.findings import Finding
 from esewatch.advice.maintenance_model import maintenance_model
 from esewatch.advice.stagger import colliding_scans, scans_in
-from esewatch.advice.stale import stale_seconds
+from esewatch.advice.windows_passed import stale_seconds
 from esewatch.config import Settings, policy_for
 from esewatch.expose.ratio import Ratio, defrag_ratio
 from esewatch.fold.backups import verified_by_streaming

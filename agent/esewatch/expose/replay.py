@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from prometheus_client.samples import Sample
 
-from esewatch.advice.stale import stale_seconds
+from esewatch.advice.windows_passed import stale_seconds
 from esewatch.config import Settings
 from esewatch.expose.advice_rows import ADVICE
 from esewatch.expose.catalogue import CATALOGUE
