@@ -2,7 +2,6 @@
 
 import random
 import struct
-from collections.abc import Callable
 from typing import NamedTuple
 
 from esewatch.engine.btree import BTree
@@ -11,6 +10,7 @@ from esewatch.engine.counters import Counters
 from esewatch.engine.database import Database
 from esewatch.engine.defrag import TABLE, Defrag, DefragState
 from esewatch.engine.disk import SimDisk
+from esewatch.engine.maintenance import Limit
 from esewatch.engine.reports import DefragSummary, Reports
 from esewatch.engine.schedule import Task
 
@@ -68,9 +68,9 @@ class Bench(NamedTuple):
     def free(self) -> int:
         return self.database.space.free_pages()
 
-    def invocation(self, until: Callable[[], float] | float = START * 2) -> int:
+    def invocation(self, until: float = START * 2) -> int:
         """Run one to its end, in virtual time; how many steps it took."""
-        return finish(self.defrag.invocation(until), self.clock)
+        return finish(self.defrag.invocation(at(until)), self.clock)
 
     def reopened(self, disk: SimDisk | None = None, *, cache_pages: int = 50) -> "Bench":
         """The next life of the database, on what the last one left, or a crash of it."""
@@ -79,6 +79,11 @@ class Bench(NamedTuple):
         now, disk = self.clock.now(), disk or self.disk
         database = Database.open(disk, NAME, cache_pages=cache_pages, now=now)
         return bench(disk, database, now)
+
+
+def at(time: float) -> Limit:
+    """A window that closes then, and no earlier."""
+    return lambda: time
 
 
 def finish(task: Task, clock: VirtualClock) -> int:

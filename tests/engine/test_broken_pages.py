@@ -14,7 +14,7 @@ from esewatch.engine.dbscan import TABLE, DatabaseScan, ScanState
 from esewatch.engine.plan import DAY
 from esewatch.engine.reports import Reports, ScanSummary
 from esewatch.engine.store import Store
-from tests.engine.defragging import START, Bench, filled
+from tests.engine.defragging import START, Bench, at, filled
 from tests.engine.mailing import Life, built
 from tests.engine.trees import create, planted
 
@@ -172,7 +172,7 @@ def test_defragmentation_tells_a_broken_page_and_raises_nothing(way: Way) -> Non
         chance, bench = random.Random(seed), filled(600, kept=5)
         for number in chance.sample(leaves_of(bench), 3):
             broken(bench.database.store, number, way, chance)
-        for _ in bench.defrag.invocation(START * 2):
+        for _ in bench.defrag.invocation(at(START * 2)):
             pass
         told.add(bench.reports.told[-1][0])
         if bench.reports.told[-1][0] == 705:
@@ -225,8 +225,8 @@ def test_a_scan_whose_state_is_on_a_broken_page_fails_and_raises_nothing(way: Wa
         with bench.database.store.begin() as transaction:
             bench.database.set_state(transaction, TABLE, ScanState())
         broken(bench.database.store, bench.database.table("MSysState").root, way, chance)
-        scan = DatabaseScan(bench.database, told, bench.counters, bench.clock, throttle=0.0)
-        for _ in scan.invocation(START * 2):
+        scan = DatabaseScan(bench.database, told, bench.counters, bench.clock, pause=0.0)
+        for _ in scan.invocation(at(START * 2)):
             pass
         errors.update(told.errors)
     assert errors

@@ -92,7 +92,7 @@ class Bench(NamedTuple):
 
     def run(self, until: float = LONG, *, steps: int | None = None) -> list[Told]:
         """An invocation in virtual time, or its first steps; what was told."""
-        task = self.scan.invocation(until)
+        task = self.scan.invocation(lambda: until)
         for step, seconds in enumerate(task, 1):
             self.clock.begin(self.clock.now() + seconds)
             if step == steps:
@@ -110,7 +110,7 @@ class Bench(NamedTuple):
 def bench(disk: SimDisk, database: Database, now: float = NOW) -> Bench:
     clock, reports, counters = VirtualClock(now), Recorder(), Counters()
     database.store._watcher = reports
-    scan = DatabaseScan(database, reports, counters, clock, throttle=THROTTLE)
+    scan = DatabaseScan(database, reports, counters, clock, pause=THROTTLE)
     return Bench(disk, database, clock, reports, counters, scan)
 
 
@@ -196,7 +196,7 @@ def test_the_end_may_be_moved_up_while_the_scan_runs() -> None:
 
 def test_pages_that_are_added_during_the_pass_are_seen_too() -> None:
     found = made(100)
-    task = found.scan.invocation(LONG)
+    task = found.scan.invocation(lambda: LONG)
     next(task)
     grow(found.database, 300)
     for _ in task:

@@ -7,7 +7,7 @@ from esewatch.engine.database import BAD_PAGE_LINK, CATALOG_ROOT, DATABASE_CORRU
 from esewatch.engine.defrag import TABLE
 from esewatch.engine.reports import DefragSummary
 from esewatch.ese.page import offset_of
-from tests.engine.defragging import NAME, PAUSE, START, Bench, filled, key, made
+from tests.engine.defragging import NAME, PAUSE, START, Bench, at, filled, key, made
 from tests.engine.trees import verified
 
 DAY = 86400.0
@@ -145,7 +145,7 @@ def test_every_table_is_visited() -> None:
 
 def test_after_500_pages_the_position_is_saved_though_nothing_was_freed() -> None:
     found = filled(20_000)
-    task = found.defrag.invocation(START * 2)
+    task = found.defrag.invocation(at(START * 2))
     for _ in range(499 - SMALL):
         next(task)
     assert found.state().pages_visited == 0
@@ -170,7 +170,7 @@ def test_what_is_told_is_durable() -> None:
 
 def test_a_kill_costs_an_invocation_and_no_position_that_was_saved() -> None:
     found = filled(3000, kept=10)
-    task = found.defrag.invocation(START * 2)
+    task = found.defrag.invocation(at(START * 2))
     for _ in range(10):
         next(task)
     found.database.store.flush()
@@ -261,7 +261,7 @@ def test_a_damaged_catalog_is_told_with_the_error_of_the_page() -> None:
 def test_counters_are_of_its_own_work_alone() -> None:
     found = filled(3000, kept=10).reopened(cache_pages=8)
     store = found.database.store
-    task = found.defrag.invocation(START * 2)
+    task = found.defrag.invocation(at(START * 2))
     own = [0, 0, 0]
     for number in range(10_000):
         before, position = store.counts, store.log_position

@@ -1,5 +1,8 @@
 """Files of whole lines, whatever a kill left of the last one."""
 
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -49,3 +52,46 @@ def test_what_is_held_back_is_written_in_its_order_and_before_it_is_too_much(
     assert (tmp_path / "second").stat().st_size == second.size
     second.close()
     first.close()
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """No file of this process grows beyond `size` bytes: what is left of a write fails."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("buffered", [True, False])
+@pytest.mark.parametrize("size", range(13))
+def test_what_a_failed_write_left_out_is_written_later_and_nothing_twice(
+    tmp_path: Path, size: int, buffered: bool
+) -> None:
+    path = tmp_path / "lines"
+    lines = Lines(path, buffered=buffered)
+    with files_of_at_most(size), pytest.raises(OSError, match="too large"):
+        lines.append(b"one\ntwo\nthree\n")
+        lines.flush()
+    assert path.read_bytes() == b"one\ntwo\nthree\n"[:size]
+    lines.append(b"four\n")
+    lines.close()
+    assert path.read_bytes() == b"one\ntwo\nthree\nfour\n"
+    assert lines.size == path.stat().st_size
+
+
+def test_what_cannot_be_written_before_holds_back_what_comes_after_it(tmp_path: Path) -> None:
+    first = Lines(tmp_path / "first", buffered=True)
+    second = Lines(tmp_path / "second", buffered=True, before=first)
+    first.append(b"one\n")
+    second.append(b"two\n")
+    with files_of_at_most(2), pytest.raises(OSError, match="too large"):
+        second.flush()
+    assert (tmp_path / "first").read_bytes() == b"on"
+    assert (tmp_path / "second").read_bytes() == b""
+    second.close()
+    first.close()
+    assert (tmp_path / "first").read_bytes() == b"one\n"
+    assert (tmp_path / "second").read_bytes() == b"two\n"

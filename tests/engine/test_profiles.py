@@ -17,7 +17,7 @@ from esewatch.engine.profiles import PROFILES
 from esewatch.engine.schedule import Schedule, Task
 from esewatch.engine.window import opening
 from esewatch.engine.workload import Mail
-from tests.engine.defragging import Recorder
+from tests.engine.defragging import Recorder, at
 from tests.engine.mailing import MIDNIGHT, NAME
 
 BANDS = {"quiet": (100.0, 1e9), "steady": (50.0, 100.0), "busy": (0.0, 50.0)}
@@ -57,7 +57,7 @@ def measured(plan: DatabasePlan, count: int, seed: int) -> Nights:
             now = clock.now()
             found = opening(plan.window, now, scan=plan.scan)
             yield max(0.0, found.begin - now)
-            yield from defrag.invocation(found.middle)
+            yield from defrag.invocation(at(found.middle))
             totals.append((counters.defrag_pages_read, counters.defrag_pages_freed))
             used.append(database.store.pages - database.space.free_pages())
             database.store.checkpoint()

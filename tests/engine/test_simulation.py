@@ -50,8 +50,8 @@ def test_on_ten_seeds_the_agent_says_what_the_truth_says(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(105, 125))
-def test_on_twenty_more_seeds_of_a_month_the_agent_says_what_the_truth_says(
+@pytest.mark.parametrize("seed", range(105, 145))
+def test_on_forty_more_seeds_of_a_month_the_agent_says_what_the_truth_says(
     tmp_path: Path, seed: int
 ) -> None:
     assert check_agent(tmp_path / "run", seed, runs=4, days=14.0)["700"] > 0

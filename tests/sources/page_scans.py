@@ -1,10 +1,13 @@
 """A page scan source with a fold and a journal of its own, real processes and clocks by hand."""
 
 import os
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from esewatch.config import PageScan, Settings
 from esewatch.fold.folder import Folder
@@ -13,7 +16,7 @@ from esewatch.fold.passes import views_in
 from esewatch.fold.state import Database, State
 from esewatch.model import Batch, CopyChecked, Event, Record, SourceError
 from esewatch.sources.page_scan import PageScanSource
-from esewatch.sources.page_scan_child import PROGRAM
+from tests.sources import scan_on_own_device
 from tests.support.edb import Edb, write_edb
 
 NAME = "page_scan-1"
@@ -23,6 +26,8 @@ EVERY_LOOK = 3600.0
 """Each poll is so much later than the last: all pauses are over."""
 SLOW = {"throttle_ms": 20, "read_size": 64 << 10}
 """About 3 MB/s."""
+SLOWEST = {"throttle_ms": 200, "read_size": 64 << 10}
+"""About 300 KB/s: what is to be seen before the end of a pass is, however busy the machine."""
 
 
 def stamp(path: Path, when: float) -> None:
@@ -31,7 +36,10 @@ def stamp(path: Path, when: float) -> None:
 
 
 class Bench:
-    """`restart` is a kill of the daemon: what was not committed is lost."""
+    """`restart` is a kill of the daemon: what was not committed is lost.
+
+    The files lie on a device of their own, unless `program` is another.
+    """
 
     def __init__(self, folder: Path, *, settings: Settings | None = None, **entry: Any) -> None:
         self.snap = folder / "snap"
@@ -46,7 +54,8 @@ class Bench:
         self.settings = settings or Settings()
         self.shift = 0.0
         self.passed = 0.0
-        self.program: Sequence[str] = PROGRAM
+        script = scan_on_own_device.__file__
+        self.program: Sequence[str] = (sys.executable, "-P", script, str(folder))
         self.records: list[Record] = []
         self.unreadable: list[str] = []
         self.trouble = ""
@@ -76,6 +85,11 @@ class Bench:
         """Another daemon goes on from what was committed."""
         self.source.close()
         self.source = self._built()
+
+    def hurry(self) -> None:
+        """A process that is started from now on reads as fast as it can."""
+        self.entry = msgspec.structs.replace(self.entry, throttle_ms=0)
+        self.source._options = msgspec.structs.replace(self.source._options, throttle=0.0)
 
     def database(self, name: str = "priv06.edb", **form: Any) -> Edb:
         """A copy as of two minutes ago."""

@@ -26,7 +26,6 @@ class Cache:
     def __init__(
         self, file: PageFile, log: Log, limit: int, frames: OrderedDict[int, Frame] | None = None
     ) -> None:
-        self.hits = 0
         self.pages_dirtied = 0
         """How often a clean page became a dirty one."""
         self._file = file
@@ -47,7 +46,6 @@ class Cache:
             frame = self._frames[number] = Frame(self._file.read(number))
             self._make_room()
         else:
-            self.hits += 1
             self._frames.move_to_end(number)
         return frame.content
 

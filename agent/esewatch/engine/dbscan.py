@@ -6,17 +6,16 @@ more, at each stop and at the end, so that a crash lets no page of a pass count 
 Sources: ese-facts 4.3 (dbscan.cxx of the published engine), published-facts P1.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from typing import Final
 
 import msgspec
 
 from esewatch.engine.btree import TreeError
-from esewatch.engine.clock import Clock
-from esewatch.engine.counters import Counters
-from esewatch.engine.database import Database, error_of
+from esewatch.engine.database import error_of
+from esewatch.engine.maintenance import Limit, Maintenance
 from esewatch.engine.pages import Checked, PageError
-from esewatch.engine.reports import Reports, ScanSummary
+from esewatch.engine.reports import ScanSummary
 from esewatch.engine.schedule import Task
 from esewatch.engine.trouble import Kind
 
@@ -55,45 +54,26 @@ class ScanState(msgspec.Struct, kw_only=True):
     """When the last one was, 0: never."""
 
 
-class DatabaseScan:
-    """The scan of one database; `throttle` seconds of sleep after each read."""
+class DatabaseScan(Maintenance):
+    """The scan of one database; a pause after each read."""
 
-    def __init__(
-        self,
-        database: Database,
-        reports: Reports,
-        counters: Counters,
-        clock: Clock,
-        *,
-        throttle: float,
-    ) -> None:
-        self._database = database
-        self._store = database.store
-        self._reports = reports
-        self._counters = counters
-        self._clock = clock
-        self._throttle = throttle
-        self._batch = READ_BYTES // database.store.page_size
-        self._state = ScanState()
-        self._began = 0.0
-        self._ran_before = 0.0
-        self._unsaved = 0
+    _state: ScanState
+    """Each invocation begins with what the database has of it."""
 
-    def invocation(self, until: Callable[[], float] | float) -> Task:
-        """Go on with the open pass, else begin one; ends with it or at `until`, epoch seconds.
+    def invocation(self, until: Limit) -> Task:
+        """Go on with the open pass, else begin one; ends with it or at `until`.
 
         Reports 717 or 719, then 721, 725 or 723; nothing when that time has come already.
         What an event says is durable before it is told. Bad pages are told by the watcher of
         the store. A failed read, or a bad page where the state is kept, is told (723), not
         raised. Raises LogError, OSError where something cannot be written.
         """
-        limit = until if callable(until) else lambda: until
         self._began, self._ran_before = self._clock.now(), 0.0
-        if self._began >= limit():
+        if self._began >= until():
             return
         try:
             self._begin()
-            summary = yield from self._read_on(limit)
+            summary = yield from self._read_on(until)
         except (PageError, TreeError) as error:
             # It is the state that could not be saved: what was saved last holds.
             self._reports.scan_failed(error_of(error), self._ran())
@@ -129,22 +109,23 @@ class DatabaseScan:
         else:
             self._reports.scan_begun()
 
-    def _read_on(self, limit: Callable[[], float]) -> Generator[float, None, ScanSummary | None]:
-        """Read up to the end of the file, or until `limit`: the summary of a completed pass."""
+    def _read_on(self, until: Limit) -> Generator[float, None, ScanSummary | None]:
+        """Read to the end of the file, or until that time: the summary of a completed pass."""
         while self._state.page <= self._store.pages:
-            if self._clock.now() >= limit():
+            if self._clock.now() >= until():
                 self._save()
                 self._store.flush()
                 return None
             self._count(self._checked())
             if self._unsaved >= _SAVE_AFTER:
                 self._save()
-            yield max(0.0, min(self._throttle, limit() - self._clock.now()))
+            yield self._rest(until)
         return self._complete()
 
     def _checked(self) -> Checked:
         try:
-            return self._store.check_pages(self._state.page, self._batch)
+            pages = READ_BYTES // self._store.page_size
+            return self._store.check_pages(self._state.page, pages)
         except OSError as error:
             self._save()
             self._store.flush()
@@ -175,9 +156,6 @@ class DatabaseScan:
             bad_checksums=state.bad_checksums,
             uninitialized=state.uninitialized,
         )
-
-    def _ran(self) -> float:
-        return self._ran_before + self._clock.now() - self._began
 
     def _save(self) -> None:
         self._state.seconds = self._ran()

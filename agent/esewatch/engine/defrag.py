@@ -8,18 +8,17 @@ that frees a page: no crash makes them wrong. Source: old.cxx of the published e
 """
 
 import copy
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
 import msgspec
 
 from esewatch.engine.btree import BTree, TreeError
-from esewatch.engine.clock import Clock
-from esewatch.engine.counters import Counters
-from esewatch.engine.database import Database, error_of
+from esewatch.engine.database import error_of
+from esewatch.engine.maintenance import Limit, Maintenance
 from esewatch.engine.pages import PageError
-from esewatch.engine.reports import DefragSummary, Reports
+from esewatch.engine.reports import DefragSummary
 from esewatch.engine.schedule import Task
 from esewatch.engine.store import Transaction
 
@@ -53,36 +52,18 @@ class DefragState(msgspec.Struct, kw_only=True):
     """Begin of the first pass in the life of the database, 0: there was none."""
 
 
-class Defrag:
-    """Online defragmentation of one database; `pause` seconds after each leaf."""
+class Defrag(Maintenance):
+    """Online defragmentation of one database; a pause after each leaf."""
 
-    def __init__(
-        self,
-        database: Database,
-        reports: Reports,
-        counters: Counters,
-        clock: Clock,
-        *,
-        pause: float,
-    ) -> None:
-        self._database = database
-        self._store = database.store
-        self._reports = reports
-        self._counters = counters
-        self._clock = clock
-        self._pause = pause
-        self._state = DefragState()
-        self._began = 0.0
-        self._ran_before = 0.0
-        self._unsaved = 0
+    _state: DefragState
+    """Each invocation begins with what the database has of it."""
 
-    def invocation(self, until: Callable[[], float] | float) -> Task:
-        """Go on with the open pass, else begin one; ends with it or at `until`, epoch seconds.
+    def invocation(self, until: Limit) -> Task:
+        """Go on with the open pass, else begin one; ends with it or at `until`.
 
         Reports 700 or 702, then 701, 703, 704 or 705: the error of a bad page or tree is
         told, not raised. What an event says is durable before it is told. Raises LogError, OSError.
         """
-        limit = until if callable(until) else lambda: until
         try:
             resumed = self._begin()
         except (PageError, TreeError) as error:
@@ -93,7 +74,7 @@ class Defrag:
         else:
             self._reports.defrag_resumed(resumed)
         try:
-            done = yield from self._walk(limit)
+            done = yield from self._walk(until)
             summary = self._end(done=done)
         except (PageError, TreeError) as error:
             self._keep_position()
@@ -124,16 +105,16 @@ class Defrag:
             self._store.flush()
         return resumed
 
-    def _walk(self, limit: Callable[[], float]) -> Generator[float, None, bool]:
-        """Visit leaves until `limit`; whether the pass came to its end."""
+    def _walk(self, until: Limit) -> Generator[float, None, bool]:
+        """Visit leaves until that time; whether the pass came to its end."""
         while (tree := self._tree()) is not None:
             while (key := self._state.key) is not None:
-                if self._clock.now() >= limit():
+                if self._clock.now() >= until():
                     return False
                 freed = self._visit(tree, key)
                 is_small = not (key or freed) and self._state.key is None
                 if not is_small:
-                    yield max(0.0, min(self._pause, limit() - self._clock.now()))
+                    yield self._rest(until)
         return True
 
     def _tree(self) -> BTree | None:
@@ -198,7 +179,7 @@ class Defrag:
         self._keep(state, saved=True)
 
     def _put(self, transaction: Transaction, state: DefragState) -> None:
-        state.seconds = self._ran_before + self._clock.now() - self._began
+        state.seconds = self._ran()
         self._database.set_state(transaction, TABLE, state)
 
     def _keep(self, state: DefragState, *, saved: bool) -> None:

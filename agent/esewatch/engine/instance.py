@@ -19,6 +19,7 @@ from esewatch.engine.device import Device
 from esewatch.engine.disk import RealDisk
 from esewatch.engine.faults import Fault, FaultyDisk
 from esewatch.engine.mail import Journal
+from esewatch.engine.maintenance import Limit
 from esewatch.engine.metered import Meter, MeteredDisk
 from esewatch.engine.pages import PageError
 from esewatch.engine.plan import DatabasePlan, FaultKind
@@ -119,7 +120,7 @@ class Instance:
             self._reports,
             self.counters,
             self._clock,
-            throttle=self.plan.scan_throttle,
+            pause=self.plan.scan_throttle,
         )
 
     def tasks(self) -> list[Task]:
@@ -228,7 +229,7 @@ class Instance:
             if self.plan.scan and not self._closing:
                 yield from self._until(found.end, self._scan.invocation)
 
-    def _until(self, end: float, invocation: Callable[[Callable[[], float]], Task]) -> Task:
+    def _until(self, end: float, invocation: Callable[[Limit], Task]) -> Task:
         yield from invocation(lambda: 0.0 if self._closing else end)
         if not self._closing and (left := end - self._clock.now()) > 0:
             yield left

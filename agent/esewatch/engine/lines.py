@@ -66,13 +66,11 @@ class Lines:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is held back. Raises OSError."""
+        """Write what is held back. Raises OSError; what was not written then stays held back."""
         if self._before is not None:
             self._before.flush()
-        rest = memoryview(bytes(self._held))
-        self._held.clear()
-        while rest:
-            rest = rest[os.write(self._descriptor, rest) :]
+        while self._held:
+            del self._held[: os.write(self._descriptor, self._held)]
 
     def close(self) -> None:
         """Write what is held back and let go of the file. Raises OSError."""

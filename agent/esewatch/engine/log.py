@@ -49,9 +49,7 @@ class Log:
         """Behind the last record that was appended."""
         self.durable = 0
         """Up to where it is durable."""
-        self.bytes_written = 0
-        self.generations = 0
-        """Generations begun by this Log."""
+        self._bytes_written = 0
 
     @classmethod
     def create(cls, disk: Disk, *, base: str = "E00", signature: int) -> "Log":
@@ -85,7 +83,7 @@ class Log:
     @property
     def bytes_appended(self) -> int:
         """Those written and those that a flush would write. Headers of generations are not."""
-        return self.bytes_written + len(self._buffer)
+        return self._bytes_written + len(self._buffer)
 
     def kept(self) -> list[int]:
         """Numbers of the generations that are there, ascending."""
@@ -110,7 +108,7 @@ class Log:
             begin = self.durable % GENERATION_BYTES
             self._file.write(begin, bytes(self._buffer))
             self._file.sync()
-            self.bytes_written += len(self._buffer)
+            self._bytes_written += len(self._buffer)
             self._buffer.clear()
             self.durable = self.position
 
@@ -146,7 +144,6 @@ class Log:
         self._disk.sync()
         self.position = self.durable = generation * GENERATION_BYTES + HEADER_BYTES
         self._chain = _seed(generation, self._signature)
-        self.generations += 1
 
     def _name(self, generation: int) -> str:
         return _name(self._base, generation)

@@ -67,7 +67,6 @@ class PageFile:
     def __init__(self, file: File, page_size: int, *, flushes: FlushMap | None = None) -> None:
         self.page_size = page_size
         self.read_count = 0
-        self.write_count = 0
         self.flushes = flushes if flushes is not None else FlushMap()
         self.tell: Tell = _ignore
         self._file = file
@@ -130,7 +129,6 @@ class PageFile:
         page = sealed(content, number, flush_type)
         self._unsynced = True
         self._file.write(offset_of(number, self.page_size), page)
-        self.write_count += 1
         # A blank page cannot carry a type.
         self.flushes.put(number, _flush_type(page))
 

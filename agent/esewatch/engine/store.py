@@ -27,15 +27,12 @@ from esewatch.ese.header import HEADER_BYTES
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """What was done since the store was opened. Pages are those read from and written to disk."""
+    """What was done since the store was opened."""
 
     pages_read: int
-    pages_written: int
+    """From the disk."""
     pages_dirtied: int
     """How often a clean page became a dirty one."""
-    log_bytes: int
-    log_generations: int
-    transactions: int
 
 
 class Store:
@@ -72,7 +69,6 @@ class Store:
         self._flush_file = flush_file
         self._watcher = watcher
         self._open: Transaction | None = None
-        self._transactions = 0
         file.tell = lambda trouble: self._tell([trouble])
 
     @classmethod
@@ -176,14 +172,7 @@ class Store:
     @property
     def counts(self) -> Counts:
         """What was done so far."""
-        return Counts(
-            pages_read=self._file.read_count,
-            pages_written=self._file.write_count,
-            pages_dirtied=self._cache.pages_dirtied,
-            log_bytes=self._log.bytes_written,
-            log_generations=self._log.generations,
-            transactions=self._transactions,
-        )
+        return Counts(pages_read=self._file.read_count, pages_dirtied=self._cache.pages_dirtied)
 
     @property
     def checkpoint_depth(self) -> int:
@@ -303,7 +292,6 @@ class Store:
                 # Before a page is written that needs the new generation.
                 self._require_log()
             self._cache.put(((number, new) for number, _, new in differs), before, after)
-        self._transactions += 1
 
     def _before(self, number: int) -> bytes:
         return self._cache.read(number) if number <= self.pages else bytes(self.page_size)

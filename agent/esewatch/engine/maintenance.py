@@ -1,0 +1,46 @@
+"""What online defragmentation and the checksum scan have in common."""
+
+from collections.abc import Callable
+
+from esewatch.engine.clock import Clock
+from esewatch.engine.counters import Counters
+from esewatch.engine.database import Database
+from esewatch.engine.reports import Reports
+
+Limit = Callable[[], float]
+"""Until when an invocation goes on, epoch seconds. It is asked at each step: a window may be
+closed before its time."""
+
+
+class Maintenance:
+    """Work on one database in passes; `pause` seconds after each step."""
+
+    def __init__(
+        self,
+        database: Database,
+        reports: Reports,
+        counters: Counters,
+        clock: Clock,
+        *,
+        pause: float,
+    ) -> None:
+        self._database = database
+        self._store = database.store
+        self._reports = reports
+        self._counters = counters
+        self._clock = clock
+        self._pause = pause
+        self._began = 0.0
+        """When the invocation did."""
+        self._ran_before = 0.0
+        """Seconds that the pass ran in the invocations before this one."""
+        self._unsaved = 0
+        """Pages since the state was saved."""
+
+    def _ran(self) -> float:
+        """Seconds that the pass ran until now."""
+        return self._ran_before + self._clock.now() - self._began
+
+    def _rest(self, until: Limit) -> float:
+        """Seconds of the pause that is due, up to the end at most."""
+        return max(0.0, min(self._pause, until() - self._clock.now()))
