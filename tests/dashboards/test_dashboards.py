@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.rules.expressions import ALERTS, ROOT, rules_of, unknown, uses
+from tests.rules.expressions import ROOT, alerts, unknown, uses
 
 FOLDER = ROOT / "dashboards"
 FILES = sorted(FOLDER.glob("*.json"))
@@ -74,7 +74,7 @@ def test_the_committed_files_are_what_the_builder_writes() -> None:
 
 @each_board
 def test_a_dashboard_has_the_address_the_alerts_link_to(board: dict[str, Any]) -> None:
-    links = {rule["annotations"]["dashboard_url"] for rule in rules_of(ALERTS)}
+    links = {rule["annotations"]["dashboard_url"] for rule in alerts()}
 
     assert links
     assert any(f"/d/{board['uid']}" in link for link in links)
@@ -168,7 +168,7 @@ def test_links_of_a_panel_lead_to_runbooks_that_exist(panel: dict[str, Any]) -> 
 def test_the_integrity_alerts_are_linked_from_a_panel() -> None:
     text = json.dumps([panel for _, panel in PANELS])
 
-    for rule in rules_of(ALERTS):
+    for rule in alerts():
         if "ese_known_bad_pages" in rule["expr"] and "Observed" not in rule["alert"]:
             assert f"/runbooks/{rule['alert']}" in text
 

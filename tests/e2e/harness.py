@@ -27,7 +27,7 @@ import yaml
 from tests.support.tools import require
 
 ROOT = Path(__file__).resolve().parents[2]
-RULE_FILES = (ROOT / "rules" / "esewatch.rules.yml", ROOT / "alerts" / "esewatch.alerts.yml")
+RULE_FILES = sorted([*(ROOT / "rules").glob("*.yml"), *(ROOT / "alerts").glob("*.yml")])
 EXAMPLE_ALERTMANAGER = ROOT / "alerts" / "alertmanager" / "alertmanager.yml"
 START_SECONDS = 30.0
 WAIT_SECONDS = 30.0

@@ -10,8 +10,8 @@ import promql_parser
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-RULES = ROOT / "rules" / "esewatch.rules.yml"
-ALERTS = ROOT / "alerts" / "esewatch.alerts.yml"
+RULE_FILES = tuple(sorted((ROOT / "rules").glob("*.yml")))
+ALERT_FILES = tuple(sorted((ROOT / "alerts").glob("*.yml")))
 RUNBOOKS = ROOT / "docs" / "runbooks"
 GOLDEN = ROOT / "tests" / "golden" / "exposition.prom"
 ADDED_BY_PROMETHEUS = {"job", "instance"}
@@ -65,9 +65,19 @@ def rules_of(path: Path) -> tuple[dict[str, Any], ...]:
     return found
 
 
+def recording_rules() -> list[dict[str, Any]]:
+    """Those of all files."""
+    return [rule for path in RULE_FILES for rule in rules_of(path)]
+
+
+def alerts() -> list[dict[str, Any]]:
+    """The alerting rules of all files; an alert with two severities is two of them."""
+    return [rule for path in ALERT_FILES for rule in rules_of(path)]
+
+
 def recorded() -> set[str]:
     """Names of the recorded series."""
-    return {rule["record"] for rule in rules_of(RULES)}
+    return {rule["record"] for rule in recording_rules()}
 
 
 @cache

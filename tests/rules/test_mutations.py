@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from tests.rules.expressions import ALERTS, RULES, uses
+from tests.rules.expressions import ALERT_FILES, RULE_FILES, uses
 from tests.support.figures import record
 from tests.support.tools import require
 
@@ -83,13 +83,14 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
             yield Mutant(path, index, label, "hold time gone", without)
 
 
-MUTANTS = [mutant for path in (RULES, ALERTS) for mutant in mutants_of(path)]
+FILES = (*RULE_FILES, *ALERT_FILES)
+MUTANTS = [mutant for path in FILES for mutant in mutants_of(path)]
 
 
 def write_rules(mutant: Mutant, folder: Path) -> dict[str, Path]:
-    """Both rule files in `folder`, with the mutant in its place; by file name."""
+    """The rule files in `folder`, with the mutant in its place; by file name."""
     written: dict[str, Path] = {}
-    for path in (RULES, ALERTS):
+    for path in FILES:
         document = copy.deepcopy(yaml.safe_load(path.read_text()))
         if path == mutant.path:
             rule = rules_in(document)[mutant.rule]
@@ -106,7 +107,7 @@ def dependents(name: str) -> set[str]:
     grew = True
     while grew:
         grew = False
-        for path in (RULES, ALERTS):
+        for path in FILES:
             for rule in rules_in(yaml.safe_load(path.read_text())):
                 own = rule.get("alert") or rule["record"]
                 taken = {selector.metric for selector in uses(rule["expr"]).selectors}
@@ -162,23 +163,27 @@ def is_valid(mutant: Mutant, folder: Path) -> bool:
     ["EseKnownBadPage", "EseDefragRatioHigh", "EsewatchSourceSilent", "EsewatchRecordsMissed"],
 )
 def test_an_unbroken_alert_is_not_noticed(name: str, tmp_path: Path) -> None:
-    rules = rules_in(yaml.safe_load(ALERTS.read_text()))
-    (index,) = (index for index, rule in enumerate(rules) if rule["alert"] == name)
+    ((path, index, rule),) = (
+        (path, index, rule)
+        for path in ALERT_FILES
+        for index, rule in enumerate(rules_in(yaml.safe_load(path.read_text())))
+        if rule["alert"] == name
+    )
 
-    assert not noticed(Mutant(ALERTS, index, name, "nothing", rules[index]), tmp_path)
+    assert not noticed(Mutant(path, index, name, "nothing", rule), tmp_path)
 
 
 def test_an_unbroken_recording_rule_is_not_noticed(tmp_path: Path) -> None:
-    rule = rules_in(yaml.safe_load(RULES.read_text()))[0]
+    rule = rules_in(yaml.safe_load(RULE_FILES[0].read_text()))[0]
 
-    assert not noticed(Mutant(RULES, 0, rule["record"], "nothing", rule), tmp_path)
+    assert not noticed(Mutant(RULE_FILES[0], 0, rule["record"], "nothing", rule), tmp_path)
 
 
 def test_there_are_mutants_of_each_rule() -> None:
     assert len(MUTANTS) > 100
     assert {(m.path, m.rule) for m in MUTANTS if m.change == "expression gone"} == {
         (path, index)
-        for path in (RULES, ALERTS)
+        for path in FILES
         for index, _ in enumerate(rules_in(yaml.safe_load(path.read_text())))
     }
 

@@ -15,12 +15,14 @@ from esewatch.fold.state import BAD_KINDS
 from esewatch.model import Task
 from tests.rules.expressions import (
     ADDED_BY_PROMETHEUS,
-    ALERTS,
+    ALERT_FILES,
     ROOT,
-    RULES,
+    RULE_FILES,
     RUNBOOKS,
+    alerts,
     golden,
     recorded,
+    recording_rules,
     rules_of,
     unknown,
     uses,
@@ -55,10 +57,6 @@ HARMFUL = {
 }
 
 
-def alerts() -> tuple[dict[str, Any], ...]:
-    return rules_of(ALERTS)
-
-
 def cases_of(section: str) -> Iterator[dict[str, Any]]:
     for path in TESTS:
         for case in yaml.safe_load(path.read_text())["tests"]:
@@ -71,7 +69,7 @@ def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("path", [RULES, ALERTS], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*RULE_FILES, *ALERT_FILES], ids=lambda path: path.name)
 def test_promtool_accepts_the_rules_with_all_lints(path: Path) -> None:
     done = run(require("promtool"), "check", "rules", "--lint=all", "--lint-fatal", path)
 
@@ -267,7 +265,7 @@ def test_each_alert_has_a_firing_and_a_silent_case(rule: dict[str, Any]) -> None
     assert silent or rule["alert"] == "Watchdog"
 
 
-@pytest.mark.parametrize("rule", rules_of(RULES), ids=lambda rule: rule["record"])
+@pytest.mark.parametrize("rule", recording_rules(), ids=lambda rule: rule["record"])
 def test_each_recorded_series_has_a_case_with_a_value(rule: dict[str, Any]) -> None:
     cases = [case for case in cases_of("promql_expr_test") if rule["record"] in case["expr"]]
 
@@ -275,14 +273,14 @@ def test_each_recorded_series_has_a_case_with_a_value(rule: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize(
-    "rule", [*rules_of(RULES), *alerts()], ids=lambda rule: rule.get("record") or rule["alert"]
+    "rule", [*recording_rules(), *alerts()], ids=lambda rule: rule.get("record") or rule["alert"]
 )
 def test_each_rule_names_only_what_exists(rule: dict[str, Any]) -> None:
     assert list(unknown(rule["expr"])) == []
 
 
 @pytest.mark.parametrize(
-    "rule", [*rules_of(RULES), *alerts()], ids=lambda rule: rule.get("record") or rule["alert"]
+    "rule", [*recording_rules(), *alerts()], ids=lambda rule: rule.get("record") or rule["alert"]
 )
 def test_each_value_a_rule_matches_is_a_value_of_the_agent(rule: dict[str, Any]) -> None:
     for selector in uses(rule["expr"]).selectors:
