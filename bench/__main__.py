@@ -13,7 +13,18 @@ from pathlib import Path
 
 from bench.figure import Figure
 
-NAMES = ("text", "evtx", "scrape", "memory", "idle", "cold_start", "kernel", "scan", "engine")
+NAMES = (
+    "text",
+    "evtx",
+    "scrape",
+    "memory",
+    "idle",
+    "cold_start",
+    "kernel",
+    "scan",
+    "engine",
+    "advice",
+)
 
 INTRODUCTION = """\
 # Performance

@@ -11,6 +11,7 @@ from esewatch import journal as journal_module
 from esewatch.config import Settings
 from esewatch.fold import rollups
 from esewatch.fold.folder import Folder
+from esewatch.fold.instances import engine_changes
 from esewatch.fold.rollups import PAGES_FREED, PAGES_READ
 from esewatch.fold.state import SourceState, State
 from esewatch.journal import Journal, LockedError
@@ -49,7 +50,7 @@ def test_what_was_committed_is_there_again(tmp_path: Path) -> None:
 HISTORY = {
     "host": {"gaps", "rpc_latency"},
     "device": {"gaps"},
-    "instance": {"gaps", "days", "sampled_since"},
+    "instance": {"gaps", "days", "sampled_since", "engines"},
     "database": {"sizes"},
 }
 """What the first versions did not keep."""
@@ -82,6 +83,7 @@ def test_a_journal_without_days_sizes_and_gaps_is_read_and_they_begin(tmp_path: 
     folder.fold("logs", Batch(records=[copy, disk, *both]))
     journal = Journal(tmp_path / "j.db")
     commit(journal, folder, {"a": b"1"})
+    journal._db.execute("DELETE FROM entity WHERE kind = 'days'")
     rows = journal._db.execute("SELECT kind, first, second, value FROM entity").fetchall()
     for *key, value in rows:
         plain = msgspec.msgpack.decode(value)
@@ -103,11 +105,27 @@ def test_a_journal_without_days_sizes_and_gaps_is_read_and_they_begin(tmp_path: 
     assert not old.gaps
     assert old.sampled_since is None
     again = Folder(state, Settings())
-    again.fold("logs", Batch(records=[sampled(120, 10)]))
+    upgraded = event(701, DAY, engine_version="14.3.513.0")
+    again.fold("logs", Batch(records=[sampled(120, 10), upgraded]))
+    assert old.engines == {"14.3.513": EPOCH + DAY}
+    assert engine_changes(old) == []
     assert [day.pages_read for day in rollups.days(old.days)] == [600.0]
     assert old.sampled_since == EPOCH + 60
     (entry,) = state.databases.values()
     assert (entry.size_bytes, rollups.sizes(entry.sizes)) == (8192, [])
+
+
+def test_the_versions_of_the_engine_are_there_again(tmp_path: Path) -> None:
+    versions = ("15.1.2507.12", "15.2.986.5")
+    folder = folder_of(event(701, at * DAY, engine_version=v) for at, v in enumerate(versions))
+    journal = Journal(tmp_path / "j.db")
+    commit(journal, folder, {})
+    state, _ = journal.load()
+    journal.close()
+
+    (instance,) = state.instances.values()
+    assert instance.engines == {"15.1.2507": EPOCH, "15.2.986": EPOCH + DAY}
+    assert engine_changes(instance) == [EPOCH + DAY]
 
 
 def test_days_sizes_and_hours_are_there_again(tmp_path: Path) -> None:
@@ -127,6 +145,36 @@ def test_days_sizes_and_hours_are_there_again(tmp_path: Path) -> None:
     assert len(rollups.days(instance.days)) == len(instance.gaps) == 1
     assert len(rollups.sizes(next(iter(state.databases.values())).sizes)) == 1
     assert len(list(rollups.hours(state.hosts["ex01"].rpc_latency))) == 1
+
+
+def test_a_sample_of_today_leaves_the_row_of_older_days_alone(tmp_path: Path) -> None:
+    folder = folder_of([])
+    path = tmp_path / "j.db"
+    journal = Journal(path)
+    written = []
+    for at in (0, 60, DAY, DAY + 60, DAY + 120, 2 * DAY, 2 * DAY + 60):
+        folder.fold("logs", Batch(records=[sampled(at, 10)]))
+        before = journal._db.total_changes
+        journal.commit(folder.state, {("instance", "ex01", "sg06")}, {})
+        written.append(journal._db.total_changes - before)
+        assert journal.load()[0].instances == folder.state.instances
+    journal.close()
+
+    assert written == [2, 1, 1, 2, 1, 1, 2]
+    (instance,) = folder.state.instances.values()
+    assert [day.pages_read for day in rollups.days(instance.days)] == [600.0, 1200.0, 600.0]
+
+
+def test_the_days_of_an_instance_that_is_gone_are_gone_too(tmp_path: Path) -> None:
+    folder = folder_of([])
+    folder.fold("logs", Batch(records=[sampled(at, 10) for at in (0, 60, DAY, DAY + 60)]))
+    journal = Journal(tmp_path / "j.db")
+    commit(journal, folder, {})
+    folder.state.instances.clear()
+    journal.commit(folder.state, {("instance", "ex01", "sg06")}, {})
+    kinds = {kind for (kind,) in journal._db.execute("SELECT kind FROM entity")}
+    journal.close()
+    assert kinds.isdisjoint({"instance", "days"})
 
 
 def test_a_dropped_position_and_a_forgotten_database_are_gone(tmp_path: Path) -> None:
@@ -333,13 +381,14 @@ def test_an_older_schema_is_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyP
     commit(old, folder, {"a": b"1"})
     old.close()
     step = "ALTER TABLE position ADD COLUMN note TEXT NOT NULL DEFAULT '';"
-    monkeypatch.setattr(journal_module, "SCHEMA_VERSION", 2)
-    monkeypatch.setitem(journal_module.MIGRATIONS, 1, step)
+    later = journal_module.SCHEMA_VERSION + 1
+    monkeypatch.setattr(journal_module, "SCHEMA_VERSION", later)
+    monkeypatch.setitem(journal_module.MIGRATIONS, later - 1, step)
     new = Journal(path)
     assert new.load()[0] == folder.state
     new.close()
     with closing(sqlite3.connect(path)) as db, db:
-        assert db.execute("PRAGMA user_version").fetchone() == (2,)
+        assert db.execute("PRAGMA user_version").fetchone() == (later,)
         assert db.execute("SELECT note FROM position").fetchall() == [("",)]
 
 

@@ -18,6 +18,7 @@ from typing import IO, Any
 
 import msgspec
 
+from esewatch.fold import rollups
 from esewatch.fold.folder import Entity
 from esewatch.fold.state import (
     Channel,
@@ -30,7 +31,7 @@ from esewatch.fold.state import (
 )
 from esewatch.model import JournalError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 BUSY_SECONDS = 1.0
 """How long a commit waits for another process that has locked the file."""
 
@@ -48,14 +49,16 @@ CREATE TABLE position (
 ) WITHOUT ROWID;
 """
 
-MIGRATIONS: dict[int, str] = {0: _SCHEMA}
-"""Schema version -> the statements that lead to the next one; 0 is an empty file."""
+MIGRATIONS: dict[int, str] = {0: _SCHEMA, 1: ""}
+"""Schema version -> the statements that lead to the next one; 0 is an empty file.
+1: the older days of an instance were in its row."""
 
-_TYPES: dict[str, type[msgspec.Struct]] = {
+_TYPES: dict[str, type[msgspec.Struct | bytes]] = {
     "source": SourceState,
     "host": Host,
     "channel": Channel,
     "instance": Instance,
+    "days": bytes,
     "device": Device,
     "database": Database,
 }
@@ -169,6 +172,7 @@ class Journal:
             "host": state.hosts,
             "channel": state.channels,
             "instance": state.instances,
+            "days": {},
             "device": state.devices,
             "database": state.databases,
         }
@@ -181,6 +185,8 @@ class Journal:
                     continue
                 entity = msgspec.msgpack.decode(value, type=_TYPES[kind])
                 tables[kind][first if kind in {"source", "host"} else (first, second)] = entity
+            for key, older in tables["days"].items():
+                state.instances[key].days[:0] = older
         except (sqlite3.Error, msgspec.MsgspecError, KeyError, ValueError, TypeError) as error:
             raise JournalError(f"{self.path}: the journal cannot be read: {error}") from error
         return state, self.positions()
@@ -234,8 +240,10 @@ class Journal:
         try:
             db.execute("BEGIN IMMEDIATE")
             db.executemany(
-                "INSERT OR REPLACE INTO entity (kind, first, second, value, crc)"
-                " VALUES (?,?,?,?,?)",
+                "INSERT INTO entity (kind, first, second, value, crc) VALUES (?,?,?,?,?)"
+                " ON CONFLICT (kind, first, second) DO UPDATE"
+                " SET value = excluded.value, crc = excluded.crc"
+                " WHERE value <> excluded.value",  # what did not change is not written again
                 stored,
             )
             db.executemany("DELETE FROM entity WHERE kind=? AND first=? AND second=?", gone)
@@ -300,7 +308,9 @@ def _rows(
     encode = msgspec.msgpack.Encoder().encode
     stored: list[tuple[str, str, str, bytes, int]] = []
     gone: list[Entity] = []
-    for kind, first, second in sorted(changed):
+    keys = set(changed)
+    keys |= {("days", first, second) for kind, first, second in keys if kind == "instance"}
+    for kind, first, second in sorted(keys):
         entity = _entity(state, kind, first, second)
         if entity is None:
             gone.append((kind, first, second))
@@ -317,8 +327,11 @@ def _entity(state: State, kind: str, first: str, second: str) -> object | None:
         return state.hosts.get(first)
     if kind == "channel":
         return state.channels.get((first, second))
-    if kind == "instance":
-        return state.instances.get((first, second))
+    if kind in {"instance", "days"}:
+        instance = state.instances.get((first, second))
+        if instance is None or kind == "days":
+            return rollups.older(instance.days) if instance is not None else None
+        return msgspec.structs.replace(instance, days=rollups.newest(instance.days))
     if kind == "device":
         return state.devices.get((first, second))
     if kind == "database":

@@ -157,12 +157,12 @@ class Agent:
     def advice(self, seconds: float, now: float) -> WindowAdvice:
         """With a window of that length in the settings."""
         found = self.known(seconds)
-        policy = policy_for(_settings(seconds), found.computer, found.database)
+        policy = policy_for(settings_with(seconds), found.computer, found.database)
         return window_advice(found, policy, now)
 
     def known(self, seconds: float) -> History:
         """What it has of the one database, with a window of that length in the settings."""
-        settings = _settings(seconds)
+        settings = settings_with(seconds)
         self.folder.reconfigure(settings)
         ((computer, database),) = self.folder.state.databases
         return history(self.folder.state, settings, computer, database)
@@ -185,7 +185,8 @@ def watched(folder: Path, made: World, seconds: float, *, days: float) -> Histor
     return agent.known(seconds)
 
 
-def _settings(seconds: float) -> Settings:
+def settings_with(seconds: float) -> Settings:
+    """With a window of that length."""
     return Settings(
         windows={"night": Window(start=datetime.time(OPENS), duration=seconds)},
         databases=[DatabaseRule(match=f"*{NAME}.edb", window="night")],

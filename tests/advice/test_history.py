@@ -7,6 +7,7 @@ from esewatch.advice.history import FREED, READ, History, as_copy, histories, hi
 from esewatch.advice.scanning import Mark
 from esewatch.advice.window import window_advice
 from esewatch.config import DatabaseRule, Policy, Settings, Window
+from esewatch.config.settings import CopyOf
 from esewatch.fold.rollups import day_of
 from esewatch.fold.runs import Run
 from esewatch.model import Coverage, Feed, HeaderSeen, Reading, Record
@@ -146,6 +147,40 @@ def test_a_change_of_role_is_told_by_the_family_of_events() -> None:
 
     assert gathered(*events).role_changes == [EPOCH + 3, EPOCH + 5]
     assert gathered(event(717, 0), event(721, 1), event(719, 2)).role_changes == []
+
+
+def test_a_change_of_the_engine_is_that_of_all_databases_of_the_instance() -> None:
+    old: dict[str, Any] = {"engine_version": "14.03.0123.004"}
+    new: dict[str, Any] = {"engine_version": "14.03.0513.000"}
+    beside = event(701, 5, database="e:\\MDB06\\priv07.edb", **new)
+    elsewhere = event(701, 9, computer="EX02", **new)
+    state = folder_of([event(700, 0, **old), beside, elsewhere], settings=SETTINGS).state
+
+    found = {key: each.engine_changes for key, each in histories(state, SETTINGS).items()}
+
+    assert found == {
+        ("ex01", LABEL): [EPOCH + 5],
+        ("ex01", "e:\\mdb06\\priv07.edb"): [EPOCH + 5],
+        ("ex02", LABEL): [],
+    }
+    assert gathered(event(701, 0, ese_instance="", **old)).engine_changes == ()
+
+
+def test_configured_names_and_copies_reach_the_ledger_by_their_labels() -> None:
+    snapshot = "\\\\?\\GLOBALROOT\\Device\\HarddiskVolumeShadowCopy3\\priv06.edb"
+    rule = DatabaseRule(
+        match="*priv06.edb",
+        name="MDB06",
+        copies=[
+            CopyOf(computer="EX02.corp.example", database="\\\\?\\F:\\Priv06.edb"),
+            CopyOf(computer="EX03", database=snapshot),
+        ],
+    )
+    copy = as_copy(gathered(event(700, 0), settings=Settings(databases=[rule])), Policy())
+    assert (copy.name, copy.named, copy.copies) == ("MDB06", True, [("ex02", "f:\\priv06.edb")])
+
+    plain = as_copy(gathered(event(700, 0), settings=Settings()), Policy())
+    assert (plain.name, plain.named, plain.copies) == ("SG06", False, [])
 
 
 def test_an_unknown_database_is_a_key_error() -> None:

@@ -253,12 +253,100 @@ def test_copies_are_named_without_case() -> None:
         pytest.param({"event_gaps": [gap(5, 3)]}, {"verified": VERIFIED}, id="after a gap"),
         pytest.param({"first_seen": NOW - DAY}, {"verified": VERIFIED}, id="known for a day"),
         pytest.param({"tier": "observed"}, {"verified": VERIFIED}, id="observed"),
+        pytest.param(
+            {"name": "First Storage Group"},
+            {"verified": VERIFIED, "name": "First Storage Group", "database": "f:\\priv1.edb"},
+            id="an instance of the same name has another path",
+        ),
+        pytest.param(
+            {"model": "garbage_collection"},
+            {"verified": VERIFIED, "model": "garbage_collection"},
+            id="each domain controller has an NTDSA",
+        ),
+        pytest.param(
+            {"model": "application"}, {"verified": VERIFIED, "model": "application"}, id="a cache"
+        ),
+        pytest.param(
+            {"copies": [("ex09", "e:\\priv06.edb")]},
+            {"verified": VERIFIED},
+            id="its copy is another one",
+        ),
+        pytest.param(
+            {"named": True, "name": "MDB06"},
+            {"verified": VERIFIED, "named": True, "name": "MDB06", "computer": "ex01"},
+            id="a configured name on one computer twice",
+        ),
     ],
 )
 def test_copies_are_not_compared(active: dict[str, Any], passive: dict[str, Any]) -> None:
     said = [each for findings in two_copies(active, passive) for each in findings]
     assert "only_passive_verified" not in said
     assert "only_active_verified" not in said
+
+
+ELSEWHERE = {"computer": "ex02", "database": "f:\\db.edb", "name": "DB6", "role": "passive"}
+HERE, THERE = ("ex01", "e:\\priv06.edb"), ("ex02", "f:\\db.edb")
+
+
+@pytest.mark.parametrize(
+    ("active", "passive"),
+    [
+        pytest.param({"copies": [THERE]}, {}, id="the active one names it"),
+        pytest.param({}, {"copies": [HERE]}, id="the passive one names it"),
+        pytest.param({"copies": [THERE]}, {"copies": [HERE]}, id="both"),
+        pytest.param({"copies": [HERE, THERE]}, {"copies": [HERE, THERE]}, id="one rule for both"),
+        pytest.param(
+            {"copies": [("ex03", "x.edb")]}, {"copies": [("ex03", "x.edb")]}, id="both a third one"
+        ),
+        pytest.param(
+            {"copies": [THERE], "model": "application"}, {"model": "application"}, id="any model"
+        ),
+        pytest.param(
+            {"named": True, "name": "MDB"}, {"named": True, "name": "mdb"}, id="a configured name"
+        ),
+    ],
+)
+def test_configured_copies_are_compared_whatever_their_path(
+    active: dict[str, Any], passive: dict[str, Any]
+) -> None:
+    said = two_copies(active, ELSEWHERE | passive | {"verified": VERIFIED})
+    assert said == [["never_verified", "only_passive_verified"], []]
+
+
+def test_beside_configured_copies_a_name_joins_nobody() -> None:
+    copies = [
+        copy(copies=[("ex02", "e:\\priv06.edb")]),
+        copy(computer="ex02", role="passive"),
+        copy(computer="ex03", role="passive", verified=VERIFIED),
+    ]
+    assert [found(entry)[1:] for entry in ledgers(copies, NOW)] == [[], [], []]
+
+
+def test_a_rule_that_fits_too_many_databases_compares_none() -> None:
+    copies = [
+        copy(copies=[("ex02", "e:\\priv06.edb")]),
+        copy(copies=[("ex02", "e:\\priv06.edb")], database="e:\\priv07.edb", name="priv07"),
+        copy(computer="ex02", role="passive", verified=VERIFIED),
+    ]
+    assert [found(entry)[1:] for entry in ledgers(copies, NOW)] == [[], [], []]
+
+
+def test_servers_that_share_a_name_and_a_path_are_no_copies_when_two_are_active() -> None:
+    passive = copy(computer="ex03", role="passive", verified=VERIFIED)
+    three = ledgers([copy(), copy(computer="ex02"), passive], NOW)
+    assert [found(entry)[1:] for entry in three] == [[], [], []]
+    assert found(ledgers([copy(), passive], NOW)[0])[1:] == ["only_passive_verified"]
+
+
+def test_a_thousand_copies_of_one_database_are_joined_in_time() -> None:
+    keys = [(f"ex{number:04}", "e:\\priv06.edb") for number in range(1000)]
+    copies = [
+        copy(computer=name, role="passive" if number else "active", copies=keys)
+        for number, (name, _) in enumerate(keys)
+    ]
+    copies[-1] = copy(computer=keys[-1][0], role="passive", copies=keys, verified=VERIFIED)
+    said = [found(entry)[1:] for entry in ledgers(copies, NOW)]
+    assert said == [["only_passive_verified"], *[[] for _ in keys[1:]]]
 
 
 def test_one_unknown_role_of_three_copies_keeps_all_from_being_compared() -> None:
@@ -287,7 +375,13 @@ COPIES = st.builds(
     copy,
     computer=st.sampled_from(["ex01", "ex02", "ex03"]),
     role=st.sampled_from(["active", "passive", ""]),
+    database=st.sampled_from(["e:\\priv06.edb", "x.edb"]),
     name=st.sampled_from(["priv06", "x"]) | st.text(max_size=3),
+    named=st.booleans(),
+    copies=st.lists(
+        st.tuples(st.sampled_from(["ex01", "ex02"]), st.sampled_from(["e:\\priv06.edb", "x.edb"])),
+        max_size=3,
+    ),
     tier=st.sampled_from(["watched", "observed"]),
     model=st.sampled_from(["window", "background", "application"]),
     first_seen=TIME,

@@ -105,3 +105,9 @@ def test_a_pass_that_completes_just_when_the_window_ends_tells_nothing_of_it() -
     found = used(store(defrag_runs=runs, defrag_passes=finished), nights=2)
 
     assert [each.off for each in found] == [None, None]
+
+
+def test_a_run_shorter_than_the_seconds_of_its_log_ran_all_the_same() -> None:
+    at_once = [Run(opening(n), opening(n)) for n in (2, 1, 0)]
+
+    assert [each.ran for each in used(store(defrag_runs=at_once))] == [True, True, True]

@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from esewatch.cli import main
-from esewatch.cli.advise import as_of
 from esewatch.config import Settings
-from esewatch.fold.state import Database, State
 from esewatch.journal import Journal
 from tests.support.farm import build
 from tests.support.records import event, folder_of
@@ -214,28 +212,6 @@ def test_what_no_database_is_in_is_said(tmp_path: Path, capsys: pytest.CaptureFi
 def test_an_input_that_is_missing_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["advise", "/nowhere/Application.evtx"]) == 2
     assert "/nowhere/Application.evtx" in capsys.readouterr().err
-
-
-def test_computers_whose_logs_end_together_are_judged_together() -> None:
-    ends = {"a": 100 * DAY, "b": 100.5 * DAY, "c": 300 * DAY, "d": 900 * DAY}
-    state = State(
-        databases={
-            (name, "x"): Database(computer=name, database="x", last_seen=end)
-            for name, end in ends.items()
-        }
-    )
-    groups = list(as_of(state, 800 * DAY))
-
-    assert [(each.computers, each.time / DAY) for each in groups] == [
-        (("a", "b"), 100.5),
-        (("c",), 300),
-        (("d",), 800),
-    ]
-    assert [sorted(each.state.databases) for each in groups] == [
-        [("a", "x"), ("b", "x")],
-        [("c", "x")],
-        [("d", "x")],
-    ]
 
 
 def test_control_characters_do_not_reach_the_terminal(

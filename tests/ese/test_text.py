@@ -75,6 +75,21 @@ def test_the_published_722_has_exactly_its_figures_from_text() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("words", ["is starting", "started"])
+def test_the_version_of_the_engine_comes_out_of_either_wording(words: str) -> None:
+    engine = f"The database engine (08.01.0240.0005) {words} a new instance (1)."
+    event = read(f"MSExchangeIS (3392) First Storage Group: {engine}")
+    assert (event.event_id, event.ese_instance) == (102, "First Storage Group")
+    assert event.fields == {
+        "instance_number": 1, "version_major": 8, "version_minor": 1, "version_build": 240,
+        "version_revision": 5,
+    }  # fmt: skip
+    plain = read(
+        "svchost (3392) SG1: The database engine started a new instance (1). (Time=0 seconds)"
+    )
+    assert plain.event_id == 105
+
+
 VALUES = {
     Kind.DATABASE: PRIV06, Kind.FILE: PRIV06, Kind.TEXT: "[00ff00ff00ff00ff]",
     Kind.ERROR: "-1018 (0xfffffc06)", Kind.DATE: "6/16/2007", Kind.STATS: "1234, 5",

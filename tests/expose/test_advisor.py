@@ -14,6 +14,7 @@ from esewatch.expose.advice_families import advice_families
 from esewatch.expose.advisor import MOST, OLD_SECONDS, Advisor
 from esewatch.fold.state import BadPage, Database, State, Transition
 from esewatch.fold.transitions import pack
+from tests.advice.histories import NOON, passes, store
 from tests.expose.examples import DAY, NOW, PRIV03, PRIV06, SEARCH, example
 
 SETTINGS = default_settings()
@@ -64,6 +65,16 @@ def test_nothing_is_judged_twice_while_nothing_happens(judged: list[tuple[str, s
     later = NOW + OLD_SECONDS
     assert found.advise(state, SETTINGS, later) == advise(state, SETTINGS, later)
     assert sorted(judged) == sorted(state.databases)
+
+
+def test_what_it_remembers_of_a_database_does_not_grow_with_its_history() -> None:
+    def remembered(nights: int) -> str:
+        done = passes(2, 1, count=nights // 2)
+        of = store(nights=nights, defrag_passes=done, checksum_passes=done)
+        judged = advising.judge(of, Policy(), NOON)
+        return repr((judged.history, judged.copy))
+
+    assert len(remembered(360)) < len(remembered(60)) + 50
 
 
 def test_a_clock_that_was_set_back_does_not_keep_old_advice(

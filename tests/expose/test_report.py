@@ -3,10 +3,17 @@
 import time
 from collections.abc import Sequence
 
+import msgspec
 import pytest
+from markupsafe import Markup
 
+from esewatch.advice.advise import advise
+from esewatch.advice.findings import Finding
+from esewatch.advice.forecast import Forecast
+from esewatch.advice.window import WindowAdvice
 from esewatch.config import default_settings
-from esewatch.expose.report import Report, build_report, render_report
+from esewatch.expose.pages import time_tag
+from esewatch.expose.report import Advised, Report, build_report, render_report
 from esewatch.fold.state import BadPage, Database, State, Transition
 from esewatch.fold.transitions import pack
 from esewatch.model import Unreadable
@@ -28,23 +35,33 @@ PIECES = [
 ]
 
 
-def report(state: State | None = None, unreadable: Sequence[Unreadable] = ()) -> Report:
+def report(
+    state: State | None = None,
+    unreadable: Sequence[Unreadable] = (),
+    advised: Sequence[Advised] = (),
+) -> Report:
     return build_report(
         state if state is not None else example(),
         default_settings(),
         NOW,
         inputs=["/logs/a.evtx"],
         unreadable=unreadable,
+        advised=advised,
     )
 
 
-def page(state: State | None = None, unreadable: Sequence[Unreadable] = ()) -> Page:
+def page(
+    state: State | None = None,
+    unreadable: Sequence[Unreadable] = (),
+    advised: Sequence[Advised] = (),
+) -> Page:
     html = render_report(
         state if state is not None else example(),
         default_settings(),
         NOW,
         inputs=["/logs/a.evtx", HOSTILE],
         unreadable=unreadable,
+        advised=advised,
     )
     found = Page(html)
     assert_self_contained(found)
@@ -106,6 +123,38 @@ def test_a_background_scan_shows_no_ratio_and_no_window() -> None:
     assert "no ratio and no window is judged" in text
     assert "running, late" in text
     assert "23 d" in text
+
+
+def test_the_advice_is_shown_with_the_moment_it_is_of() -> None:
+    moment = NOW - 86400
+    (one,) = advise(state_of(exchange_2007()), default_settings(), moment)
+    told = msgspec.structs.replace(
+        one,
+        window=WindowAdvice(
+            action="shrink", rule="ratio_high", configured_seconds=14400, recommended_seconds=9900
+        ),
+        forecasts=(Forecast(task="defrag", p50=NOW, p90=NOW + 3600, deadline=NOW),),
+        findings=(Finding("verification_overdue", "last verified long ago"),),
+    )
+    found = page(state_of(exchange_2007()), advised=[Advised(moment, (told,))])
+    shown = str(Markup(time_tag(moment)).striptags())
+    done, deadline = (Markup(time_tag(at)).striptags() for at in (NOW + 3600, NOW))
+
+    assert f"Judged as of {shown} window: shrink 4 h → 2 h 45 min" in found.text
+    assert f"Defrag: done by {done} (90 %), deadline {deadline}" in found.text
+    assert "last verified long ago" in found.text
+
+
+def test_a_database_without_advice_is_not_judged() -> None:
+    assert "Judged as of" not in page(state_of(exchange_2007())).text
+
+
+def test_advice_without_a_window_or_a_forecast_is_its_moment_alone() -> None:
+    (one,) = advise(state_of(domain_controller()), default_settings(), NOW)
+    found = page(state_of(domain_controller()), advised=[Advised(NOW, (one,))]).text
+    assert "Judged as of" in found
+    assert "window: " not in found
+    assert "done by" not in found
 
 
 def test_the_ratio_is_that_of_the_counters_with_its_band() -> None:
@@ -235,7 +284,9 @@ def test_a_large_state_makes_a_page_in_seconds() -> None:
         each.computer = f"ex{number}"
         databases.append(each)
     begin = time.perf_counter()
-    html = render_report(state_of(*databases), default_settings(), NOW, inputs=[], unreadable=[])
+    html = render_report(
+        state_of(*databases), default_settings(), NOW, inputs=[], unreadable=[], advised=[]
+    )
     assert time.perf_counter() - begin < 10
     assert len(html) < 5_000_000
     assert "ex299" in html

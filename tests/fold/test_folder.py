@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from esewatch.config import DatabaseRule, Settings
-from esewatch.fold.backups import verified_by_streaming
+from esewatch.fold.backups import completed, verified_by_streaming
 from esewatch.fold.folder import OWNERS_A_DATABASE
 from esewatch.model import Batch, CountersSeen, Event, Feed, Reading
 from tests.support.records import DAY, EPOCH, HOUR, LABEL, event, folder_of, the_database, views
@@ -168,7 +168,8 @@ def test_a_streaming_backup_of_every_file_is_kept_with_its_instance() -> None:
     records = [event(e, n * HOUR, database=d) for n, (e, d) in enumerate(names)]
     folder = folder_of(records)
     (instance,) = folder.state.instances.values()
-    assert verified_by_streaming(instance) == {LABEL: EPOCH + 3 * HOUR}
+    backups = completed(instance.backup_events)
+    assert verified_by_streaming(backups) == {LABEL: EPOCH + 3 * HOUR}
 
 
 @pytest.mark.parametrize(

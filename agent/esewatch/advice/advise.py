@@ -11,8 +11,8 @@ import msgspec
 from esewatch.advice.deadline import defrag_deadline, scan_deadline
 from esewatch.advice.findings import Finding, investigate
 from esewatch.advice.forecast import Course, Forecast, forecast
-from esewatch.advice.history import History, as_copy, histories
-from esewatch.advice.ledger import Ledger, ledgers, verification_deadline
+from esewatch.advice.history import History, as_copy, histories, outline
+from esewatch.advice.ledger import Copy, Deadline, Ledger, ledgers, verification_deadline
 from esewatch.advice.maintenance_model import Model
 from esewatch.advice.other_models import CYCLE_DEADLINE
 from esewatch.advice.schedule import Candidate, Schedule, Slot, schedules
@@ -52,39 +52,44 @@ def advise(state: State, settings: Settings, now: float) -> tuple[Advice, ...]:
 
     Databases of the tier `ignored` have none.
     """
-    known = histories(state, settings)
     judged = {
         key: judge(each, policy_for(settings, each.database, each.computer), now)
-        for key, each in known.items()
+        for key, each in histories(state, settings).items()
     }
-    return together(state, settings, known, judged, now)
+    return together(state, settings, judged, now)
 
 
 class Judged(NamedTuple):
-    """What the history of a database tells of it, without those beside it."""
+    """What the history of a database tells of it, without those beside it.
 
+    `history` is its outline, and `copy` has its deadline in place of its scans.
+    """
+
+    history: History
+    copy: Copy
     window: WindowAdvice
     forecasts: tuple[Forecast, ...]
 
 
 def judge(of: History, policy: Policy, now: float) -> Judged:
     """The part of the advice that takes the time: milliseconds for each database."""
-    return Judged(window_advice(of, policy, now), _forecasts(of, policy, now))
+    copy = as_copy(of, policy)
+    deadline = verification_deadline(copy)
+    return Judged(
+        outline(of),
+        msgspec.structs.replace(copy, scans=(), deadline=deadline),
+        window_advice(of, policy, now),
+        _forecasts(of, policy, deadline, now),
+    )
 
 
 def together(
-    state: State,
-    settings: Settings,
-    known: Mapping[Key, History],
-    judged: Mapping[Key, Judged],
-    now: float,
+    state: State, settings: Settings, judged: Mapping[Key, Judged], now: float
 ) -> tuple[Advice, ...]:
-    """The advice of the databases `known`, each of them `judged`, with what others make of it."""
-    copies = [
-        as_copy(each, policy_for(settings, each.database, each.computer)) for each in known.values()
-    ]
-    entries = dict(zip(known, ledgers(copies, now), strict=True))
-    windows = instance_advice(known, {key: judged[key].window for key in known}, now)
+    """The advice of the databases that were `judged`, with what others make of it."""
+    known = {key: each.history for key, each in judged.items()}
+    entries = dict(zip(judged, ledgers([each.copy for each in judged.values()], now), strict=True))
+    windows = instance_advice(known, {key: each.window for key, each in judged.items()}, now)
     collisions, slots = _staggered(state, settings, known, entries, now)
     return tuple(
         Advice(
@@ -111,8 +116,7 @@ def _findings(
     return (*((bad,) if bad else ()), *entry.findings, *collisions)
 
 
-def _forecasts(of: History, policy: Policy, now: float) -> tuple[Forecast, ...]:
-    allowed = verification_deadline(as_copy(of, policy)).seconds
+def _forecasts(of: History, policy: Policy, allowed: Deadline, now: float) -> tuple[Forecast, ...]:
     course = Course(
         passes=of.defrag_passes,
         runs=of.defrag_runs,
@@ -126,7 +130,7 @@ def _forecasts(of: History, policy: Policy, now: float) -> tuple[Forecast, ...]:
         passes=of.checksum_passes,
         runs=of.scan_runs,
         marks=of.marks,
-        deadline=scan_deadline(of.checksum_passes, allowed),
+        deadline=scan_deadline(of.checksum_passes, allowed.seconds),
     )
     return forecast("defrag", course, now), forecast("checksum", scan, now)
 

@@ -25,8 +25,8 @@ PERIOD_DAYS = 28
 LEAST_DAYS = 14.0
 LEAST_COVERAGE = 0.9
 SHARE_OF_PAGES = 0.1
-MOST_PAGES = 1e15
-"""More pages a day than any disk reads: damage."""
+MOST_PAGES = 1e11
+"""Over a million pages a second all day long: damage."""
 LONGEST_SILENCE = 7 * DAY_SECONDS
 """Without a start or end for so long, or two windows, its events are missing or it is off."""
 SAMPLE_SLACK = 900.0
@@ -298,12 +298,10 @@ def _badly_covered(evidence: Evidence) -> str:
 
 
 def _plausible(day: Day) -> Day:
-    return day._replace(pages_read=_amount(day.pages_read), pages_freed=_amount(day.pages_freed))
-
-
-def _amount(pages: float) -> float:
-    """What is no amount of pages (negative, NaN) is none."""
-    return min(pages, MOST_PAGES) if pages > 0 else 0.0
+    """A day of which one amount cannot be (negative, NaN, huge) tells nothing of the ratio."""
+    if 0.0 <= day.pages_read <= MOST_PAGES and 0.0 <= day.pages_freed <= MOST_PAGES:
+        return day
+    return day._replace(pages_read=0.0, pages_freed=0.0)
 
 
 def _sane(run: Run) -> bool:

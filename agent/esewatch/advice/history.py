@@ -6,16 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from esewatch.advice.ledger import Copy, Gap
+from esewatch.advice.ledger import MOST_PAGE_SIZE, Copy, Gap
 from esewatch.advice.maintenance_model import Model, maintenance_model
 from esewatch.advice.scanning import Mark
-from esewatch.config import Policy, Settings, Window, rule_for
+from esewatch.config import DatabaseRule, Policy, Settings, Window, rule_for
 from esewatch.fold import rollups
 from esewatch.fold.backups import Backup, completed, verified_by_streaming
 from esewatch.fold.databases import ACTIVE_FAMILY, PASSIVE_FAMILY
-from esewatch.fold.identity import Tier, database_name, tier
+from esewatch.fold.identity import Tier, computer_label, database_label, database_name, tier
+from esewatch.fold.instances import engine_changes
 from esewatch.fold.integrity import known_bad_pages, last_verifications
-from esewatch.fold.passes import TaskView, views_in
+from esewatch.fold.passes import TaskView, replay
 from esewatch.fold.rollups import Day, Size
 from esewatch.fold.runs import DEFRAG, SCANS, Run, runs
 from esewatch.fold.state import BadPage, Database, Instance, Pass, State, Transition
@@ -35,6 +36,10 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     computer: str
     database: str
     name: str = ""
+    named: bool = False
+    """The name is configured."""
+    copies: Sequence[tuple[str, str]] = ()
+    """Configured ones: (computer, database)."""
     ese_instance: str = ""
     model: Model
     tier: Tier = "watched"
@@ -79,15 +84,26 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     first_seen: float = 0.0
     last_seen: float = 0.0
     engine_changes: Sequence[float] = ()
+    """When its instance was first heard of with another version of the engine, sorted."""
     role_changes: Sequence[float] = ()
 
 
 def as_copy(history: History, policy: Policy) -> Copy:
-    """The part of it that the integrity ledger judges."""
+    """The part of it that the integrity ledger judges.
+
+    Without a size in bytes it is that of the pages that its last whole scan saw, the largest ones
+    if their size is not known: by their own pace scans of any take equally long.
+    """
+    page_size, size_bytes = history.page_size, history.size_bytes
+    if size_bytes is None and history.pages is not None:
+        page_size = page_size or MOST_PAGE_SIZE
+        size_bytes = history.pages * page_size
     return Copy(
         computer=history.computer,
         database=history.database,
         name=history.name or history.database,
+        named=history.named,
+        copies=history.copies,
         tier=history.tier,
         model=history.model,
         role=history.role,
@@ -95,12 +111,28 @@ def as_copy(history: History, policy: Policy) -> Copy:
         verified=history.verified,
         bad_pages=history.bad_pages,
         scans=[done for done in history.checksum_passes if done.ended is not None],
-        size_bytes=history.size_bytes,
-        page_size=history.page_size,
+        size_bytes=size_bytes,
+        page_size=page_size,
         window=history.window,
         event_gaps=history.event_gaps,
         configured_deadline=policy.verify_within,
         engine_threshold=history.engine_threshold,
+    )
+
+
+def outline(history: History) -> History:
+    """What is left of it without the lists that grow as it goes on, some 280 KB in a year."""
+    return msgspec.structs.replace(
+        history,
+        sizes=(),
+        days=(),
+        unsampled=(),
+        defrag_passes=(),
+        checksum_passes=(),
+        marks=(),
+        defrag_runs=(),
+        scan_runs=(),
+        backups=(),
     )
 
 
@@ -120,7 +152,9 @@ def histories(state: State, settings: Settings) -> dict[tuple[str, str], History
 def history(state: State, settings: Settings, computer: str, database: str) -> History:
     """Gather that of one. Raises KeyError for a database that is not known."""
     entry = state.databases[(computer, database)]
-    sharing = sum(_instance_of(e) == _instance_of(entry) for e in state.databases.values())
+    own = _instance_of(entry)
+    beside = (each for each in state.databases.values() if each.computer == computer)
+    sharing = sum(_instance_of(each) == own for each in beside)
     channels = [each for each in state.channels.values() if each.computer == computer]
     gaps = {computer: [gap for channel in channels for gap in channel.gaps]}
     return _gather(state, settings, entry, sharing, gaps)
@@ -135,15 +169,17 @@ def _gather(
 ) -> History:
     instance = state.instances.get(_instance_of(entry))
     rule = rule_for(settings, entry.computer, entry.database)
-    views = views_in(state, entry)
     transitions = list(unpack(entry.transitions))
     stops = instance.stops if instance else ()
-    since, until = _sampled(instance)
+    views = replay(entry, transitions, stops)
+    backups = completed(instance.backup_events) if instance else []
     scans = _scans(views)
-    return History(
+    found = History(
         computer=entry.computer,
         database=entry.database,
         name=database_name(entry, settings),
+        named=bool(rule and rule.name),
+        copies=_copies(rule, settings),
         ese_instance=entry.ese_instance,
         model=maintenance_model(entry, settings),
         tier=tier(entry, settings),
@@ -153,32 +189,52 @@ def _gather(
         page_size=entry.page_size,
         size_bytes=entry.size_bytes,
         sizes=rollups.sizes(entry.sizes),
-        days=rollups.days(instance.days) if instance else (),
         shares_instance=sharing if entry.ese_instance else 1,
-        sampled_since=since,
-        sampled_until=until,
-        unsampled=instance.gaps if instance else (),
         defrag_passes=_passes(views["defrag"]),
         checksum_passes=scans,
         marks=_marks(transitions, scans),
         engine_threshold=_engine_threshold(transitions),
         defrag_runs=runs(transitions, DEFRAG, stops),
         scan_runs=runs(transitions, SCANS, stops),
-        backups=completed(instance.backup_events) if instance else (),
         bad_pages=known_bad_pages(entry, views),
         logical_errors=_logical_errors(entry),
         io_errors=[time for time in entry.io_error_times if time > entry.all_good],
-        verified=_verified(entry, instance, views),
+        backups=backups,
+        verified=_verified(entry, backups, views),
         event_gaps=gaps.get(entry.computer, []),
         first_seen=entry.first_seen,
         last_seen=entry.last_seen,
         role_changes=_role_changes(transitions, entry),
+    )
+    return _with_instance(found, instance) if instance else found
+
+
+def _with_instance(found: History, instance: Instance) -> History:
+    """What its instance tells of it: counters and the engine."""
+    since, until = _sampled(instance)
+    return msgspec.structs.replace(
+        found,
+        days=rollups.days(instance.days),
+        sampled_since=since,
+        sampled_until=until,
+        unsampled=instance.gaps,
+        engine_changes=engine_changes(instance),
     )
 
 
 def _instance_of(entry: Database) -> tuple[str, str]:
     """Key of its instance; the name is empty when unknown."""
     return entry.computer, entry.ese_instance.lower()
+
+
+def _copies(rule: DatabaseRule | None, settings: Settings) -> list[tuple[str, str]]:
+    """The configured copies by their labels; a path in a snapshot is none."""
+    found = []
+    for copy in rule.copies if rule else ():
+        label = database_label(copy.database)
+        if label is not None:
+            found.append((computer_label(copy.computer, settings), label))
+    return found
 
 
 def _scans(views: Mapping[str, TaskView]) -> list[Pass]:
@@ -233,22 +289,22 @@ def _logical_errors(entry: Database) -> int:
     return entry.page_errors.get("logical", 0) if last > entry.all_good else 0
 
 
-def _sampled(instance: Instance | None) -> tuple[float | None, float | None]:
+def _sampled(instance: Instance) -> tuple[float | None, float | None]:
     """From when until when both counters of the ratio are known.
 
     Where only one is exposed the other must not be taken for zero.
     """
-    if instance is None or not {READ, FREED} <= instance.totals.keys():
+    if not {READ, FREED} <= instance.totals.keys():
         return None, None
     last = [column.last_time for key, column in instance.counters.items() if _READ_COUNTER in key]
     return instance.sampled_since, max(last, default=None)
 
 
 def _verified(
-    entry: Database, instance: Instance | None, views: Mapping[str, TaskView]
+    entry: Database, backups: Sequence[Backup], views: Mapping[str, TaskView]
 ) -> dict[str, float]:
     verified = last_verifications(entry, views)
-    streamed = verified_by_streaming(instance).get(entry.database) if instance else None
+    streamed = verified_by_streaming(backups).get(entry.database)
     if streamed is not None:
         verified["streaming_backup"] = max(streamed, verified.get("streaming_backup", 0.0))
     return verified

@@ -21,7 +21,7 @@ from esewatch.advice.findings import (
     verification_overdue,
 )
 from esewatch.advice.maintenance_model import Model
-from esewatch.advice.stagger import MOST_PAGES
+from esewatch.advice.stagger import MOST_PAGES, Key
 from esewatch.advice.windows_passed import one_window
 from esewatch.config import Window
 from esewatch.fold.identity import Tier
@@ -38,8 +38,18 @@ BACKGROUND_BYTES_PER_SECOND = 1e6
 """Pace of the background scan since Exchange 2013 (semantics.md 5), until its own is seen."""
 MOST_PAGE_SIZE = 32768
 
+REPLICATED: frozenset[Model] = frozenset({"window", "background"})
+"""Models of what has copies with roles: Exchange's databases."""
+
 Gap = tuple[float, float, int]
 """(from, to, records missing), as fold/channels.py claims them."""
+
+
+class Deadline(NamedTuple):
+    """Seconds from one verification to the next, at most, and where the figure comes from."""
+
+    seconds: float
+    reason: str
 
 
 class Copy(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +59,10 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     database: str
     name: str
     """Copies of one database share it, compared without case."""
+    named: bool = False
+    """The name is configured: paths may differ then."""
+    copies: Sequence[Key] = ()
+    """Configured ones: (computer, database)."""
     tier: Tier
     model: Model
     role: str
@@ -70,13 +84,8 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds."""
     engine_threshold: float | None = None
     """Seconds: the completion threshold that the engine itself names in 735."""
-
-
-class Deadline(NamedTuple):
-    """Seconds from one verification to the next, at most, and where the figure comes from."""
-
-    seconds: float
-    reason: str
+    deadline: Deadline | None = None
+    """Where it was worked out before: `scans` may be left out then."""
 
 
 class Ledger(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,11 +113,8 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
 def ledgers(copies: Sequence[Copy], now: float) -> list[Ledger]:
     """The ledger of each copy as of `now`, in the order given; what is younger is left out."""
     entries = [_entry(copy, now) for copy in copies]
-    groups: dict[str, list[int]] = {}
-    for index, copy in enumerate(copies):
-        groups.setdefault(copy.name.casefold(), []).append(index)
-    for members in groups.values():
-        if any(not copies[index].role for index in members):
+    for members in _groups(copies):
+        if not _comparable([copies[index] for index in members]):
             continue
         for index in members:
             others = [(copies[each], entries[each]) for each in members if each != index]
@@ -125,6 +131,8 @@ def verification_deadline(copy: Copy) -> Deadline:
     Those of a window take the time that they work: a pass that a short window drags out is not
     excused by it. Others take the whole time from start to end.
     """
+    if copy.deadline is not None:
+        return copy.deadline
     if _is_span(copy.configured_deadline):
         return Deadline(copy.configured_deadline or 0.0, "configured")
     if _is_span(copy.engine_threshold):
@@ -226,6 +234,46 @@ def _judge(
     return "unverified", never_verified(known)
 
 
+def _groups(copies: Sequence[Copy]) -> list[list[int]]:
+    """Which of them are copies of one database, as indexes: the configured ones, else by name.
+
+    Names come from instances, and many servers have a "First Storage Group" or an "NTDSA" of their
+    own: only Exchange replicates, and on the same path everywhere (Add-MailboxDatabaseCopy).
+    """
+    joined = _joined(copies)
+    found: dict[tuple[str, ...], list[int]] = {}
+    for index, copy in enumerate(copies):
+        configured = joined.get((copy.computer, copy.database))
+        if configured is not None:
+            found.setdefault(("copies", *min(configured)), []).append(index)
+        elif copy.model in REPLICATED:
+            path = "" if copy.named else copy.database
+            found.setdefault(("name", copy.name.casefold(), path), []).append(index)
+    return list(found.values())
+
+
+def _joined(copies: Sequence[Copy]) -> dict[Key, set[Key]]:
+    """By database all that configured copies join it with, whichever of them names the others."""
+    joined: dict[Key, set[Key]] = {}
+    for copy in copies:
+        own = (copy.computer, copy.database)
+        for other in copy.copies:
+            if other[0] == copy.computer:  # one rule for all of them names itself too
+                continue
+            one, two = joined.setdefault(own, {own}), joined.setdefault(other, {other})
+            if one is not two:
+                one |= two
+                joined.update(dict.fromkeys(two, one))
+    return joined
+
+
+def _comparable(group: Sequence[Copy]) -> bool:
+    """Whether roles tell them apart: one database is active once, and once on a computer."""
+    roles = [copy.role for copy in group]
+    computers = {copy.computer for copy in group}
+    return all(roles) and roles.count("active") <= 1 and len(computers) == len(group)
+
+
 def _only_others(
     copy: Copy, entry: Ledger, others: Iterable[tuple[Copy, Ledger]]
 ) -> Finding | None:
@@ -233,9 +281,7 @@ def _only_others(
     if entry.standing != "unverified" or copy.tier != "watched":
         return None
     proven = [
-        (other, told.last)
-        for other, told in others
-        if told.standing == "verified" and told.last and other.computer != copy.computer
+        (other, told.last) for other, told in others if told.standing == "verified" and told.last
     ]
     if not proven or any(other.role == copy.role for other, _ in proven):
         return None

@@ -1,6 +1,6 @@
 """The openings of a window in the past, and what online defragmentation did in each."""
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -73,7 +73,7 @@ def openings_used(history: History, runs: Sequence[Run], since: float, now: floa
         off = (
             None if backup > 0 else _off(mine, due, TOLERANCE * (due - start) / (end - start), ends)
         )
-        ran = any(run.start < end and _stop(run, end) > start for run in mine)
+        ran = any(run.start < end and _stop(run, end) >= start for run in mine)
         worked = sum(max(0.0, min(due, _stop(run, end)) - max(start, run.start)) for run in mine)
         share = min(1.0, worked / (due - start))
         result.append(Used(start, end, ran, off, _scanned(beside, start, end), backup, share))
@@ -138,5 +138,9 @@ def _scanned(scans: Iterable[Run], start: float, end: float) -> float:
     return sum(max(0.0, min(end, run.end or start) - max(start, run.start)) for run in scans)
 
 
-def _busy(backups: Iterable[Backup], start: float, end: float) -> float:
-    return sum(max(0.0, min(end, each.ended) - max(start, each.started)) for each in backups)
+def _busy(backups: Sequence[Backup], start: float, end: float) -> float:
+    """Seconds of `backups`, which are sorted: an instance has one at a time."""
+    first = bisect_right(backups, start, key=lambda each: each.ended)
+    last = bisect_left(backups, end, key=lambda each: each.started)
+    beside = backups[first:last]
+    return sum(max(0.0, min(end, each.ended) - max(start, each.started)) for each in beside)

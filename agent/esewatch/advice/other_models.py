@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import msgspec
-
 from esewatch.advice.findings import span
 from esewatch.advice.history import History, as_copy
 from esewatch.advice.ledger import Deadline, verification_deadline
@@ -100,16 +98,8 @@ def _background(history: History, policy: Policy, now: float) -> Remark:
 
 
 def _allowed(history: History, policy: Policy) -> Deadline | None:
-    """The deadline of its scan; None where nothing is configured and its size is not known.
-
-    Without a size in bytes it is so many pages as its last whole scan saw: how many bytes they
-    have does not matter, for scans by their own pace take equally long.
-    """
+    """The deadline of its scan; None where nothing is configured and its size is not known."""
     copy = as_copy(history, policy)
-    if {copy.size_bytes, copy.configured_deadline, copy.engine_threshold} != {None}:
-        return verification_deadline(copy)
-    if history.pages is None:
+    if {copy.size_bytes, copy.configured_deadline, copy.engine_threshold} == {None}:
         return None
-    page_size = copy.page_size or 1
-    seen = msgspec.structs.replace(copy, page_size=page_size, size_bytes=history.pages * page_size)
-    return verification_deadline(seen)
+    return verification_deadline(copy)

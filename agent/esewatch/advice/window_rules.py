@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 from typing import Literal, NamedTuple
 
@@ -149,20 +149,19 @@ def _waited(at: Moment, passes: Sequence[Pass]) -> tuple[float, str]:
     What was before a break in the evidence is not known, or of another window. Time in which
     no maintenance is known to have run does not count; the words tell of it.
     """
-    ends = [p.ended for p in passes if p.outcome == "completed" and _by(p.ended, at.time)]
-    starts = [p.started for p in passes if _by(p.started, at.time)]
-    known = [each for each in ends if each is not None] or [s for s in starts if s is not None]
+    ends = _up_to((p.ended for p in passes if p.outcome == "completed"), at.time)
+    known = ends or _up_to((p.started for p in passes), at.time)
     if not known:
         return 0.0, ""
-    since = max(known) if any(each is not None for each in ends) else min(known)
+    since = max(known) if ends else min(known)
     since = max(since, at.timeline.last_break(at.time))
     idle = at.timeline.idle(since, at.time)
     words = f", {span(idle)} left out in which it is not known to have run" if idle else ""
     return at.time - since - idle, words
 
 
-def _by(moment: float | None, time: float) -> bool:
-    return moment is not None and -math.inf < moment <= time
+def _up_to(times: Iterable[float | None], time: float) -> list[float]:
+    return [each for each in times if each is not None and -math.inf < each <= time]
 
 
 def _backup(at: Moment) -> Verdict | None:
@@ -198,10 +197,9 @@ def _low_twice(at: Moment) -> Verdict | None:
     if ratio is None or ratio >= at.policy.ratio_low:
         return None
     if before.missing or before.ratio is None or before.ratio >= at.policy.ratio_low:
-        return Verdict(
-            "keep",
-            (_low(at, ratio), "A week before it was not known to be, so nothing is advised."),
-        )
+        doubt = "A week before it was not known to be, so nothing is advised."
+        lacked = [f"Missing then: {sentence}" for sentence in before.missing]
+        return Verdict("keep", (_low(at, ratio), doubt, *lacked))
     reasons = (_low(at, ratio), f"A week before it was {before.ratio:.1f}.")
     return Verdict("grow", reasons, at.policy.ratio_low / ratio if ratio > 0 else 2.0)
 

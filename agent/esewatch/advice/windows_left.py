@@ -1,7 +1,9 @@
 """When a task may go on, and how past windows were used: what the next ones are drawn from."""
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 import msgspec
@@ -93,7 +95,8 @@ def pattern(
     not believed: the observed days are taken.
     """
     rhythm, openings = _believed(window, runs, now)
-    openings = [each for each in openings if _counts(each, runs, passes, now, gaps)]
+    due = _Due(passes)
+    openings = [each for each in openings if _counts(each, runs, due, now, gaps)]
     if rhythm.window is None:
         closed = _closed(openings, runs, now)
         rhythm = Rhythm(None, rhythm.boundary, closed)
@@ -188,26 +191,35 @@ def _boundary(runs: Sequence[Run], now: float) -> float:
     return (best + min(length, _SLOTS) / 2) % _SLOTS * _SLOT
 
 
+class _Due:
+    """Tells at which times a pass was open."""
+
+    def __init__(self, passes: Iterable[Pass]) -> None:
+        spans = sorted(
+            (each.started, math.inf if each.ended is None else each.ended)
+            for each in passes
+            if each.started is not None
+        )
+        self._starts = [start for start, _ in spans]
+        self._ends = list(accumulate((end for _, end in spans), max))
+
+    def at(self, time: float) -> bool:
+        """Whether one that had begun before `time` had not ended."""
+        begun = bisect_left(self._starts, time)
+        return begun > 0 and self._ends[begun - 1] > time
+
+
 def _counts(
     opening: Opening,
     runs: Sequence[Run],
-    passes: Sequence[Pass],
+    due: _Due,
     now: float,
     gaps: Sequence[Gap],
 ) -> bool:
     """Whether there was work to do, and its records are whole."""
     if any(first < opening.end and last > opening.start for first, last, _ in gaps):
         return False
-    return _is_due(opening, passes) or bool(_night(opening, runs, now).stretches)
-
-
-def _is_due(opening: Opening, passes: Sequence[Pass]) -> bool:
-    return any(
-        each.started is not None
-        and each.started < opening.start
-        and (each.ended is None or each.ended > opening.start)
-        for each in passes
-    )
+    return due.at(opening.start) or bool(_night(opening, runs, now).stretches)
 
 
 def _closed(openings: Sequence[Opening], runs: Sequence[Run], now: float) -> frozenset[int]:
@@ -246,7 +258,9 @@ def _nights(
     window: Window | None,
 ) -> list[Night]:
     """The nights; one that ended with its pass could have been longer, as long as others were."""
-    ends = {each.ended for each in passes if each.outcome == "completed"}
+    ends = sorted(
+        each.ended for each in passes if each.outcome == "completed" and each.ended is not None
+    )
     nights = [_night(opening, runs, now) for opening in openings]
     is_cut = [
         bool(night.stretches) and _ends_with(opening.start + night.stretches[-1][1], ends)
@@ -265,8 +279,10 @@ def _nights(
     ]
 
 
-def _ends_with(time: float, ends: set[float | None]) -> bool:
-    return any(end is not None and abs(end - time) < 1.0 for end in ends)
+def _ends_with(time: float, ends: Sequence[float]) -> bool:
+    """Whether one of `ends`, which are sorted, is less than a second away."""
+    at = bisect_right(ends, time - 1.0)
+    return at < len(ends) and ends[at] < time + 1.0
 
 
 def _until(night: Night, ended: Sequence[float], place: int) -> Night:

@@ -6,15 +6,20 @@ import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
 from esewatch.advice.advise import Advice, advise
-from esewatch.advice.findings import FindingName, listed, moment
+from esewatch.advice.estimate import Change
+from esewatch.advice.findings import FindingName, counted, listed, moment
+from esewatch.advice.history import READ
+from esewatch.advice.stagger import Key
+from esewatch.advice.what_if import WhatIf, what_ifs
 from esewatch.cli.advise_text import text_lines
+from esewatch.cli.as_of import Group, as_of
 from esewatch.cli.options import (
     add_config_option,
     add_format_option,
@@ -23,6 +28,7 @@ from esewatch.cli.options import (
 )
 from esewatch.cli.reader import HEALTHY, WRONG, Reader
 from esewatch.cli.scan_text import printable
+from esewatch.cli.what_if import add_option, change, what_if_object
 from esewatch.config import Settings
 from esewatch.expose.advice_json import advice_object
 from esewatch.fold.folder import Folder
@@ -41,9 +47,8 @@ PERSON: frozenset[FindingName] = frozenset(
 )
 """Findings that need a person: exit status 1. The others are advice, or wait for events."""
 
-DAY = 86400.0
 NAMED = 3
-"""Computers that are named in one line at most."""
+"""Computers or instances that are named in one line at most."""
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -61,69 +66,69 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     parser.add_argument(
         "--explain", action="store_true", help="every figure, and the rule that decided"
     )
+    add_option(parser)
     parser.set_defaults(function=print_advice)
 
 
 def print_advice(options: argparse.Namespace) -> int:
     """`advise`: exit status 1 when a finding needs a person or a piece was unreadable."""
+    asked = change(options.what_if)
     settings = load_settings(options)
     if not options.paths:
-        now = advise(_journaled(Path(settings.journal)), settings, time.time())
-        _print(now, options)
-        return WRONG if _needs_a_person(now) else HEALTHY
+        state = _journaled(Path(settings.journal))
+        _tell_unknown(state)
+        told = _told(state, settings, asked, time.time())
+        _print(told, options)
+        return WRONG if _needs_a_person(told.advice) else HEALTHY
     reader = Reader(options, companions=True, ese_only=True)
     state = _read(reader, settings)
-    advice = [each for group in as_of(state, time.time()) for each in _advise(group, settings)]
+    _tell_unknown(state)
+    advice: list[Advice] = []
+    answers: dict[Key, WhatIf] = {}
+    for group in as_of(state, time.time()):
+        _say_when(group)
+        told = _told(group.state, settings, asked, group.time)
+        advice += told.advice
+        answers.update(told.answers)
     advice.sort(key=lambda each: (each.computer, each.database))
-    _print(advice, options)
+    _print(Told(advice, answers), options)
     return reader.status(wrong=_needs_a_person(advice))
 
 
-class Group(NamedTuple):
-    """Computers whose records end at about the same time, and that time."""
+class Told(NamedTuple):
+    """The advice, and by database the answers to what was asked beside it."""
 
-    time: float
-    computers: tuple[str, ...]
-    state: State
-    """Their databases only."""
+    advice: Sequence[Advice]
+    answers: Mapping[Key, WhatIf]
 
 
-def as_of(state: State, now: float) -> Iterator[Group]:
-    """The computers by the last record of each: what came after it is not known.
-
-    Those whose last records are less than a day apart are judged together, for their copies.
-    """
-    ends: dict[str, float] = {}
-    for computer, time_ in _last_records(state):
-        ends[computer] = max(ends.get(computer, 0.0), min(time_, now))
-    known = sorted({key[0] for key in state.databases}, key=lambda each: ends.get(each, 0.0))
-    groups: list[list[str]] = []
-    for computer in known:
-        if groups and ends[computer] - ends[groups[-1][-1]] < DAY:
-            groups[-1].append(computer)
-        else:
-            groups.append([computer])
-    for group in groups:
-        kept = {key: each for key, each in state.databases.items() if key[0] in group}
-        part = msgspec.structs.replace(state, databases=kept)
-        yield Group(ends[group[-1]], tuple(sorted(group)), part)
+def _told(state: State, settings: Settings, asked: Change | None, now: float) -> Told:
+    answers = what_ifs(state, settings, asked, now) if asked is not None else {}
+    return Told(advise(state, settings, now), answers)
 
 
-def _last_records(state: State) -> Iterator[tuple[str, float]]:
-    for database in state.databases.values():
-        yield database.computer, database.last_seen
-    for channel in state.channels.values():
-        yield from ((channel.computer, epoch.max_time) for epoch in channel.epochs)
-    for instance in state.instances.values():
-        for column in instance.counters.values():
-            yield instance.computer, column.last_time
-
-
-def _advise(group: Group, settings: Settings) -> tuple[Advice, ...]:
+def _say_when(group: Group) -> None:
     named = [*group.computers[:NAMED], *(["others"] if len(group.computers) > NAMED else [])]
     when = f"as of their last record, {moment(group.time)}"
     print(f"esewatch: {printable(listed(named))} {when}", file=sys.stderr)
-    return advise(group.state, settings, group.time)
+
+
+def _tell_unknown(state: State) -> None:
+    """Name the instances that are sampled and of which no event names a database."""
+    known = {(each.computer, each.ese_instance.lower()) for each in state.databases.values()}
+    unknown = [
+        f"{each.ese_instance} ({each.computer})"
+        for key, each in sorted(state.instances.items())
+        if READ in each.totals and key not in known
+    ]
+    if unknown:
+        rest = len(unknown) - NAMED
+        more = [counted(rest, "other instance", "other instances")] if rest > 0 else []
+        print(
+            f"esewatch: no advice for {printable(listed([*unknown[:NAMED], *more]))}: only counters"
+            " are known, and no event that names a database",
+            file=sys.stderr,
+        )
 
 
 def _read(reader: Reader, settings: Settings) -> State:
@@ -159,15 +164,23 @@ def _copy(path: Path, to: Path) -> None:
         source.backup(target)
 
 
-def _print(advice: Iterable[Advice], options: argparse.Namespace) -> None:
-    shown = _json_lines(advice) if options.format == "json" else text_lines(advice, options.explain)
+def _print(told: Told, options: argparse.Namespace) -> None:
+    if options.format == "json":
+        shown = _json_lines(told)
+    else:
+        shown = text_lines(told.advice, options.explain, told.answers)
     for line in shown:
         sys.stdout.write(line + "\n")
 
 
-def _json_lines(advice: Iterable[Advice]) -> Iterator[str]:
+def _json_lines(told: Told) -> Iterator[str]:
     encode = msgspec.json.Encoder().encode
-    return (encode(advice_object(each)).decode() for each in advice)
+    for each in told.advice:
+        shown = advice_object(each)
+        answers = told.answers.get((each.computer, each.database))
+        if answers is not None:
+            shown["what_if"] = what_if_object(answers)
+        yield encode(shown).decode()
 
 
 def _needs_a_person(advice: Iterable[Advice]) -> bool:

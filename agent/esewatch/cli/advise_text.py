@@ -8,7 +8,10 @@ from esewatch.advice.evidence import Evidence
 from esewatch.advice.findings import counted, moment, span
 from esewatch.advice.forecast import Forecast
 from esewatch.advice.ledger import Deadline, Ledger
+from esewatch.advice.stagger import Key
+from esewatch.advice.what_if import WhatIf
 from esewatch.cli.scan_text import printable
+from esewatch.cli.what_if import what_if_lines
 from esewatch.expose.advice_json import most_urgent
 
 HEAD = (
@@ -19,8 +22,14 @@ UNKNOWN = "-"
 TASKS = {"defrag": "online defragmentation", "checksum": "the database scan"}
 
 
-def text_lines(advice: Iterable[Advice], explain: bool) -> Iterator[str]:
-    """The lines; observed databases without a finding are only counted, unless explained."""
+def text_lines(
+    advice: Iterable[Advice], explain: bool, answers: Mapping[Key, WhatIf]
+) -> Iterator[str]:
+    """The lines; observed databases without a finding are only counted, unless explained.
+
+    `answers` to a what-if stand below the database they are of, those without a range only
+    where explained.
+    """
     known = list(advice)
     shown = [each for each in known if explain or each.tier == "watched" or each.findings]
     if shown:
@@ -29,6 +38,9 @@ def text_lines(advice: Iterable[Advice], explain: bool) -> Iterator[str]:
     for each in shown:
         yield ""
         yield from map(printable, _paragraph(each, explain))
+        answer = answers.get((each.computer, each.database))
+        if answer is not None and (explain or answer.applies):
+            yield from (f"  {printable(line)}" for line in what_if_lines(answer))
     rest = len(known) - len(shown)
     if rest:
         yield ""

@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from esewatch.advice.advise import advise
+from esewatch.cli.as_of import as_of
 from esewatch.cli.options import (
     add_config_option,
     add_format_option,
@@ -16,7 +18,7 @@ from esewatch.cli.options import (
 )
 from esewatch.cli.reader import Reader
 from esewatch.expose.overview import iso_time
-from esewatch.expose.report import render_report
+from esewatch.expose.report import Advised, render_report
 from esewatch.fold.folder import Folder
 from esewatch.fold.integrity import PAGE_EVENTS, known_bad_pages
 from esewatch.fold.passes import views_in
@@ -92,8 +94,17 @@ def write_report(options: argparse.Namespace) -> int:
         folder.open_source(source.name, time.time())
         for batch in reader.batches(source):
             folder.fold(source.name, batch, time.time())
+    now = time.time()
     page = render_report(
-        folder.state, settings, time.time(), inputs=reader.paths, unreadable=reader.unreadable
+        folder.state,
+        settings,
+        now,
+        inputs=reader.paths,
+        unreadable=reader.unreadable,
+        advised=[
+            Advised(group.time, advise(group.state, settings, group.time))
+            for group in as_of(folder.state, now)
+        ],
     )
     output = Path(options.output)
     output.write_text(page, encoding="utf-8")

@@ -18,6 +18,12 @@ from esewatch.ese.catalogue_row import (
 )
 
 _NUMBER = num("instance_number", "instance ({})")
+_VERSION: tuple[Param, ...] = (
+    as_kind("version_major", Kind.VERSION, "engine ({}.#.#.#)"),
+    as_kind("version_minor", Kind.VERSION, "engine (#.{}.#.#)"),
+    as_kind("version_build", Kind.VERSION, "engine (#.#.{}.#)"),
+    as_kind("version_revision", Kind.VERSION, "engine (#.#.#.{})"),
+)
 _DONE: tuple[Param, ...] = (num("seconds", "(time={} second"),)
 _LOG = txt("log_file", "logfile {}. error")
 _LOG_ERROR = err("error {}.")
@@ -33,8 +39,8 @@ LIFE_CYCLE: tuple[Row, ...] = (
     row(100, "START_ID", "information", ("the database engine", " started"), raised=False),
     row(101, "STOP_ID", "information", "the database engine stopped.", raised=False),
     row(
-        102, "START_INSTANCE_ID", "information", "is starting a new instance", _NUMBER,
-        num("version_major"), num("version_minor"), num("version_build"), num("version_revision"),
+        102, "START_INSTANCE_ID", "information", ("the database engine (", " a new instance ("),
+        _NUMBER, *_VERSION,
     ),
     row(
         103, "STOP_INSTANCE_ID", "information", "stopped the instance (", _NUMBER, SKIP,

@@ -23,6 +23,7 @@ class Kind(Enum):
     FILE = "path of a database, log, checkpoint or flush-map file"
     TEXT = "text as logged"
     INT = "non-negative integer, `123` or `123 (0x7b)`"
+    VERSION = "one part of a version: digits without groups"
     SIGNED = "signed integer"
     ERROR = "signed 32-bit error code"
     DECIMAL = "seconds with a decimal point"

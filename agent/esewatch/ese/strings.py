@@ -232,6 +232,7 @@ WRITERS: dict[Kind, Writer] = {
     Kind.FILE: _write_file,
     Kind.TEXT: _write_text,
     Kind.INT: _write_int,
+    Kind.VERSION: _write_int,
     Kind.SIGNED: _write_signed,
     Kind.ERROR: _write_error,
     Kind.DECIMAL: _write_decimal,

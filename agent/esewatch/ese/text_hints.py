@@ -28,6 +28,7 @@ _INT = rf"-?\d{{1,3}}(?:{GROUPS}\d{{2,3}}){{1,6}}(?!\d)|-?\d{{1,20}}"
 _HEXED = r"(?:\s*\(\s*0x[0-9a-f]{1,16}\s*\))?"
 _VALUES: dict[Kind, str] = {
     Kind.INT: rf"(?:{_INT}){_HEXED}",
+    Kind.VERSION: r"\d{1,5}",
     Kind.SIGNED: rf"(?:{_INT}){_HEXED}",
     Kind.EXPECTED_PAGE: rf"(?:{_INT}){_HEXED}",
     Kind.MINUTES: _INT,

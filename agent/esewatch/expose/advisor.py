@@ -11,7 +11,7 @@ from typing import NamedTuple
 from prometheus_client.core import Metric
 
 from esewatch.advice.advise import Advice, Judged, judge, together
-from esewatch.advice.history import History, history
+from esewatch.advice.history import history
 from esewatch.advice.stagger import Key
 from esewatch.config import Settings, policy_for
 from esewatch.expose.advice_families import advice_families
@@ -29,7 +29,6 @@ class _Kept(NamedTuple):
 
     time: float
     events: tuple[object, ...]
-    history: History
     judged: Judged
 
 
@@ -60,12 +59,11 @@ class Advisor:
             known = history(state, settings, *key)
             policy = policy_for(settings, known.database, known.computer)
             events = _events(state.databases[key])
-            self._kept[key] = _Kept(now, events, known, judge(known, policy, now))
+            self._kept[key] = _Kept(now, events, judge(known, policy, now))
         if all(key in self._kept for key in shown):
             self._kept = {key: self._kept[key] for key in shown}
-            histories = {key: kept.history for key, kept in self._kept.items()}
             judged = {key: kept.judged for key, kept in self._kept.items()}
-            self.latest = together(state, settings, histories, judged, now)
+            self.latest = together(state, settings, judged, now)
         return self.latest
 
     def families(self, state: State, settings: Settings, now: float) -> list[Metric]:

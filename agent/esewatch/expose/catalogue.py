@@ -15,7 +15,7 @@ from esewatch.expose.rows import D, I, Row, counter, gauge
 from esewatch.fold import integrity, passes
 from esewatch.fold.backups import BACKUP_EVENTS, BackupKind
 from esewatch.fold.databases import HUNG_IO, SLOW_IO, ZEROING_KINDS
-from esewatch.fold.folder import STOP_EVENTS
+from esewatch.fold.instances import STOP_EVENTS
 from esewatch.fold.state import BAD_KINDS, PAGE_ERROR_KINDS
 
 TASK = (*D, "task")

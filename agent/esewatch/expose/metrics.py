@@ -28,7 +28,7 @@ from esewatch.expose.database_families import Traits, add_database
 from esewatch.expose.metered_families import add_metered
 from esewatch.expose.own_rows import POLICY
 from esewatch.expose.samples import Samples, printable
-from esewatch.fold.backups import totals, verified_by_streaming
+from esewatch.fold.backups import completed, totals, verified_by_streaming
 from esewatch.fold.identity import database_name, device_of, tier
 from esewatch.fold.rebuilt import unrebuilt
 from esewatch.fold.state import BackupTotals, Database, Instance, SourceState, State
@@ -163,7 +163,7 @@ def _backups(instances: Iterable[Instance]) -> _Backups:
     for instance in instances:
         for database, kinds in totals(instance).items():
             found.totals[instance.computer, database] = kinds
-        for database, time in verified_by_streaming(instance).items():
+        for database, time in verified_by_streaming(completed(instance.backup_events)).items():
             key = (instance.computer, database)
             found.verified[key] = max(time, found.verified.get(key, 0.0))
     return found

@@ -19,7 +19,7 @@ from esewatch.advice.stagger import colliding_scans, scans_in
 from esewatch.advice.windows_passed import stale_seconds
 from esewatch.config import Settings, policy_for
 from esewatch.expose.ratio import Ratio, defrag_ratio
-from esewatch.fold.backups import verified_by_streaming
+from esewatch.fold.backups import completed, verified_by_streaming
 from esewatch.fold.identity import database_name, tier
 from esewatch.fold.integrity import count_pages, known_bad_pages, last_verifications
 from esewatch.fold.passes import TASKS, TaskView, derive
@@ -151,7 +151,7 @@ def all_details(
     """Every database that is shown, worst first, and how many ignored ones are left out."""
     streaming: dict[tuple[str, str], float] = {}
     for instance in state.instances.values():
-        for label, time in verified_by_streaming(instance).items():
+        for label, time in verified_by_streaming(completed(instance.backup_events)).items():
             key = (instance.computer, label)
             streaming[key] = max(time, streaming.get(key, 0.0))
     collisions = colliding_scans(scans_in(state, settings, stale_seconds), now)

@@ -4,10 +4,12 @@ Here is what the page shows, as values and sentences; the template only lays it 
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
+from esewatch.advice.advise import Advice
 from esewatch.config import Settings
 from esewatch.expose.overview import (
     DatabaseFigures,
@@ -47,6 +49,13 @@ MODEL_SENTENCES = {
         " input and output are what counts."
     ),
 }
+
+
+class Advised(NamedTuple):
+    """What is advised as of one moment (epoch seconds)."""
+
+    time: float
+    advice: tuple[Advice, ...]
 
 
 class PassRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,6 +111,8 @@ class DatabaseReport(msgspec.Struct, frozen=True, kw_only=True):
     page_errors: tuple[tuple[str, int, float | None], ...]
     """(kind, events, time of the last)."""
     slow_io: tuple[SlowRow, ...]
+    advised: float | None
+    """As of when its advice is; None without any."""
     counter_gap_seconds: float
 
 
@@ -152,9 +163,15 @@ def render_report(
     *,
     inputs: Sequence[str | os.PathLike[str]],
     unreadable: Sequence[Unreadable],
+    advised: Sequence[Advised],
 ) -> str:
-    """The page: HTML that needs nothing else. `inputs` are the paths that were read."""
-    report = build_report(state, settings, now, inputs=inputs, unreadable=unreadable)
+    """The page: HTML that needs nothing else. `inputs` are the paths that were read.
+
+    `advised` is the advice of the databases, each group as of the last record of its computers.
+    """
+    report = build_report(
+        state, settings, now, inputs=inputs, unreadable=unreadable, advised=advised
+    )
     return render("report.html.j2", report=report, first_passes=FIRST_PASSES)
 
 
@@ -165,10 +182,15 @@ def build_report(
     *,
     inputs: Sequence[str | os.PathLike[str]],
     unreadable: Sequence[Unreadable],
+    advised: Sequence[Advised],
 ) -> Report:
     """What the page shows. Watched databases come first, then the others, worst first in each."""
-    details, ignored = all_details(state, settings, now)
-    reports = [_database(each) for each in details]
+    advice = [each for group in advised for each in group.advice]
+    details, ignored = all_details(state, settings, now, advice)
+    times_advised = {
+        (each.computer, each.database): group.time for group in advised for each in group.advice
+    }
+    reports = [_database(each, times_advised) for each in details]
     times = [time for each in reports for time in (each.first_seen, each.last_seen) if time]
     figures = [each.figures for each in reports]
     return Report(
@@ -218,7 +240,7 @@ def _remark(figures: Sequence[DatabaseFigures]) -> str:
     )
 
 
-def _database(details: Details) -> DatabaseReport:
+def _database(details: Details, times_advised: Mapping[tuple[str, str], float]) -> DatabaseReport:
     database, figures = details.database, details.figures
     bad_rows = _bad_rows(details.standing)
     return DatabaseReport(
@@ -235,6 +257,7 @@ def _database(details: Details) -> DatabaseReport:
             for kind, number in sorted(database.page_errors.items())
         ),
         slow_io=_slow_rows(details),
+        advised=times_advised.get((database.computer, database.database)),
         counter_gap_seconds=details.instance.gap_seconds if details.instance else 0.0,
     )
 

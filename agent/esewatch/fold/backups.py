@@ -111,10 +111,10 @@ def _add(result: dict[str, dict[str, BackupTotals]], backup: Backup) -> None:
         entry.last_completion = max(entry.last_completion, backup.ended)
 
 
-def verified_by_streaming(instance: Instance) -> dict[str, float]:
+def verified_by_streaming(backups: Iterable[Backup]) -> dict[str, float]:
     """database -> end of the last streaming backup that read every page of it without error."""
     result: dict[str, float] = {}
-    for backup in completed(instance.backup_events):
+    for backup in backups:
         if backup.verifying:
             for database in backup.files:
                 result[database] = max(result.get(database, 0.0), backup.ended)

@@ -7,9 +7,7 @@ that the journal can commit those and the source's position in one transaction.
 from collections.abc import Collection, Sized
 
 from esewatch.config import Settings
-from esewatch.fold import channels, copies, databases, identity, plausible
-from esewatch.fold.backups import BACKUP_EVENTS
-from esewatch.fold.backups import insert as insert_backup
+from esewatch.fold import channels, copies, databases, identity, instances, plausible
 from esewatch.fold.companions import fold_companion
 from esewatch.fold.integrity import (
     HISTORY_SECONDS,
@@ -17,10 +15,8 @@ from esewatch.fold.integrity import (
     PAGE_EVENTS,
     mark_good,
 )
-from esewatch.fold.passes import MAX_TRANSITIONS, SLACK
 from esewatch.fold.readings import fold_reading
 from esewatch.fold.state import (
-    BackupEvent,
     Channel,
     Database,
     Device,
@@ -41,8 +37,6 @@ from esewatch.model import (
     VolumesSeen,
 )
 
-MAX_STOPS = MAX_TRANSITIONS + SLACK
-"""As many as transitions: fewer would forget a stop that interrupted one which is still kept."""
 MAX_PATH = 1024
 """A longer path is damage; as a label it would be repeated in every series."""
 MAX_DROPPED = 1000
@@ -50,7 +44,6 @@ MAX_ALIASES = 8
 MAX_VOLUMES = 1000
 OWNERS_A_DATABASE = 4
 """So many instances, devices and processes are taken in for each of `max_databases`."""
-STOP_EVENTS = frozenset({103, 104})
 
 _DAMAGE = frozenset({*PAGE_EVENTS, *LOGICAL_EVENTS})
 
@@ -220,26 +213,8 @@ class Folder:
 
     def _instance_event(self, computer: str, event: Event, time: float) -> None:
         instance = self._instance(computer, event.ese_instance, named_by_event=True)
-        if instance is None:
-            return
-        if event.event_id in STOP_EVENTS:
-            instance.stops = sorted({*instance.stops, time})[-MAX_STOPS:]
-        elif event.event_id in BACKUP_EVENTS:
-            label = identity.database_label(event.database) if event.database else ""
-            size = event.fields.get("bytes", 0)
-            insert_backup(
-                instance,
-                BackupEvent(
-                    time=time,
-                    record_id=event.record_id or 0,
-                    event_id=event.event_id,
-                    file=label or "",
-                    bytes=size if isinstance(size, int) else 0,
-                ),
-            )
-        else:
-            return
-        self._touch("instance", computer, event.ese_instance.lower())
+        if instance is not None and instances.fold_event(instance, event, time):
+            self._touch("instance", computer, event.ese_instance.lower())
 
     def _database_event(self, computer: str, event: Event, time: float, *, history: bool) -> None:
         damage = event.event_id in _DAMAGE

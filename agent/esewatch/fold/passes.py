@@ -74,7 +74,7 @@ class TaskView(msgspec.Struct):
 
 def derive(database: Database, stops: Sequence[float] = ()) -> dict[str, TaskView]:
     """Passes and totals by task. `stops` are the times at which its instance stopped."""
-    return _replay(database, unpack(database.transitions), stops)
+    return replay(database, unpack(database.transitions), stops)
 
 
 def views_in(state: State, database: Database) -> dict[str, TaskView]:
@@ -92,7 +92,7 @@ def evict(database: Database, stops: Sequence[float] = ()) -> list[Pass]:
     horizon = leaving[-1].time
     before = {id(item) for item in database.old_passes}
     # A stop comes behind what has its time, and some of that may be kept: it is left for later.
-    views = _replay(database, leaving, [stop for stop in stops if stop < horizon])
+    views = replay(database, leaving, [stop for stop in stops if stop < horizon])
     ended: list[Pass] = []
     kept: list[Pass] = []
     for task, view in views.items():
@@ -129,10 +129,13 @@ def count_late(database: Database, transition: Transition) -> None:
         database.evicted.setdefault(FAILS[event], TaskTotals()).failed += 1
 
 
-def _replay(
+def replay(
     database: Database, transitions: Iterable[Transition], stops: Sequence[float]
 ) -> dict[str, TaskView]:
-    """Go on from what was evicted; the stops before `evicted_until` are part of that."""
+    """Passes and totals by task after `transitions`, its kept ones or the oldest of them.
+
+    Goes on from what was evicted; the stops before `evicted_until` are part of that.
+    """
     machine = _Machine(database)
     pending = iter(sorted(stop for stop in stops if stop >= database.evicted_until))
     stop = next(pending, None)

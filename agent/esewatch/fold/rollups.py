@@ -168,6 +168,16 @@ def _narrow(amount: float) -> float:
     return min(amount, MOST)
 
 
+def older(rows: bytearray) -> bytes:
+    """The rows of an instance without that of its newest day: they change once a day."""
+    return bytes(rows[: -_NEWEST.size])
+
+
+def newest(rows: bytearray) -> bytearray:
+    """What `older` leaves out; together they are the rows again."""
+    return rows[-_NEWEST.size :]
+
+
 def days(rows: bytes | bytearray) -> list[Day]:
     """The days of an instance in which something grew, oldest first, at most 400."""
     if not rows:

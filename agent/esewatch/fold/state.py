@@ -262,6 +262,8 @@ class Instance(Metered, kw_only=True):
     named_by_event: bool = False
     stops: list[float] = []
     """Sorted times of the last 640 stops (103, 104)."""
+    engines: dict[str, float] = {}
+    """Engine version without its revision -> when it was first told; the last 8 (102, `%2`)."""
     backup_events: list[BackupEvent] = []
     """Sorted, the last 512."""
     backup_totals: dict[str, dict[str, BackupTotals]] = {}

@@ -1,0 +1,78 @@
+"""What one event changes in one instance: its stops, its backups, the version of its engine."""
+
+import math
+import re
+
+from esewatch.fold.backups import BACKUP_EVENTS
+from esewatch.fold.backups import insert as insert_backup
+from esewatch.fold.identity import database_label
+from esewatch.fold.passes import MAX_TRANSITIONS, SLACK
+from esewatch.fold.state import BackupEvent, Instance
+from esewatch.model import Event
+
+MAX_STOPS = MAX_TRANSITIONS + SLACK
+"""As many as transitions: fewer would forget a stop that interrupted one which is still kept."""
+STOP_EVENTS = frozenset({103, 104})
+MAX_ENGINES = 8
+
+_START = 102
+_PARTS = ("version_major", "version_minor", "version_build")
+_VERSION = re.compile(r"(\d{1,5})\.(\d{1,5})\.(\d{1,5})(?:\.\d{1,5})?")
+_MOST = 0xFFFF
+"""Each part of a version of Windows has 16 bits."""
+
+
+def fold_event(instance: Instance, event: Event, time: float) -> bool:
+    """Keep what `event` tells of its instance; False when that changes nothing."""
+    changed = _engine(instance, event, time)
+    if event.event_id in STOP_EVENTS:
+        instance.stops = sorted({*instance.stops, time})[-MAX_STOPS:]
+    elif event.event_id in BACKUP_EVENTS:
+        insert_backup(instance, _backup(event, time))
+    else:
+        return changed
+    return True
+
+
+def engine_changes(instance: Instance) -> list[float]:
+    """When a version of the engine was first told, sorted; the first one that was is no change."""
+    return sorted(instance.engines.values())[1:]
+
+
+def _backup(event: Event, time: float) -> BackupEvent:
+    label = database_label(event.database) if event.database else ""
+    size = event.fields.get("bytes", 0)
+    return BackupEvent(
+        time=time,
+        record_id=event.record_id or 0,
+        event_id=event.event_id,
+        file=label or "",
+        bytes=size if isinstance(size, int) else 0,
+    )
+
+
+def _engine(instance: Instance, event: Event, time: float) -> bool:
+    """Keep the earliest time of each version: the order of arrival makes no difference."""
+    version = _engine_version(event)
+    engines = instance.engines
+    if not version or time >= engines.get(version, math.inf):
+        return False
+    engines[version] = time
+    if len(engines) > MAX_ENGINES:
+        del engines[min(engines, key=lambda each: (engines[each], each))]
+    return version in engines
+
+
+def _engine_version(event: Event) -> str:
+    """`15.1.2507`, empty when it does not tell: `%5` to `%7` of 102, else `%2` (ese-facts 1).
+
+    Without the revision: a security update changes nothing else (Exchange Server build numbers).
+    """
+    told = [event.fields.get(part) for part in _PARTS] if event.event_id == _START else []
+    numbers = [part for part in told if isinstance(part, int)]
+    if len(numbers) < len(_PARTS):
+        match = _VERSION.fullmatch(event.engine_version)
+        numbers = [int(part) for part in match.groups()] if match else []
+    if not any(numbers) or not all(0 <= number <= _MOST for number in numbers):
+        return ""
+    return ".".join(map(str, numbers))

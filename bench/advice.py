@@ -1,0 +1,132 @@
+"""What advice costs the daemon, where each database has as much history as the state keeps."""
+
+import gc
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from bench.figure import Figure
+from bench.histories import DAY, HOUR, SETTINGS, full_state
+from esewatch.expose.advisor import OLD_SECONDS, Advisor
+from esewatch.expose.metrics import families
+from esewatch.fold import rollups
+from esewatch.fold.state import Instance, State
+from esewatch.journal import Journal
+
+LARGE: Final = 1000
+SMALL: Final = 50
+SNAPSHOT_SECONDS: Final = 10.0
+"""From one snapshot to the next: thirty judge 1,000 databases once in five minutes."""
+WARM_SNAPSHOTS: Final = 20
+"""So many judge 1,000 databases for the first time."""
+
+
+def run() -> list[Figure]:
+    """CPU, memory and what the journal writes; CPU time, so that a busy machine matters little."""
+    now = (time.time() // DAY - 1) * DAY + 14 * HOUR
+    figures = [_in_five_minutes(SMALL, 0.25, now), _in_five_minutes(LARGE, 3.0, now)]
+    return [*figures, _in_a_snapshot(now), _kept(now), _written(now)]
+
+
+def _in_five_minutes(databases: int, limit: float, now: float) -> Figure:
+    """A fleet without news: each database is judged once, what they make of each other always."""
+    state, advisor = full_state(databases, now), Advisor()
+    _warm(advisor, state, now)
+    snapshots = round(OLD_SECONDS / SNAPSHOT_SECONDS)
+    begin = time.process_time()
+    for place in range(1, snapshots + 1):
+        advisor.families(state, SETTINGS, now + OLD_SECONDS + place * SNAPSHOT_SECONDS)
+    used = time.process_time() - begin
+    return Figure(
+        f"CPU of advice, {databases:,} databases",
+        100 * used / OLD_SECONDS,
+        "% of a core",
+        "under",
+        limit,
+        f"each judged once in five minutes and {snapshots} snapshots, {used:.3g} s; 512 events,"
+        f" {rollups.MAX_DAYS} days and 128 backups each",
+    )
+
+
+def _in_a_snapshot(now: float) -> Figure:
+    """Beside all other figures, while nothing is judged."""
+    state, advisor = full_state(LARGE, now), Advisor()
+    _warm(advisor, state, now)
+    begin = time.process_time()
+    families(state, SETTINGS, now)
+    middle = time.process_time()
+    advisor.families(state, SETTINGS, now)
+    others, advice = middle - begin, time.process_time() - middle
+    return Figure(
+        f"a snapshot with advice beside one without, {LARGE:,} databases",
+        (others + advice) / others,
+        "x",
+        "under",
+        1.25,
+        f"nothing to judge; CPU time of the others {1000 * others:.0f} ms, of advice"
+        f" {1000 * advice:.0f}",
+    )
+
+
+def _kept(now: float) -> Figure:
+    """What is remembered of the judged, as Python counts its memory."""
+    state, advisor = full_state(SMALL, now), Advisor()
+    tracemalloc.start()
+    try:
+        _warm(advisor, state, now)
+        gc.collect()
+        kept = tracemalloc.get_traced_memory()[0] / SMALL / 1000
+    finally:
+        tracemalloc.stop()
+    details = f"{SMALL} databases, the state of each left out"
+    return Figure("memory that advice keeps of a database", kept, "KB", "under", 20, details)
+
+
+def _warm(advisor: Advisor, state: State, now: float) -> None:
+    for _ in range(WARM_SNAPSHOTS):
+        advisor.families(state, SETTINGS, now)
+    if len(advisor.latest) != len(state.databases):
+        raise RuntimeError(f"{len(advisor.latest)} of {len(state.databases)} were advised")
+
+
+def _written(now: float) -> Figure:
+    """One more sample of each instance, with its year behind it and without."""
+    known = list(full_state(SMALL, now).instances.values())
+    full = _bytes_of_a_sample(known, now)
+    empty = _bytes_of_a_sample(
+        [msgspec.structs.replace(each, days=bytearray()) for each in known], now
+    )
+    return Figure(
+        f"journal bytes of a sample with {rollups.MAX_DAYS} days behind it beside one without",
+        full / empty,
+        "x",
+        "under",
+        1.1,
+        f"{SMALL} instances: {full / 1000:.0f} KB and {empty / 1000:.0f} KB",
+    )
+
+
+def _bytes_of_a_sample(instances: Iterable[Instance], now: float) -> int:
+    state = State(instances={(i.computer, i.ese_instance.lower()): i for i in instances})
+    changed = {("instance", *key) for key in state.instances}
+    with tempfile.TemporaryDirectory() as folder:
+        journal = Journal(Path(folder) / "journal.db")
+        try:
+            for later in (0.0, 15.0):
+                for instance in state.instances.values():
+                    rollups.add(instance.days, now + later, "pages_read", 1.0)
+                before = _size(Path(folder))
+                journal.commit(state, changed, {})
+            return _size(Path(folder)) - before
+        finally:
+            journal.close()
+
+
+def _size(folder: Path) -> int:
+    """Bytes of what was written ahead, which only grows before it is first carried over."""
+    return (folder / "journal.db-wal").stat().st_size
