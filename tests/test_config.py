@@ -1,6 +1,7 @@
 """Configuration files: what they mean, and what is said about those that are wrong."""
 
 import datetime
+import math
 import sys
 from pathlib import Path
 
@@ -114,14 +115,26 @@ def test_every_key_of_a_full_file_arrives() -> None:
                 device="lun7",
                 storage="das",
                 copies=[CopyOf(computer="ex02", database="e:\\mdb06\\priv06.edb")],
-                policy={"ratio_high": 200.0, "min_pages_read": 1000},
+                policy={
+                    "ratio_high": 200.0,
+                    "min_pages_read": 1000,
+                    "backup_within": math.inf,
+                    "version_buckets": 16384,
+                },
             ),
             DatabaseRule(match="*\\ntds.dit", model="garbage_collection"),
         ],
         pools={"array1": ["lun7", "lun8"]},
         computers={"EX01": "ex01.corp.example"},
         providers=["MYESEAPP"],
-        policy=Policy(ratio_high=120.5, ratio_low=40.0, min_pages_read=50000),
+        policy=Policy(
+            ratio_high=120.5,
+            ratio_low=40.0,
+            min_pages_read=50000,
+            backup_within=2 * 86400.0,
+            source_silent=math.inf,
+            cache_per_mailbox=3 << 20,
+        ),
         journal="/var/lib/esewatch/journal.db",
         retention=60 * 86400.0,
         max_databases=200,

@@ -1,5 +1,7 @@
+import os
 import shutil
 import sqlite3
+import time
 import zlib
 from contextlib import closing
 from pathlib import Path
@@ -50,8 +52,8 @@ def test_what_was_committed_is_there_again(tmp_path: Path) -> None:
 HISTORY = {
     "host": {"gaps", "rpc_latency"},
     "device": {"gaps"},
-    "instance": {"gaps", "days", "sampled_since", "engines"},
-    "database": {"sizes"},
+    "instance": {"gaps", "days", "sampled_since", "engines", "errors"},
+    "database": {"sizes", "patched_last"},
 }
 """What the first versions did not keep."""
 
@@ -233,6 +235,27 @@ def test_a_damaged_journal_is_set_aside_and_a_new_one_begins(
     assert found.set_aside.exists()
     assert found.load() == (State(), {})
     found.close()
+
+
+def test_when_a_journal_was_set_aside_is_known_as_long_as_it_lies_there(tmp_path: Path) -> None:
+    path = tmp_path / "j.db"
+    (tmp_path / "j.db.damaged-x").touch()
+    (tmp_path / "other.db.damaged-1").touch()
+    path.write_bytes(b"not a database at all" * 100)
+    os.utime(path, (1000, 1000))
+    begun = time.time()
+    with closing(Journal(path)) as found:
+        told = found.last_set_aside()
+        assert found.set_aside is not None
+    assert told is not None
+    assert begun - 1 <= told <= time.time() + 1
+
+    with closing(Journal(path)) as again:
+        assert (again.set_aside, again.last_set_aside()) == (None, told)
+        found.set_aside.unlink()
+        assert again.last_set_aside() is None
+        (tmp_path / "j.db.damaged-1-wal").touch()
+        assert again.last_set_aside() is None
 
 
 def test_a_row_that_cannot_be_decoded_is_reported(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from esewatch.config import Settings
 from esewatch.config.handover import Handover
 from esewatch.expose.advisor import Advisor
 from esewatch.expose.few_lines import FewLines
-from esewatch.expose.metrics import Snapshot, families, own_families
+from esewatch.expose.metrics import Snapshot, families
 from esewatch.expose.overview import Overview, overview
 from esewatch.expose.own_figures import OwnFigures, rebuilt_sentence
 from esewatch.expose.pace import NEVER, Pace
@@ -359,7 +359,7 @@ class Daemon:
             shown = State(sources=state.sources) if self._waiting else state
             found = families(shown, self.settings, self._clock())
             advised = self._advisor.families(shown, self.settings, self._clock())
-        own = [*own_families(self._figures.commits), *self._figures.families()]
+        own = self._figures.everything(self._journal.last_set_aside())
         return Snapshot.of([*found, *advised, *own], self.snapshot)
 
     def _unread(self) -> list[str]:

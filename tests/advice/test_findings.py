@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from esewatch.advice import findings
-from esewatch.advice.findings import FINDINGS, Finding, Proof, investigate, span
+from esewatch.advice.findings import FINDINGS, EarlyStops, Finding, Proof, investigate, span
 from esewatch.fold.state import BadPage
 
 DAY = 86400.0
@@ -25,12 +25,14 @@ def one_of_each() -> list[Finding]:
     made = investigate([bad()], 0, [], NOW)
     assert made is not None
     return [
+        findings.stopped_early(EarlyStops(["the database scan"], [5400, 3600], 1, 7, NOW)),
         made,
         findings.never_verified(12 * DAY),
         findings.only_other_copies_verified("passive", [("ex01", PROOF)]),
         findings.only_other_copies_verified("active", [("ex02", PROOF)]),
         findings.scans_collide(["b"], "60% less"),
         findings.scans_do_not_fit(5 * 3600, 4 * 3600),
+        findings.stopped_early(EarlyStops(["the database scan"], [5400, 3600], 0, 7, NOW)),
         findings.unknown_since(NOW, NOW + DAY, 3, None),
         findings.verification_overdue(PROOF, 9 * DAY, 7 * DAY, None),
     ]

@@ -27,6 +27,7 @@ COMMANDS = [
     ["replay"],
     ["config", "check"],
     ["config", "show"],
+    ["config", "alertmanager"],
     ["config", "import-exchange"],
     ["forget"],
     ["ack"],

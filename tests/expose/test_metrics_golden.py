@@ -16,7 +16,7 @@ from prometheus_client.openmetrics.parser import (
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from esewatch.advice.advise import advise
-from esewatch.config import DatabaseRule, Policy, Settings, Window
+from esewatch.config import DatabaseRule, LogFiles, Policy, Settings, Window
 from esewatch.expose.advice_families import advice_families
 from esewatch.expose.catalogue import CATALOGUE
 from esewatch.expose.metrics import Snapshot, commit_histogram, families, own_families
@@ -50,8 +50,16 @@ PRIV = r"e:\mdb06\priv06.edb"
 
 SETTINGS = Settings(
     windows={"morning": Window(start=datetime.time(7), duration=6 * HOUR)},
-    databases=[DatabaseRule(match=r"*\priv06.edb", name="priv06", window="morning")],
-    policy=Policy(min_windows=1),
+    databases=[
+        DatabaseRule(
+            match=r"*\priv06.edb", name="priv06", window="morning", mailboxes=800, storage="das"
+        )
+    ],
+    policy=Policy(min_windows=1, version_buckets=16384),
+    sources=[
+        LogFiles(type="evtx", name="evtx-1", paths=["ex.evtx"]),
+        LogFiles(type="perfmon_csv", name="perfmon_csv-1", paths=["ex.csv"]),
+    ],
 )
 
 
@@ -112,6 +120,7 @@ def _exchange() -> Database:
             BadPage(page=17, kind="uncorrectable", first=NOW - DAY, last=NOW - DAY),
             BadPage(page=4711, kind="uncorrectable", first=NOW - DAY, last=NOW - DAY, history=True),
         ],
+        patched_last=NOW - 12 * HOUR,
         verified={"external": NOW - 60 * DAY, "page_scan": NOW - 30 * DAY},
         page_scan={"pages": 5850768, "bytes": 47929507840, "bad_pages": 0},
         slow_io={"read": 13},
@@ -137,6 +146,7 @@ def _current() -> Database:
         transitions=pack(
             [
                 Transition(NOW - 9 * DAY, 1, 717),
+                Transition(NOW - 3 * DAY, 3, 733),
                 Transition(
                     NOW - 2 * DAY, 2, 732, {"seconds": 604800, "days": 7, "bad_checksums": 0}
                 ),
@@ -196,6 +206,7 @@ def _instance() -> Instance:
         ese_instance="SG06",
         counters={"x|online defrag pages read/sec|": CounterState(last_time=NOW, last_value=1.0)},
         gap_seconds=3600.0,
+        errors={"io": (2, NOW - DAY), "version_store": (1, NOW - HOUR)},
         days=_days(),
         sampled_since=NOW - 90 * DAY,
         totals={
@@ -293,7 +304,7 @@ def _snapshot(tmp_path: Path) -> Snapshot:
         kernel="compiled",
         proc=_fake_proc(tmp_path),
     )
-    figures = OwnFigures(NOW).families()
+    figures = OwnFigures(NOW).families(journal_set_aside=NOW - 2 * DAY)
     advised = advice_families(advise(golden_state(), SETTINGS, NOW))
     return Snapshot.of([*families(golden_state(), SETTINGS, NOW), *advised, *own, *figures])
 

@@ -9,14 +9,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prometheus_client.parser import text_string_to_metric_families
 
+from esewatch.advice.advise import advise
 from esewatch.config import Settings
 from esewatch.config.settings import DatabaseRule, Window
+from esewatch.expose.advice_families import advice_families
 from esewatch.expose.catalogue import CATALOGUE
 from esewatch.expose.metrics import families
 from esewatch.expose.replay import (
+    JUDGED,
     PREFIXES,
-    PRESENT,
     Change,
     Replay,
     milliseconds,
@@ -47,10 +50,11 @@ def replayed(
     settings: Settings | None = None,
     names: Iterable[str] = ALL,
     step: int = STEP,
+    judged_every: int | None = None,
 ) -> tuple[Replay, list[Change]]:
     ordered = moments(records)
     first = ordered[0][0] if ordered else BEGIN
-    replay = Replay(settings or Settings(), first, step, frozenset(names))
+    replay = Replay(settings or Settings(), first, step, frozenset(names), judged_every)
     return replay, list(replay.changes(ordered))
 
 
@@ -93,14 +97,15 @@ DATABASES: tuple[dict[str, Any], ...] = (
     {"ese_instance": "SG09"},
 )
 IDS = (700, 701, 702, 703, 704, 717, 719, 721, 722, 725, 732, 736, 474, 399, 905, 103, 327, 509)
+ERRORS = (104, 413, 481, 733)
 BACKUP_IDS = (210, 220, 221, 213, 217)
 
 
 @st.composite
 def events(draw: st.DrawFn) -> Event:
     changes = dict(draw(st.sampled_from(DATABASES)))
-    identifier = draw(st.sampled_from(IDS + BACKUP_IDS))
-    if identifier in (103, 210, 213, 217):
+    identifier = draw(st.sampled_from(IDS + BACKUP_IDS + ERRORS))
+    if identifier in (103, 104, 210, 213, 217, 413):
         changes["database"] = ""
     fields = {"pages_freed": 7, "seconds": 60, "invocations": 1, "page_number": 17}
     fields |= {"pages_seen": 1000, "bad_checksums": draw(st.integers(0, 1)), "bytes": 4096}
@@ -203,6 +208,23 @@ def test_a_pass_that_falls_silent_stops_running_at_the_first_step_after_seven_da
     silent = milliseconds(EPOCH + 10.0 + 7 * DAY)
 
     assert running == [(milliseconds(EPOCH + 10.0), 1.0), (silent // STEP * STEP + STEP, 0.0)]
+
+
+def test_a_window_opens_and_closes_between_records_at_the_steps() -> None:
+    replay, changes = replayed(
+        [event(700, 0.0), event(704, 3 * DAY)], SETTINGS, ["ese_window_open"]
+    )
+    midnight = EPOCH // DAY * DAY
+
+    assert [(change.time / 1000 - midnight, change.value) for change in changes] == [
+        (EPOCH - midnight, 0.0),
+        *(
+            (day * DAY + hour * HOUR, value)
+            for day in (1, 2, 3)
+            for hour, value in ((1, 1.0), (5, 0.0))
+        ),
+    ]
+    assert {replay.series[change.series].name for change in changes} == {"ese_window_open"}
 
 
 def test_a_level_ends_at_the_first_step_after_its_samples_ceased() -> None:
@@ -314,8 +336,10 @@ def test_the_agent_its_sources_and_judgements_of_the_present_have_no_past() -> N
         name
         for name in CATALOGUE
         if (name.startswith("esewatch_") and not name.startswith("esewatch_policy_"))
+        or name == "esewatch_policy_source_silent_seconds"
         or name.startswith("process_")
-        or name in PRESENT
+        or CATALOGUE[name].labels == ("source",)
+        or name in JUDGED
     }
 
 
@@ -326,8 +350,72 @@ def test_no_metric_of_advice_is_made_of_records_alone() -> None:
     folder.fold("a", Batch(records=list(records)))
     made = families(folder.state, SETTINGS, EPOCH + 2 * DAY)
 
-    assert len(PRESENT) == 8
-    assert PRESENT.isdisjoint(family.name for family in made)
+    assert len(JUDGED) >= 8
+    assert JUDGED.isdisjoint(family.name for family in made)
+
+
+@given(records=st.lists(st.one_of(events(), events(), readings(), volumes()), max_size=30))
+def test_advice_at_each_of_its_steps_is_that_of_the_whole_state(records: list[Record]) -> None:
+    every = milliseconds(DAY)
+    ordered = moments(records)
+    replay, changes = replayed(records, SETTINGS, JUDGED, judged_every=every)
+    folder = Folder(State(), SETTINGS)
+    folder.open_source("logs", (ordered[0][0] if ordered else BEGIN) / 1000)
+    pending = iter(ordered)
+    moment = next(pending, None)
+    first, last = (ordered[0][0], ordered[-1][0]) if ordered else (0, -1)
+
+    for step in range(-(-first // every) * every, last + 1, every):
+        while moment is not None and moment[0] <= step:
+            folder.fold("logs", Batch(records=moment[1]))
+            moment = next(pending, None)
+        folder.expire(step / 1000)
+        made = advice_families(advise(folder.state, SETTINGS, step / 1000))
+        expected = sorted(str((s.name, s.labels, s.value)) for f in made for s in f.samples)
+        assert told(replay, changes, step) == expected
+    assert all(change.time % every == 0 for change in changes)
+
+
+def told(replay: Replay, changes: list[Change], time: int) -> list[str]:
+    """What is shown at `time`, each series with its labels and value."""
+    found = []
+    for text, value in shown_at(replay, changes, time).items():
+        (family,) = text_string_to_metric_families(f"{text} {value}\n")
+        found += [str((sample.name, sample.labels, sample.value)) for sample in family.samples]
+    return sorted(found)
+
+
+def test_advice_moves_on_between_records_and_its_series_end() -> None:
+    scanned = event(721, 40 * DAY + HOUR, fields={"pages_seen": 1000, "bad_checksums": 0})
+    records = [
+        event(700, 0.0),
+        event(701, HOUR),
+        event(717, 40 * DAY),
+        scanned,
+        event(700, 42 * DAY),
+    ]
+    replay, changes = replayed(records, SETTINGS, ["ese_finding"], judged_every=milliseconds(DAY))
+    never = [
+        (change.time // 1000, math.isnan(change.value))
+        for change in changes
+        if 'finding="never_verified"' in replay.series[change.series].text
+    ]
+
+    first_after = (EPOCH + 7 * DAY) // DAY * DAY + DAY
+    assert never == [(first_after, False), (first_after + 33 * DAY, True)]
+
+
+def test_without_a_step_for_it_nothing_is_judged() -> None:
+    _, changes = replayed([event(700, 0.0), event(704, DAY)], SETTINGS, JUDGED)
+
+    assert changes == []
+
+
+def test_metrics_of_advice_are_known_only_where_it_is_asked_for() -> None:
+    assert replayed_metrics((), advice=True) == ALL | JUDGED
+    assert replayed_metrics(["ese_finding"], advice=True) == {"ese_finding"}
+    with pytest.raises(EsewatchError, match="without --advice"):
+        replayed_metrics(["ese_finding"])
 
 
 def test_match_is_an_expression_of_whole_names_and_may_be_repeated() -> None:

@@ -54,3 +54,13 @@ def test_a_directory_that_reports_its_white_space_tells_its_size() -> None:
         fields={"free_bytes": 4096, "size_bytes": 65536},
     )
     assert sizes(event(700, 0, database=directory), told) == [Size(TODAY + 1, 65536.0)]
+
+
+def test_the_last_repair_of_a_page_is_known_in_any_order() -> None:
+    page = {"page_number": 17}
+    repairs = [event(905, DAY, fields=page), event(911, 0, fields=page)]
+    snapshot = event(905, 2 * DAY, database="C:\\Snapshots\\priv06.edb", fields=page)
+
+    assert the_database(folder_of([event(700, 0)])).patched_last == 0
+    for ordered in (repairs, repairs[::-1]):
+        assert the_database(folder_of([*ordered, snapshot])).patched_last == EPOCH + DAY

@@ -197,3 +197,40 @@ def test_counters_never_fall_while_records_arrive(found: list[tuple[int, int]]) 
             now = (view.started, view.completed, view.interrupted, view.failed)
             assert all(new >= old for new, old in zip(now, before[task], strict=True))
             before[task] = now
+
+
+def test_the_last_failure_and_the_last_word_of_lateness_are_known_by_task() -> None:
+    records = [
+        event(700, 0),
+        event(705, HOUR),
+        event(717, 2 * HOUR),
+        event(723, 3 * HOUR),
+        event(733, 4 * HOUR),
+        event(745, 5 * HOUR),
+    ]
+    for ordered in (records, records[::-1]):
+        found = views(folder_of(ordered))
+        assert (found["defrag"].last_failed, found["defrag"].last_late) == (EPOCH + HOUR, None)
+        assert found["checksum"].last_failed == EPOCH + 3 * HOUR
+        assert found["checksum"].last_late == EPOCH + 5 * HOUR
+        assert (found["zeroing"].last_failed, found["zeroing"].last_late) == (None, None)
+
+
+def test_a_late_completion_is_lateness_and_one_in_time_is_none() -> None:
+    late, in_time = folder_of([event(735, DAY)]), folder_of([event(737, DAY)])
+
+    assert views(late)["checksum"].last_late == EPOCH + DAY
+    assert views(in_time)["checksum"].last_late is None
+
+
+def test_what_failed_and_was_late_is_known_after_its_transitions_have_left() -> None:
+    nights = MAX_TRANSITIONS + SLACK
+    young = [event(700, DAY + n * HOUR, n + 10) for n in range(nights)]
+    folder = folder_of([event(705, 0, 1), event(733, 0, 2), *young])
+    assert the_database(folder).evicted_until > EPOCH
+    assert views(folder)["defrag"].last_failed == EPOCH
+    assert views(folder)["checksum"].last_late == EPOCH
+
+    folder.fold("logs", Batch(records=[event(705, HOUR, 3), event(745, -HOUR, 4)]))
+    assert views(folder)["defrag"].last_failed == EPOCH + HOUR
+    assert views(folder)["checksum"].last_late == EPOCH

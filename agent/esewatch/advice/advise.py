@@ -18,6 +18,7 @@ from esewatch.advice.other_models import CYCLE_DEADLINE
 from esewatch.advice.schedule import Candidate, Schedule, Slot, schedules
 from esewatch.advice.shared import instance_advice
 from esewatch.advice.stagger import Key, Scans, collisions_found, scans_in
+from esewatch.advice.stops_early import found_in_window
 from esewatch.advice.window import WindowAdvice, window_advice
 from esewatch.advice.windows_passed import stale_seconds
 from esewatch.config import Policy, Settings, policy_for
@@ -69,17 +70,21 @@ class Judged(NamedTuple):
     copy: Copy
     window: WindowAdvice
     forecasts: tuple[Forecast, ...]
+    findings: tuple[Finding, ...]
+    """What the openings of its window tell."""
 
 
 def judge(of: History, policy: Policy, now: float) -> Judged:
     """The part of the advice that takes the time: milliseconds for each database."""
     copy = as_copy(of, policy)
     deadline = verification_deadline(copy)
+    window = window_advice(of, policy, now)
     return Judged(
         outline(of),
         msgspec.structs.replace(copy, scans=(), deadline=deadline),
-        window_advice(of, policy, now),
+        window,
         _forecasts(of, policy, deadline, now),
+        found_in_window(of, window.rule, now),
     )
 
 
@@ -102,7 +107,9 @@ def together(
             window=windows[key],
             forecasts=judged[key].forecasts,
             ledger=entries[key],
-            findings=_findings(each, entries[key], collisions.get(key, ()), now),
+            findings=_findings(
+                each, entries[key], (*judged[key].findings, *collisions.get(key, ())), now
+            ),
             slot=slots.get(key),
         )
         for key, each in known.items()
@@ -110,10 +117,10 @@ def together(
 
 
 def _findings(
-    of: History, entry: Ledger, collisions: Sequence[Finding], now: float
+    of: History, entry: Ledger, others: Sequence[Finding], now: float
 ) -> tuple[Finding, ...]:
     bad = investigate(of.bad_pages, of.logical_errors, of.io_errors, now)
-    return (*((bad,) if bad else ()), *entry.findings, *collisions)
+    return (*((bad,) if bad else ()), *entry.findings, *others)
 
 
 def _forecasts(of: History, policy: Policy, allowed: Deadline, now: float) -> tuple[Forecast, ...]:

@@ -7,13 +7,14 @@ from typing import Final, NamedTuple
 from esewatch.advice.estimate import SHARES, Change, Estimate, ranged
 from esewatch.advice.findings import counted, span
 from esewatch.advice.history import History
-from esewatch.advice.openings import CALENDAR, openings_used
+from esewatch.advice.openings import openings_used
 from esewatch.advice.playing import NIGHTS, play
 from esewatch.advice.rates import DAY, seconds_now, whole_passes
 from esewatch.advice.scan_pace import Pace, scan_pace
 from esewatch.advice.spread import Spread
 from esewatch.advice.stagger import Loss
 from esewatch.advice.windows_left import Night, Pattern, Rhythm, pattern
+from esewatch.config.calendar import CALENDAR
 from esewatch.fold.runs import Run
 from esewatch.fold.state import Pass
 

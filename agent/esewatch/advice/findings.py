@@ -6,18 +6,21 @@ that it was made of. Times are epoch seconds and are shown in UTC.
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from statistics import median
 from typing import Literal, NamedTuple, get_args
 
 from esewatch.fold.integrity import count_pages
 from esewatch.fold.state import BadPage
 
 FindingName = Literal[
+    "backup_overlaps",
     "investigate",
     "never_verified",
     "only_active_verified",
     "only_passive_verified",
     "scans_collide",
     "scans_do_not_fit",
+    "stops_early",
     "unknown_since",
     "verification_overdue",
 ]
@@ -127,6 +130,34 @@ def scans_do_not_fit(need: float, room: float) -> Finding:
         f"its scan takes {span(need)} and at most {span(room)} of its allowed hours are left by"
         f" the other scans of the same disks in 7 days: {span(need - room)} short",
     )
+
+
+class EarlyStops(NamedTuple):
+    """Maintenance stopped before its time with work left: in one value for each such opening."""
+
+    tasks: Sequence[str]
+    """What was stopped, in words."""
+    early: Sequence[float]
+    """Seconds before the time that the window gives it; at least one."""
+    with_backup: int
+    """In so many of them a backup ran then."""
+    openings: int
+    """Of so many openings."""
+    last: float
+    """The latest stop."""
+
+
+def stopped_early(found: EarlyStops) -> Finding:
+    """Why is `backup_overlaps` where a backup ran at half of the stops or more."""
+    backups = 2 * found.with_backup >= len(found.early)
+    told = (
+        f"{listed(found.tasks)} stopped in {len(found.early)} of the last {found.openings} openings"
+        f" of the window with the pass incomplete, {span(median(found.early))} before the time"
+        f" given in the middle one of them, last {moment(found.last)}"
+    )
+    if not backups:
+        return Finding("stops_early", told)
+    return Finding("backup_overlaps", f"{told}: a backup was running in {found.with_backup}")
 
 
 def verified_text(proof: Proof) -> str:

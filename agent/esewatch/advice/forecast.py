@@ -15,13 +15,13 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from esewatch.advice.ledger import Gap
-from esewatch.advice.openings import CALENDAR
 from esewatch.advice.playing import play
 from esewatch.advice.rates import DAY, growth, is_amount, seconds_now, whole_passes, worked
 from esewatch.advice.scanning import Mark, rest_of_scan
 from esewatch.advice.spread import Spread
 from esewatch.advice.windows_left import Pattern, capped, pattern
 from esewatch.config import Window
+from esewatch.config.calendar import CALENDAR
 from esewatch.fold.runs import Run
 from esewatch.fold.state import Pass
 

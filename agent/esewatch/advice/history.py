@@ -9,14 +9,14 @@ import msgspec
 from esewatch.advice.ledger import MOST_PAGE_SIZE, Copy, Gap
 from esewatch.advice.maintenance_model import Model, maintenance_model
 from esewatch.advice.scanning import Mark
-from esewatch.config import DatabaseRule, Policy, Settings, Window, rule_for
+from esewatch.config import DatabaseRule, Policy, Settings, Window, rule_for, window_for
 from esewatch.fold import rollups
 from esewatch.fold.backups import Backup, completed, verified_by_streaming
 from esewatch.fold.databases import ACTIVE_FAMILY, PASSIVE_FAMILY
 from esewatch.fold.identity import Tier, computer_label, database_label, database_name, tier
 from esewatch.fold.instances import engine_changes
 from esewatch.fold.integrity import known_bad_pages, last_verifications
-from esewatch.fold.passes import TaskView, replay
+from esewatch.fold.passes import FAILS, TaskView, replay
 from esewatch.fold.rollups import Day, Size
 from esewatch.fold.runs import DEFRAG, SCANS, Run, runs
 from esewatch.fold.state import BadPage, Database, Instance, Pass, State, Transition
@@ -68,6 +68,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """How far its running scan said it was, sorted."""
     engine_threshold: float | None = None
     """Seconds in which its engine wants a scan to complete, as the last 735 told."""
+    failures: Sequence[float] = ()
+    """When a pass ended with an error (705, 723, 724, 734), sorted."""
     defrag_runs: Sequence[Run] = ()
     scan_runs: Sequence[Run] = ()
     backups: Sequence[Backup] = ()
@@ -130,6 +132,7 @@ def outline(history: History) -> History:
         defrag_passes=(),
         checksum_passes=(),
         marks=(),
+        failures=(),
         defrag_runs=(),
         scan_runs=(),
         backups=(),
@@ -184,7 +187,7 @@ def _gather(
         model=maintenance_model(entry, settings),
         tier=tier(entry, settings),
         role=entry.role,
-        window=settings.windows.get(rule.window) if rule and rule.window else None,
+        window=window_for(settings, entry.database, entry.computer),
         pages=_pages(entry, views),
         page_size=entry.page_size,
         size_bytes=entry.size_bytes,
@@ -194,6 +197,7 @@ def _gather(
         checksum_passes=scans,
         marks=_marks(transitions, scans),
         engine_threshold=_engine_threshold(transitions),
+        failures=[each.time for each in transitions if each.event_id in FAILS],
         defrag_runs=runs(transitions, DEFRAG, stops),
         scan_runs=runs(transitions, SCANS, stops),
         bad_pages=known_bad_pages(entry, views),

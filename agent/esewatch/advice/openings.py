@@ -3,10 +3,12 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from statistics import median
 from typing import NamedTuple
 
+from esewatch.advice.findings import span
 from esewatch.advice.history import History
-from esewatch.config.calendar import next_opening
+from esewatch.config.calendar import CALENDAR, next_opening
 from esewatch.fold.backups import Backup
 from esewatch.fold.runs import Run
 
@@ -16,8 +18,10 @@ TOLERANCE = 600.0
 Less than the quarter of an hour by which windows are changed.
 """
 SAME_MOMENT = 60.0
-CALENDAR = (86400.0, 2.5e11)
-"""Times (epoch seconds) that every calendar and time zone holds."""
+BACKED_UP = (3, 7)
+"""A backup in so many of so many openings is in the way."""
+IN_THE_WAY = 900.0
+"""Seconds of an opening that a backup takes before it counts: a shadow copy takes less."""
 
 
 class Used(NamedTuple):
@@ -69,7 +73,7 @@ def openings_used(history: History, runs: Sequence[Run], since: float, now: floa
         until = max([after, *(_stop(run, end) for run in mine)]) + SAME_MOMENT
         beside = scans[max(0, bisect_left(scanned, start) - 1) : bisect_left(scanned, until)]
         backup = _busy(history.backups, start, end)
-        due = _due(mine, beside, start, end)
+        due = time_given(mine, beside, start, end)
         off = (
             None if backup > 0 else _off(mine, due, TOLERANCE * (due - start) / (end - start), ends)
         )
@@ -78,6 +82,19 @@ def openings_used(history: History, runs: Sequence[Run], since: float, now: floa
         share = min(1.0, worked / (due - start))
         result.append(Used(start, end, ran, off, _scanned(beside, start, end), backup, share))
     return result
+
+
+def backed_up(found: Sequence[Used]) -> str | None:
+    """What to say of backups in the last of these openings; None where few were."""
+    least, of = BACKED_UP
+    last = found[-of:]
+    hit = [each.backup for each in last if each.backup >= IN_THE_WAY]
+    if len(hit) < least:
+        return None
+    return (
+        f"backups ran in {len(hit)} of the last {len(last)} openings of the window,"
+        f" for {span(median(hit))} in the middle one of them"
+    )
 
 
 def restarts(found: Sequence[Used]) -> list[float]:
@@ -97,7 +114,7 @@ def restarts(found: Sequence[Used]) -> list[float]:
     return sorted(moments)
 
 
-def _due(runs: Sequence[Run], scans: Iterable[Run], start: float, end: float) -> float:
+def time_given(runs: Sequence[Run], scans: Iterable[Run], start: float, end: float) -> float:
     """When the window stops defragmentation: in its middle where a scan follows (P1), else its end.
 
     Whether one follows is seen and not configured.

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 from esewatch.advice.evidence import Evidence, Timeline, intervals, uncounted
 from esewatch.advice.findings import investigate, moment, span
+from esewatch.advice.openings import backed_up
 from esewatch.config import Policy
 from esewatch.fold.rollups import DAY_SECONDS, day_of, day_start
 from esewatch.fold.state import Pass
@@ -19,10 +20,6 @@ MASS_DELETION = 5.0
 """Times its median of 28 days that a day frees after a mass deletion."""
 MEDIAN_DAYS = 28
 LEAST_MEDIAN_DAYS = 7
-BACKED_UP = (3, 7)
-"""A backup in so many of so many openings is in the way."""
-IN_THE_WAY = 900.0
-"""Seconds of an opening that a backup takes before it counts: a shadow copy takes less."""
 SOON = 3 * DAY_SECONDS
 """Passes that finish within this are no sign of a window that is too short."""
 OFTEN_DAYS = 2.0
@@ -165,16 +162,10 @@ def _up_to(times: Iterable[float | None], time: float) -> list[float]:
 
 
 def _backup(at: Moment) -> Verdict | None:
-    least, of = BACKED_UP
-    last = at.timeline.openings_until(at.time)[-of:]
-    hit = [each.backup for each in last if each.backup >= IN_THE_WAY]
-    if len(hit) < least:
+    found = backed_up(at.timeline.openings_until(at.time))
+    if found is None:
         return None
-    reason = (
-        f"Backups ran in {len(hit)} of the last {len(last)} openings of the window,"
-        f" for {span(median(hit))} in the middle one of them: move the window or the backup."
-    )
-    return Verdict("move", (reason,))
+    return Verdict("move", (f"{found[0].upper()}{found[1:]}: move the window or the backup.",))
 
 
 def _low_but_soon(at: Moment) -> Verdict | None:

@@ -1,6 +1,6 @@
 """In how many seconds whole windows have surely passed, whenever one begins to count."""
 
-from esewatch.config import Settings, Window, rule_for
+from esewatch.config import Settings, Window, window_for
 from esewatch.config.settings import DAYS
 from esewatch.fold.passes import DEFAULT_STALE_SECONDS
 from esewatch.fold.state import Database
@@ -13,8 +13,7 @@ def stale_seconds(database: Database, settings: Settings) -> float:
 
     Two windows where one is configured, else 7 days.
     """
-    rule = rule_for(settings, database.computer, database.database)
-    return two_windows(settings.windows[rule.window] if rule and rule.window else None)
+    return two_windows(window_for(settings, database.database, database.computer))
 
 
 def one_window(window: Window | None) -> float:

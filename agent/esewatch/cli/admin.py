@@ -1,4 +1,4 @@
-"""`config check|show|import-exchange`, `forget` and `ack`."""
+"""`config check|show|alertmanager|import-exchange`, `forget` and `ack`."""
 
 import argparse
 import json
@@ -8,7 +8,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from esewatch.cli import import_exchange
+from esewatch.cli import alertmanager, import_exchange
 from esewatch.cli.options import add_config_option, load_settings
 from esewatch.config import dump
 from esewatch.expose.server import DEFAULT_ADDRESS
@@ -24,7 +24,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     """Add `config`, `forget` and `ack`."""
     config = commands.add_parser("config", help="validate, show or make the configuration")
     actions = config.add_subparsers(
-        dest="action", required=True, metavar="check|show|import-exchange"
+        dest="action", required=True, metavar="check|show|alertmanager|import-exchange"
     )
     for name, function, text in (
         ("check", check_config, "validate; exit status 2 and one line when it is wrong"),
@@ -37,6 +37,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         )
         add_config_option(action)
         action.set_defaults(function=function)
+    alertmanager.add_command(actions)
     import_exchange.add_command(actions)
     gone = commands.add_parser(
         "forget",

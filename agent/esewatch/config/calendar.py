@@ -12,6 +12,9 @@ from typing import NamedTuple
 
 from esewatch.config.settings import DAYS, Window
 
+CALENDAR = (86400.0, 2.5e11)
+"""Times (epoch seconds) that every calendar and time zone holds."""
+
 _DAY = datetime.timedelta(days=1)
 
 

@@ -102,7 +102,16 @@ def _policies(tree: Node, settings: Settings, problems: Problems) -> None:
     for node, rule in zip(_items(tree, "databases"), settings.databases, strict=True):
         policy = _child(node, "policy")
         if policy is not None and rule.policy:
+            _only_general(policy, problems)
             _ratios(policy, msgspec.structs.replace(settings.policy, **rule.policy), problems)
+
+
+def _only_general(policy: Node, problems: Problems) -> None:
+    silent = _child(policy, "source_silent")
+    if silent is not None:
+        problems.add(
+            silent.line, silent.place, "is of sources, not of databases: write it under policy"
+        )
 
 
 def _ratios(node: Node, policy: Policy, problems: Problems) -> None:

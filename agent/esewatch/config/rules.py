@@ -5,7 +5,7 @@ import re
 
 import msgspec
 
-from esewatch.config.settings import DatabaseRule, Policy, Settings
+from esewatch.config.settings import DatabaseRule, Policy, Settings, Window
 
 
 def rule_for(settings: Settings, computer: str, database_label: str) -> DatabaseRule | None:
@@ -24,6 +24,12 @@ def policy_for(settings: Settings, database_label: str, computer: str = "") -> P
     if rule is None or not rule.policy:
         return settings.policy
     return msgspec.structs.replace(settings.policy, **rule.policy)
+
+
+def window_for(settings: Settings, database_label: str, computer: str = "") -> Window | None:
+    """The maintenance window of a database, None where none is configured."""
+    rule = rule_for(settings, computer, database_label)
+    return settings.windows.get(rule.window) if rule is not None and rule.window else None
 
 
 def glob_matches(pattern: str, text: str) -> bool:

@@ -18,6 +18,7 @@ from esewatch.config.units import (
     Duration,
     Interval,
     Milliseconds,
+    Patience,
     Positive,
     PositiveCount,
     ReadSize,
@@ -64,6 +65,14 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """A pass of online defragmentation that takes longer is late."""
     verify_within: Duration | None = None
     """A pass of the database scan that takes longer is late. None: see docs/configuration.md."""
+    backup_within: Patience = 36 * 3600.0
+    """A database whose last backup is older has none that counts."""
+    source_silent: Patience = 36 * 3600.0
+    """A source of logs or counters without a record for longer is silent. For all sources."""
+    cache_per_mailbox: Size = 5 << 20
+    """Bytes of database cache that a mailbox should have."""
+    version_buckets: PositiveCount | None = None
+    """The most version buckets that the engine is configured for."""
 
 
 class _Source(msgspec.Struct, frozen=True, kw_only=True):

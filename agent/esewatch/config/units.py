@@ -45,6 +45,14 @@ def show_duration(seconds: float) -> str:
     return "".join(parts) or "0s"
 
 
+def _parse_patience(text: str) -> float:
+    return math.inf if text == "never" else parse_duration(text)
+
+
+def _show_patience(seconds: float) -> str:
+    return "never" if math.isinf(seconds) else show_duration(seconds)
+
+
 def parse_clock(text: str) -> datetime.time:
     """The time of day `01:00`, 24 hours."""
     match = _CLOCK.fullmatch(text)
@@ -147,6 +155,11 @@ Clock = Annotated[datetime.time, Scalar("a time such as 01:00", parse_clock, sho
 Duration = Annotated[
     float, Scalar("a duration such as 14d, 4h or 1h30m", parse_duration, show_duration)
 ]
+Patience = Annotated[
+    float,
+    Scalar("a duration such as 14d, 4h or 1h30m, or never", _parse_patience, _show_patience),
+]
+"""Infinite: `never`."""
 WindowLength = Annotated[
     float,
     Scalar("a duration from 15m to 24h", _within(parse_duration, 900.0, 86400.0), show_duration),

@@ -141,7 +141,7 @@ class Instance:
             counters=self.counters,
             meter=self.meter,
             cache_bytes=store.cache_bytes,
-            checkpoint_depth=store.checkpoint_depth,
+            checkpoint_depth=store.checkpoint_depth_logs,
             log_generation=store.log_generation,
         )
 

@@ -180,6 +180,11 @@ class Store:
         return self._log.position - self._checkpoint.position
 
     @property
+    def checkpoint_depth_logs(self) -> int:
+        """Log files between the one that holds the checkpoint and the one being written."""
+        return self.log_generation - generation_of(self._checkpoint.position)
+
+    @property
     def log_position(self) -> int:
         """Bytes of log that were appended since the store was opened, durable or not."""
         return self._log.bytes_appended

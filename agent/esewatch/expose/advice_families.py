@@ -13,6 +13,12 @@ from esewatch.expose.samples import Labels, Samples, printable
 def advice_families(advice: Iterable[Advice]) -> list[Metric]:
     """The families of `advice`, fresh, sorted by name."""
     out = Samples()
+    add_advice(out, advice)
+    return out.families()
+
+
+def add_advice(out: Samples, advice: Iterable[Advice]) -> None:
+    """Add the samples of `advice`."""
     for each in advice:
         if each.tier != "watched":
             continue
@@ -22,7 +28,6 @@ def advice_families(advice: Iterable[Advice]) -> list[Metric]:
             out.add("ese_finding", {**labels, "finding": name}, 1)
         for forecast in each.forecasts:
             _add_forecast(out, labels, forecast)
-    return out.families()
 
 
 def _add_window(out: Samples, labels: Labels, window: WindowAdvice) -> None:

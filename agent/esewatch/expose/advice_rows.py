@@ -37,7 +37,7 @@ ADVICE = (
         "ese_finding",
         (*D, "finding"),
         f"1 for what a person should look into, else absent; finding: {', '.join(FINDINGS)}.",
-        "known bad pages, verifications and the scans of the same disks",
+        "known bad pages, verifications, openings of the window and scans of the same disks",
     ),
     gauge(
         "ese_pass_progress_ratio",

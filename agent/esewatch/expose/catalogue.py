@@ -15,11 +15,13 @@ from esewatch.expose.rows import D, I, Row, counter, gauge
 from esewatch.fold import integrity, passes
 from esewatch.fold.backups import BACKUP_EVENTS, BackupKind
 from esewatch.fold.databases import HUNG_IO, SLOW_IO, ZEROING_KINDS
+from esewatch.fold.engine_errors import ENGINE_ERRORS
 from esewatch.fold.instances import STOP_EVENTS
-from esewatch.fold.state import BAD_KINDS, PAGE_ERROR_KINDS
+from esewatch.fold.state import BAD_KINDS, ENGINE_ERROR_KINDS, PAGE_ERROR_KINDS
 
 TASK = (*D, "task")
 KIND = (*D, "kind")
+INSTANCE_KIND = (*I, "kind")
 OPERATION = (*D, "operation")
 
 
@@ -82,6 +84,12 @@ DATABASES = (
         "Time of the oldest record seen of this database.",
         "all events of the database",
     ),
+    gauge(
+        "ese_window_open",
+        D,
+        "1 while its maintenance window is open, else 0; absent without a window.",
+        "the configuration",
+    ),
     counter(
         "ese_events_total",
         ("computer", "provider", "event_id"),
@@ -104,6 +112,18 @@ PASSES = (
         TASK,
         "Times a pass ended with an error.",
         _events(passes.FAILS),
+    ),
+    gauge(
+        "ese_pass_last_failure_timestamp_seconds",
+        TASK,
+        "Time of the latest error that ended a pass.",
+        _events(passes.FAILS),
+    ),
+    gauge(
+        "ese_pass_last_late_timestamp_seconds",
+        TASK,
+        "Time at which the engine said last that a pass is late, or broke one off.",
+        _events(passes.TOLD_LATE),
     ),
     gauge(
         "ese_pass_running",
@@ -274,6 +294,12 @@ INTEGRITY = (
         HEADER,
     ),
     gauge(
+        "ese_page_patched_last_timestamp_seconds",
+        D,
+        "Time at which the engine last repaired a page from another copy.",
+        _events(integrity.REPAIR_EVENTS),
+    ),
+    gauge(
         "ese_last_full_verification_timestamp_seconds",
         (*D, "by"),
         "Time at which every page was last proven good; absent means never.",
@@ -300,6 +326,24 @@ INPUT_OUTPUT = (
         OPERATION,
         "Requests that had not come back when they were reported.",
         _events(HUNG_IO),
+    ),
+)
+
+KINDS_OF_ERRORS = "; ".join(
+    f"{kind} {', '.join(map(str, sorted(ENGINE_ERRORS[kind])))}" for kind in ENGINE_ERROR_KINDS
+)
+ENGINE = (
+    counter(
+        "ese_engine_errors_total",
+        INSTANCE_KIND,
+        f"Errors that the engine logged; kind and its events: {KINDS_OF_ERRORS}.",
+        "these events, those about files of ignored databases left out",
+    ),
+    gauge(
+        "ese_engine_error_last_timestamp_seconds",
+        INSTANCE_KIND,
+        "Time of the latest such error, kinds as in ese_engine_errors_total.",
+        "the same events",
     ),
 )
 
@@ -332,6 +376,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
     "Scan and zeroing": SCAN,
     "Integrity": INTEGRITY,
     "Slow input and output": INPUT_OUTPUT,
+    "Errors of the engine": ENGINE,
     "Backups": BACKUPS,
     "Advice": ADVICE,
     "Instances": INSTANCES,

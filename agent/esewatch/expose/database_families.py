@@ -9,6 +9,8 @@ keeps an alert about it from waking anybody.
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from esewatch.config import Window
+from esewatch.config.calendar import CALENDAR, opening_at
 from esewatch.expose.samples import Labels, Samples, printable
 from esewatch.fold.integrity import known_bad_pages, last_verifications
 from esewatch.fold.passes import TASKS, TaskView, derive
@@ -23,7 +25,7 @@ class Traits(NamedTuple):
 
     `stops` are the times its instance stopped, `verified` the end of its last
     verifying streaming backup, `policy` the thresholds by metric name.
-    `device` is None when it is not known.
+    `device` is None when it is not known, `window` when none is configured.
     """
 
     tier: str
@@ -32,10 +34,11 @@ class Traits(NamedTuple):
     ese_instance: str
     stops: list[float]
     stale_seconds: float
-    policy: Mapping[str, float]
+    policy: Mapping[str, float | None]
     backups: Mapping[str, BackupTotals]
     streaming_verified: float | None
     device: str | None = None
+    window: Window | None = None
 
 
 def add_database(out: Samples, database: Database, traits: Traits, now: float) -> None:
@@ -60,6 +63,7 @@ def add_database(out: Samples, database: Database, traits: Traits, now: float) -
     for what, count in database.page_scan.items():
         out.add(f"ese_page_scan_{what}_total", labels, count)
     _add_slow_io(out, labels, database, zero_born=watched)
+    out.add("ese_page_patched_last_timestamp_seconds", labels, database.patched_last or None)
     if not watched:
         return
     for task in sorted(TASKS):
@@ -67,6 +71,9 @@ def add_database(out: Samples, database: Database, traits: Traits, now: float) -
         _add_task(out, {**labels, "task": task}, view, view.running(now, traits.stale_seconds))
     _add_work(out, labels, database)
     _add_backups(out, labels, traits.backups)
+    if traits.window is not None and CALENDAR[0] <= now <= CALENDAR[1]:
+        open_now = opening_at(traits.window, now) is not None
+        out.add("ese_window_open", labels, int(open_now))
     for name, threshold in traits.policy.items():
         out.add(name, labels, threshold)
 
@@ -153,6 +160,8 @@ def _add_task(out: Samples, labels: Labels, view: TaskView, running: bool) -> No
     out.add("ese_passes_failed_total", labels, view.failed)
     out.add("ese_pass_running", labels, int(running))
     out.add("ese_pass_last_start_timestamp_seconds", labels, view.last_started)
+    out.add("ese_pass_last_failure_timestamp_seconds", labels, view.last_failed)
+    out.add("ese_pass_last_late_timestamp_seconds", labels, view.last_late)
     last = view.last_completed
     if last is not None:
         out.add("ese_pass_last_completion_timestamp_seconds", labels, last.ended)

@@ -24,7 +24,7 @@ timestamps; times are values, in seconds since 1970, UTC.
   times their interval where that is longer.
 - Advice is there for watched databases. Each is judged anew when something was logged of it, and
   else every five minutes; of more than 50 at once the others follow with the next snapshots.
-  `esewatch replay` leaves these metrics out: they are judgements of the present.
+  `esewatch replay` leaves these metrics out unless it is asked for them (`--advice`).
 - A value that belongs to an instance carries `ese_instance`; `ese_database_info` joins it to the
   database where the instance has one.
 """

@@ -12,7 +12,6 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-import msgspec
 from prometheus_client import Histogram, ProcessCollector
 from prometheus_client.core import Metric
 from prometheus_client.exposition import choose_encoder
@@ -21,17 +20,18 @@ from prometheus_client.registry import Collector
 from esewatch import __version__
 from esewatch.advice.maintenance_model import maintenance_model
 from esewatch.advice.windows_passed import stale_seconds
-from esewatch.config import Settings, policy_for
+from esewatch.config import Settings, window_for
 from esewatch.ese import kernels
 from esewatch.expose.catalogue import CATALOGUE
 from esewatch.expose.database_families import Traits, add_database
+from esewatch.expose.engine_families import add_engine_errors
 from esewatch.expose.metered_families import add_metered
-from esewatch.expose.own_rows import POLICY
+from esewatch.expose.policy_families import add_source_policy, database_policy
 from esewatch.expose.samples import Samples, printable
 from esewatch.fold.backups import completed, totals, verified_by_streaming
 from esewatch.fold.identity import database_name, device_of, tier
 from esewatch.fold.rebuilt import unrebuilt
-from esewatch.fold.state import BackupTotals, Database, Instance, SourceState, State
+from esewatch.fold.state import BackupTotals, Instance, SourceState, State
 
 COMMIT_DURATION = CATALOGUE["esewatch_journal_commit_duration_seconds"]
 COMMIT_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -40,10 +40,6 @@ OPENMETRICS = "application/openmetrics-text"
 TEXT = "text/plain"
 
 GAP_SECONDS = "ese_unsampled_seconds_total"
-_POLICY = {
-    row.name: row.name.removeprefix("esewatch_policy_").removesuffix("_seconds") for row in POLICY
-}
-"""Metric -> the field of the policy that it shows."""
 
 
 def families(state: State, settings: Settings, now: float) -> list[Metric]:
@@ -51,7 +47,8 @@ def families(state: State, settings: Settings, now: float) -> list[Metric]:
     out = Samples()
     add_hosts(out, state, now)
     _add_sources(out, state)
-    add_instances(out, state, now)
+    add_source_policy(out, settings)
+    add_instances(out, state, settings, now)
     add_devices(out, state, now)
     add_databases(out, state, settings, now)
     out.add("esewatch_databases_dropped_total", {}, state.databases_dropped)
@@ -132,8 +129,8 @@ def _add_source(out: Samples, source: SourceState) -> None:
         out.add("esewatch_source_unrebuilt_until_timestamp_seconds", labels, lost.until)
 
 
-def add_instances(out: Samples, state: State, now: float) -> None:
-    """Add the totals and levels of ESE instances."""
+def add_instances(out: Samples, state: State, settings: Settings, now: float) -> None:
+    """Add the totals and levels of ESE instances, and the errors of those with a database."""
     for _, instance in sorted(state.instances.items()):
         labels = {
             "computer": printable(instance.computer),
@@ -142,6 +139,7 @@ def add_instances(out: Samples, state: State, now: float) -> None:
         add_metered(out, labels, instance, now)
         if instance.counters:
             out.add(GAP_SECONDS, labels, instance.gap_seconds)
+    add_engine_errors(out, state, settings)
 
 
 def add_devices(out: Samples, state: State, now: float) -> None:
@@ -182,7 +180,8 @@ def add_databases(out: Samples, state: State, settings: Settings, now: float) ->
             ese_instance=instance.ese_instance if instance else database.ese_instance,
             stops=instance.stops if instance else [],
             stale_seconds=stale_seconds(database, settings),
-            policy=_policy(database, settings),
+            policy=database_policy(database, settings),
+            window=window_for(settings, database.database, database.computer),
             backups=backups.totals.get(key, {}),
             streaming_verified=backups.verified.get(key),
             device=device_of(database, _volumes(state, database.computer), settings),
@@ -193,12 +192,6 @@ def add_databases(out: Samples, state: State, settings: Settings, now: float) ->
 def _volumes(state: State, computer: str) -> Mapping[str, str]:
     host = state.hosts.get(computer)
     return host.volumes if host is not None else {}
-
-
-def _policy(database: Database, settings: Settings) -> Mapping[str, float]:
-    policy = policy_for(settings, database.database, database.computer)
-    thresholds: dict[str, float] = msgspec.structs.asdict(policy)
-    return {name: thresholds[field] for name, field in _POLICY.items()}
 
 
 class Snapshot(Collector):

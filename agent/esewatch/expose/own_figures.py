@@ -2,7 +2,7 @@
 
 from prometheus_client.core import Metric
 
-from esewatch.expose.metrics import commit_histogram
+from esewatch.expose.metrics import commit_histogram, own_families
 from esewatch.expose.overview import iso_time
 from esewatch.expose.samples import Samples
 from esewatch.fold.rebuilt import unrebuilt
@@ -36,10 +36,18 @@ class OwnFigures:
         """New settings were not taken up; the old ones hold."""
         self._reload_successful = False
 
-    def families(self) -> list[Metric]:
-        """The families beside the commit histogram, fresh, sorted by name."""
+    def everything(self, journal_set_aside: float | None) -> list[Metric]:
+        """All families about the running program; `journal_set_aside` as in `families`."""
+        return [*own_families(self.commits), *self.families(journal_set_aside)]
+
+    def families(self, journal_set_aside: float | None = None) -> list[Metric]:
+        """The families beside the commit histogram, fresh, sorted by name.
+
+        `journal_set_aside` is when a damaged journal was set aside last, None for never.
+        """
         out = Samples()
         out.add("esewatch_config_last_reload_successful", {}, int(self._reload_successful))
         out.add("esewatch_config_last_reload_success_timestamp_seconds", {}, self._reloaded)
         out.add("esewatch_journal_commit_failures_total", {}, self.commit_failures)
+        out.add("esewatch_journal_set_aside_timestamp_seconds", {}, journal_set_aside)
         return out.families()

@@ -24,6 +24,36 @@ POLICY = (
         "Pages that defragmentation must have read before its ratio is judged.",
         CONFIGURATION,
     ),
+    gauge(
+        "esewatch_policy_backup_within_seconds",
+        D,
+        "Age above which the last backup does not count; absent where none is needed.",
+        CONFIGURATION,
+    ),
+    gauge(
+        "esewatch_policy_source_silent_seconds",
+        S,
+        "Time without a record after which a source of logs or counters is silent.",
+        CONFIGURATION,
+    ),
+    gauge(
+        "esewatch_policy_cache_bytes",
+        D,
+        "Database cache that its mailboxes should have; absent where their number is not set.",
+        "mailboxes and cache_per_mailbox of the configuration",
+    ),
+    gauge(
+        "esewatch_policy_version_buckets",
+        D,
+        "Most version buckets that the engine is configured for; absent unless set.",
+        CONFIGURATION,
+    ),
+    gauge(
+        "esewatch_policy_direct_attached",
+        D,
+        "1 where the database lies on disks of the server itself, else absent.",
+        "storage of the configuration",
+    ),
 )
 
 SOURCES = (
@@ -124,6 +154,12 @@ AGENT = (
         (),
         "Commits that the disk did not take; nothing more is read until one succeeds.",
         "the journal",
+    ),
+    gauge(
+        "esewatch_journal_set_aside_timestamp_seconds",
+        (),
+        "When a damaged journal was set aside last; absent when none lies beside the journal.",
+        "the files set aside",
     ),
     gauge(
         "esewatch_config_last_reload_successful",

@@ -3,19 +3,23 @@
 The fold and the views are the daemon's own. After each moment only the entities
 that the fold changed are computed again, and between records those whose values
 depend on time alone: an open pass that falls silent, a level that grows stale, an
-observed database that expires. The file is pure: no clock, no I/O.
+observed database that expires. What is advised is judged anew from time to time where that
+is asked for. The file is pure: no clock, no I/O.
 """
 
 import heapq
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
 from prometheus_client.samples import Sample
 
+from esewatch.advice.advise import advise
 from esewatch.advice.windows_passed import stale_seconds
-from esewatch.config import Settings
+from esewatch.config import Settings, window_for
+from esewatch.config.calendar import CALENDAR, next_opening, opening_at
+from esewatch.expose.advice_families import add_advice
 from esewatch.expose.advice_rows import ADVICE
 from esewatch.expose.catalogue import CATALOGUE
 from esewatch.expose.metrics import (
@@ -24,7 +28,7 @@ from esewatch.expose.metrics import (
     add_hosts,
     add_instances,
 )
-from esewatch.expose.rows import D, I, V
+from esewatch.expose.rows import D, I, S, V
 from esewatch.expose.samples import Samples
 from esewatch.fold.folder import Entity, Folder
 from esewatch.fold.identity import tier
@@ -36,9 +40,10 @@ from esewatch.model import Batch, CountersSeen, Coverage, EsewatchError, Event, 
 PREFIXES = ("ese_", "exchange_", "sqlserver_", "esewatch_policy_")
 """Metrics with a past in the records. Those of the agent and its sources have none."""
 
-PRESENT = frozenset(row.name for row in ADVICE)
-"""Metrics that are not replayed: a judgement is made of all databases and moves on with every
-second. At 4 ms for each step of 5 minutes a year of one database would take 7 minutes."""
+JUDGED = frozenset(row.name for row in ADVICE)
+"""Metrics of advice. A judgement is made of all databases and moves on with every second: at 5 ms
+for each step of 5 minutes a year of one database would take 9 minutes. So they are replayed only
+when asked for, at steps of their own."""
 
 GONE = math.nan
 """Value of a change with which a series ends."""
@@ -46,6 +51,9 @@ GONE = math.nan
 TIMELESS = (Coverage, CountersSeen)
 """Records that feed no replayed metric. A range of record ids has no one place in time:
 folded before a record of its own, it would make that one a duplicate."""
+
+ADVISED: Entity = ("advice", "", "")
+"""Stands for the advice of all databases among what is shown."""
 
 _SOURCE = "replay"
 _TABLES: dict[tuple[str, ...], str] = {D: "database", I: "instance", V: "device"}
@@ -67,12 +75,17 @@ class Change(NamedTuple):
     value: float
 
 
-def replayed_metrics(patterns: Sequence[str]) -> frozenset[str]:
+def replayed_metrics(patterns: Sequence[str], *, advice: bool = False) -> frozenset[str]:
     """Names of the metrics that match one of the anchored regular expressions; all without any.
 
-    Raises EsewatchError for an expression that is none or that matches nothing.
+    Those of `advice` are among them only when asked for. Raises EsewatchError for an expression
+    that is none or that matches nothing.
     """
-    known = [name for name in CATALOGUE if name.startswith(PREFIXES) and name not in PRESENT]
+    known = [
+        name
+        for name, row in CATALOGUE.items()
+        if name.startswith(PREFIXES) and row.labels != S and (advice or name not in JUDGED)
+    ]
     if not patterns:
         return frozenset(known)
     found: set[str] = set()
@@ -84,7 +97,7 @@ def replayed_metrics(patterns: Sequence[str]) -> frozenset[str]:
         if not matches:
             raise EsewatchError(
                 f"--match {pattern}: matches the whole name of no metric that can be replayed"
-                " (docs/metrics.md has the names)"
+                f"{'' if advice else ' without --advice'} (docs/metrics.md has the names)"
             )
         found |= matches
     return frozenset(found)
@@ -99,24 +112,37 @@ class Replay:
     """Folds records in order of time and says which series changed when.
 
     `first` is the time of the first record in milliseconds, `step` the distance of
-    samples in milliseconds, `names` the metrics wanted.
+    samples in milliseconds, `names` the metrics wanted. `judged_every`: milliseconds between two
+    judgements of all databases; without it nothing is judged.
     """
 
-    def __init__(self, settings: Settings, first: int, step: int, names: Collection[str]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        first: int,
+        step: int,
+        names: Set[str],
+        judged_every: int | None = None,
+    ) -> None:
         self.folder = Folder(State(), settings)
         # As old as its first record: nothing in a replay is history to it.
         self.folder.open_source(_SOURCE, first / 1000)
         self.series: list[Series] = []
         self._step = step
         self._names = names
-        self._tables = {_TABLES.get(CATALOGUE[name].labels[:2], "host") for name in names}
+        self._tables = {_TABLES.get(CATALOGUE[name].labels[:2], "host") for name in names - JUDGED}
         self._numbers: dict[tuple[str, ...], int] = {}
         self._shown: dict[Entity, dict[int, float]] = {}
         self._due: dict[Entity, int] = {}
         self._schedule: list[tuple[int, Entity]] = []
         self._values: dict[Entity, tuple[float | None, ...]] = {}
         self._volumes: dict[str, dict[str, str]] = {}
+        self._instance: dict[tuple[str, str], Entity] = {}
+        """The instance that each database was in when it was last looked at."""
         self._copied: dict[tuple[str, str], set[tuple[str, str]]] = {}
+        self._judged_every = judged_every
+        if judged_every is not None and not JUDGED.isdisjoint(names):
+            self._wake(ADVISED, -(-first // judged_every) * judged_every)
 
     def changes(self, moments: Iterable[tuple[int, list[Record]]]) -> Iterator[Change]:
         """The changes of all series in order of time.
@@ -145,12 +171,13 @@ class Replay:
                 found.add(entity)
         if any(entity[0] == "database" for entity in found):
             self.folder.expire(time / 1000)
-        return found
+        return found | self._instances_of(entity[1:] for entity in found if entity[0] == "database")
 
     def _dirty(self, now: float, *, events: bool) -> set[Entity]:
         """What the fold changed, and the databases that this shows in."""
         changed, self.folder.changed = self.folder.changed, set()
         dirty = {entity for entity in changed if entity[0] in self._tables}
+        dirty |= self._instances_of(entity[1:] for entity in changed if entity[0] == "database")
         # The values are noted whether they decide or not.
         dirty = {entity for entity in dirty if self._moved(entity, now) or events}
         if "database" not in self._tables:
@@ -186,10 +213,29 @@ class Replay:
         if table == "host":
             return state.hosts[first]
         if table == "instance":
-            return state.instances[first, second]
+            return state.instances.get((first, second))
         if table == "device":
             return state.devices[first, second]
         return None
+
+    def _instances_of(self, databases: Iterable[tuple[str, str]]) -> set[Entity]:
+        """Instances that these databases are in or were in: what is shown of one depends on them.
+
+        Those without a name, of which the state may hold nothing, are among them.
+        """
+        found: set[Entity] = set()
+        if "instance" not in self._tables:
+            return found
+        for key in databases:
+            before = self._instance.pop(key, None)
+            database = self.folder.state.databases.get(key)
+            if database is not None:
+                now = ("instance", key[0], database.ese_instance.lower())
+                self._instance[key] = now
+                found.add(now)
+            if before is not None:
+                found.add(before)
+        return found
 
     def _databases_of(self, computer: str, name: str) -> set[Entity]:
         """Databases that belong to the instance or are named by its backups."""
@@ -238,13 +284,25 @@ class Replay:
         if table == "host":
             add_hosts(out, State(hosts={first: state.hosts[first]}), now)
         elif table == "instance":
-            key = (first, second)
-            add_instances(out, State(instances={key: state.instances[key]}), now)
+            add_instances(out, self._instance_alone(first, second), self.folder.settings, now)
         elif table == "device":
             add_devices(out, State(devices={(first, second): state.devices[first, second]}), now)
+        elif entity == ADVISED:
+            add_advice(out, advise(state, self.folder.settings, now))
         elif (first, second) in state.databases:
             add_databases(out, self._around(first, second), self.folder.settings, now)
         return out
+
+    def _instance_alone(self, computer: str, name: str) -> State:
+        state = self.folder.state
+        databases = {
+            key: database
+            for key, database in state.databases.items()
+            if key[0] == computer and database.ese_instance.lower() == name
+        }
+        instance = state.instances.get((computer, name))
+        instances = {(computer, name): instance} if instance is not None else {}
+        return State(instances=instances, databases=databases)
 
     def _around(self, computer: str, label: str) -> State:
         state = self.folder.state
@@ -258,19 +316,25 @@ class Replay:
 
     def _plan(self, entity: Entity, time: int) -> None:
         """Note the first step at which time alone changes the entity."""
+        if entity == ADVISED and self._judged_every is not None:
+            self._wake(entity, time + self._judged_every)
+            return
         ends = [end for end in self._ends(entity, time / 1000) if end >= time / 1000]
         if not ends:
             self._due.pop(entity, None)
             return
         # A step within a millisecond of the end may lie on either side of it.
         after = max(time, math.floor(min(ends) * 1000) - 1)
-        step = (after // self._step + 1) * self._step
+        self._wake(entity, (after // self._step + 1) * self._step)
+
+    def _wake(self, entity: Entity, step: int) -> None:
+        """Look at the entity again at that time (milliseconds)."""
         if self._due.get(entity) != step:
             self._due[entity] = step
             heapq.heappush(self._schedule, (step, entity))
 
     def _ends(self, entity: Entity, now: float) -> Iterator[float]:
-        """Times after which something of the entity is shown no more, if nothing is heard."""
+        """Times from which on something of the entity is shown otherwise, if nothing is heard."""
         metered = self._metered(entity)
         if metered is not None:
             for level in metered.levels.values():
@@ -285,6 +349,14 @@ class Replay:
         if tier(database, settings) != "watched":
             yield database.last_seen + settings.retention
             return
+        window = window_for(settings, database.database, database.computer)
+        if window is not None and window.days and CALENDAR[0] <= now <= CALENDAR[1]:
+            opening = opening_at(window, now)
+            yield next_opening(window, now).start if opening is None else opening.end
+        window = window_for(settings, database.database, database.computer)
+        if window is not None and window.days and CALENDAR[0] <= now <= CALENDAR[1]:
+            opening = opening_at(window, now)
+            yield opening.end if opening is not None else next_opening(window, now).start
         stale = stale_seconds(database, settings)
         for view in views_in(self.folder.state, database).values():
             if view.current is not None and view.running(now, stale):

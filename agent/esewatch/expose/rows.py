@@ -25,7 +25,7 @@ LABELS = {
     "provider": "Event source as logged (ESE, ESENT, NTDS ISAM, ...).",
     "event_id": "Event id.",
     "task": "defrag, checksum, zeroing.",
-    "kind": "Kind of page, page error or backup; the metric's own line names them.",
+    "kind": "Kind of page, error or backup; the metric's own line names them.",
     "action": "What to do with the maintenance window; the metric's own line names them.",
     "confidence": "p50, p90: the chance, in percent, that it is done by then.",
     "finding": "What a person should look into; the metric's own line names them.",

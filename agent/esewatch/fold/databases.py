@@ -149,6 +149,7 @@ def _page_error(entry: Database, event: Event, time: float, *, history: bool) ->
 
 
 def _repair(entry: Database, event: Event, time: float) -> None:
+    entry.patched_last = max(entry.patched_last, time)
     first = event.fields.get("page_number")
     last = event.fields.get("last_page_number", first)
     if isinstance(first, int) and isinstance(last, int):

@@ -7,7 +7,15 @@ that the journal can commit those and the source's position in one transaction.
 from collections.abc import Collection, Sized
 
 from esewatch.config import Settings
-from esewatch.fold import channels, copies, databases, identity, instances, plausible
+from esewatch.fold import (
+    channels,
+    copies,
+    databases,
+    engine_errors,
+    identity,
+    instances,
+    plausible,
+)
 from esewatch.fold.companions import fold_companion
 from esewatch.fold.integrity import (
     HISTORY_SECONDS,
@@ -185,6 +193,8 @@ class Folder:
             return
         if event.ese_instance:
             self._instance_event(computer, event, time)
+        if engine_errors.counts(computer, event, self.settings):
+            self._engine_error(computer, event, time)
         if event.database:
             self._database_event(computer, event, time, history=history)
         elif "file" in event.fields:
@@ -215,6 +225,16 @@ class Folder:
         instance = self._instance(computer, event.ese_instance, named_by_event=True)
         if instance is not None and instances.fold_event(instance, event, time):
             self._touch("instance", computer, event.ese_instance.lower())
+
+    def _engine_error(self, computer: str, event: Event, time: float) -> None:
+        """An instance without a name is one: a computer's only one, mostly."""
+        label = identity.database_label(event.database) if event.database else None
+        entry = self.state.databases.get((computer, label or ""))
+        name = event.ese_instance or (entry.ese_instance if entry is not None else "")
+        instance = self._instance(computer, name, named_by_event=True)
+        if instance is not None:
+            engine_errors.note(instance, event, time)
+            self._touch("instance", computer, name.lower())
 
     def _database_event(self, computer: str, event: Event, time: float, *, history: bool) -> None:
         damage = event.event_id in _DAMAGE

@@ -26,6 +26,8 @@ COMPLETES = {
 INTERRUPTS = {704: "defrag", 725: "checksum", 726: "zeroing", 745: "checksum"}
 RUNNING = {733: "checksum", 744: "checksum"}
 FAILS = {705: "defrag", 723: "checksum", 724: "zeroing", 734: "checksum"}
+TOLD_LATE = {733: "checksum", 735: "checksum", 745: "checksum"}
+"""Events by which the engine says itself that a scan is late, or that it broke one off."""
 PARTIAL = {746: "checksum", 747: "checksum"}
 DETACH = 327
 STOP = 103
@@ -60,6 +62,9 @@ class TaskView(msgspec.Struct):
     current: Pass | None = None
     last_completed: Pass | None = None
     last_started: float | None = None
+    last_failed: float | None = None
+    last_late: float | None = None
+    """When the engine said last that it is late, or broke it off (733, 735, 745)."""
     passes: list[Pass] = []
 
     def running(self, now: float, stale_seconds: float = DEFAULT_STALE_SECONDS) -> bool:
@@ -101,6 +106,8 @@ def evict(database: Database, stops: Sequence[float] = ()) -> list[Pass]:
             completed=view.completed,
             interrupted=view.interrupted,
             failed=view.failed,
+            last_failed=view.last_failed,
+            last_late=view.last_late,
         )
         if view.current is not None:
             database.evicted_open[task] = view.current
@@ -126,7 +133,12 @@ def count_late(database: Database, transition: Transition) -> None:
     if event in INTERRUPTS:
         database.evicted.setdefault(INTERRUPTS[event], TaskTotals()).interrupted += 1
     if event in FAILS:
-        database.evicted.setdefault(FAILS[event], TaskTotals()).failed += 1
+        totals = database.evicted.setdefault(FAILS[event], TaskTotals())
+        totals.failed += 1
+        totals.last_failed = _later(totals.last_failed, transition.time)
+    if event in TOLD_LATE:
+        totals = database.evicted.setdefault(TOLD_LATE[event], TaskTotals())
+        totals.last_late = _later(totals.last_late, transition.time)
 
 
 def replay(
@@ -165,6 +177,8 @@ class _Machine:
                 failed=totals.failed,
                 current=current,
                 last_started=current.started if current else None,
+                last_failed=totals.last_failed,
+                last_late=totals.last_late,
                 passes=[item for item in database.old_passes if item.task == task],
             )
         for view in self.views.values():
@@ -176,6 +190,9 @@ class _Machine:
 
     def step(self, transition: Transition) -> None:
         event, time = transition.event_id, transition.time
+        if event in TOLD_LATE:
+            view = self.views[TOLD_LATE[event]]
+            view.last_late = _later(view.last_late, time)
         if event in COMPLETES:
             self._complete(transition)
         elif event in OPENS:
@@ -239,6 +256,7 @@ class _Machine:
     def _fail(self, task: str, time: float) -> None:
         view = self.views[task]
         view.failed += 1
+        view.last_failed = _later(view.last_failed, time)
         if view.current is not None:
             count = view.current.failures + 1
             self._change(task, interrupted=True, failures=count, last_event=time)
@@ -303,6 +321,10 @@ def _completed(task: str, current: Pass | None, transition: Transition) -> Pass:
         completion_event=transition.event_id,
         history=transition.history,
     )
+
+
+def _later(known: float | None, time: float) -> float:
+    return time if known is None else max(known, time)
 
 
 def _integer(value: int | float | None) -> int | None:

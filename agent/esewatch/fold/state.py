@@ -5,7 +5,7 @@ journal row. Bounds are in the comments; a database stays under 100 KB.
 Times are epoch seconds, UTC.
 """
 
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -13,6 +13,16 @@ from esewatch.model import PageFault
 
 BadKind = PageFault
 PageErrorKind = Literal["checksum", "corrected", "wrong_page", "no_data", "lost_flush", "logical"]
+EngineErrorKind = Literal[
+    "io",
+    "log_sequence",
+    "disk_full",
+    "log_disk_low",
+    "recovery",
+    "version_store",
+    "database_full",
+    "database_nearly_full",
+]
 Verifier = Literal["online_scan", "page_scan", "streaming_backup", "external"]
 
 BAD_KINDS: tuple[BadKind, ...] = (
@@ -30,6 +40,7 @@ PAGE_ERROR_KINDS: tuple[PageErrorKind, ...] = (
     "lost_flush",
     "logical",
 )
+ENGINE_ERROR_KINDS: tuple[EngineErrorKind, ...] = get_args(EngineErrorKind)
 
 UNLOCATED = -1
 """Page number of a bad page that a summary counted without saying which."""
@@ -86,6 +97,8 @@ class TaskTotals(msgspec.Struct):
     completed: int = 0
     interrupted: int = 0
     failed: int = 0
+    last_failed: float | None = None
+    last_late: float | None = None
 
 
 class BadPage(msgspec.Struct, array_like=True):
@@ -184,6 +197,8 @@ class Database(msgspec.Struct, kw_only=True):
     """By kind: pages that did not fit, and the time of the last one."""
     good_ranges: list[tuple[int, int, float]] = []
     """(first page, last page, time) repaired, read good or acknowledged; the last 1,000."""
+    patched_last: float = 0.0
+    """When the engine last repaired a page of it, 0 for never."""
     all_good: float = 0.0
     """Errors up to this time are dealt with (acknowledged, or a clean scan that was evicted)."""
     page_scan: dict[str, int] = {}
@@ -264,6 +279,8 @@ class Instance(Metered, kw_only=True):
     """Sorted times of the last 640 stops (103, 104)."""
     engines: dict[str, float] = {}
     """Engine version without its revision -> when it was first told; the last 8 (102, `%2`)."""
+    errors: dict[EngineErrorKind, tuple[int, float]] = {}
+    """By kind: how many errors it logged, and the time of the last one."""
     backup_events: list[BackupEvent] = []
     """Sorted, the last 512."""
     backup_totals: dict[str, dict[str, BackupTotals]] = {}

@@ -8,13 +8,11 @@ One process writes (a lock beside the file); readers of the file are welcome.
 """
 
 import contextlib
-import os
 import sqlite3
-import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 
@@ -29,7 +27,10 @@ from esewatch.fold.state import (
     SourceState,
     State,
 )
+from esewatch.journal.files import LockedError, identity, last_set_aside, move_aside, take_lock
 from esewatch.model import JournalError
+
+__all__ = ["MIGRATIONS", "Journal", "LockedError", "Positions", "salvage"]
 
 SCHEMA_VERSION = 2
 BUSY_SECONDS = 1.0
@@ -67,10 +68,6 @@ Positions = dict[str, dict[str, bytes]]
 """Source name -> file key -> position."""
 
 
-class LockedError(JournalError):
-    """Another process writes this journal."""
-
-
 class Journal:
     """Durable state. Raises JournalError when it cannot be opened, is locked or is too new.
 
@@ -88,13 +85,13 @@ class Journal:
         """What a removed file held, until it is written again."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._lock = _take_lock(path)
+            self._lock = take_lock(path)
         except OSError as error:
             reason = error.strerror or str(error)
             raise JournalError(f"{path}: cannot open the journal: {reason}") from error
         try:
             self._db = self._open()
-            self._file = _identity(path)
+            self._file = identity(path)
         except BaseException:
             self._lock.close()
             raise
@@ -150,16 +147,8 @@ class Journal:
             db.executescript(f"BEGIN;{script}PRAGMA user_version={SCHEMA_VERSION};COMMIT;")
 
     def _move_aside(self) -> None:
-        number = 1
-        while (target := self.path.with_name(f"{self.path.name}.damaged-{number}")).exists():
-            number += 1
-        for suffix in ("-wal", "-shm"):
-            beside = self.path.with_name(self.path.name + suffix)
-            with contextlib.suppress(FileNotFoundError):
-                beside.rename(target.with_name(target.name + suffix))
-        self.path.rename(target)
-        self.set_aside = target
-        self.salvaged = salvage(target)
+        self.set_aside = move_aside(self.path)
+        self.salvaged = salvage(self.set_aside)
 
     def load(self) -> tuple[State, Positions]:
         """State and positions of the last commit; empty ones for a new journal.
@@ -215,7 +204,7 @@ class Journal:
         """
         self._db.close()
         self._db = self._begin_anew()
-        self._file = _identity(self.path)
+        self._file = identity(self.path)
 
     def commit(
         self,
@@ -264,7 +253,7 @@ class Journal:
 
         Raises JournalError when that cannot be done, or another file lies in its place.
         """
-        now = _identity(self.path)
+        now = identity(self.path)
         if now == self._file and self._kept is None:
             return
         if now is not None:
@@ -278,7 +267,7 @@ class Journal:
                 self._kept = kept
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._lock.close()
-            self._lock = _take_lock(self.path)
+            self._lock = take_lock(self.path)
             new = self._connect()
             try:
                 self._kept.backup(new)
@@ -291,7 +280,11 @@ class Journal:
             raise JournalError(f"{self.path}: cannot write the journal: {error}") from error
         self._kept.close()
         self._kept = None
-        self._db, self._file = new, _identity(self.path)
+        self._db, self._file = new, identity(self.path)
+
+    def last_set_aside(self) -> float | None:
+        """When a damaged journal was set aside last (epoch seconds); None: none lies beside it."""
+        return last_set_aside(self.path)
 
     def close(self) -> None:
         """Close the file and give the lock back."""
@@ -366,34 +359,6 @@ def salvage(path: Path) -> dict[str, SourceState]:
     return found
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Device and number of a file; None when there is none."""
-    try:
-        state = path.stat()
-    except OSError:
-        return None
-    return (state.st_dev, state.st_ino)
-
-
 def _is_damage(error: sqlite3.DatabaseError) -> bool:
     text = str(error).lower()
     return "malformed" in text or "not a database" in text
-
-
-def _take_lock(path: Path) -> IO[bytes]:
-    handle = path.with_name(path.name + ".lock").open("a+b")
-    try:
-        if sys.platform == "win32":
-            import msvcrt  # noqa: PLC0415 - exists on Windows only
-
-            handle.seek(0)
-            msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl  # noqa: PLC0415 - exists on POSIX only
-
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        handle.close()
-        raise LockedError(f"{path}: the journal is in use by another esewatch") from error
-    os.set_inheritable(handle.fileno(), False)
-    return handle

@@ -1,0 +1,129 @@
+"""Errors of the engine by instance: each event from its strings, and whose they are."""
+
+import msgspec
+import pytest
+
+from esewatch.config import DatabaseRule, Settings
+from esewatch.ese.events import event_from_strings
+from esewatch.fold.engine_errors import ENGINE_ERRORS, KIND_OF
+from esewatch.fold.state import ENGINE_ERROR_KINDS, Instance
+from esewatch.model import Batch, Event
+from tests.support.records import DATABASE, DAY, EPOCH, event, folder_of
+
+LOG = "E:\\MDB06\\E06.log"
+FAILED = ("-1022", "1117", "The request could not be performed", "0.015")
+STRINGS: dict[int, tuple[str, ...]] = {
+    104: ("0", "-510", ""),
+    413: ("-1808",),
+    428: (),
+    429: (LOG,),
+    445: (DATABASE, "17179869184"),
+    454: ("-501",),
+    455: (LOG, "-1811"),
+    465: (LOG, "END"),
+    481: (DATABASE, "8192", "8192", *FAILED),
+    482: (LOG, "8192", "8192", *FAILED),
+    492: ("E:\\MDB06\\",),
+    494: ("-1216", DATABASE),
+    551: (DATABASE, "0.015", "1117", "The request could not be performed", "-1022"),
+    623: ("0", "1024", "0x0000000012345678", "0x0"),
+    624: ("0", "1000", "1024", "64", "0x0", "0x0"),
+    630: ("0", "1000", "512", "1024", "0x0", "0x0"),
+    755: (DATABASE,),
+}
+
+
+def logged(
+    event_id: int, time: float = 0.0, *params: str, name: str = "SG06", record_id: int | None = None
+) -> Event:
+    """The event as its strings have it, of `MSExchangeIS` on EX01."""
+    decoded = event_from_strings(
+        provider="ESE",
+        event_id=event_id,
+        strings=["MSExchangeIS", "3392", f"{name}: ", *(params or STRINGS[event_id])],
+        time=EPOCH + time,
+        computer="EX01",
+        channel="Application",
+        record_id=record_id,
+    )
+    assert decoded is not None
+    return decoded
+
+
+def instances_of(*events: Event, settings: Settings | None = None) -> dict[str, Instance]:
+    found = folder_of(events, settings=settings).state.instances
+    return {name: instance for (_, name), instance in found.items()}
+
+
+@pytest.mark.parametrize("event_id", sorted(KIND_OF))
+def test_each_event_counts_once_for_its_instance(event_id: int) -> None:
+    found = instances_of(logged(event_id, 60))
+
+    assert found["sg06"].errors == {KIND_OF[event_id]: (1, EPOCH + 60)}
+
+
+def test_every_kind_has_events_and_every_event_is_tested() -> None:
+    assert tuple(ENGINE_ERRORS) == ENGINE_ERROR_KINDS
+    assert STRINGS.keys() == KIND_OF.keys()
+
+
+def test_the_last_time_is_the_latest_in_any_order_of_arrival() -> None:
+    later, earlier = logged(481, DAY), logged(482, 0)
+
+    assert instances_of(later, earlier)["sg06"].errors == {"io": (2, EPOCH + DAY)}
+    assert instances_of(earlier, later)["sg06"].errors == {"io": (2, EPOCH + DAY)}
+
+
+def test_a_record_that_is_read_twice_counts_once() -> None:
+    found = instances_of(logged(413, 0, record_id=7), logged(413, 0, record_id=7))
+
+    assert found["sg06"].errors == {"disk_full": (1, EPOCH)}
+
+
+def test_a_time_in_the_future_is_not_believed() -> None:
+    folder = folder_of([])
+    now = 1_800_000_000.0
+    ahead = msgspec.structs.replace(logged(413), time=now + 2 * DAY)
+    folder.fold("logs", Batch(records=[ahead, logged(428)]), now)
+
+    assert folder.state.instances["ex01", "sg06"].errors == {"log_disk_low": (1, EPOCH)}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "C:\\Users\\a\\AppData\\Local\\Microsoft\\Windows\\WebCache\\V01.log",
+        "C:\\Windows\\Temp\\tmp.edb",
+        "C:\\test\\e00.log",
+    ],
+)
+def test_an_error_of_an_ignored_file_does_not_count(path: str) -> None:
+    settings = Settings(databases=[DatabaseRule(match="c:\\test\\*", tier="ignored")])
+    found = instances_of(
+        logged(482, 0, path, "8192", "8192", *FAILED),
+        logged(429, 0, path),
+        logged(455, 0, path, "-1811"),
+        logged(492, 0, path.rpartition("\\")[0]),
+        settings=settings,
+    )
+
+    assert found["sg06"].errors == {}
+
+
+def test_the_folder_of_an_ignored_database_counts_as_that_database() -> None:
+    folder = "C:\\Users\\a\\AppData\\Local\\Microsoft\\Windows\\WebCache"
+
+    assert instances_of(logged(492, 0, folder), logged(492, 0, folder + "\\"))["sg06"].errors == {}
+
+
+def test_a_snapshot_that_cannot_be_read_is_no_error_of_its_origin() -> None:
+    path = "\\\\?\\GLOBALROOT\\Device\\HarddiskVolumeShadowCopy7\\MDB06\\priv06.edb"
+
+    assert instances_of(logged(481, 0, path, "8192", "8192", *FAILED))["sg06"].errors == {}
+
+
+def test_without_a_name_it_belongs_to_the_instance_of_its_database_or_the_unnamed_one() -> None:
+    found = instances_of(event(700, 0), logged(445, 60, name=""), logged(413, 90, name=""))
+
+    assert found["sg06"].errors == {"database_full": (1, EPOCH + 60)}
+    assert found[""].errors == {"disk_full": (1, EPOCH + 90)}
