@@ -79,7 +79,7 @@ def _background(history: History, policy: Policy, now: float) -> Remark:
     last = _last_completion(passes, now)
     running = passes[-1] if passes and passes[-1].outcome == "open" else None
     since = running.started if running is not None and running.started is not None else last
-    if since is None or since > now:
+    if since is None or not 0 <= since <= now:
         return Remark("background", (about, "When its scan began is not known."))
     took = (
         f"The pass has been running for {span(now - since)}"
