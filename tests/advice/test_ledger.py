@@ -130,7 +130,7 @@ def test_the_deadline_is_configured_else_the_engines_else_by_its_own_scans() -> 
     every = copy(**known, configured_deadline=3 * DAY, engine_threshold=14 * DAY)
     engine = copy(**known, engine_threshold=14 * DAY)
     own = copy(**known)
-    assert verification_deadline(every) == (3 * DAY, "configured")
+    assert verification_deadline(every)[:2] == (3 * DAY, "configured")
     assert verification_deadline(engine).seconds == 14 * DAY
     assert verification_deadline(own).seconds == pytest.approx(1.5 * 20 * DAY)
     assert "1.5 times the 20 days that its own scans" in verification_deadline(own).reason
@@ -151,13 +151,23 @@ def test_the_pace_of_a_background_scan_is_the_median_from_start_to_end() -> None
 
 def test_the_pace_of_a_scan_in_a_window_is_that_of_its_work() -> None:
     dragged = [scan(30, 50_000_000, work_seconds=20 * HOUR)]
-    assert verification_deadline(copy(size_bytes=5e11, page_size=10_000, scans=dragged)) == (
-        7 * DAY,
-        "7 days: its own scans would take 20 h",
-    )
+    short = verification_deadline(copy(size_bytes=5e11, page_size=10_000, scans=dragged))
+    assert short[:2] == (7 * DAY, "7 days: its own scans would take 20 h")
     large = [scan(30, 50_000_000, work_seconds=6 * DAY)]
     deadline = verification_deadline(copy(size_bytes=5e11, page_size=10_000, scans=large))
     assert deadline.seconds == pytest.approx(9 * DAY)
+
+
+def test_a_background_scan_of_unknown_size_is_never_called_late() -> None:
+    unknown = verification_deadline(copy(model="background"))
+    assert not unknown.known
+    for verified in ({}, {"online_scan": NOW - 20 * DAY}):
+        entry = ledger(model="background", verified=verified)
+        assert (entry.standing, entry.findings, entry.due) == ("unknown", (), None)
+    recent = ledger(model="background", verified={"online_scan": NOW - 2 * DAY})
+    assert recent.standing == "verified"
+    lost = ledger(model="background", event_gaps=[gap(30, 20)])
+    assert found(lost) == ["unknown_since"]
 
 
 def test_a_window_that_opens_once_a_week_may_take_until_its_next_end() -> None:
@@ -407,7 +417,7 @@ def test_no_input_raises_and_what_is_said_has_figures(copies: list[Copy], now: f
     ]
     for entry in entries:
         assert 0 < entry.deadline.seconds < float("inf")
-        assert (entry.last is None) == (entry.due is None)
+        assert (entry.due is None) == (entry.last is None or not entry.deadline.known)
         for finding in entry.findings:
             assert finding.finding in FINDINGS
             assert re.search(r"\d", finding.sentence)

@@ -1,4 +1,7 @@
+import math
 from typing import Any
+
+import pytest
 
 from esewatch.advice.window import WindowAdvice, window_advice
 from esewatch.config import Policy
@@ -104,3 +107,12 @@ def test_where_nothing_is_known_nothing_is_claimed() -> None:
     assert judged("background").reasons[1] == "When its scan began is not known."
     assert judged("application").rule == "application"
     assert judged("application").confidence == 1.0
+
+
+@pytest.mark.parametrize("started", [math.nan, -math.inf, math.inf, NOON + DAY])
+def test_a_start_that_cannot_be_is_not_known(started: float) -> None:
+    damaged = [one_pass(started, None, task="checksum")]
+
+    advice = judged("background", checksum_passes=damaged, size_bytes=1e9, page_size=32768)
+
+    assert advice.reasons[1] == "When its scan began is not known."

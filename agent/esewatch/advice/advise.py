@@ -137,7 +137,7 @@ def _forecasts(of: History, policy: Policy, allowed: Deadline, now: float) -> tu
         passes=of.checksum_passes,
         runs=of.scan_runs,
         marks=of.marks,
-        deadline=scan_deadline(of.checksum_passes, allowed.seconds),
+        deadline=scan_deadline(of.checksum_passes, allowed.seconds) if allowed.known else None,
     )
     return forecast("defrag", course, now), forecast("checksum", scan, now)
 

@@ -50,6 +50,8 @@ class Deadline(NamedTuple):
 
     seconds: float
     reason: str
+    known: bool = True
+    """Else it is a guess that a healthy copy may miss: nothing is claimed by it."""
 
 
 class Copy(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +104,7 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
     corrected_since: int
     deadline: Deadline
     due: float | None
-    """When the next verification is due; None without a first one."""
+    """When the next verification is due; None without a first one, or where that is not known."""
     unknown_since: float | None
     """Begin of the gap that hides what became of it; None: the events are whole."""
     standing: Literal["verified", "unverified", "unknown"]
@@ -144,7 +146,9 @@ def verification_deadline(copy: Copy) -> Deadline:
         pace, own = BACKGROUND_BYTES_PER_SECOND, "a background scan at 1 MB/s"
     takes = (copy.size_bytes or 0.0) / pace if pace and _is_span(copy.size_bytes) else math.inf
     if not math.isfinite(takes):
-        return Deadline(least, f"{span(least)}: how long its scans take is not known")
+        # A healthy background scan of a large database takes weeks.
+        known = copy.model != "background"
+        return Deadline(least, f"{span(least)}: how long its scans take is not known", known)
     if SLACK * takes <= least:
         return Deadline(least, f"{span(least)}: {own} would take {span(takes)}")
     return Deadline(SLACK * takes, f"1.5 times the {span(takes)} that {own} would take")
@@ -178,7 +182,7 @@ def _entry(copy: Copy, now: float) -> Ledger:
     last = max((Proof(time, by) for by, time in verified.items()), default=None)
     gap = _hides(copy, last, now)
     deadline = verification_deadline(copy)
-    standing, finding = _judge(copy, last, gap, deadline.seconds, now)
+    standing, finding = _judge(copy, last, gap, deadline, now)
     after = [bad for bad in copy.bad_pages if bad.last <= now and (not last or bad.last > last[0])]
     corrected = count_pages(bad for bad in after if bad.kind == "corrected")
     return Ledger(
@@ -189,7 +193,7 @@ def _entry(copy: Copy, now: float) -> Ledger:
         bad_since=count_pages(after) - corrected,
         corrected_since=corrected,
         deadline=deadline,
-        due=last.time + deadline.seconds if last else None,
+        due=last.time + deadline.seconds if last and deadline.known else None,
         unknown_since=gap[0] if gap else None,
         standing=standing,
         findings=(finding,) if finding and copy.tier == "watched" else (),
@@ -212,9 +216,12 @@ def _hides(copy: Copy, last: Proof | None, now: float) -> Gap | None:
 
 
 def _judge(
-    copy: Copy, last: Proof | None, gap: Gap | None, deadline: float, now: float
+    copy: Copy, last: Proof | None, gap: Gap | None, allowed: Deadline, now: float
 ) -> tuple[Literal["verified", "unverified", "unknown"], Finding | None]:
+    deadline = allowed.seconds if allowed.known else math.inf
     patience = deadline if last else max(deadline, KNOWN_FOR)
+    if last is not None and not allowed.known and now - last.time > allowed.seconds:
+        return "unknown", unknown_since(gap[0], gap[1], gap[2], last) if gap else None
     if gap is not None:
         lost = unknown_since(gap[0], gap[1], gap[2], last)
         if last is not None and now - last.time <= deadline:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from esewatch.advice.findings import span
 from esewatch.advice.history import History, as_copy
-from esewatch.advice.ledger import Deadline, verification_deadline
+from esewatch.advice.ledger import verification_deadline
 from esewatch.config import Policy
 from esewatch.fold.state import Pass
 
@@ -79,15 +79,15 @@ def _background(history: History, policy: Policy, now: float) -> Remark:
     last = _last_completion(passes, now)
     running = passes[-1] if passes and passes[-1].outcome == "open" else None
     since = running.started if running is not None and running.started is not None else last
-    if since is None or since > now:
+    if since is None or not 0 <= since <= now:
         return Remark("background", (about, "When its scan began is not known."))
     took = (
         f"The pass has been running for {span(now - since)}"
         if since != last
         else f"The last pass ended {span(now - since)} ago"
     )
-    allowed = _allowed(history, policy)
-    if allowed is None:
+    allowed = verification_deadline(as_copy(history, policy))
+    if not allowed.known:
         doubt = f"{took}; its size is not known, so neither is whether that is long."
         return Remark("background", (about, doubt))
     against = f"{took}; the deadline is {span(allowed.seconds)} ({allowed.reason})."
@@ -95,11 +95,3 @@ def _background(history: History, policy: Policy, now: float) -> Remark:
         return Remark("background", (about, against))
     remedy = "A page scan of a snapshot verifies it sooner; so does a smaller database."
     return Remark("scan_late", (about, against, remedy))
-
-
-def _allowed(history: History, policy: Policy) -> Deadline | None:
-    """The deadline of its scan; None where nothing is configured and its size is not known."""
-    copy = as_copy(history, policy)
-    if {copy.size_bytes, copy.configured_deadline, copy.engine_threshold} == {None}:
-        return None
-    return verification_deadline(copy)
