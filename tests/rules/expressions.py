@@ -16,6 +16,7 @@ RUNBOOKS = ROOT / "docs" / "runbooks"
 GOLDEN = ROOT / "tests" / "golden" / "exposition.prom"
 ADDED_BY_PROMETHEUS = {"job", "instance"}
 
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SAMPLE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? \S+")
 _LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"')
 
@@ -56,11 +57,16 @@ def uses(expression: str) -> Uses:
 
 
 @cache
+def document_of(path: Path) -> dict[str, Any]:
+    """A parsed YAML file; whoever wants to change it copies it first."""
+    found: dict[str, Any] = yaml.load(path.read_text(), _LOADER)
+    return found
+
+
+@cache
 def rules_of(path: Path) -> tuple[dict[str, Any], ...]:
     """The rules of a rule file, in order. Fails on a file without rules."""
-    found = tuple(
-        rule for group in yaml.safe_load(path.read_text())["groups"] for rule in group["rules"]
-    )
+    found = tuple(rule for group in document_of(path)["groups"] for rule in group["rules"])
     assert found, f"no rules in {path}"
     return found
 
@@ -78,6 +84,28 @@ def alerts() -> list[dict[str, Any]]:
 def recorded() -> set[str]:
     """Names of the recorded series."""
     return {rule["record"] for rule in recording_rules()}
+
+
+def subject(expression: str) -> set[str]:
+    """The metrics that an expression begins with, in each of its alternatives.
+
+    Recorded series are followed to the metrics that they are made of.
+    """
+    made = {rule["record"]: rule["expr"] for rule in recording_rules()}
+
+    def first(node: Any) -> set[str]:
+        if isinstance(node, promql_parser.BinaryExpr):
+            left = first(node.lhs)
+            return left | first(node.rhs) if str(node.op) == "or" or not left else left
+        if isinstance(node, promql_parser.VectorSelector):
+            return subject(made[node.name]) if node.name in made else {str(node.name)}
+        if isinstance(node, promql_parser.MatrixSelector):
+            return first(node.vector_selector)
+        if isinstance(node, promql_parser.Call):
+            return set().union(*(first(part) for part in node.args))
+        return first(node.expr) if hasattr(node, "expr") else set()
+
+    return first(promql_parser.parse(expression))
 
 
 @cache

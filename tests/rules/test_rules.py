@@ -1,17 +1,22 @@
 """The rules as a whole: valid, documented, tested, and about metrics that exist."""
 
+import json
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args
 
+import promql_parser
 import pytest
-import yaml
 
+from esewatch.advice.findings import FINDINGS
+from esewatch.advice.window import ACTIONS
 from esewatch.config.settings import Model, Tier
-from esewatch.fold.state import BAD_KINDS
+from esewatch.fold.backups import BACKUP_EVENTS
+from esewatch.fold.state import BAD_KINDS, ENGINE_ERROR_KINDS, PAGE_ERROR_KINDS
 from esewatch.model import Task
 from tests.rules.expressions import (
     ADDED_BY_PROMETHEUS,
@@ -20,27 +25,42 @@ from tests.rules.expressions import (
     RULE_FILES,
     RUNBOOKS,
     alerts,
+    document_of,
     golden,
     recorded,
     recording_rules,
     rules_of,
+    subject,
     unknown,
     uses,
 )
+from tests.rules.mutants import FILES, Mutant, needed, rule_texts
 from tests.support.tools import require
 
-ALERTMANAGER = ROOT / "alerts" / "alertmanager" / "alertmanager.yml"
 TESTS = sorted((ROOT / "tests" / "rules").glob("*_test.yml"))
 SEVERITIES = {"critical", "warning", "info", "none"}
 HEADINGS = ["Meaning", "Impact", "Diagnosis", "Mitigation"]
 VOCABULARY = {
-    "kind": set(BAD_KINDS),
+    "kind": {*BAD_KINDS, *ENGINE_ERROR_KINDS, *PAGE_ERROR_KINDS},
     "task": set(get_args(Task)),
     "model": set(get_args(Model)),
     "tier": set(get_args(Tier)),
+    "finding": set(FINDINGS),
+    "confidence": {"p50", "p90"},
+    "action": set(ACTIONS),
+    "file": {"database", "log"},
+    "operation": {"read", "write"},
+    "phase": {"attached", "recovery", "all"},
+    "role": {"active", "passive"},
+    "process": {"Information Store.*", "Microsoft.Exchange.Store.Worker.*"},
+    "provider": {"ESE"},
+    "event_id": set(map(str, BACKUP_EVENTS)),
     "job": {"esewatch"},
 }
-WITHOUT_INSTANCE = {"EsewatchDown", "Watchdog"}
+HOST = {
+    "EsewatchDown": '{{ or $labels.instance "127.0.0.1:19703" }}',
+    "Watchdog": "127.0.0.1:19703",
+}
 """Alerts that can fire without the label `instance`: their link names the default address."""
 
 HARMFUL = {
@@ -57,9 +77,21 @@ HARMFUL = {
 }
 
 
+FIRE_WITHOUT_SERIES = {"EsewatchDown"}
+"""Alerts whose point is that their series is gone."""
+
+
+def name_and_severity(rule: dict[str, Any]) -> str:
+    return f"{rule['alert']}-{rule['labels']['severity']}"
+
+
+TIMED = [rule for rule in alerts() if rule["alert"] != "Watchdog"]
+"""Alerts that begin and end."""
+
+
 def cases_of(section: str) -> Iterator[dict[str, Any]]:
     for path in TESTS:
-        for case in yaml.safe_load(path.read_text())["tests"]:
+        for case in document_of(path)["tests"]:
             yield from case.get(section, ())
 
 
@@ -88,71 +120,10 @@ def test_there_are_rule_tests() -> None:
     assert len(TESTS) >= 5
 
 
-def test_amtool_accepts_the_example_of_alertmanager() -> None:
-    done = run(require("amtool"), "check-config", ALERTMANAGER)
-
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.parametrize(
-    ("labels", "receiver"),
-    [
-        ({"alertname": "EseKnownBadPage", "severity": "critical"}, "page"),
-        ({"alertname": "EsewatchDown", "severity": "critical"}, "page"),
-        ({"alertname": "EseBadPageFoundInHistory", "severity": "warning"}, "ticket"),
-        ({"alertname": "EseDefragRatioHigh", "severity": "info"}, "digest"),
-        ({"alertname": "Watchdog", "severity": "none"}, "dead-man"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_the_example_of_alertmanager_routes_by_severity(
-    labels: dict[str, str], receiver: str
-) -> None:
-    words = [f"{name}={value}" for name, value in labels.items()]
-    done = run(
-        require("amtool"), "config", "routes", "test", f"--config.file={ALERTMANAGER}", *words
-    )
-
-    assert done.stdout.split() == [receiver]
-
-
-def test_integrity_alerts_are_grouped_by_database_and_sent_at_once() -> None:
-    route = yaml.safe_load(ALERTMANAGER.read_text())["route"]
-    integrity = {rule["alert"] for rule in alerts() if _is_integrity_page(rule)}
-    routes = [child for child in route["routes"] if "EseKnownBadPage" in child["matchers"][0]]
-
-    assert route["group_by"] == ["computer", "database"]
-    assert len(routes) == 1
-    assert routes[0]["group_wait"] == "0s"
-    assert integrity == set(re.findall(r"Ese\w+", routes[0]["matchers"][0]))
-
-
-def _is_integrity_page(rule: dict[str, Any]) -> bool:
-    return "ese_known_bad_pages" in rule["expr"] and rule["labels"]["severity"] == "critical"
-
-
-def test_integrity_alerts_are_inhibited_by_nothing_but_themselves() -> None:
-    rules = yaml.safe_load(ALERTMANAGER.read_text())["inhibit_rules"]
-    integrity = {rule["alert"] for rule in alerts() if "ese_known_bad_pages" in rule["expr"]}
-    by_others = [rule for rule in rules if "alertname" not in rule["equal"]]
-    targets = [matcher for rule in by_others for matcher in rule["target_matchers"]]
-
-    assert len(integrity) == 5
-    assert targets
-    for target in targets:
-        pattern = re.fullmatch(r'alertname=~"(.+)"', target)
-        assert pattern
-        assert not [name for name in integrity if re.fullmatch(pattern[1], name)]
-
-
 @pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])
 def test_each_alert_has_what_a_person_needs(rule: dict[str, Any]) -> None:
     notes = rule["annotations"]
-    host = (
-        '{{ or $labels.instance "127.0.0.1:19703" }}'
-        if rule["alert"] in WITHOUT_INSTANCE
-        else "{{ $labels.instance }}"
-    )
+    host = HOST.get(rule["alert"], "{{ $labels.instance }}")
 
     assert set(notes) == {"summary", "description", "runbook_url", "dashboard_url"}
     assert rule["labels"]["severity"] in SEVERITIES
@@ -169,7 +140,7 @@ def test_each_alert_names_its_subject_and_an_action(rule: dict[str, Any]) -> Non
     named = set(re.findall(r"\$labels\.(\w+)", str(rule["annotations"])))
 
     assert len(description.split()) >= 12
-    assert "{{ $" in description or rule["alert"] == "Watchdog"
+    assert "$labels." in description or rule["alert"] == "Watchdog"
     everywhere = frozenset().union(*golden().values()) | ADDED_BY_PROMETHEUS
     assert named <= everywhere
 
@@ -265,6 +236,95 @@ def test_each_alert_has_a_firing_and_a_silent_case(rule: dict[str, Any]) -> None
     assert silent or rule["alert"] == "Watchdog"
 
 
+def groups_about(name: str) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """The groups of promtool cases that ask about an alert: (the group, its cases of the alert)."""
+    for path in TESTS:
+        for group in document_of(path)["tests"]:
+            cases = [c for c in group.get("alert_rule_test", ()) if c["alertname"] == name]
+            if cases:
+                yield group, sorted(cases, key=lambda case: seconds(case["eval_time"]))
+
+
+def seconds(duration: str) -> float:
+    parts = re.findall(r"\d+[a-z]+", str(duration))
+    return sum(promql_parser.parse_duration(p).total_seconds() for p in parts if int(p[:-1]))
+
+
+def severities(case: dict[str, Any]) -> set[str]:
+    return {alert["exp_labels"]["severity"] for alert in case["exp_alerts"]}
+
+
+@pytest.mark.parametrize("rule", TIMED, ids=name_and_severity)
+def test_each_alert_has_a_case_that_ends(rule: dict[str, Any]) -> None:
+    severity = rule["labels"]["severity"]
+    ends = [
+        group["name"]
+        for group, cases in groups_about(rule["alert"])
+        for before, after in pairwise(cases)
+        if severity in severities(before) and severity not in severities(after)
+    ]
+
+    assert ends
+
+
+@pytest.mark.parametrize("rule", TIMED, ids=name_and_severity)
+def test_each_alert_has_a_case_that_is_silent_before_it_fires(rule: dict[str, Any]) -> None:
+    severity = rule["labels"]["severity"]
+    begins = [
+        group["name"]
+        for group, cases in groups_about(rule["alert"])
+        for before, after in pairwise(cases)
+        if severity not in severities(before) and severity in severities(after)
+    ]
+
+    assert begins
+
+
+@pytest.mark.parametrize("name", sorted({rule["alert"] for rule in TIMED}))
+def test_no_alert_fires_without_its_series(name: str, tmp_path: Path) -> None:
+    """What fires in a case is silent when the metrics that its expression begins with are gone."""
+    subjects = {
+        metric for rule in alerts() if rule["alert"] == name for metric in subject(rule["expr"])
+    }
+    groups = [
+        without_series(group, cases, subjects)
+        for group, cases in groups_about(name)
+        if any(case["exp_alerts"] for case in cases)
+    ]
+
+    assert subjects
+    assert groups
+    assert all(len(group["input_series"]) < before for group, before in groups)
+    if name not in FIRE_WITHOUT_SERIES:
+        check_promtool_passes(name, [group for group, _ in groups], tmp_path)
+
+
+def without_series(
+    group: dict[str, Any], cases: list[dict[str, Any]], gone: set[str]
+) -> tuple[dict[str, Any], int]:
+    """The group without the series of the metrics `gone`, all silent; and how many it had."""
+    left = [e for e in group["input_series"] if e["series"].partition("{")[0] not in gone]
+    silent = [{**case, "exp_alerts": []} for case in cases]
+    changed = {"name": group["name"], "input_series": left, "alert_rule_test": silent}
+    return {"interval": group["interval"], **changed}, len(group["input_series"])
+
+
+def check_promtool_passes(name: str, groups: list[dict[str, Any]], folder: Path) -> None:
+    """Run cases of one alert with the rules that it takes."""
+    intact = Mutant(FILES[0], 0, name, "nothing", rules_of(FILES[0])[0])
+    texts = rule_texts(intact, needed(frozenset({name})))
+    for file, text in texts.items():
+        (folder / file).write_text(text)
+    case = folder / "cases.yml"
+    longest = max(seconds(c["eval_time"]) for group in groups for c in group["alert_rule_test"])
+    interval = "1h" if longest > 4 * 86400 else "10m"
+    document = {"rule_files": list(texts), "evaluation_interval": interval, "tests": groups}
+    case.write_text(json.dumps(document))
+    done = run(require("promtool"), "test", "rules", case)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("rule", recording_rules(), ids=lambda rule: rule["record"])
 def test_each_recorded_series_has_a_case_with_a_value(rule: dict[str, Any]) -> None:
     cases = [case for case in cases_of("promql_expr_test") if rule["record"] in case["expr"]]
@@ -290,7 +350,9 @@ def test_each_value_a_rule_matches_is_a_value_of_the_agent(rule: dict[str, Any])
 
 def test_recording_rules_are_named_level_metric_operations() -> None:
     for name in recorded():
-        assert re.fullmatch(r"(ese_instance|database):[a-z_]+:[a-z_]*increase\d+d", name)
+        assert re.fullmatch(
+            r"(ese_instance|database|computer|device):[a-z_]+:[a-z][a-z0-9_]*", name
+        )
 
 
 def test_the_search_for_unknown_names_finds_them() -> None:

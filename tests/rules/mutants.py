@@ -1,0 +1,218 @@
+"""Rules with one change each, and whether a promtool case notices it.
+
+A mutant is one rule with its expression gone, a comparison or a set operator turned round, a
+matcher inverted, an arithmetic operator changed, a number doubled or halved, its hold time
+halved, or its `keep_firing_for` gone. (A case that notices half the hold time is silent between
+half and the whole, so it notices a missing one too.)
+
+promtool is given the changed rule with what it takes and what takes it, and the cases that ask
+about these: the other rules of the files cannot change the answer.
+"""
+
+import copy
+import re
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import promql_parser as ql
+import yaml
+
+from tests.rules.expressions import ALERT_FILES, RULE_FILES, document_of, uses
+from tests.support.tools import require
+
+FOLDER = Path(__file__).parent
+FILES = (*RULE_FILES, *ALERT_FILES)
+NEVER = "vector(1) < 0"
+OPPOSITES = {
+    ">=": "<",
+    "<=": ">",
+    "==": "!=",
+    ">": "<=",
+    "<": ">=",
+    "unless": "and",
+    "and": "unless",
+    "or": "and",
+    "-": "+",
+    "/": "*",
+    "*": "/",
+    "=~": "!~",
+    "!=": "=",
+    "=": "!=",
+}
+TOKEN = re.compile(
+    r'"(?:[^"\\]|\\.)*"|(?<![\w:])(?:unless|and|or)(?![\w:])|=~|!~|!=|>=|<=|==|[><=/*-]|[\w:.]+'
+)
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+REFUSED = "could not parse"
+"""What promtool says of a rule that Prometheus would not load."""
+
+_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+class Mutant(NamedTuple):
+    """A changed rule and what was done to it."""
+
+    path: Path
+    rule: int
+    name: str
+    change: str
+    changed: dict[str, Any]
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.change}"
+
+
+def rules_in(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """Its rules, in order."""
+    return [rule for group in document["groups"] for rule in group["rules"]]
+
+
+def name_of(rule: dict[str, Any]) -> str:
+    """Of an alert or a recorded series."""
+    return str(rule.get("alert") or rule["record"])
+
+
+def changed_expressions(expression: str) -> Iterator[tuple[str, str]]:
+    """(what was done, the expression after it) for each place that can be changed."""
+    before = ""
+    for found in TOKEN.finditer(expression):
+        token = found[0]
+        changes = [OPPOSITES[token]] if token in OPPOSITES else []
+        if NUMBER.fullmatch(token) and before != "*":
+            changes = _other_numbers(token)
+        line = expression.count("\n", 0, found.start()) + 1
+        for change in changes:
+            after = expression[: found.start()] + change + expression[found.end() :]
+            yield f"{token} to {change}, line {line}, column {found.start()}", after
+        before = token
+
+
+def _other_numbers(text: str) -> list[str]:
+    """Twice and half of it. 0 has none; half of 1 is the same to what is counted."""
+    value = float(text)
+    factors = [2.0] if value == 1 else [2.0, 0.5] if value else []
+    return [f"{value * factor:g}" for factor in factors]
+
+
+def half(duration: str) -> str:
+    """Half of a duration, as Prometheus writes it."""
+    return ql.display_duration(ql.parse_duration(duration) / 2)
+
+
+def mutants_of(path: Path) -> Iterator[Mutant]:
+    """All mutants of the rules of a file."""
+    for index, rule in enumerate(rules_in(document_of(path))):
+        label = name_of(rule)
+        if "alert" in rule:
+            label = f"{label} ({rule['labels']['severity']})"
+        yield Mutant(path, index, label, "expression gone", {**rule, "expr": NEVER})
+        for change, expression in changed_expressions(rule["expr"]):
+            yield Mutant(path, index, label, change, {**rule, "expr": expression})
+        if "for" in rule:
+            yield Mutant(path, index, label, "hold time halved", {**rule, "for": half(rule["for"])})
+        if "keep_firing_for" in rule:
+            without = {key: value for key, value in rule.items() if key != "keep_firing_for"}
+            yield Mutant(path, index, label, "keep_firing_for gone", without)
+
+
+@cache
+def _taken() -> dict[str, frozenset[str]]:
+    """What each rule takes: metrics of its expression, and of the queries of its templates."""
+    found: dict[str, frozenset[str]] = {}
+    for path in FILES:
+        for rule in rules_in(document_of(path)):
+            names = {selector.metric for selector in uses(rule["expr"]).selectors}
+            notes = str(rule.get("annotations", ""))
+            names |= {name for name in _recorded() if name in notes}
+            found[name_of(rule)] = found.get(name_of(rule), frozenset()) | names
+    return found
+
+
+@cache
+def _recorded() -> frozenset[str]:
+    return frozenset(
+        rule["record"] for path in FILES for rule in rules_in(document_of(path)) if "record" in rule
+    )
+
+
+@cache
+def dependents(name: str) -> frozenset[str]:
+    """Names of the rules that take the series `name`, directly or not, itself included."""
+    found = {name}
+    while more := {own for own, taken in _taken().items() if taken & found} - found:
+        found |= more
+    return frozenset(found)
+
+
+@cache
+def needed(names: frozenset[str]) -> frozenset[str]:
+    """`names` and the recorded series that they take, directly or not."""
+    found = set(names)
+    while more := {taken for own in found for taken in _taken().get(own, ())} & _recorded() - found:
+        found |= more
+    return frozenset(found)
+
+
+def rule_texts(mutant: Mutant, names: frozenset[str]) -> dict[str, str]:
+    """The rule files with the rules `names` alone, the mutant in its place; by file name."""
+    texts: dict[str, str] = {}
+    for path in FILES:
+        document = copy.deepcopy(document_of(path))
+        if path == mutant.path:
+            rule = rules_in(document)[mutant.rule]
+            rule.clear()
+            rule.update(mutant.changed)
+        for group in document["groups"]:
+            group["rules"] = [rule for rule in group["rules"] if name_of(rule) in names]
+        document["groups"] = [group for group in document["groups"] if group["rules"]]
+        texts[path.name] = yaml.dump(document, Dumper=_DUMPER)
+    return texts
+
+
+@cache
+def cases_about(names: frozenset[str], path: Path) -> str | None:
+    """The cases of a test file that ask about one of the rules `names`; None without any."""
+    document = copy.deepcopy(document_of(path))
+    cases = []
+    for case in document["tests"]:
+        alerts = [test for test in case.get("alert_rule_test", ()) if test["alertname"] in names]
+        series = [
+            test
+            for test in case.get("promql_expr_test", ())
+            if any(name in test["expr"] for name in names)
+        ]
+        if alerts or series:
+            cases.append({**case, "alert_rule_test": alerts, "promql_expr_test": series})
+    if not cases:
+        return None
+    document["tests"] = cases
+    document["rule_files"] = [Path(name).name for name in document["rule_files"]]
+    return str(yaml.dump(document, Dumper=_DUMPER))
+
+
+def noticed(mutant: Mutant, folder: Path) -> bool | None:
+    """Whether a promtool case fails on the mutant; None when Prometheus would not load it."""
+    names = dependents(name_of(mutant.changed))
+    for name, text in rule_texts(mutant, needed(names)).items():
+        (folder / name).write_text(text)
+    asked = False
+    for path in sorted(FOLDER.glob("*_test.yml"), key=lambda path: path.stat().st_size):
+        cases = cases_about(names, path)
+        if cases is None:
+            continue
+        asked = True
+        (folder / path.name).write_text(cases)
+        done = subprocess.run(
+            [require("promtool"), "test", "rules", folder / path.name],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        if done.returncode != 0:
+            return None if REFUSED in done.stdout + done.stderr else True
+    assert asked, f"no case asks about {names}"
+    return False

@@ -1,0 +1,184 @@
+"""The rules keep to what pint asks for, as far as that needs no server (see lint.py)."""
+
+import json
+import re
+from collections import Counter
+from typing import Any
+
+import promql_parser as ql
+import pytest
+
+from tests.rules import lint
+from tests.rules.expressions import (
+    ROOT,
+    RUNBOOKS,
+    alerts,
+    recorded,
+    recording_rules,
+    unknown,
+    uses,
+)
+
+ALWAYS = {"Watchdog"}
+"""Alerts that fire whatever the figures are, and are of no agent."""
+
+MAY_BE_ABSENT = {
+    "esewatch_policy_backup_within_seconds",
+    "esewatch_policy_cache_bytes",
+    "esewatch_policy_direct_attached",
+    "esewatch_policy_source_silent_seconds",
+    "esewatch_policy_version_buckets",
+}
+"""Policy that a database or a source may have none of, by the configuration."""
+
+WORDS = 70
+"""Longest description, templates apart: it is read on a phone."""
+
+RULES = [*recording_rules(), *alerts()]
+
+
+def name_of(rule: dict[str, Any]) -> str:
+    return str(rule.get("record") or f"{rule['alert']}-{rule['labels']['severity']}")
+
+
+each_rule = pytest.mark.parametrize("rule", RULES, ids=name_of)
+each_alert = pytest.mark.parametrize("rule", alerts(), ids=name_of)
+
+
+def check_by_name(check: lint.Check) -> str:
+    return check.__name__
+
+
+@each_rule
+@pytest.mark.parametrize("check", lint.OF_EXPRESSIONS, ids=check_by_name)
+def test_each_expression_is_sound(rule: dict[str, Any], check: lint.Check) -> None:
+    assert list(check(rule["expr"])) == []
+
+
+@each_alert
+@pytest.mark.parametrize("check", lint.OF_ALERTS, ids=check_by_name)
+def test_each_alert_is_sound(rule: dict[str, Any], check: lint.Check) -> None:
+    found = list(check(rule["expr"]))
+
+    if rule["alert"] in ALWAYS:
+        assert check is lint.fragile or found
+    else:
+        assert found == []
+
+
+@each_alert
+def test_each_hold_time_is_a_duration(rule: dict[str, Any]) -> None:
+    assert list(lint.wrong_durations(rule)) == []
+
+
+@each_alert
+def test_each_template_names_labels_that_the_alert_has(rule: dict[str, Any]) -> None:
+    for text in [*rule["annotations"].values(), *rule["labels"].values()]:
+        assert list(lint.strange_labels(text, rule["expr"])) == []
+
+
+@each_alert
+def test_each_query_of_a_template_names_only_what_exists(rule: dict[str, Any]) -> None:
+    text = "\n".join(rule["annotations"].values())
+    found = lint.queries(text)
+
+    assert len(found) == len(re.findall(r"\bquery\b", text))
+    for query in found:
+        assert list(unknown(query)) == []
+
+
+@each_alert
+def test_each_alert_says_one_thing_and_not_too_much(rule: dict[str, Any]) -> None:
+    text = re.sub(r"\{\{.*?\}\}", "x", rule["annotations"]["description"], flags=re.DOTALL)
+
+    assert len(text.split()) <= WORDS
+    assert not re.search(r"\bTODO\b|\bFIXME\b", text)
+
+
+@each_alert
+def test_each_alert_has_no_label_but_its_severity(rule: dict[str, Any]) -> None:
+    assert set(rule["labels"]) == {"severity"}
+
+
+def test_no_two_rules_ask_the_same() -> None:
+    seen = Counter(
+        (rule.get("alert", ""), str(rule.get("for", "")), ql.parse(rule["expr"]).prettify())
+        for rule in RULES
+    )
+    expressions = Counter(
+        ql.parse(rule["expr"]).prettify()
+        for rule in {(r.get("record") or r["alert"]): r for r in RULES}.values()
+    )
+
+    assert len(seen) > 20
+    assert [key for key, count in seen.items() if count > 1] == []
+    assert [key for key, count in expressions.items() if count > 1] == []
+
+
+def test_no_two_rules_have_the_same_name_and_severity() -> None:
+    names = Counter(map(name_of, RULES))
+
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def used_by_rules() -> set[str]:
+    """Metrics that rules name, those in the templates of alerts included."""
+    expressions = [rule["expr"] for rule in RULES]
+    for rule in alerts():
+        expressions += lint.queries("\n".join(rule["annotations"].values()))
+    return {
+        selector.metric for expression in expressions for selector in uses(expression).selectors
+    }
+
+
+def test_each_recorded_series_is_of_use() -> None:
+    boards = "\n".join(path.read_text() for path in (ROOT / "dashboards").glob("*.json"))
+    pages = "\n".join(path.read_text() for path in (ROOT / "docs").rglob("*.md"))
+    used = used_by_rules()
+    idle = [
+        name
+        for name in sorted(recorded())
+        if name not in used and name not in json.dumps(boards) and name not in pages
+    ]
+
+    assert len(recorded()) >= 11
+    assert idle == []
+
+
+def test_policy_that_rules_compare_with_is_missed_when_it_is_absent() -> None:
+    policy = {name for name in used_by_rules() if name.startswith("esewatch_policy_")}
+    (rule,) = [rule for rule in alerts() if rule["alert"] == "EsewatchPolicyMissing"]
+    missed = {selector.metric for selector in uses(rule["expr"]).selectors}
+
+    assert len(policy) >= 4
+    assert policy - missed - MAY_BE_ABSENT == set()
+
+
+def dashboards() -> dict[str, set[str]]:
+    """The variables of each dashboard, by its uid."""
+    boards = [json.loads(path.read_text()) for path in (ROOT / "dashboards").glob("*.json")]
+    return {
+        board["uid"]: {entry["name"] for entry in board["templating"]["list"]} for board in boards
+    }
+
+
+@each_alert
+def test_each_link_of_an_alert_leads_somewhere(rule: dict[str, Any]) -> None:
+    board = re.search(r"/d/([\w-]+)(\?|$)", rule["annotations"]["dashboard_url"])
+    page = rule["annotations"]["runbook_url"].rpartition("/runbooks/")[2]
+
+    assert board
+    variables = set(re.findall(r"[?&]var-(\w+)=", rule["annotations"]["dashboard_url"]))
+    assert variables <= dashboards()[board[1]]
+    assert (RUNBOOKS / f"{page}.md").is_file()
+
+
+def test_each_link_of_a_runbook_leads_somewhere() -> None:
+    pages = sorted(RUNBOOKS.glob("*.md"))
+
+    assert pages
+    for page in pages:
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+            assert target.startswith("https://") or (page.parent / target).is_file(), page.name
+        for target in re.findall(r"\bdocs/[\w/.-]+\.(?:md|yml)", page.read_text()):
+            assert (ROOT / target).is_file(), page.name
