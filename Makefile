@@ -6,6 +6,7 @@ RULES := $(wildcard rules/*.yml alerts/*.yml)
 RULE_TESTS := $(wildcard tests/rules/*_test.yml)
 FUZZ_SECONDS ?= 60
 FIGURES := $(CURDIR)/out/figures.jsonl
+VERDICTS := $(CURDIR)/out/verdicts.jsonl
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
@@ -38,10 +39,11 @@ rules: ## check and test the Prometheus rules where promtool is installed
 test: setup tools lint ## all checks and tests but the slow ones
 	$(PY) -m pytest -m "not slow" $(PYTEST_ARGS)
 
-test-slow: setup tools ## the long tests; writes their figures to docs/reliability.md
-	@rm -f $(FIGURES)
+test-slow: setup tools ## the long tests; writes docs/reliability.md, docs/alerts.md
+	@rm -f $(FIGURES) $(VERDICTS)
 	ESEWATCH_FIGURES=$(FIGURES) $(PY) -m pytest -m slow $(PYTEST_ARGS)
 	$(PY) -m tests.support.figures $(FIGURES) docs/reliability.md
+	$(PY) -m tests.rules.quality.page docs/alerts.md $(VERDICTS)
 
 bench: setup ## measure what watching costs; writes docs/performance.md
 	@scripts/tools bench
@@ -59,6 +61,7 @@ golden: setup ## write the golden files anew; read the difference before you kee
 docs: setup ## write the generated pages and dashboards anew
 	$(PY) -m esewatch.expose.docs >docs/metrics.md.new
 	mv docs/metrics.md.new docs/metrics.md
+	$(PY) -m tests.rules.quality.page docs/alerts.md
 	$(PY) dashboards/build.py
 
 fuzz: setup ## feed each reader mutated input for FUZZ_SECONDS (60); findings in out/fuzz

@@ -385,7 +385,7 @@ def integrity() -> list[Panel]:
                     "{{computer}} {{database}} {{kind}}",
                 )
             ],
-            ("EseKnownBadPage", "EseCorrectedPage"),
+            ("EseKnownBadPage", "EseCorrectedPage", "EseCorrectedPages"),
         ),
         finish(
             lines(8),

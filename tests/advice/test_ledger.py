@@ -294,6 +294,16 @@ def test_copies_are_not_compared(active: dict[str, Any], passive: dict[str, Any]
     assert "only_active_verified" not in said
 
 
+def test_an_application_is_asked_to_be_verified_only_where_it_is_configured() -> None:
+    alone = ledger(model="application", window=None)
+
+    assert (alone.standing, found(alone)) == ("unverified", [])
+    asked = ledger(model="application", window=None, configured_deadline=9 * DAY)
+    assert found(asked) == ["never_verified"]
+    late = ledger(model="application", window=None, verified={"page_scan": NOW - 60 * DAY})
+    assert late.standing != "verified"
+
+
 ELSEWHERE = {"computer": "ex02", "database": "f:\\db.edb", "name": "DB6", "role": "passive"}
 HERE, THERE = ("ex01", "e:\\priv06.edb"), ("ex02", "f:\\db.edb")
 

@@ -152,10 +152,12 @@ def test_the_log_is_cut_and_rolls_over_generations() -> None:
     model = {number: bytes(32768 - 128) for number in range(1, 31)}
     for _ in range(200):
         model = change(store, model, chance)
-    assert len([name for name in disk.names() if name.endswith(".log")]) > 3
+    logs = [name for name in disk.names() if name.endswith(".log")]
+    assert len(logs) > 3
+    assert store.checkpoint_depth_logs == len(logs) - 1
     store.checkpoint()
     assert len([name for name in disk.names() if name.endswith(".log")]) == 1
-    assert store.checkpoint_depth == 0
+    assert store.checkpoint_depth == store.checkpoint_depth_logs == 0
     assert bodies(store) == model
 
 

@@ -207,6 +207,11 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str], bool]] = {
         {"alertname": "EseScanLate", "severity": "warning", **DB},
         True,
     ),
+    "a bad page, a pass that failed": (
+        BAD,
+        {"alertname": "EseMaintenanceError", "severity": "warning", **DB, "task": "defrag"},
+        True,
+    ),
     "a bad page, a database that was never verified": (
         BAD,
         {"alertname": "EseNeverVerified", "severity": "warning", **DB},

@@ -238,6 +238,10 @@ def _judge(
     known = now - copy.first_seen
     if copy.first_seen <= 0 or not patience <= known < math.inf:
         return "unknown", None
+    asked_for = copy.copies or _is_span(copy.configured_deadline)
+    if copy.model == "application" and not asked_for:
+        # Judged by page errors and slow I/O alone: an index of Windows Search is built anew.
+        return "unverified", None
     return "unverified", never_verified(known)
 
 

@@ -66,7 +66,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         type=_length("5m", "1h"),
         metavar="D",
         help="also what is advised, judged every D, from 5m to 1d, such as 1h;"
-        " a month of one database at 1h takes about 4 s more",
+        " a month of one database at 1h takes about 2 s more",
     )
     replay.add_argument(
         "--match",

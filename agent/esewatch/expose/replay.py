@@ -41,9 +41,9 @@ PREFIXES = ("ese_", "exchange_", "sqlserver_", "esewatch_policy_")
 """Metrics with a past in the records. Those of the agent and its sources have none."""
 
 JUDGED = frozenset(row.name for row in ADVICE)
-"""Metrics of advice. A judgement is made of all databases and moves on with every second: at 5 ms
-for each step of 5 minutes a year of one database would take 9 minutes. So they are replayed only
-when asked for, at steps of their own."""
+"""Metrics of advice. A judgement is made of all databases and moves on with every second: at 2 to
+5 ms for each step of 5 minutes a year of one database would take 4 to 9 minutes. So they are
+replayed only when asked for, at steps of their own."""
 
 GONE = math.nan
 """Value of a change with which a series ends."""

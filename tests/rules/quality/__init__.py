@@ -1,0 +1,1 @@
+"""Alert quality: months of logs, replayed, and which alerts would have fired when."""

@@ -1,0 +1,139 @@
+"""A Prometheus of the past: samples and recorded series as blocks, alerts as they would fire."""
+
+import json
+import subprocess
+import urllib.parse
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from tests.e2e.harness import Prometheus, ended, free_port, get
+from tests.rules.expressions import alerts, recording_rules, uses
+from tests.rules.quality.firing import Firing, firing
+from tests.support.tools import require
+
+STEP = 300
+"""Seconds between two evaluations of the past."""
+MOST_POINTS = 10_000
+"""Prometheus answers with at most 11,000 for a series."""
+BLOCK_SECONDS = 744 * 3600
+"""The longest block that promtool makes: a month that lies in one is read once."""
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class Fired(NamedTuple):
+    """One alert, its labels (severity included), and when it fired."""
+
+    alert: str
+    severity: str
+    labels: Mapping[str, str]
+    when: Firing
+
+
+def seconds(duration: str) -> float:
+    """`15m` as seconds."""
+    return float(duration[:-1]) * UNITS[duration[-1]]
+
+
+def levels() -> list[list[dict[str, Any]]]:
+    """The recording rules that alerts need, each list after those that it is made of."""
+    rules = {rule["record"]: rule for rule in recording_rules()}
+    made = {
+        name: {each.metric for each in uses(rule["expr"]).selectors if each.metric in rules}
+        for name, rule in rules.items()
+    }
+    wanted: set[str] = set()
+    waiting = {each.metric for rule in alerts() for each in uses(rule["expr"]).selectors}
+    while waiting:
+        wanted |= waiting & rules.keys()
+        waiting = {part for name in waiting & rules.keys() for part in made[name]} - wanted
+    found: list[list[dict[str, Any]]] = []
+    done: set[str] = set()
+    while wanted > done:
+        now = sorted(name for name in wanted - done if made[name] <= done)
+        assert now, f"rules that are made of each other: {sorted(wanted - done)}"
+        found.append([rules[name] for name in now])
+        done.update(now)
+    return found
+
+
+def load(text: Path, data: Path) -> None:
+    """The samples of an OpenMetrics file as blocks of `data`."""
+    _promtool("openmetrics", str(text), str(data))
+
+
+def _promtool(*words: str) -> None:
+    command = [require("promtool"), "tsdb", "create-blocks-from"]
+    command += [f"--max-block-duration={BLOCK_SECONDS // 3600}h", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def record(folder: Path, data: Path, first: float, last: float) -> None:
+    """Add the recorded series to `data`, level after level."""
+    for number, rules in enumerate(levels()):
+        file = folder / f"level-{number}.yml"
+        file.write_text(yaml.safe_dump({"groups": [{"name": "level", "rules": rules}]}))
+        with serving(folder, data) as prometheus:
+            _promtool(
+                "rules",
+                *(f"--start={first:.0f}", f"--end={last:.0f}", f"--eval-interval={STEP}s"),
+                *(f"--url={prometheus.url}", f"--output-dir={data}", str(file)),
+            )
+
+
+@contextmanager
+def serving(folder: Path, data: Path) -> Iterator[Prometheus]:
+    """A Prometheus on these blocks, which scrapes nothing."""
+    (folder / "prometheus.yml").write_text("{}\n")
+    port = free_port()
+    command: list[str | Path] = [
+        require("prometheus"),
+        f"--config.file={folder / 'prometheus.yml'}",
+        f"--storage.tsdb.path={data}",
+        "--storage.tsdb.retention.time=100y",
+        f"--web.listen-address=127.0.0.1:{port}",
+    ]
+    server = Prometheus(command, f"http://127.0.0.1:{port}", folder / "prometheus.log")
+    with ended(server):
+        server.wait_until_ready("/-/ready")
+        yield server
+
+
+def fired(prometheus: Prometheus, first: float, last: float) -> list[Fired]:
+    """All that would have fired from `first` to `last`, evaluated each STEP; Watchdog apart."""
+    times = range(int(first // STEP) * STEP + STEP, int(last) + 1, STEP)
+    return [
+        found
+        for rule in alerts()
+        if rule["alert"] != "Watchdog"
+        for found in _fired(prometheus, rule, times)
+    ]
+
+
+def _fired(prometheus: Prometheus, rule: dict[str, Any], times: range) -> Iterator[Fired]:
+    present: dict[tuple[tuple[str, str], ...], set[int]] = {}
+    for begin in range(0, len(times), MOST_POINTS):
+        part = times[begin : begin + MOST_POINTS]
+        for row in _range(prometheus, rule["expr"], part):
+            labels = {**row["metric"], **rule["labels"]}
+            labels.pop("__name__", None)
+            key = tuple(sorted(labels.items()))
+            present.setdefault(key, set()).update(int(time) for time, _ in row["values"])
+    hold, keep = seconds(rule.get("for", "0s")), seconds(rule.get("keep_firing_for", "0s"))
+    for key, at in present.items():
+        for when in firing(at, times, hold, keep):
+            yield Fired(rule["alert"], rule["labels"]["severity"], dict(key), when)
+
+
+def _range(prometheus: Prometheus, expression: str, times: Sequence[int]) -> list[dict[str, Any]]:
+    query = urllib.parse.urlencode(
+        {"query": expression, "start": times[0], "end": times[-1], "step": STEP}
+    )
+    data = json.loads(get(f"{prometheus.url}/api/v1/query_range?{query}", 300.0))["data"]
+    result: list[dict[str, Any]] = data["result"]
+    return result

@@ -1,0 +1,150 @@
+"""Writes docs/alerts.md: all alerts, and how they did on months of logs.
+
+    python -m tests.rules.quality.page PAGE [VERDICTS]
+
+The first part is made of alerts/*.yml. The second is made of the verdicts that the long test
+wrote; where there are none it stays as it is.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import yaml
+
+from tests.rules.expressions import ALERT_FILES
+from tests.rules.quality.month import DAYS
+from tests.rules.quality.verdict import Verdict
+from tests.support.figures import VARIABLE
+
+NAME = "verdicts.jsonl"
+"""Beside the file of the figures."""
+
+INTRODUCTION = """\
+# Alerts
+
+Generated from `alerts/*.yml` and from the long tests; do not edit.
+
+`critical` wakes somebody, `warning` is a ticket, `info` is for a dashboard and the weekly digest.
+An alert of two severities stands here twice: Alertmanager's critical inhibits the warning
+([alertmanager](alertmanager.md)).
+"""
+
+QUALITY = "## Quality"
+
+
+def alerts_part() -> str:
+    """All alerts, a section for each file."""
+    parts = [INTRODUCTION]
+    for path in ALERT_FILES:
+        lines = ["| alert | severity | for | what |", "| --- | --- | --- | --- |"]
+        for group in yaml.safe_load(path.read_text(encoding="utf-8"))["groups"]:
+            for rule in group["rules"]:
+                link = f"[{rule['alert']}](runbooks/{rule['alert']}.md)"
+                what = rule["annotations"]["summary"].replace("|", "\\|")
+                hold = rule.get("for", "–")
+                lines.append(f"| {link} | {rule['labels']['severity']} | {hold} | {what} |")
+        parts.append(f"## {path.stem.capitalize()}\n\n" + "\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def quality_part(verdicts: Sequence[Verdict]) -> str:
+    """The tables of healthy and of faulty months."""
+    healthy = [each for each in verdicts if not each.alert]
+    faulty = [each for each in verdicts if each.alert]
+    return f"""\
+{QUALITY}
+
+Measured by `make test-slow` (tests/rules/test_quality.py): logs of {DAYS} days are replayed
+(`esewatch replay --advice 1h`); Prometheus evaluates recorded series and alerts each five minutes.
+Months of Exchange 2007 come from the engine that comes along, with backups added. It does not make
+domain controllers, background scans of Exchange 2013 and later, and Windows Search: those logs are
+written by the tests, without counters. "Allowed within" is the bound that the test checks.
+
+{len(healthy)} healthy database-months: {_count(healthy)} warnings or criticals.
+
+| month | months | warnings, criticals | infos |
+| --- | --- | --- | --- |
+{_lines(_healthy(healthy))}
+{len(faulty)} months with one fault each. "Others" are the other warnings and criticals.
+
+| fault | months | alert | allowed within | fired after, at most | others | infos |
+| --- | --- | --- | --- | --- | --- | --- |
+{_lines(_faulty(faulty))}"""
+
+
+def _count(verdicts: Iterable[Verdict]) -> int:
+    return sum(len(each.others) for each in verdicts)
+
+
+def _lines(rows: Iterable[Sequence[object]]) -> str:
+    return "".join(f"| {' | '.join(map(str, row))} |\n" for row in rows)
+
+
+def _healthy(verdicts: Sequence[Verdict]) -> Iterator[Sequence[object]]:
+    for kind in dict.fromkeys(each.kind for each in verdicts):
+        of_kind = [each for each in verdicts if each.kind == kind]
+        yield kind, len(of_kind), _names(of_kind, "others"), _names(of_kind, "infos")
+
+
+def _faulty(verdicts: Sequence[Verdict]) -> Iterator[Sequence[object]]:
+    for fault in dict.fromkeys(each.fault for each in verdicts):
+        of_fault = [each for each in verdicts if each.fault == fault]
+        after = [each.after for each in of_fault]
+        slowest = "never" if None in after else span(max(each or 0.0 for each in after))
+        bound, alert = of_fault[0].bound, of_fault[0].alert
+        others, infos = _names(of_fault, "others"), _names(of_fault, "infos")
+        yield fault, len(of_fault), alert, span(bound), slowest, others, infos
+
+
+def _names(verdicts: Sequence[Verdict], field: str) -> str:
+    """Each name with the number of months that it fired in."""
+    all_names = [name for each in verdicts for name in getattr(each, field)]
+    return ", ".join(f"{name} ({all_names.count(name)})" for name in sorted(set(all_names))) or "–"
+
+
+def span(seconds: float) -> str:
+    """`25 min`, `8.7 h`, `3.2 days`."""
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 2 * 86400 else f"{seconds / 86400:.1f} days"
+
+
+def write(verdicts: Sequence[Verdict]) -> None:
+    """Keep the verdicts for the page, where `make test-slow` asks for figures."""
+    figures = os.environ.get(VARIABLE)
+    if figures:
+        path = Path(figures).with_name(NAME)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"{json.dumps(each)}\n" for each in verdicts), encoding="utf-8")
+
+
+def read(path: Path) -> list[Verdict]:
+    """What `write` kept."""
+    found = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        kind, fault, alert, bound, after, others, infos = json.loads(line)
+        found.append(Verdict(kind, fault, alert, bound, after, tuple(others), tuple(infos)))
+    return found
+
+
+def page(old: str, verdicts: Sequence[Verdict]) -> str:
+    """The page; without verdicts its second part is that of the old one."""
+    kept = old.partition(QUALITY)
+    return alerts_part() + "\n" + (quality_part(verdicts) if verdicts else kept[1] + kept[2])
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the page; returns the exit status."""
+    target = Path(arguments[0])
+    paths = [Path(name) for name in arguments[1:]]
+    verdicts = [each for path in paths if path.exists() for each in read(path)]
+    old = target.read_text(encoding="utf-8") if target.exists() else ""
+    target.write_text(page(old, verdicts), encoding="utf-8", newline="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

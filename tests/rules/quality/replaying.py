@@ -1,0 +1,154 @@
+"""Months as OpenMetrics: what replay writes of their records, and what the agent says of itself."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from esewatch.expose.replay import Change, Replay, Series, milliseconds, replayed_metrics
+from esewatch.expose.replay_text import Grid, Placed, family_of, month_text
+from esewatch.model import Record
+from tests.rules.expressions import alerts, recorded, recording_rules, uses
+from tests.rules.quality.backfill import STEP
+from tests.rules.quality.month import END, HOUR, START, Course, Month
+
+JOB = "esewatch"
+SOURCE = "logs"
+
+
+def asked_for() -> set[str]:
+    """The metrics that alerting and recording rules name, recorded ones apart."""
+    rules = [*alerts(), *recording_rules()]
+    return {each.metric for rule in rules for each in uses(rule["expr"]).selectors} - recorded()
+
+
+def healthy(month: Month) -> dict[tuple[str, str], Course]:
+    """(metric, labels) -> its course, of what an agent says of itself and its source."""
+    always: Course = [(START, 1.0)]
+    source = f'source="{SOURCE}"'
+    hours = [START + hour * HOUR for hour in range(int((END - START) / HOUR))]
+    return {
+        ("esewatch_host_caught_up", f'computer="{month.computer}"'): always,
+        ("esewatch_source_up", source): always,
+        ("esewatch_source_caught_up", source): always,
+        ("esewatch_source_records_total", source): [
+            (time, 100.0 * at) for at, time in enumerate(hours)
+        ],
+        ("esewatch_source_last_record_timestamp_seconds", source): [(time, time) for time in hours],
+        ("esewatch_source_unreadable_total", source): [(START, 0.0)],
+        ("esewatch_source_missed_records_total", source): [(START, 0.0)],
+        ("esewatch_source_unrebuilt_until_timestamp_seconds", source): [],
+        ("esewatch_policy_source_silent_seconds", source): [(START, 36 * HOUR)],
+        ("esewatch_perf_object_present", f'computer="{month.computer}",name="Online Defrag"'): (
+            always
+        ),
+        ("esewatch_databases_dropped_total", ""): [(START, 0.0)],
+        ("esewatch_journal_set_aside_timestamp_seconds", ""): [],
+    }
+
+
+def own_metrics() -> set[str]:
+    """Those that `healthy` knows."""
+    return {name for name, _ in healthy(Month("any", "any", []))}
+
+
+def moments(records: Sequence[Record]) -> Iterator[tuple[int, list[Record]]]:
+    """The records by their time, as Replay takes them."""
+
+    def time(record: Record) -> int:
+        when = getattr(record, "time", None)
+        assert when is not None
+        return milliseconds(when)
+
+    ordered = sorted(records, key=time)
+    for when, group in groupby(ordered, key=time):
+        yield when, list(group)
+
+
+def replayed(month: Month, judged_every: float) -> tuple[list[Series], list[Change]]:
+    """What `esewatch replay --advice` makes of the month, of what alerts ask for."""
+    known = replayed_metrics((), advice=True) - own_metrics()
+    names = frozenset(asked_for() & known)
+    first = milliseconds(START)
+    replay = Replay(month.settings, first, STEP * 1000, names, milliseconds(judged_every))
+    changes = list(replay.changes(moments(month.records)))
+    return replay.series, changes
+
+
+def _up(month: Month, grid: Grid) -> Iterator[str]:
+    """`up`, which Prometheus itself makes."""
+    course = month.own.get("up", [(START, 1.0)])
+    ends = [time for time, _ in course[1:]] + [END + 1.0]
+    for (begin, value), end in zip(course, ends, strict=True):
+        head = f'up{{job="{JOB}",instance="{month.instance}"}} {value:.0f}'
+        first, last = grid.before(milliseconds(begin)), grid.before(milliseconds(end))
+        yield from (head + text for text in grid.texts[first:last])
+
+
+def event_ids() -> set[str]:
+    """Those that rules name: of the others nobody asks for the count."""
+    rules = [*alerts(), *recording_rules()]
+    return {
+        identifier
+        for rule in rules
+        for each in uses(rule["expr"]).selectors
+        for label, values in each.matchers
+        if label == "event_id"
+        for identifier in values.split("|")
+    }
+
+
+def _is_asked_for(one: Series, ids: set[str]) -> bool:
+    found = re.search(r'event_id="(\d+)"', one.text)
+    return found is None or found[1] in ids
+
+
+def own(month: Month) -> tuple[list[Series], list[Change]]:
+    """The agent's own series, those of `month.own` in place of healthy ones."""
+    series, changes = [], []
+    for (name, labels), course in healthy(month).items():
+        series.append(Series(name, f"{name}{{{labels}}}"))
+        changes += [
+            Change(milliseconds(time), len(series) - 1, value)
+            for time, value in month.own.get(name, course)
+        ]
+    return series, changes
+
+
+def labelled(one: Series, month: Month) -> Series:
+    """With the labels that Prometheus adds to what it scrapes."""
+    added = f'job="{JOB}",instance="{month.instance}"'
+    name, labels = one.text.split("{", 1)
+    return Series(one.name, f"{name}{{{added}{'' if labels == '}' else ','}{labels}")
+
+
+def write(path: Path, months: Sequence[Month], judged_every: float) -> None:
+    """All months as one OpenMetrics file."""
+    series: list[Series] = []
+    placed: list[Placed] = []
+    ids = event_ids()
+    for month in months:
+        for some, changes in (replayed(month, judged_every), own(month)):
+            begin = len(series)
+            series += [labelled(one, month) for one in some]
+            families = [family_of(one) for one in some]
+            asked = [_is_asked_for(one, ids) for one in some]
+            placed += [
+                (families[it.series], begin + it.series, it.time, it.value)
+                for it in changes
+                if asked[it.series]
+            ]
+    placed.sort()
+    grid = Grid(milliseconds(START), milliseconds(END), STEP * 1000)
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for piece in month_text(series, placed, {}, grid):
+            if piece != "# EOF\n":
+                file.write(piece)
+        for month in months:
+            file.writelines(_up(month, grid))
+        file.write("# EOF\n")
+
+
+def unmade() -> set[str]:
+    """Metrics that rules ask for and that neither a replay nor `healthy` has."""
+    return asked_for() - own_metrics() - replayed_metrics((), advice=True) - {"up"}

@@ -1,0 +1,136 @@
+"""Healthy months wake nobody; a month with a fault raises its alert, in time."""
+
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from tests.rules.expressions import ROOT
+from tests.rules.quality import backfill, page, replaying
+from tests.rules.quality.built import PAGES, background, controller, search
+from tests.rules.quality.engine_made import World, exchange
+from tests.rules.quality.faults import (
+    FAULTS,
+    backup_in_window,
+    failing_reads,
+    flipped_bit,
+    short_window,
+)
+from tests.rules.quality.month import END, HOUR, START, Month
+from tests.rules.quality.verdict import Verdict, verdicts
+
+pytestmark = pytest.mark.e2e
+
+AT_ONCE = 6
+"""Months in one Prometheus: each takes some 100 MB of text."""
+
+
+def judged(folder: Path, months: Sequence[Month], judged_every: float) -> list[Verdict]:
+    """What all rules make of the months, which share one Prometheus."""
+    folder.mkdir(exist_ok=True)
+    text, data = folder / "months.om", folder / "data"
+    replaying.write(text, months, judged_every)
+    backfill.load(text, data)
+    text.unlink()
+    backfill.record(folder, data, START, END)
+    with backfill.serving(folder, data) as prometheus:
+        return verdicts(months, backfill.fired(prometheus, START, END))
+
+
+def problems(found: Sequence[Verdict]) -> list[str]:
+    return [problem for each in found for problem in each.problems()]
+
+
+def test_each_metric_of_a_rule_is_in_the_months() -> None:
+    assert replaying.unmade() == set()
+
+
+def test_four_healthy_months_wake_nobody_and_four_faults_raise_their_alert(tmp_path: Path) -> None:
+    months = [
+        exchange("ex1", World(1)),
+        controller("dc1", 1),
+        background("ex2013", 1),
+        search("pc1", 1),
+        flipped_bit("ex2", 1),
+        short_window("ex3", 1),
+        failing_reads("ex4", 1),
+        backup_in_window("ex5", 1),
+    ]
+    found = judged(tmp_path, months, 6 * HOUR)
+
+    assert problems(found) == []
+    assert [bool(each.alert) for each in found] == [False] * 4 + [True] * 4
+
+
+def sixty_months() -> Iterator[Month]:
+    """Thirty healthy ones, then thirty with a fault each; made one by one."""
+    for seed in range(1, 11):
+        yield exchange(f"ex{seed}", World(seed))
+    for seed in range(11, 16):
+        yield exchange(f"ex{seed}", World(seed, scan=False))
+    for seed in range(5):
+        yield controller(f"dc{seed}", seed)
+        yield background(f"ex2013-{seed}", seed, pages=PAGES * (1, 4, 8)[seed % 3])
+        yield search(f"pc{seed}", seed)
+    for number in range(30):
+        round_, kind = divmod(number, len(FAULTS))
+        yield FAULTS[kind](f"faulty{number}", 20 + round_)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+def test_thirty_healthy_months_wake_nobody_and_thirty_faults_raise_their_alert(
+    tmp_path: Path,
+) -> None:
+    months = sixty_months()
+    found: list[Verdict] = []
+    while part := list(islice(months, AT_ONCE)):
+        folder = tmp_path / f"part-{len(found)}"
+        found += judged(folder, part, HOUR)
+        shutil.rmtree(folder)
+
+    page.write(found)
+    assert problems(found) == []
+    assert [bool(each.alert) for each in found].count(False) == 30
+
+
+def test_a_month_that_is_not_as_it_should_be_is_told() -> None:
+    right = Verdict("a", "b", "EseX (warning)", 600.0, 300.0, ("EseY",), ("EseZ",))
+
+    assert right.problems() == []
+    assert right._replace(after=None).problems() == ["a, b: EseX (warning) does not fire"]
+    assert "0.17 h" in right._replace(after=601.0).problems()[0]
+    assert len(right._replace(after=-300.0).problems()) == 1
+    assert "EseW, EseY" in right._replace(others=("EseW", "EseY")).problems()[0]
+    assert Verdict("a", "", "", 0.0, None, (), ("EseZ",)).problems() == []
+    assert Verdict("a", "", "", 0.0, None, ("EseY",), ()).problems() == ["a, healthy: EseY fires"]
+
+
+def test_the_page_of_alerts_is_current() -> None:
+    written = (ROOT / "docs" / "alerts.md").read_text(encoding="utf-8")
+
+    assert written == page.page(written, ()), "run: make docs"
+    assert len(re.findall(r"\]\(runbooks/", written)) >= 40
+
+
+def test_the_page_takes_new_verdicts_and_keeps_old_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ESEWATCH_FIGURES", str(tmp_path / "figures.jsonl"))
+    made = [
+        Verdict("Exchange", "", "", 0.0, None, (), ("EseInfo",)),
+        Verdict("Exchange", "a fault", "EseX (warning)", 172_800.0, 900.0, ("EseY",), ()),
+        Verdict("Exchange", "a fault", "EseX (warning)", 172_800.0, 31_320.0, (), ()),
+    ]
+    page.write(made)
+    target = tmp_path / "alerts.md"
+
+    assert page.main([str(target), str(tmp_path / page.NAME)]) == 0
+    written = target.read_text(encoding="utf-8")
+    assert "| Exchange | 1 | – | EseInfo (1) |" in written
+    assert "| a fault | 2 | EseX (warning) | 2.0 days | 8.7 h | EseY (1) | – |" in written
+    assert page.main([str(target)]) == 0
+    assert target.read_text(encoding="utf-8") == written
