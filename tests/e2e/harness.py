@@ -2,7 +2,8 @@
 
 Everything listens on 127.0.0.1 on a free port, lives in a temporary folder, and is ended by
 its process id. Waiting is polling with a limit, never a pause that hopes to be long enough.
-The rules and alerts are those that are shipped; only their intervals are shortened.
+The rules and alerts are those that are shipped; only the time between two evaluations is shorter,
+and where a test says so the time for which an alert has to hold.
 """
 
 import json
@@ -32,6 +33,10 @@ EXAMPLE_ALERTMANAGER = ROOT / "alerts" / "alertmanager" / "alertmanager.yml"
 START_SECONDS = 30.0
 WAIT_SECONDS = 30.0
 POLL_SECONDS = 0.1
+GROUP_SECONDS = 2.0
+"""What routes wait before their first message, those apart that send at once."""
+LEAST_HOLD = 7.0
+"""A Prometheus that starts has no targets for 5 s, so `up` is absent; then comes a scrape."""
 
 T = TypeVar("T")
 
@@ -118,7 +123,10 @@ class Server:
 
 
 class Webhook:
-    """Receives what Alertmanager sends; `alerts()` is all of it, in order of arrival."""
+    """Receives what Alertmanager sends; `alerts()` is all of it, in order of arrival.
+
+    Each has the key `arrived` (epoch seconds) and, as `path`, the name of its receiver.
+    """
 
     def __init__(self) -> None:
         received: list[dict[str, Any]] = []
@@ -127,8 +135,9 @@ class Webhook:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                added = {"path": self.path, "arrived": time.time()}
                 with lock:
-                    received.extend({**alert, "path": self.path} for alert in body["alerts"])
+                    received.extend({**alert, **added} for alert in body["alerts"])
                 self.send_response(200)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
@@ -238,14 +247,22 @@ def ended(server: Server) -> Iterator[None]:
 
 @contextmanager
 def start_alertmanager(folder: Path, webhook: Webhook) -> Iterator[Server]:
-    """The shipped example of Alertmanager, its receivers turned to `webhook`, without delays."""
+    """The shipped example of Alertmanager, its receivers turned to `webhook`, its delays cut."""
     port = free_port()
     config = yaml.safe_load(EXAMPLE_ALERTMANAGER.read_text())
     for route in (config["route"], *config["route"]["routes"]):
-        route |= {"group_wait": "0s", "group_interval": "1s"}
-    for receiver in config["receivers"]:
-        for hook in receiver["webhook_configs"]:
-            hook |= {"url": f"{webhook.url}/{receiver['name']}", "send_resolved": True}
+        # What waits for others still does, so that what explains an alert comes before it.
+        waits = route.get("group_wait") != "0s"
+        route |= {"group_wait": f"{GROUP_SECONDS:g}s" if waits else "0s", "group_interval": "1s"}
+        route.pop("active_time_intervals", None)
+    config["receivers"] = [
+        {
+            "name": name,
+            "webhook_configs": [{"url": f"{webhook.url}/{name}", "send_resolved": True}],
+        }
+        for name in (receiver["name"] for receiver in config["receivers"])
+    ]
+    del config["global"], config["templates"]
     folder.mkdir(parents=True)
     file = folder / "alertmanager.yml"
     file.write_text(yaml.safe_dump(config))
@@ -262,18 +279,49 @@ def start_alertmanager(folder: Path, webhook: Webhook) -> Iterator[Server]:
         yield server
 
 
-@contextmanager
-def start_prometheus(
-    folder: Path, targets: Sequence[str], alertmanager: Server | None = None
-) -> Iterator[Prometheus]:
-    """A Prometheus that scrapes `targets` as job `esewatch` each second, with the shipped rules."""
-    port = free_port()
-    folder.mkdir(parents=True)
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def seconds_of(duration: str) -> float:
+    """`15m` as seconds."""
+    return float(duration[:-1]) * UNITS[duration[-1]]
+
+
+def hold_of(rule: Mapping[str, Any], faster: float) -> float:
+    """Seconds that an alert has to hold in tests: its `for`, `faster` times shorter.
+
+    But not shorter than LEAST_HOLD, unless it is shipped so.
+    """
+    shipped = seconds_of(rule.get("for", "0s"))
+    return min(shipped, max(shipped / faster, LEAST_HOLD))
+
+
+def _copy_rules(folder: Path, faster: float) -> None:
+    """The shipped rules, evaluated each second, with holds as hold_of has them."""
     for source in RULE_FILES:
         rules = yaml.safe_load(source.read_text())
         for group in rules["groups"]:
             group["interval"] = "1s"
+            for rule in group["rules"]:
+                if "alert" in rule:
+                    rule["for"] = f"{round(hold_of(rule, faster) * 1000)}ms"
         (folder / source.name).write_text(yaml.safe_dump(rules))
+
+
+@contextmanager
+def start_prometheus(
+    folder: Path,
+    targets: Sequence[str],
+    alertmanager: Server | None = None,
+    faster: float = 1.0,
+) -> Iterator[Prometheus]:
+    """A Prometheus that scrapes `targets` as job `esewatch` each second, with the shipped rules.
+
+    `faster`: how much shorter alerts have to hold (hold_of).
+    """
+    port = free_port()
+    folder.mkdir(parents=True)
+    _copy_rules(folder, faster)
     config: dict[str, Any] = {
         "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
         "rule_files": [source.name for source in RULE_FILES],

@@ -1,25 +1,13 @@
 """From a record in a log to the message a person gets, through the real servers."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from tests.e2e.harness import (
-    Agent,
-    Prometheus,
-    Webhook,
-    get,
-    start_agent,
-    start_alertmanager,
-    start_prometheus,
-    start_webhook,
-    wait_for,
-)
+from tests.e2e.harness import Prometheus, get, wait_for
 from tests.e2e.logs import (
     DATABASE,
     LABEL,
@@ -31,47 +19,13 @@ from tests.e2e.logs import (
     write_defrag_pass,
     write_garbage_collection,
 )
+from tests.e2e.stage import Stage
 from tests.support.evtx_writer import EvtxWriter
 from tests.support.samples import sample
-from tests.support.tools import require
 
 pytestmark = pytest.mark.e2e
 
 RATIO = "ese_instance:ese_defrag_pages_read_per_freed:ratio_increase"
-
-
-class Site(NamedTuple):
-    """All servers of one test."""
-
-    agent: Agent
-    prometheus: Prometheus
-    webhook: Webhook
-
-
-class Stage:
-    """Starts the servers of a test; they end with it."""
-
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
-        self._folder = folder
-        self._stack = stack
-
-    def start(self, *sources: dict[str, Any], **settings: Any) -> Site:
-        enter = self._stack.enter_context
-        webhook = enter(start_webhook())
-        alertmanager = enter(start_alertmanager(self._folder / "alertmanager", webhook))
-        agent = enter(start_agent(self._folder / "agent", {"sources": list(sources), **settings}))
-        prometheus = enter(
-            start_prometheus(self._folder / "prometheus", [agent.address], alertmanager)
-        )
-        return Site(agent, prometheus, webhook)
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    for tool in ("prometheus", "alertmanager"):
-        require(tool)
-    with ExitStack() as stack:
-        yield Stage(tmp_path, stack)
 
 
 def evtx(path: Path) -> dict[str, Any]:
