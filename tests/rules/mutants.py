@@ -81,7 +81,8 @@ def changed_expressions(expression: str) -> Iterator[tuple[str, str]]:
     for found in TOKEN.finditer(expression):
         token = found[0]
         changes = [OPPOSITES[token]] if token in OPPOSITES else []
-        if NUMBER.fullmatch(token) and before != "*":
+        # The value of what always fires means nothing.
+        if NUMBER.fullmatch(token) and before not in {"*", "vector"}:
             changes = _other_numbers(token)
         line = expression.count("\n", 0, found.start()) + 1
         for change in changes:
