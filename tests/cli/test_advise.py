@@ -10,23 +10,11 @@ import pytest
 from esewatch.cli import main
 from esewatch.config import Settings
 from esewatch.journal import Journal
-from tests.support.farm import build
 from tests.support.records import event, folder_of
 from tests.support.samples import sample
 
 NOW = datetime(2007, 6, 21, 12, tzinfo=UTC)
 DAY = 86400.0
-
-
-@pytest.fixture(scope="module")
-def farm(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("farm")
-    build(folder / "logs", NOW)
-    (folder / "esewatch.yml").write_text(
-        'windows: {nightly: {start: "01:00", duration: 4h}}\n'
-        'databases: [{match: "*priv*.edb", window: nightly}]\n'
-    )
-    return folder
 
 
 def told(farm: Path, *options: str) -> list[str]:

@@ -8,20 +8,8 @@ from typing import Any
 import pytest
 
 from esewatch.cli import main
-from tests.support.farm import build
 
 NOW = datetime(2007, 6, 21, 12, tzinfo=UTC)
-
-
-@pytest.fixture(scope="module")
-def farm(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("farm")
-    build(folder / "logs", NOW)
-    (folder / "esewatch.yml").write_text(
-        'windows: {nightly: {start: "01:00", duration: 4h}}\n'
-        'databases: [{match: "*priv*.edb", window: nightly}]\n'
-    )
-    return folder
 
 
 def told(farm: Path, *changes: str, options: tuple[str, ...] = ()) -> list[str]:

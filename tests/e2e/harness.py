@@ -279,6 +279,24 @@ def start_alertmanager(folder: Path, webhook: Webhook) -> Iterator[Server]:
         yield server
 
 
+@contextmanager
+def serving(folder: Path, data: Path) -> Iterator[Prometheus]:
+    """A Prometheus on these blocks, which scrapes nothing."""
+    (folder / "prometheus.yml").write_text("{}\n")
+    port = free_port()
+    command: list[str | Path] = [
+        require("prometheus"),
+        f"--config.file={folder / 'prometheus.yml'}",
+        f"--storage.tsdb.path={data}",
+        "--storage.tsdb.retention.time=100y",
+        f"--web.listen-address=127.0.0.1:{port}",
+    ]
+    server = Prometheus(command, f"http://127.0.0.1:{port}", folder / "prometheus.log")
+    with ended(server):
+        server.wait_until_ready("/-/ready")
+        yield server
+
+
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 

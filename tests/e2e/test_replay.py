@@ -19,7 +19,7 @@ from esewatch.expose.replay import PREFIXES
 from esewatch.fold.folder import Folder
 from esewatch.fold.state import State
 from esewatch.sources.opening import open_inputs
-from tests.e2e.harness import Prometheus, ended, free_port, get
+from tests.e2e.harness import Prometheus, get, serving
 from tests.support.farm import build
 from tests.support.tools import require
 
@@ -51,7 +51,7 @@ class History(NamedTuple):
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[History]:
     """Five weeks of logs over two months, replayed and loaded with the lines that are printed."""
-    promtool, server = require("promtool"), require("prometheus")
+    promtool = require("promtool")
     folder = tmp_path_factory.mktemp("replay")
     logs = build(folder / "logs", NOW)
     esewatch = [sys.executable, "-m", "esewatch"]
@@ -68,18 +68,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[History]:
     for line in lines:
         words = [str(folder / "data") if it == "DATA_DIR" else it for it in shlex.split(line)]
         subprocess.run([promtool, *words[1:]], check=True, capture_output=True, timeout=120)
-    (folder / "prometheus.yml").write_text("{}\n")
-    port = free_port()
-    command: list[str | Path] = [
-        server,
-        f"--config.file={folder / 'prometheus.yml'}",
-        f"--storage.tsdb.path={folder / 'data'}",
-        "--storage.tsdb.retention.time=100y",
-        f"--web.listen-address=127.0.0.1:{port}",
-    ]
-    prometheus = Prometheus(command, f"http://127.0.0.1:{port}", folder / "prometheus.log")
-    with ended(prometheus):
-        prometheus.wait_until_ready("/-/ready")
+    with serving(folder, folder / "data") as prometheus:
         yield History(logs, prometheus)
 
 

@@ -150,7 +150,6 @@ def current_exchange() -> Database:
         ese_instance="DB01",
         process="Microsoft.Exchange.Store.Worker",
         provider="ESE",
-        engine_version="15.01.2507.012",
         role="passive",
         generation="current",
         first_seen=NOW - 60 * DAY,

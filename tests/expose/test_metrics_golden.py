@@ -140,7 +140,6 @@ def _current() -> Database:
         provider="ESE",
         generation="current",
         role="passive",
-        engine_version="15.01.2507.012",
         maintenance_seen=True,
         first_seen=NOW - 40 * DAY,
         transitions=pack(

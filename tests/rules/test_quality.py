@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.harness import serving
 from tests.rules.expressions import ROOT
 from tests.rules.quality import backfill, page, replaying
 from tests.rules.quality.built import PAGES, background, controller, search
@@ -36,7 +37,7 @@ def judged(folder: Path, months: Sequence[Month], judged_every: float) -> list[V
     backfill.load(text, data)
     text.unlink()
     backfill.record(folder, data, START, END)
-    with backfill.serving(folder, data) as prometheus:
+    with serving(folder, data) as prometheus:
         return verdicts(months, backfill.fired(prometheus, START, END))
 
 

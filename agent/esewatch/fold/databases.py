@@ -71,7 +71,6 @@ def identify(entry: Database, event: Event, time: float) -> None:
     entry.provider = event.provider or entry.provider
     entry.process = event.process or entry.process
     entry.ese_instance = event.ese_instance or entry.ese_instance
-    entry.engine_version = event.engine_version or entry.engine_version
 
 
 def _role(entry: Database, event: Event, time: float) -> None:

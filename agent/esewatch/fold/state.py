@@ -146,7 +146,6 @@ class Database(msgspec.Struct, kw_only=True):
     ese_instance: str = ""
     process: str = ""
     provider: str = ""
-    engine_version: str = ""
     role: str = ""
     """active, passive, or empty when unknown."""
     role_time: float = 0.0

@@ -4,13 +4,12 @@ import json
 import subprocess
 import urllib.parse
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
-from tests.e2e.harness import Prometheus, ended, free_port, get
+from tests.e2e.harness import Prometheus, get, seconds_of, serving
 from tests.rules.expressions import alerts, recording_rules, uses
 from tests.rules.quality.firing import Firing, firing
 from tests.support.tools import require
@@ -22,8 +21,6 @@ MOST_POINTS = 10_000
 BLOCK_SECONDS = 744 * 3600
 """The longest block that promtool makes: a month that lies in one is read once."""
 
-UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-
 
 class Fired(NamedTuple):
     """One alert, its labels (severity included), and when it fired."""
@@ -32,11 +29,6 @@ class Fired(NamedTuple):
     severity: str
     labels: Mapping[str, str]
     when: Firing
-
-
-def seconds(duration: str) -> float:
-    """`15m` as seconds."""
-    return float(duration[:-1]) * UNITS[duration[-1]]
 
 
 def levels() -> list[list[dict[str, Any]]]:
@@ -86,24 +78,6 @@ def record(folder: Path, data: Path, first: float, last: float) -> None:
             )
 
 
-@contextmanager
-def serving(folder: Path, data: Path) -> Iterator[Prometheus]:
-    """A Prometheus on these blocks, which scrapes nothing."""
-    (folder / "prometheus.yml").write_text("{}\n")
-    port = free_port()
-    command: list[str | Path] = [
-        require("prometheus"),
-        f"--config.file={folder / 'prometheus.yml'}",
-        f"--storage.tsdb.path={data}",
-        "--storage.tsdb.retention.time=100y",
-        f"--web.listen-address=127.0.0.1:{port}",
-    ]
-    server = Prometheus(command, f"http://127.0.0.1:{port}", folder / "prometheus.log")
-    with ended(server):
-        server.wait_until_ready("/-/ready")
-        yield server
-
-
 def fired(prometheus: Prometheus, first: float, last: float) -> list[Fired]:
     """All that would have fired from `first` to `last`, evaluated each STEP; Watchdog apart."""
     times = range(int(first // STEP) * STEP + STEP, int(last) + 1, STEP)
@@ -124,7 +98,7 @@ def _fired(prometheus: Prometheus, rule: dict[str, Any], times: range) -> Iterat
             labels.pop("__name__", None)
             key = tuple(sorted(labels.items()))
             present.setdefault(key, set()).update(int(time) for time, _ in row["values"])
-    hold, keep = seconds(rule.get("for", "0s")), seconds(rule.get("keep_firing_for", "0s"))
+    hold, keep = seconds_of(rule.get("for", "0s")), seconds_of(rule.get("keep_firing_for", "0s"))
     for key, at in present.items():
         for when in firing(at, times, hold, keep):
             yield Fired(rule["alert"], rule["labels"]["severity"], dict(key), when)
