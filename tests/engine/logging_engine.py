@@ -70,6 +70,7 @@ class Logs:
         self.sampled = 0.0
         self.depth = 3
         self.generation = 10
+        self.recovers = False
 
     def sample(self) -> None:
         self.sampled = self.clock.time
@@ -82,6 +83,7 @@ class Logs:
                     cache_bytes=PAGE * 100,
                     checkpoint_depth=self.depth,
                     log_generation=self.generation,
+                    recovers=self.recovers,
                 )
                 for name in self.names
             ]

@@ -175,3 +175,27 @@ def test_a_torn_last_row_is_cut_off(tmp_path: Path) -> None:
     logs.close()
 
     assert [row[0][-6:] for row in rows(tmp_path)[1:]] == ["00.250", "30.250"]
+
+
+def test_the_requests_of_a_passive_copy_are_those_of_a_recovery_too(tmp_path: Path) -> None:
+    logs = Logs(tmp_path, instances=1)
+    logs.recovers = True
+    logs.sample()
+    for meter in logs.meters.values():
+        meter.database_reads.requests, meter.database_reads.seconds = 30, 0.6
+        meter.database_writes.requests, meter.database_writes.seconds = 60, 0.3
+    logs.clock.time += 15
+    logs.sample()
+    logs.close()
+
+    for counter, expected in {
+        "I/O Database Reads (Recovery)/sec": [0, 2],
+        "I/O Database Reads/sec": [0, 2],
+        "I/O Database Writes (Recovery)/sec": [0, 4],
+        "I/O Database Reads (Recovery) Average Latency": [20],
+        "I/O Database Writes (Recovery) Average Latency": [5],
+    }.items():
+        assert values(tmp_path, counter) == expected
+    totals = logs.truth.state.instances["db1"].totals
+    assert totals['ese_database_io_total{operation="write",phase="recovery"}'] == 60
+    assert 'ese_database_io_total{operation="write",phase="all"}' not in totals

@@ -35,6 +35,15 @@ def test_a_request_takes_a_seek_and_its_length_unless_it_goes_on_where_the_last_
     assert [first, on, back, other] == pytest.approx([0.005, 0.001, 0.005, 0.005])
 
 
+def test_a_write_takes_as_long_as_a_read() -> None:
+    clock = VirtualClock(0.0)
+    device = Device(clock, seek=0.004, rate=1e6)
+    device.use("a", 0, 1000, write=True)
+    device.use("a", 1000, 1000, write=True)
+
+    assert clock.now() == pytest.approx(0.006)
+
+
 def test_a_request_waits_until_those_before_it_are_done() -> None:
     clock = VirtualClock(100.0)
     device = Device(clock, seek=0.0, rate=1000.0)

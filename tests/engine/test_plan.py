@@ -5,7 +5,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from esewatch.engine.plan import DAY, DatabasePlan, FaultPlan, MailPlan, Plan, WindowPlan
+from esewatch.engine.plan import (
+    DAY,
+    CopyPlan,
+    DatabasePlan,
+    DisksPlan,
+    FaultPlan,
+    MailPlan,
+    Plan,
+    WindowPlan,
+)
 from esewatch.engine.profiles import PROFILES
 
 
@@ -62,6 +71,11 @@ def test_what_is_no_plan_is_an_error(wrong: bytes) -> None:
         ({"checkpoint_depth": -1}, "$.databases[0].checkpoint_depth"),
         ({"defrag_pause": -0.1}, "$.databases[0].defrag_pause"),
         ({"scan_throttle": 1e300}, "$.databases[0].scan_throttle"),
+        ({"scan_pace": 0}, "$.databases[0].scan_pace"),
+        ({"generation": "2010"}, "$.databases[0].generation"),
+        ({"generation": "current", "role": "witness"}, "$.databases[0].role"),
+        ({"generation": "current", "zero": True}, "$.databases[0]"),
+        ({"role": "passive"}, "$.databases[0]"),
         ({"window": {"length": 0}}, "$.databases[0].window.length"),
         ({"window": {"length": 90_000}}, "$.databases[0].window"),
         ({"window": {"period": 0}}, "$.databases[0].window.period"),
@@ -157,6 +171,81 @@ def test_a_fault_has_bounds(key: str, value: float) -> None:
 def test_a_plan_that_is_made_in_python_is_checked_for_what_goes_together() -> None:
     with pytest.raises(ValueError, match="over the period"):
         WindowPlan(period=10.0, length=11.0)
+    with pytest.raises(ValueError, match="zero needs scan"):
+        DatabasePlan(name="a", scan=False, zero=True)
     fault = FaultPlan(at=1.0, database="b", kind="kill")
     with pytest.raises(ValueError, match="there is no database b"):
         Plan(databases=[DatabasePlan(name="a")], faults=[fault])
+
+
+def test_a_device_of_modelled_drives_has_defaults_too() -> None:
+    plan = read(b'{"databases": [{"name": "a"}], "devices": [{"name": "d", "disks": {}}]}')
+    assert plan.devices[0].disks == DisksPlan(
+        model="sas-10k-2006", spindles=8, stripe=65536, write_cache=0, link=400e6
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "place"),
+    [
+        ({"disks": {"model": "ssd"}}, "disks.model"),
+        ({"disks": {"spindles": 0}}, "disks.spindles"),
+        ({"disks": {"spindles": 1000}}, "disks.spindles"),
+        ({"disks": {"stripe": 5000}}, "disks.stripe"),
+        ({"disks": {"write_cache": -1}}, "disks.write_cache"),
+        ({"disks": {"write_cache": 1 << 40}}, "disks.write_cache"),
+        ({"disks": {"link": 0}}, "disks.link"),
+        ({"disks": {}, "seek": 0.01}, "devices[0]"),
+        ({"disks": {}, "rate": 1e6}, "devices[0]"),
+    ],
+)
+def test_drives_that_cannot_be_are_an_error(wrong: dict[str, Any], place: str) -> None:
+    text = {"databases": [{"name": "a"}], "devices": [{"name": "d", **wrong}]}
+    with pytest.raises(msgspec.ValidationError) as raised:
+        read(msgspec.json.encode(text))
+    assert str(raised.value).endswith(f"{place}`")
+
+
+def test_all_databases_of_a_process_are_of_one_generation() -> None:
+    both = [{"name": "a"}, {"name": "b", "generation": "current"}]
+    with pytest.raises(msgspec.ValidationError, match="two generations"):
+        read(msgspec.json.encode({"databases": both}))
+
+
+def test_a_copy_needs_the_name_of_its_computer_alone() -> None:
+    (copy,) = read(plan_of(copies=[{"computer": "EX02"}])).databases[0].copies
+    assert (copy.cache, copy.cache_pages, copy.batch, copy.batch_logs) == ("keep", None, 60.0, 1)
+
+
+@pytest.mark.parametrize(
+    ("copies", "place"),
+    [
+        ([{}], "missing required field `computer`"),
+        ([{"computer": "EX 02"}], "matching regex"),
+        ([{"computer": "../x"}], "matching regex"),
+        ([{"computer": "EX02", "cache": "lose"}], "Invalid enum value 'lose'"),
+        ([{"computer": "EX02", "cache_pages": 0}], ">= 4"),
+        ([{"computer": "EX02", "batch": 0.0}], ">= 0.01"),
+        ([{"computer": "EX02", "batch_logs": 0}], ">= 1"),
+        ([{"computer": f"EX0{number}"} for number in range(5)], "length <= 4"),
+        ([{"computer": "EX02", "device": "lun9"}], "database a: there is no device lun9"),
+        ([{"computer": "EX02"}, {"computer": "ex02"}], "2 of them have the name ex02"),
+        ([{"computer": "A"}], "databases and computers: 2 of them have the name a"),
+    ],
+)
+def test_a_copy_that_cannot_be_is_an_error_in_one_line(
+    copies: list[dict[str, Any]], place: str
+) -> None:
+    with pytest.raises(msgspec.ValidationError, match=place):
+        read(plan_of(copies=copies))
+
+
+def test_two_databases_may_have_copies_on_one_computer() -> None:
+    copies = [CopyPlan(computer="EX02")]
+    plan = Plan(
+        databases=[
+            DatabasePlan(name="a", copies=[*copies, CopyPlan(computer="EX03")]),
+            DatabasePlan(name="b", copies=copies),
+        ]
+    )
+    assert plan.computers == ["EX02", "EX03"]

@@ -7,7 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from esewatch.engine.reports import DefragSummary, Reports, ScanSummary, days, short_date
+from esewatch.engine.reports import (
+    DefragSummary,
+    Reports,
+    ScanSummary,
+    ZeroingSummary,
+    days,
+    short_date,
+)
 from esewatch.engine.trouble import SlowRequest, Trouble
 from esewatch.ese.catalogue import CATALOGUE
 from esewatch.model import Event
@@ -60,6 +67,7 @@ FIELDS: list[tuple[int, int, Callable[[Reports], None], dict[str, Any]]] = [
     (105, 1, lambda r: r.instance_started(3.9), {"instance_number": 0, "seconds": 3}),
     (103, 1, lambda r: r.instance_stopped(), {"instance_number": 0}),
     (300, 3, lambda r: r.recovery_begun(), {}),
+    (301, 3, lambda r: r.log_replayed("a/E0000000005.log"), {"log_file": "a/E0000000005.log"}),
     (302, 3, lambda r: r.recovery_done(), {}),
     (325, 1, lambda r: r.database_created(2.0), {"database_number": 1, "seconds": 2}),
     (326, 1, lambda r: r.database_attached(2.0), {"database_number": 1, "seconds": 2}),
@@ -105,6 +113,31 @@ FIELDS: list[tuple[int, int, Callable[[Reports], None], dict[str, Any]]] = [
     ),
     (723, 10, lambda r: r.scan_failed(-1022, 9.9), {"error": -1022, "seconds": 9}),
     (725, 10, lambda r: r.scan_interrupted(), {}),
+    (718, 10, lambda r: r.zeroing_begun(), {}),
+    (720, 10, lambda r: r.zeroing_resumed(START - 5), {"pass_started": "6/16/2007", "days": 1}),
+    (
+        722,
+        10,
+        lambda r: r.zeroing_completed(
+            ZeroingSummary(scan=SCAN, unchanged=4379723, unused=33759, used=1210764, deleted=57214)
+        ),
+        {
+            "pass_started": "6/16/2007",
+            "seconds": 208,
+            "invocations": 2,
+            "days": 1,
+            "pages_seen": 5850768,
+            "bad_checksums": 1,
+            "uninitialized_pages": 72682,
+            "pages_unchanged": 4379723,
+            "unused_pages_zeroed": 33759,
+            "used_pages_seen": 1210764,
+            "deleted_records_zeroed": 57214,
+            "unreferenced_chunks_zeroed": 0,
+        },
+    ),
+    (724, 10, lambda r: r.zeroing_failed(-1022, 9.9), {"error": -1022, "seconds": 9}),
+    (726, 10, lambda r: r.zeroing_interrupted(), {}),
     (399, 2, lambda r: r.page_error(bad("corrected", bit=77)), {**PLACE, "bit": 77}),
     (
         398,

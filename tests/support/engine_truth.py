@@ -27,6 +27,7 @@ INTEGRATED = frozenset(
 """Totals that the agent adds up from rates."""
 INSTANCES = INTEGRATED | {
     "ese_maintenance_pages_read_total",
+    "ese_maintenance_pages_zeroed_total",
     "ese_log_generations_total",
     "ese_checkpoint_depth_logs",
 }
@@ -39,10 +40,16 @@ DATABASES = frozenset(
         "ese_pass_last_start_timestamp_seconds",
         "ese_pass_last_completion_timestamp_seconds",
         "ese_pass_last_work_seconds",
+        "ese_pass_last_wall_seconds",
+        "ese_pass_last_late_timestamp_seconds",
         "ese_pass_last_invocations",
         "ese_pass_last_bad_checksums",
         "ese_pass_pages_seen_total",
         "ese_pass_bad_checksums_total",
+        "ese_zeroing_pages_total",
+        "ese_index_defrag_pages_visited_total",
+        "ese_index_defrag_pages_freed_total",
+        "ese_database_free_bytes",
         "ese_defrag_reported_pages_freed_total",
         "ese_page_error_events_total",
         "ese_page_error_last_timestamp_seconds",

@@ -176,6 +176,8 @@ class BTree:
         place = self._existing(transaction, key)
         page = transaction.page(place.number)
         node.remove(page, place.at)
+        if self._store.counts_deleted:
+            node.count_deleted(page)
         if node.count(page) == 0 and place.number != self.root:
             self._unlink(transaction, place.number, page)
             self._space.free(transaction, place.number)

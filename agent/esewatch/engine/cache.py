@@ -2,9 +2,20 @@
 
 from collections import OrderedDict
 from collections.abc import Iterable
+from typing import Protocol
 
-from esewatch.engine.log import Log
 from esewatch.engine.pages import PageFile
+from esewatch.engine.trouble import Trouble
+
+
+class WriteAhead(Protocol):
+    """The log that has the changes of the pages."""
+
+    durable: int
+    """Up to which position it is durable."""
+
+    def flush(self) -> None:
+        """All that was appended is durable when this returns."""
 
 
 class Frame:
@@ -24,7 +35,11 @@ class Cache:
     """At most `limit` pages of `file`. `frames` are what recovery made, oldest first."""
 
     def __init__(
-        self, file: PageFile, log: Log, limit: int, frames: OrderedDict[int, Frame] | None = None
+        self,
+        file: PageFile,
+        log: WriteAhead,
+        limit: int,
+        frames: OrderedDict[int, Frame] | None = None,
     ) -> None:
         self.pages_dirtied = 0
         """How often a clean page became a dirty one."""
@@ -48,6 +63,20 @@ class Cache:
         else:
             self._frames.move_to_end(number)
         return frame.content
+
+    def examine(self, number: int) -> tuple[bytes | None, Trouble | None]:
+        """As PageFile.examine, which is asked where the page is not here."""
+        if number in self._frames:
+            return self.read(number), None
+        content, trouble = self._file.examine(number)
+        if content is not None:
+            self._frames[number] = Frame(content)
+            self._make_room()
+        return content, trouble
+
+    def clear(self) -> None:
+        """Let go of all pages; what is dirty is to be written before."""
+        self._frames.clear()
 
     def has(self, number: int) -> bool:
         """Whether a page is here."""

@@ -57,7 +57,10 @@ def check_all(options: argparse.Namespace) -> int:
 
 
 def _databases(path: Path) -> Iterator[Path]:
-    """The file, or those of a run or of one of its databases, sorted. Raises OSError."""
+    """The file, or those of a run or of one of its databases, sorted. Raises OSError.
+
+    Passive copies are in the folder of their computer, which has a lock as that of the run.
+    """
     if not path.is_dir():
         if path.exists():
             yield path
@@ -67,6 +70,8 @@ def _databases(path: Path) -> Iterator[Path]:
         file = entry / f"{entry.name}{_ENDING}" if entry.is_dir() else entry
         if file.suffix == _ENDING and file.is_file():
             yield file
+        elif (entry / LOCK).is_file():
+            yield from _databases(entry)
 
 
 def _keep_engines_out(file: Path, held: ExitStack) -> None:

@@ -1,10 +1,10 @@
-r"""The counter log of the engine: PDH-CSV 4.0 with the names of Exchange 2007.
+r"""The counter log of the engine: PDH-CSV 4.0 with the names of its generation.
 
 Every cell is quoted. A rate is a difference over the time between two rows, a latency the
 mean of the requests in between, blank when there were none.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -44,6 +44,30 @@ _COLUMNS: Final = (
 )
 """In the order of the cells that `_cells` makes."""
 
+_ZEROING_COLUMNS: Final = (
+    "Online Maintenance (DB Scan) Pages Zeroed/sec",
+    "Online Maintenance (DB Scan) Pages Zeroed",
+)
+"""Behind the others, of an instance whose scan zeroes pages."""
+_ZEROED: Final = "ese_maintenance_pages_zeroed_total"
+
+_CURRENT_COLUMNS: Final = tuple(
+    name.replace("Online Maintenance (DB Scan)", "Database Maintenance") for name in _COLUMNS
+)
+"""The same, as current engines name them."""
+_DURATION: Final = "Database Maintenance Duration"
+"""Behind them. Its help text says hours, and it has seconds (ese-facts 2.2)."""
+
+_RECOVERY_COLUMNS: Final = (
+    "I/O Database Reads (Recovery)/sec",
+    "I/O Database Writes (Recovery)/sec",
+    "I/O Database Reads (Recovery) Average Latency",
+    "I/O Database Writes (Recovery) Average Latency",
+)
+"""Behind all others, of a passive copy: its requests are all those of a recovery."""
+_ALL_PHASES: Final = 'phase="all"'
+_RECOVERY: Final = 'phase="recovery"'
+
 _PROCESS_COLUMNS: Final = ("Database Cache Size (MB)", "Database Cache Size")
 
 _GREW: Final = (
@@ -78,6 +102,20 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     """Log generations that a recovery would read."""
     log_generation: int
     """The one that is being written."""
+    zeroes: bool = False
+    """Whether its scan zeroes pages."""
+    duration: int | None = None
+    """Of a current engine: the seconds of the run of its scan, 0: none, 1: it is suspended."""
+    recovers: bool = False
+    """Whether it is a passive copy."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Its counters, in the order of the cells."""
+        behind = _RECOVERY_COLUMNS if self.recovers else ()
+        if self.duration is not None:
+            return (*_CURRENT_COLUMNS, _DURATION, *behind)
+        return (*_COLUMNS, *(_ZEROING_COLUMNS if self.zeroes else ()), *behind)
 
 
 class _Seen(msgspec.Struct, frozen=True):
@@ -87,6 +125,10 @@ class _Seen(msgspec.Struct, frozen=True):
     seconds: tuple[float, ...]
     depth: int
     generation: int
+    zeroed: int | None
+    """Pages; None where the scan does not zero."""
+    duration: int | None
+    recovers: bool
 
     @classmethod
     def of(cls, sample: Sample) -> "_Seen":
@@ -106,15 +148,17 @@ class _Seen(msgspec.Struct, frozen=True):
             *[figure.requests for figure in figures],
         )
         seconds = tuple(figure.seconds for figure in figures)
-        return cls(totals, seconds, sample.checkpoint_depth, sample.log_generation)
+        zeroed = counters.scan_pages_zeroed if sample.zeroes else None
+        depth, generation = sample.checkpoint_depth, sample.log_generation
+        return cls(totals, seconds, depth, generation, zeroed, sample.duration, sample.recovers)
 
 
 class _Column(msgspec.Struct):
     """What was written of one instance; `idle` are the cells of a row with nothing new."""
 
     seen: _Seen
-    scanned_before: int
-    """Pages that were scanned before the first row."""
+    first: _Seen
+    """Of its first row: the totals that are shown as totals begin there."""
     idle: str = ""
 
 
@@ -144,7 +188,7 @@ class CounterLog:
         self._lines = Lines(path, buffered=buffered, before=truth.ledger)
         self._header = last_line(path, _is_header).decode()
         self._time = _time_of(last_line(path, lambda line: not _is_header(line)))
-        self._names: list[str] = []
+        self._names: dict[str, tuple[str, ...]] = {}
         self._columns: dict[str, _Column] = {}
 
     @property
@@ -157,7 +201,7 @@ class CounterLog:
 
         Raises OSError.
         """
-        header = self._header_if_new([sample.instance for sample in samples])
+        header = self._header_if_new({sample.instance: sample.columns for sample in samples})
         now = _EPOCH + timedelta(microseconds=round(self._clock.now() * 1e6))
         now -= timedelta(microseconds=now.microsecond % 1000)
         time = max(now, self._time + _MILLISECOND)
@@ -187,8 +231,9 @@ class CounterLog:
         """Write what is held back and let go of the file. Raises OSError."""
         self._lines.close()
 
-    def _header_if_new(self, names: list[str]) -> str:
-        if names == self._names:
+    def _header_if_new(self, names: dict[str, tuple[str, ...]]) -> str:
+        """`names` of the instances, and the counters of each."""
+        if list(names.items()) == list(self._names.items()):
             return ""
         self._names = names
         self._columns = {name: self._columns[name] for name in names if name in self._columns}
@@ -206,7 +251,7 @@ class CounterLog:
         before = column.seen
         if seen == before:
             if not column.idle:
-                column.idle = _cells(seen, before, interval, column.scanned_before)
+                column.idle = _cells(seen, before, interval, column.first)
             return column.idle, None
         column.seen, column.idle = seen, ""
         grew = {
@@ -214,23 +259,27 @@ class CounterLog:
             for series, total, earlier in zip(_GREW, seen.totals, before.totals, strict=True)
             if series and total != earlier
         }
-        measured = Measured(grew, seen.depth, seen.generation)
-        return _cells(seen, before, interval, column.scanned_before), measured
+        if seen.zeroed != before.zeroed:
+            grew[_ZEROED] = (seen.zeroed or 0) - (before.zeroed or 0)
+        measured = Measured(_phased(grew, seen), seen.depth, seen.generation)
+        return _cells(seen, before, interval, column.first), measured
 
     def _first(self, name: str, seen: _Seen) -> tuple[str, Measured]:
-        scanned = seen.totals[_SCANNED]
-        self._columns[name] = _Column(seen, scanned)
+        self._columns[name] = _Column(seen, seen)
         grew = {series: 0 for series in _GREW if series}
-        return _cells(seen, seen, 1, scanned), Measured(grew, seen.depth, seen.generation)
+        if seen.zeroed is not None:
+            grew[_ZEROED] = 0
+        measured = Measured(_phased(grew, seen), seen.depth, seen.generation)
+        return _cells(seen, seen, 1, seen), measured
 
 
-def _cells(seen: _Seen, before: _Seen, interval: int, scanned_before: int) -> str:
-    """The cells in the order of `_COLUMNS`, each with its comma. `interval` in milliseconds."""
+def _cells(seen: _Seen, before: _Seen, interval: int, first: _Seen) -> str:
+    """The cells in the order of the columns, each with its comma. `interval` in milliseconds."""
     rates = [
-        (total - earlier) * 1000 / interval if total != earlier else 0
+        _rate(total, earlier, interval)
         for total, earlier in zip(seen.totals, before.totals, strict=True)
     ]
-    rates.insert(_SCANNED + 1, seen.totals[_SCANNED] - scanned_before)
+    rates.insert(_SCANNED + 1, seen.totals[_SCANNED] - first.totals[_SCANNED])
     requests = zip(
         seen.totals[_REQUESTS:],
         before.totals[_REQUESTS:],
@@ -244,14 +293,34 @@ def _cells(seen: _Seen, before: _Seen, interval: int, scanned_before: int) -> st
         else " "
         for total, earlier, took, earlier_took in requests
     ]
-    return "".join(f'"{cell}",' for cell in (*rates, *latencies, seen.depth, seen.generation))
+    cells = [*rates, *latencies, seen.depth, seen.generation]
+    if seen.zeroed is not None:
+        zeroed, earlier, at_first = seen.zeroed, before.zeroed or 0, first.zeroed or 0
+        cells += [_rate(zeroed, earlier, interval), zeroed - at_first]
+    if seen.duration is not None:
+        cells.append(seen.duration)
+    if seen.recovers:
+        cells += [*rates[_REQUESTS + 1 : _REQUESTS + 3], *latencies[:2]]
+    return "".join(f'"{cell}",' for cell in cells)
 
 
-def _header(computer: str, process: str, names: Sequence[str]) -> str:
+def _phased(grew: dict[str, int], seen: _Seen) -> dict[str, int]:
+    """What grew; of a copy in the phase of recovery, which the agent prefers to all phases."""
+    if not seen.recovers:
+        return grew
+    return {series.replace(_ALL_PHASES, _RECOVERY): amount for series, amount in grew.items()}
+
+
+def _rate(total: int, earlier: int, interval: int) -> float:
+    """A second; `interval` in milliseconds."""
+    return (total - earlier) * 1000 / interval if total != earlier else 0
+
+
+def _header(computer: str, process: str, names: Mapping[str, tuple[str, ...]]) -> str:
     paths = [
         rf"\\{computer}\{INSTANCES}({process}/{name})\{counter}"
-        for name in names
-        for counter in _COLUMNS
+        for name, counters in names.items()
+        for counter in counters
     ]
     paths += [rf"\\{computer}\{PROCESS}({process})\{counter}" for counter in _PROCESS_COLUMNS]
     return ",".join(f'"{cell}"' for cell in (CLOCK, *paths)) + "\r\n"

@@ -14,3 +14,5 @@ class Counters(msgspec.Struct):
     defrag_log_bytes: int = 0
     scan_pages_read: int = 0
     """Pages that the checksum scan of online maintenance read."""
+    scan_pages_zeroed: int = 0
+    """Pages that it changed because it zeroes."""

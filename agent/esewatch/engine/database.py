@@ -6,6 +6,7 @@ to its object id and the page of its root. Tables never go, and their roots neve
 
 import random
 import struct
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Final, NamedTuple, TypeVar
 
@@ -92,9 +93,10 @@ class Database:
         cache_pages: int,
         now: float,
         watcher: Watcher | None = None,
+        hold: Callable[[], int] | None = None,
     ) -> "Database":
         """Open a database, as `Store.open` does; what that raises, and DatabaseError."""
-        store = Store.open(disk, name, cache_pages=cache_pages, now=now, watcher=watcher)
+        store = Store.open(disk, name, cache_pages=cache_pages, now=now, watcher=watcher, hold=hold)
         with ExitStack() as opened:
             opened.callback(store.close, now)
             found = cls(store)

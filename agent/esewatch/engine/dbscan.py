@@ -7,7 +7,7 @@ Sources: ese-facts 4.3 (dbscan.cxx of the published engine), published-facts P1.
 """
 
 from collections.abc import Generator
-from typing import Final
+from typing import ClassVar, Final
 
 import msgspec
 
@@ -17,6 +17,7 @@ from esewatch.engine.maintenance import Limit, Maintenance
 from esewatch.engine.pages import Checked, PageError
 from esewatch.engine.reports import ScanSummary
 from esewatch.engine.schedule import Task
+from esewatch.engine.store import Transaction
 from esewatch.engine.trouble import Kind
 
 TABLE: Final = "MSysDatabaseMaintenance"
@@ -57,6 +58,9 @@ class ScanState(msgspec.Struct, kw_only=True):
 class DatabaseScan(Maintenance):
     """The scan of one database; a pause after each read."""
 
+    _keeps: ClassVar = False
+    """Whether `_take` needs the contents of the pages."""
+    _read_bytes: ClassVar = READ_BYTES
     _state: ScanState
     """Each invocation begins with what the database has of it."""
 
@@ -73,66 +77,102 @@ class DatabaseScan(Maintenance):
             return
         try:
             self._begin()
-            summary = yield from self._read_on(until)
+            done = yield from self._read_on(until)
         except (PageError, TreeError) as error:
             # It is the state that could not be saved: what was saved last holds.
-            self._reports.scan_failed(error_of(error), self._ran())
+            self._tell_failed(error_of(error))
             return
         except _ReadError:
-            self._reports.scan_failed(DISK_IO, self._ran())
+            self._tell_failed(DISK_IO)
             return
-        if summary is None:
-            self._reports.scan_interrupted()
+        if done:
+            self._tell_completed()
         else:
-            self._reports.scan_completed(summary)
+            self._tell_interrupted()
+
+    def _load(self) -> ScanState:
+        """What the database has of the state, or that of a scan that never ran."""
+        return self._database.state(TABLE, ScanState) or ScanState()
+
+    def _put(self, transaction: Transaction, state: ScanState) -> None:
+        """Let the database have the state."""
+        self._database.set_state(transaction, TABLE, state)
+
+    def _new(self, before: ScanState) -> ScanState:
+        """The state of a pass that begins now; `before` is what `_load` said."""
+        return ScanState(
+            is_open=True,
+            started=self._began,
+            completions=before.completions,
+            completed=before.completed,
+        )
+
+    def _take(self, checked: Checked) -> None:
+        """Count what was read from `page` of the state on."""
+        self._count(self._state, checked)
+
+    def _tell_begun(self) -> None:
+        self._reports.scan_begun()
+
+    def _tell_resumed(self) -> None:
+        self._reports.scan_resumed(self._state.started)
+
+    def _tell_completed(self) -> None:
+        self._reports.scan_completed(summary_of(self._state))
+
+    def _tell_interrupted(self) -> None:
+        self._reports.scan_interrupted()
+
+    def _tell_failed(self, error: int) -> None:
+        self._reports.scan_failed(error, self._ran())
 
     def _begin(self) -> None:
         """One more invocation of the pass, which is told."""
         try:
-            state = self._database.state(TABLE, ScanState) or ScanState()
+            state = self._load()
         except OSError as error:
             raise _ReadError from error
         resumed = state.is_open
         if not resumed:
-            state = ScanState(
-                is_open=True,
-                started=self._began,
-                completions=state.completions,
-                completed=state.completed,
-            )
+            state = self._new(state)
         state.invocations += 1
         self._state, self._ran_before = state, state.seconds
         self._save()
         self._store.flush()
         if resumed:
-            self._reports.scan_resumed(state.started)
+            self._tell_resumed()
         else:
-            self._reports.scan_begun()
+            self._tell_begun()
 
-    def _read_on(self, until: Limit) -> Generator[float, None, ScanSummary | None]:
-        """Read to the end of the file, or until that time: the summary of a completed pass."""
+    def _read_on(self, until: Limit) -> Generator[float, None, bool]:
+        """Read to the end of the file, or until that time; whether the pass was completed."""
         while self._state.page <= self._store.pages:
             if self._clock.now() >= until():
                 self._save()
                 self._store.flush()
-                return None
-            self._count(self._checked())
+                return False
+            self._take(self._checked())
             if self._unsaved >= _SAVE_AFTER:
                 self._save()
-            yield self._rest(until)
-        return self._complete()
+            yield from self._wait(until)
+        self._complete()
+        return True
+
+    def _wait(self, until: Limit) -> Task:
+        """The pause after a read."""
+        yield self._rest(until)
 
     def _checked(self) -> Checked:
         try:
-            pages = READ_BYTES // self._store.page_size
-            return self._store.check_pages(self._state.page, pages)
+            pages = self._read_bytes // self._store.page_size
+            return self._store.check_pages(self._state.page, pages, keep=self._keeps)
         except OSError as error:
             self._save()
             self._store.flush()
             raise _ReadError from error
 
-    def _count(self, checked: Checked) -> None:
-        state, pages = self._state, checked.pages
+    def _count(self, state: ScanState, checked: Checked) -> None:
+        pages = checked.pages
         self._counters.scan_pages_read += pages
         state.page += pages
         state.pages_seen += pages
@@ -140,28 +180,32 @@ class DatabaseScan(Maintenance):
         state.bad_checksums += sum(trouble.kind in _COUNTED for trouble in checked.troubles)
         self._unsaved += pages
 
-    def _complete(self) -> ScanSummary:
+    def _complete(self) -> None:
         state = self._state
         state.is_open = False
         state.completions += 1
         state.completed = self._clock.now()
         self._save()
         self._store.flush()
-        return ScanSummary(
-            started=state.started,
-            ended=state.completed,
-            seconds=state.seconds,
-            invocations=state.invocations,
-            pages_seen=state.pages_seen,
-            bad_checksums=state.bad_checksums,
-            uninitialized=state.uninitialized,
-        )
 
     def _save(self) -> None:
         self._state.seconds = self._ran()
         with self._store.begin() as transaction:
-            self._database.set_state(transaction, TABLE, self._state)
+            self._put(transaction, self._state)
         self._unsaved = 0
+
+
+def summary_of(state: ScanState) -> ScanSummary:
+    """What is told of a pass that is completed."""
+    return ScanSummary(
+        started=state.started,
+        ended=state.completed,
+        seconds=state.seconds,
+        invocations=state.invocations,
+        pages_seen=state.pages_seen,
+        bad_checksums=state.bad_checksums,
+        uninitialized=state.uninitialized,
+    )
 
 
 class _ReadError(Exception):

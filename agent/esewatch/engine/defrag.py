@@ -8,15 +8,15 @@ that frees a page: no crash makes them wrong. Source: old.cxx of the published e
 """
 
 import copy
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Generator
+from contextlib import suppress
 from typing import Final
 
 import msgspec
 
 from esewatch.engine.btree import BTree, TreeError
 from esewatch.engine.database import error_of
-from esewatch.engine.maintenance import Limit, Maintenance
+from esewatch.engine.maintenance import DefragWork, Limit
 from esewatch.engine.pages import PageError
 from esewatch.engine.reports import DefragSummary
 from esewatch.engine.schedule import Task
@@ -52,7 +52,7 @@ class DefragState(msgspec.Struct, kw_only=True):
     """Begin of the first pass in the life of the database, 0: there was none."""
 
 
-class Defrag(Maintenance):
+class Defrag(DefragWork):
     """Online defragmentation of one database; a pause after each leaf."""
 
     _state: DefragState
@@ -186,16 +186,3 @@ class Defrag(Maintenance):
         """Only after the commit: what was aborted must not be in memory."""
         self._state = state
         self._unsaved = 0 if saved else self._unsaved + 1
-
-    @contextmanager
-    def _counting(self) -> Iterator[None]:
-        """What is done within is done by online defragmentation."""
-        store, counters = self._store, self._counters
-        before, position = store.counts, store.log_position
-        try:
-            yield
-        finally:
-            after = store.counts
-            counters.defrag_pages_read += after.pages_read - before.pages_read
-            counters.defrag_pages_dirtied += after.pages_dirtied - before.pages_dirtied
-            counters.defrag_log_bytes += store.log_position - position

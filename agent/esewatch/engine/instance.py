@@ -9,13 +9,14 @@ from typing import Final
 
 import msgspec
 
+from esewatch.engine.background import Background
 from esewatch.engine.clock import Clock
 from esewatch.engine.counter_log import Sample
 from esewatch.engine.counters import Counters
 from esewatch.engine.database import Database
 from esewatch.engine.dbscan import DatabaseScan
 from esewatch.engine.defrag import Defrag
-from esewatch.engine.device import Device
+from esewatch.engine.device import Storage
 from esewatch.engine.disk import RealDisk
 from esewatch.engine.faults import Fault, FaultyDisk
 from esewatch.engine.mail import Journal
@@ -24,9 +25,11 @@ from esewatch.engine.metered import Meter, MeteredDisk
 from esewatch.engine.pages import PageError
 from esewatch.engine.plan import DatabasePlan, FaultKind
 from esewatch.engine.reports import Reports
+from esewatch.engine.reports_current import CurrentReports
 from esewatch.engine.schedule import Task
 from esewatch.engine.window import ROUNDING, opening
 from esewatch.engine.workload import Mail
+from esewatch.engine.zeroing import DatabaseZeroing
 
 _TRIES: Final = 100
 """Pages that are tried for a flip: a blank or bad one cannot be flipped."""
@@ -42,13 +45,15 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     plan: DatabasePlan
     folder: Path
     clock: Clock
-    device: Device
+    device: Storage
     reports: Reports
     chance: random.Random
     durable: bool
     slow: float
     harmed: Callable[[Fault], None]
     journal: Journal | None = None
+    hold: Callable[[], int] | None = None
+    """See Store.open."""
 
 
 class Instance:
@@ -78,6 +83,7 @@ class Instance:
             path=lambda name: str(setting.folder / name),
         )
         self._closing = False
+        self._background: Background | None = None
         self._maintenance = self._maintain()
 
     def open(self) -> None:
@@ -93,8 +99,10 @@ class Instance:
             cache_pages=self.plan.cache_pages,
             now=began,
             watcher=self._reports,
+            hold=self._setting.hold,
         )
         self.database.store.time = self._clock.now
+        self.database.store.counts_deleted = self.plan.zero
         if self.database.store.recovered:
             self._reports.recovery_begun()
             self._reports.recovery_done()
@@ -112,10 +120,20 @@ class Instance:
             self._setting.chance,
             journal=self._setting.journal,
         )
+        self._make_maintenance()
+
+    def _make_maintenance(self) -> None:
+        if self.plan.generation == "current":
+            assert isinstance(self._reports, CurrentReports)
+            self._background = Background(
+                self.plan, self.database, self._reports, self.counters, self._clock
+            )
+            return
         self._defrag = Defrag(
             self.database, self._reports, self.counters, self._clock, pause=self.plan.defrag_pause
         )
-        self._scan = DatabaseScan(
+        scan = DatabaseZeroing if self.plan.zero else DatabaseScan
+        self._scan = scan(
             self.database,
             self._reports,
             self.counters,
@@ -125,6 +143,8 @@ class Instance:
 
     def tasks(self) -> list[Task]:
         """What the schedule is to run."""
+        if self._background is not None:
+            return [self._mail.work(), *self._background.tasks]
         return [self._mail.work(), self._maintenance]
 
     def keep_depth(self) -> None:
@@ -143,6 +163,8 @@ class Instance:
             cache_bytes=store.cache_bytes,
             checkpoint_depth=store.checkpoint_depth_logs,
             log_generation=store.log_generation,
+            zeroes=self.plan.zero,
+            duration=None if self._background is None else self._background.duration,
         )
 
     def harm(self, kind: FaultKind, page: int | None) -> None:
@@ -185,6 +207,8 @@ class Instance:
         self._closing = True
         for _ in self._maintenance:
             pass
+        if self._background is not None:
+            self._background.close()
         began = self._clock.now()
         self.database.close(began)
         self._reports.database_detached(self._clock.now() - began)
@@ -205,6 +229,7 @@ class Instance:
             now=now,
             chance=self._setting.chance,
         )
+        database.store.counts_deleted = self.plan.zero
         mail = Mail(
             database, self.plan.mail, self.plan.window.period, self._clock, self._setting.chance
         )

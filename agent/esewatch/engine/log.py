@@ -35,6 +35,11 @@ def generation_of(position: int) -> int:
     return position // GENERATION_BYTES
 
 
+def begin_of(generation: int) -> int:
+    """The position of the first record of a generation."""
+    return generation * GENERATION_BYTES + HEADER_BYTES
+
+
 class Log:
     """The log of one database. What was appended is durable after `flush`."""
 
@@ -87,7 +92,7 @@ class Log:
 
     def kept(self) -> list[int]:
         """Numbers of the generations that are there, ascending."""
-        return _kept(self._disk, self._base)
+        return kept(self._disk, self._base)
 
     def append(self, record: bytes) -> int:
         """Add a record; the position behind it. Not durable yet. Raises LogError if too large."""
@@ -136,17 +141,16 @@ class Log:
     def _begin(self, generation: int) -> None:
         if self._file is not None:
             self._file.close()
-        name = self._name(generation)
-        self._file = self._disk.open(name, create=True)
+        self._file = self._disk.open(self._name(generation), create=True)
         self._file.truncate(0)
         self._file.write(0, _header(generation, self._signature))
         self._file.sync()
         self._disk.sync()
-        self.position = self.durable = generation * GENERATION_BYTES + HEADER_BYTES
+        self.position = self.durable = begin_of(generation)
         self._chain = _seed(generation, self._signature)
 
     def _name(self, generation: int) -> str:
-        return _name(self._base, generation)
+        return log_name(generation, self._base)
 
 
 def records(
@@ -159,10 +163,10 @@ def records(
     log's: a generation is whole before the next is begun, and all up to `since` was durable.
     """
     first = generation_of(since)
-    kept = [generation for generation in _kept(disk, base) if generation >= first]
-    begun = [number for number in kept if _is_begun(disk, base, number, signature)]
+    there = [generation for generation in kept(disk, base) if generation >= first]
+    begun = [number for number in there if _is_begun(disk, base, number, signature)]
     if first not in begun:
-        how = "the header of {} is damaged" if first in kept else "{} is missing"
+        how = "the header of {} is damaged" if first in there else "{} is missing"
         raise LogError(how.format(f"generation {first:#x} of the log"))
     for generation in range(first, begun[-1] + 1):
         if generation not in begun:
@@ -174,13 +178,29 @@ def records(
             raise LogError(f"generation {generation:#x} of the log is damaged at offset {at}")
 
 
+def closed_records(
+    disk: Disk, generation: int, since: int, *, base: str = "E00", signature: int
+) -> Iterator[tuple[int, bytes]]:
+    """As `records`, of one generation, which must be ended.
+
+    Raises LogError where it is not whole, FileNotFoundError.
+    """
+    data = _content(disk, base, generation, GENERATION_BYTES)
+    if data[:HEADER_BYTES] != _header(generation, signature):
+        raise LogError(f"the header of generation {generation:#x} of the log is damaged")
+    end, whole = yield from _of_generation(data, generation, signature, since)
+    if not whole:
+        at = end % GENERATION_BYTES
+        raise LogError(f"generation {generation:#x} of the log is damaged at offset {at}")
+
+
 def _is_begun(disk: Disk, base: str, generation: int, signature: int) -> bool:
     header = _content(disk, base, generation, HEADER_BYTES)
     return header == _header(generation, signature)
 
 
 def _content(disk: Disk, base: str, generation: int, length: int) -> bytes:
-    file = disk.open(_name(base, generation))
+    file = disk.open(log_name(generation, base))
     try:
         return file.read(0, length)
     finally:
@@ -195,7 +215,7 @@ def _of_generation(
     Returns the position behind its last one, and whether it was ended, so that another follows.
     """
     chain, at = _seed(generation, signature), HEADER_BYTES
-    position = generation * GENERATION_BYTES + at
+    position = begin_of(generation)
     while at + _FRAME.size <= len(data):
         length, checksum = _FRAME.unpack_from(data, at)
         if length == _END:
@@ -211,14 +231,15 @@ def _of_generation(
     return position, False
 
 
-def _kept(disk: Disk, base: str) -> list[int]:
+def kept(disk: Disk, base: str = "E00") -> list[int]:
     """Numbers of the generations that are there, ascending; other files are passed over."""
     digits = re.compile(re.escape(base) + r"([0-9A-F]{8})\.log")
     found = (digits.fullmatch(name) for name in disk.names())
     return sorted(int(match[1], 16) for match in found if match)
 
 
-def _name(base: str, generation: int) -> str:
+def log_name(generation: int, base: str = "E00") -> str:
+    """The file of a generation."""
     return f"{base}{generation:08X}.log"
 
 

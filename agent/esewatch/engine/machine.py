@@ -13,22 +13,22 @@ from esewatch.engine import faults
 from esewatch.engine.btree import TreeError
 from esewatch.engine.checkpoint import CheckpointError
 from esewatch.engine.clock import RealClock, VirtualClock
-from esewatch.engine.counter_log import CounterLog
-from esewatch.engine.device import Device
-from esewatch.engine.event_log import EventLog
+from esewatch.engine.computer import ComputerLogs, Standby
+from esewatch.engine.device import Device, LunDevice, Storage
+from esewatch.engine.disks import Lun
 from esewatch.engine.header import HeaderError
 from esewatch.engine.instance import Instance, Setting
 from esewatch.engine.log import LogError
 from esewatch.engine.mail import Journal
 from esewatch.engine.pages import PageError
-from esewatch.engine.plan import DevicePlan, FaultPlan, Plan
+from esewatch.engine.passive import CopySetting, PassiveCopy
+from esewatch.engine.plan import CopyPlan, DatabasePlan, DevicePlan, FaultPlan, Plan
 from esewatch.engine.recovery import RecoveryError
-from esewatch.engine.reports import Reports
+from esewatch.engine.reports_current import WORKER, reports_of
 from esewatch.engine.schedule import Schedule, Task
-from esewatch.engine.truth import Truth, TruthError
 
 PROCESS: Final = "engine"
-"""As the logs name the program."""
+"""As the logs name the program, in the generation of Exchange 2007."""
 LOCK: Final = "engine.lock"
 
 _AHEAD: Final = 300.0
@@ -75,7 +75,8 @@ class Machine:
     ) -> None:
         """`journals`, by database, are told of each transaction of the workload.
 
-        Raises InUseError, TruthError, AheadError, OSError.
+        Raises InUseError, TruthError, AheadError, OSError; OpenError where a copy is to be on
+        the computer itself.
         """
         self.schedule = Schedule(clock)
         self._folder = folder
@@ -83,41 +84,52 @@ class Machine:
         self._journals = journals or {}
         self._clock = clock
         self._real = isinstance(clock, RealClock)
+        self._process = WORKER if plan.databases[0].generation == "current" else PROCESS
         folder.mkdir(parents=True, exist_ok=True)
-        self._lock = locked(folder)
+        self._locks = [locked(folder)]
         self._open_logs(computer)
         # Other chances after a restart, the same ones where all was the same.
-        self._seed = f"{seed} {self._events.record_id}"
+        self._seed = f"{seed} {self._logs.events.record_id}"
         self._devices = {device.name: self._device(device) for device in plan.devices}
         self.instances = {
             database.name: self._instance(number, database.name)
             for number, database in enumerate(plan.databases)
         }
         """By name."""
+        self.standbys = {name: self._standby(name) for name in plan.computers}
+        """By computer."""
 
     def _open_logs(self, computer: str) -> None:
-        folder, clock, buffered = self._folder, self._clock, not self._real
-        self._truth = Truth(folder, computer=computer, buffered=buffered)
-        try:
-            self._events = EventLog(
-                folder, clock, computer=computer, buffered=buffered, truth=self._truth
-            )
-            self._counters = CounterLog(
-                folder, clock, computer=computer, process=PROCESS, buffered=buffered,
-                truth=self._truth,
-            )  # fmt: skip
-        except (LookupError, TypeError, ValueError) as error:
-            raise TruthError(
-                f"{folder}: the last line of a log is not as it was written: {error}"
-            ) from error
-        last = max(self._events.last_time, self._counters.last_time)
-        if not self._real:
-            clock.begin(max(clock.now(), last))
-        elif last > clock.now() + _AHEAD:
-            raise AheadError(
-                f"{folder}: its logs end at {datetime.fromtimestamp(last, UTC):%Y-%m-%d %H:%M} UTC,"
-                " which is yet to come: go on in virtual time, or begin in an empty folder"
-            )
+        self._logs = self._logs_of(self._folder, computer)
+        self._copy_logs = {}
+        for name in self._plan.computers:
+            # The agent knows a computer by the first label of its name.
+            if name.lower() == computer.lower().partition(".")[0]:
+                raise OpenError(f"{self._folder}: a copy cannot be on {name}, the active one is")
+            folder = self._folder / name
+            folder.mkdir(exist_ok=True)
+            self._locks.append(locked(folder))
+            self._copy_logs[name] = self._logs_of(folder, name)
+        clock = self._clock
+        for logs in self._all_logs:
+            last = logs.last_time
+            if not self._real:
+                clock.begin(max(clock.now(), last))
+            elif last > clock.now() + _AHEAD:
+                raise AheadError(
+                    f"{logs.folder}: its logs end at "
+                    f"{datetime.fromtimestamp(last, UTC):%Y-%m-%d %H:%M} UTC, which is yet to come:"
+                    " go on in virtual time, or begin in an empty folder"
+                )
+
+    def _logs_of(self, folder: Path, computer: str) -> ComputerLogs:
+        return ComputerLogs(
+            folder, self._clock, computer=computer, process=self._process, buffered=not self._real
+        )
+
+    @property
+    def _all_logs(self) -> list[ComputerLogs]:
+        return [self._logs, *self._copy_logs.values()]
 
     def open(self) -> None:
         """Open all databases, making those that are not there, and start what works on them.
@@ -132,14 +144,26 @@ class Machine:
             found, planned = instance.database.store.page_size, instance.plan.page_size
             if found != planned:
                 raise OpenError(f"{instance.path}: its page_size is {found}, in the plan {planned}")
+        self._open_copies()
         self._sample()
         for instance in self.instances.values():
             for task in instance.tasks():
                 self.schedule.start(task)
+        for standby in self.standbys.values():
+            for copy in standby.copies.values():
+                self.schedule.start(copy.task)
         for task in (self._watch(), self._count()):
             self.schedule.start(task, after=self._plan.sample)
         for fault in self._plan.faults:
             self.schedule.start(self._make(fault), after=fault.at)
+
+    def _open_copies(self) -> None:
+        for standby in self.standbys.values():
+            for name, copy in standby.copies.items():
+                try:
+                    copy.open(self.instances[name].database.store)
+                except _REFUSALS as error:
+                    raise OpenError(f"{copy.path}: {error}") from error
 
     def now(self) -> float:
         """Epoch seconds, in the time of this machine."""
@@ -153,36 +177,48 @@ class Machine:
 
     def flush(self) -> None:
         """Write what the logs hold back; in real time they hold back nothing. Raises OSError."""
-        self._events.flush()
-        self._counters.flush()
+        for logs in self._all_logs:
+            logs.flush()
 
     def close(self) -> None:
         """Shut down all databases cleanly and finish the logs. Raises OSError, LogError."""
         for instance in self.instances.values():
             instance.close()
+        for standby in self.standbys.values():
+            standby.close()
         self._sample()
         self.schedule.close()
-        self._events.close()
-        self._counters.close()
-        self._truth.close()
-        os.close(self._lock)
+        for logs in self._all_logs:
+            logs.close()
+        for lock in self._locks:
+            os.close(lock)
 
-    def _device(self, plan: DevicePlan) -> Device:
-        return Device(self._clock, seek=plan.seek, rate=plan.rate)
+    def _device(self, plan: DevicePlan) -> Storage:
+        disks = plan.disks
+        if disks is None:
+            return Device(self._clock, seek=plan.seek, rate=plan.rate)
+        lun = Lun(
+            disks.model,
+            spindles=disks.spindles,
+            stripe=disks.stripe,
+            write_cache=disks.write_cache,
+            link=disks.link,
+        )
+        databases = sum(
+            device == plan.name
+            for database in self._plan.databases
+            for device in (database.device, *(copy.device for copy in database.copies))
+        )
+        return LunDevice(self._clock, lun, databases=max(1, databases))
 
     def _instance(self, number: int, name: str) -> Instance:
         plan = self._plan.databases[number]
         folder = self._folder / name
         path = str(folder / f"{name}.edb")
-        # The machine's own disk takes its own time; in virtual time one is needed that takes some.
-        unmodelled = DevicePlan(name=name, seek=0.0, rate=math.inf)
-        device = self._devices.get(plan.device) or self._device(
-            unmodelled if self._real else DevicePlan(name=name)
-        )
-        reports = Reports(
-            self._events,
+        reports = reports_of(plan.generation, plan.role)(
+            self._logs.events,
             self._clock,
-            process=PROCESS,
+            process=self._process,
             instance=name,
             database=path,
             number=number,
@@ -192,16 +228,67 @@ class Machine:
                 plan=plan,
                 folder=folder,
                 clock=self._clock,
-                device=device,
+                device=self._storage(plan.device, name),
                 reports=reports,
                 chance=random.Random(f"{self._seed} {name}"),
                 durable=self._real,
                 slow=self._plan.slow,
-                harmed=lambda fault: self._truth.fault(
+                harmed=lambda fault: self._logs.truth.fault(
                     fault.time, path, fault.page_number, fault.kind
                 ),
                 journal=self._journals.get(name),
+                hold=(lambda: self._hold(name)) if plan.copies else None,
             )
+        )
+
+    def _storage(self, device: str, name: str) -> Storage:
+        """The device of that name, else one of its own for database `name`."""
+        # The machine's own disk takes its own time; in virtual time one is needed that takes some.
+        unmodelled = DevicePlan(name=name, seek=0.0, rate=math.inf)
+        return self._devices.get(device) or self._device(
+            unmodelled if self._real else DevicePlan(name=name)
+        )
+
+    def _standby(self, computer: str) -> Standby:
+        copies = {
+            plan.name: self._copy(number, plan, copy)
+            for number, plan in enumerate(self._plan.databases)
+            for copy in plan.copies
+            if copy.computer == computer
+        }
+        return Standby(self._copy_logs[computer], copies)
+
+    def _copy(self, number: int, plan: DatabasePlan, copy: CopyPlan) -> PassiveCopy:
+        folder = self._folder / copy.computer / plan.name
+        reports = reports_of(plan.generation, "passive")(
+            self._copy_logs[copy.computer].events,
+            self._clock,
+            process=self._process,
+            instance=plan.name,
+            database=str(folder / f"{plan.name}.edb"),
+            number=number,
+        )
+        return PassiveCopy(
+            CopySetting(
+                plan=copy,
+                database=plan,
+                folder=folder,
+                source=self._folder / plan.name,
+                clock=self._clock,
+                device=self._storage(copy.device, plan.name),
+                source_device=self.instances[plan.name].device,
+                reports=reports,
+                durable=self._real,
+                slow=self._plan.slow,
+            )
+        )
+
+    def _hold(self, database: str) -> int:
+        """The first generation that the active copy must keep for the others."""
+        return min(
+            standby.copies[database].hold()
+            for standby in self.standbys.values()
+            if database in standby.copies
         )
 
     def _watch(self) -> Task:
@@ -212,7 +299,8 @@ class Machine:
                 instance.keep_depth()
             if self._real and self._clock.now() - written >= _TRUTH_EVERY:
                 written = self._clock.now()
-                self._truth.write()
+                for logs in self._all_logs:
+                    logs.truth.write()
             yield self._plan.sample
 
     def _count(self) -> Task:
@@ -222,7 +310,9 @@ class Machine:
             yield self._plan.sample
 
     def _sample(self) -> None:
-        self._counters.sample([instance.sample() for instance in self.instances.values()])
+        self._logs.counters.sample([instance.sample() for instance in self.instances.values()])
+        for standby in self.standbys.values():
+            standby.sample()
 
     def _make(self, fault: FaultPlan) -> Task:
         if fault.kind == "kill":
@@ -231,7 +321,7 @@ class Machine:
         instance = self.instances[fault.database]
         if fault.kind == "slow":
             instance.device.slow(fault.seconds, fault.count)
-            self._truth.fault(self._clock.now(), instance.path, None, fault.kind)
+            self._logs.truth.fault(self._clock.now(), instance.path, None, fault.kind)
         else:
             instance.harm(fault.kind, fault.page)
         yield from ()

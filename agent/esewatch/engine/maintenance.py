@@ -1,6 +1,7 @@
 """What online defragmentation and the checksum scan have in common."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from esewatch.engine.clock import Clock
 from esewatch.engine.counters import Counters
@@ -44,3 +45,20 @@ class Maintenance:
     def _rest(self, until: Limit) -> float:
         """Seconds of the pause that is due, up to the end at most."""
         return max(0.0, min(self._pause, until() - self._clock.now()))
+
+
+class DefragWork(Maintenance):
+    """Maintenance that merges pages of trees: what it reads, changes and logs is counted."""
+
+    @contextmanager
+    def _counting(self) -> Iterator[None]:
+        """What is done within is done by online defragmentation."""
+        store, counters = self._store, self._counters
+        before, position = store.counts, store.log_position
+        try:
+            yield
+        finally:
+            after = store.counts
+            counters.defrag_pages_read += after.pages_read - before.pages_read
+            counters.defrag_pages_dirtied += after.pages_dirtied - before.pages_dirtied
+            counters.defrag_log_bytes += store.log_position - position

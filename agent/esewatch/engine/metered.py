@@ -7,7 +7,7 @@ from typing import Final, Literal
 import msgspec
 
 from esewatch.engine.clock import Clock
-from esewatch.engine.device import Device
+from esewatch.engine.device import Storage
 from esewatch.engine.disk import Disk, File
 from esewatch.engine.trouble import Operation, SlowRequest, Watcher
 
@@ -111,7 +111,7 @@ class MeteredFile:
         place: str,
         figures: tuple[Figures, Figures],
         clock: Clock,
-        device: Device | None,
+        device: Storage | None,
         slow: _SlowRequests,
     ) -> None:
         self._file = file
@@ -137,7 +137,7 @@ class MeteredFile:
         before = self._clock.now()
         self._file.write(offset, data)
         if self._device is not None:
-            self._device.use(self._place, offset, len(data))
+            self._device.use(self._place, offset, len(data), write=True)
         self._count(self._writes, len(data), seconds := self._clock.now() - before)
         if seconds > self._slow.limit:
             self._slow.judge("write", offset, len(data), seconds)
@@ -180,7 +180,7 @@ class MeteredDisk:
         clock: Clock,
         meter: Meter,
         *,
-        device: Device | None,
+        device: Storage | None,
         slow: float,
         watcher: Watcher,
         path: Callable[[str], str],

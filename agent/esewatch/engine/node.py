@@ -40,10 +40,12 @@ _PREVIOUS: Final = 16
 _FOLLOWING: Final = 20
 _OBJECT: Final = 24
 _FREE: Final = 28
+_DELETED: Final = 30
 _FIRST_FREE: Final = 32
 _TAGS: Final = 34
 _OWN_FIELDS: Final = struct.Struct("<IIIHHHHI")
-"""From offset 16: both siblings, object, free and uncommitted bytes, first free, tags, flags."""
+"""From offset 16: both siblings, object, free bytes, deleted records (in the published engine
+uncommitted bytes, of which there are none here), first free, tags, flags."""
 
 
 def header_size(page_size: int) -> int:
@@ -128,6 +130,32 @@ def first_free(page: Page) -> int:
     """Offset in the data area behind the last node."""
     found: int = _U16.unpack_from(page, _FIRST_FREE)[0]
     return found
+
+
+def deleted(page: Page) -> int:
+    """How many records `count_deleted` was called for since the page was made or compacted."""
+    found: int = _U16.unpack_from(page, _DELETED)[0]
+    return found
+
+
+def count_deleted(page: bytearray) -> None:
+    """Count a record that was removed because it was deleted, and not moved; 65,535 at most."""
+    _U16.pack_into(page, _DELETED, min(0xFFFF, deleted(page) + 1))
+
+
+def fill_gaps(page: bytearray, between: bytes, behind: bytes) -> None:
+    """Overwrite all free space: between the nodes with the one byte, behind them with the other.
+
+    No record is counted as deleted any more.
+    """
+    base, end = header_size(len(page)), 0
+    places = sorted((offset, length) for length, offset in _tags(page, 0))
+    for offset, length in (*places, (first_free(page), 0)):
+        page[base + end : base + offset] = between * (offset - end)
+        end = offset + length
+    last = _tag_at(page, count(page) - 1)
+    page[base + end : last] = behind * (last - base - end)
+    _U16.pack_into(page, _DELETED, 0)
 
 
 def size_of(key: bytes, value: bytes) -> int:
@@ -327,3 +355,5 @@ def _compact(page: bytearray) -> None:
     page[base : base + len(data)] = data
     _place(page, 0, tags, 0)
     _U16.pack_into(page, _FIRST_FREE, len(data))
+    # Where the deleted ones were are others now.
+    _U16.pack_into(page, _DELETED, 0)

@@ -54,6 +54,8 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     uninitialized: int
     """How many of them are blank, and as far as known never were anything else."""
     troubles: list[Trouble]
+    contents: list[bytes | None] = []
+    """Of each page, where they were to be kept; None of a bad one."""
 
 
 class PageFile:
@@ -99,25 +101,34 @@ class PageFile:
             page = page.ljust(size, b"\0")
         return self._examined(page, number, classify(page, size, number)[0])
 
-    def check(self, first: int, count: int) -> Checked:
-        """Read that many pages at once and verify each. Nobody is told; nothing is handed out."""
+    def check(self, first: int, count: int, *, keep: bool = False) -> Checked:
+        """Read that many pages at once and verify each. Nobody is told.
+
+        Contents are handed out only where they are to be kept.
+        """
         size = self.page_size
         data = self._file.read(offset_of(first, size), count * size).ljust(count * size, b"\0")
         self.read_count += count
-        uninitialized, troubles = 0, []
+        uninitialized, troubles, contents = 0, list[Trouble](), list[bytes | None]()
         types = self.flushes
         for at, kind in enumerate(classify(data, size, first)):
             begin, number = at * size, first + at
             if kind == GOOD:
                 low, high = data[begin + _LOW_BYTE], data[begin + _HIGH_BYTE]
                 if types.get(number) == low >> 7 | (high & 1) << 1:
+                    if keep:
+                        contents.append(unsealed(data[begin : begin + size]))
                     continue
-            _, trouble = self._examined(data[begin : begin + size], number, kind)
+            content, trouble = self._examined(data[begin : begin + size], number, kind)
+            if keep:
+                contents.append(content)
             if trouble is not None:
                 troubles.append(trouble)
             elif kind == BLANK:
                 uninitialized += 1
-        return Checked(pages=count, uninitialized=uninitialized, troubles=troubles)
+        return Checked(
+            pages=count, uninitialized=uninitialized, troubles=troubles, contents=contents
+        )
 
     def forget(self, number: int) -> None:
         """What the flush map knows of a page may be older than the page."""

@@ -12,15 +12,30 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from esewatch.engine.disks import LINK
+from esewatch.engine.spindle import ModelName
+
 DAY = 86400.0
 PAGE_SIZES: Final = (4096, 8192, 16384, 32768)
 
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9]([A-Za-z0-9 _-]*[A-Za-z0-9_-])?\Z", max_length=64)]
 """Of a folder, and of an instance in a counter: letters, digits, `_`, `-`, spaces within."""
+ComputerName = Annotated[
+    str, Meta(pattern=r"^[A-Za-z0-9]([A-Za-z0-9_-]*[A-Za-z0-9])?\Z", max_length=63)
+]
+"""Of a computer and of its folder: letters, digits, `_` and `-` within."""
+CachePages = Annotated[int, Meta(ge=4, le=1_000_000)]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 Pause = Annotated[float, Meta(ge=0.0, le=DAY)]
 Bytes = Annotated[int, Meta(ge=0, le=1 << 40)]
 
+_SEEK: Final = 0.004
+_RATE: Final = 250e6
+
+Generation = Literal["2007", "current"]
+"""Of an engine: that of Exchange 2007, or of Exchange 2013 and later."""
+Role = Literal["active", "passive"]
+"""Of a copy of a database."""
 FaultKind = Literal["flip_one", "flip_two", "tear", "lose", "misdirect", "slow", "kill"]
 
 
@@ -62,6 +77,22 @@ class MailPlan(_Part, frozen=True, kw_only=True):
     of a page."""
 
 
+class CopyPlan(_Part, frozen=True, kw_only=True):
+    """A passive copy of a database: closed logs are shipped to it, and replayed in batches."""
+
+    computer: ComputerName
+    device: str = ""
+    """As that of a DatabasePlan."""
+    cache: Literal["drop", "keep"] = "keep"
+    """After a batch: Exchange 2007 dropped the cache, from SP1 on it keeps it."""
+    cache_pages: CachePages | None = None
+    """None: as many as the active copy has."""
+    batch: Annotated[float, Meta(ge=0.01, le=DAY)] = 60.0
+    """Seconds after which it looks for logs."""
+    batch_logs: Annotated[int, Meta(ge=1, le=1000)] = 1
+    """A batch begins where so many wait."""
+
+
 class DatabasePlan(_Part, frozen=True, kw_only=True):
     """One database, in a folder of its own, with a log of its own: an instance of `name`."""
 
@@ -70,7 +101,7 @@ class DatabasePlan(_Part, frozen=True, kw_only=True):
     """One of PAGE_SIZES."""
     pages: Annotated[int, Meta(ge=16, le=1_000_000)] = 2000
     """How many it has, about, when it is made."""
-    cache_pages: Annotated[int, Meta(ge=4, le=1_000_000)] = 256
+    cache_pages: CachePages = 256
     device: str = ""
     """Name of a device of the plan. Empty: the machine's, unmodelled in real time."""
     checkpoint_depth: Bytes = 4 << 20
@@ -83,21 +114,59 @@ class DatabasePlan(_Part, frozen=True, kw_only=True):
     """Online maintenance checksum: it has the second half of the window then."""
     scan_throttle: Pause = 0.02
     """After each read of 320 KB."""
+    zero: bool = False
+    """The scan zeroes pages too. It needs `scan`."""
+    generation: Generation = "2007"
+    """A `current` engine has no window, only its period counts: it scans and defragments in the
+    background, day and night."""
+    scan_pace: Annotated[float, Meta(ge=0.001, le=1e12)] = 100.0
+    """Bytes a second of a background scan: 1 MB/s of 160 GB are 100 B/s of 16 MB."""
+    role: Role = "active"
+    """Whose events a `current` engine tells of its scan."""
+    copies: Annotated[list[CopyPlan], Meta(max_length=4)] = []
 
     def __post_init__(self) -> None:
         """Raises ValueError."""
         if self.page_size not in PAGE_SIZES:
             sizes = ", ".join(map(str, PAGE_SIZES))
             raise ValueError(f"page_size is {self.page_size}: it can be {sizes}")
+        if self.zero and not self.scan:
+            raise ValueError("zero needs scan: it is the scan that zeroes pages")
+        if self.zero and self.generation == "current":
+            raise ValueError("zero is of generation 2007: a background scan does not zero pages")
+        if self.role == "passive" and self.generation != "current":
+            raise ValueError("role passive is of generation current")
+
+
+class DisksPlan(_Part, frozen=True, kw_only=True):
+    """A LUN: a stripe over drives of one model behind a controller."""
+
+    model: ModelName = "sas-10k-2006"
+    spindles: Annotated[int, Meta(ge=1, le=64)] = 8
+    stripe: Annotated[int, Meta(ge=4096, le=16 << 20, multiple_of=4096)] = 65536
+    """Bytes on one drive before the next has its turn."""
+    write_cache: Annotated[int, Meta(ge=0, le=1 << 30)] = 0
+    """Bytes of the controller's write-back cache, 0: it has none."""
+    link: Annotated[float, Meta(ge=1e6, le=1e12)] = LINK
+    """Bytes a second between host and controller."""
 
 
 class DevicePlan(_Part, frozen=True, kw_only=True):
-    """A disk: a request that goes on where the last one ended takes no `seek`."""
+    """A disk: a request that goes on where the last one ended takes no `seek`.
+
+    With `disks` it is a LUN of modelled drives, which have no `seek` and `rate` of a plan.
+    """
 
     name: Name
-    seek: Annotated[float, Meta(ge=0.0, le=60.0)] = 0.004
-    rate: Annotated[float, Meta(ge=1000.0, le=1e12)] = 250e6
+    seek: Annotated[float, Meta(ge=0.0, le=60.0)] = _SEEK
+    rate: Annotated[float, Meta(ge=1000.0, le=1e12)] = _RATE
     """Bytes a second."""
+    disks: DisksPlan | None = None
+
+    def __post_init__(self) -> None:
+        """Raises ValueError."""
+        if self.disks is not None and (self.seek, self.rate) != (_SEEK, _RATE):
+            raise ValueError(f"device {self.name} has disks: seek and rate are theirs")
 
 
 class FaultPlan(_Part, frozen=True, kw_only=True):
@@ -132,12 +201,24 @@ class Plan(_Part, frozen=True, kw_only=True):
         devices = [device.name for device in self.devices]
         _check_unique("databases", databases)
         _check_unique("devices", devices)
+        if len({database.generation for database in self.databases}) > 1:
+            raise ValueError("databases of two generations: a process is of one")
         for database in self.databases:
-            if database.device and database.device not in devices:
-                raise ValueError(f"database {database.name}: there is no device {database.device}")
+            for device in (database.device, *(copy.device for copy in database.copies)):
+                if device and device not in devices:
+                    raise ValueError(f"database {database.name}: there is no device {device}")
+            _check_unique(f"copies of {database.name}", [copy.computer for copy in database.copies])
+        # A folder of a run is that of a database, or of a computer.
+        _check_unique("databases and computers", [*databases, *self.computers])
         for number, fault in enumerate(self.faults):
             if fault.database not in databases:
                 raise ValueError(f"fault {number}: there is no database {fault.database}")
+
+    @property
+    def computers(self) -> list[str]:
+        """Of the passive copies, in the order in which they are named first."""
+        found = (copy.computer for database in self.databases for copy in database.copies)
+        return list(dict.fromkeys(found))
 
 
 def _check_unique(what: str, names: Sequence[str]) -> None:

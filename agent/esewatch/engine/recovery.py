@@ -1,7 +1,7 @@
 """Redo: the log is read from the checkpoint on, and each change that a page lacks is made."""
 
 from collections import OrderedDict
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from esewatch.engine.cache import Frame
 from esewatch.engine.change import PageChange, dbtime_of, decode
@@ -45,28 +45,64 @@ def redo(disk: Disk, file: PageFile, *, since: int, signature: int) -> Redone:
     Nobody is told of bad pages. Raises LogError, RecoveryError.
     """
     pages = _Pages(file)
-    unfit: dict[int, str] = {}
-    end, dbtime, count = since, 0, 0
+    run = Redo(pages, file.page_size, since)
     for after, record in records(disk, since, signature=signature):
-        change = decode(record, file.page_size)
-        dbtime, count = change.dbtime, change.pages
+        run.take(after, record)
+    troubles = run.finish()
+    return Redone(run.end, run.dbtime, run.pages, pages.frames, troubles)
+
+
+class Pages(Protocol):
+    """The pages that a log is redone to."""
+
+    troubles: dict[int, Trouble]
+    """Pages that were not what was written, by number, until the log had one as a whole."""
+
+    def content(self, number: int) -> bytes | None:
+        """What the page is so far; None where it is damaged."""
+
+    def change(self, page: PageChange, before: int, after: int) -> None:
+        """Make a change that is in the log between these positions."""
+
+
+class Redo:
+    """A run over the log from `since` on: each change that a page lacks is made, in order."""
+
+    def __init__(self, pages: Pages, page_size: int, since: int) -> None:
+        self.end = since
+        """Position behind the last record that was taken."""
+        self.dbtime = 0
+        """Of that record, and the pages of the database after it; 0: there was none."""
+        self.pages = 0
+        self._to = pages
+        self._page_size = page_size
+        self._unfit: dict[int, str] = {}
+
+    def take(self, after: int, record: bytes) -> None:
+        """Redo a record that ends at `after`."""
+        change = decode(record, self._page_size)
+        self.dbtime, self.pages = change.dbtime, change.pages
         for page in change.changes:
-            content = pages.content(page.number)
+            content = self._to.content(page.number)
             # An image is taken even so: a torn page of regular content may verify.
             done = content is not None and dbtime_of(content) >= change.dbtime
             if done and page.image is None:
                 continue
             if why := _why_unfit(page, content):
                 # A write that was torn later than this change: the log has the whole page then.
-                unfit.setdefault(page.number, why)
+                self._unfit.setdefault(page.number, why)
                 continue
-            unfit.pop(page.number, None)
-            pages.change(page, end, after)
-        end = after
-    troubles = [pages.troubles[number] for number in sorted(pages.troubles)]
-    if unfit:
-        raise RecoveryError("; ".join(unfit[at] for at in sorted(unfit)[:_NAMED]), troubles)
-    return Redone(end, dbtime, count, pages.frames, troubles)
+            self._unfit.pop(page.number, None)
+            self._to.change(page, self.end, after)
+        self.end = after
+
+    def finish(self) -> list[Trouble]:
+        """The troubles that are left, by page number. Raises RecoveryError."""
+        troubles, unfit = self._to.troubles, self._unfit
+        left = [troubles[number] for number in sorted(troubles)]
+        if unfit:
+            raise RecoveryError("; ".join(unfit[at] for at in sorted(unfit)[:_NAMED]), left)
+        return left
 
 
 class _Pages:

@@ -63,6 +63,16 @@ class ScanSummary(msgspec.Struct, frozen=True, kw_only=True):
     uninitialized: int
 
 
+class ZeroingSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """A completed scan that zeroed pages. `deleted` are records, the others pages."""
+
+    scan: ScanSummary
+    unchanged: int
+    unused: int
+    used: int
+    deleted: int
+
+
 class Reports:
     """Reports of one instance with one database: a Watcher, and a method for each event."""
 
@@ -96,6 +106,10 @@ class Reports:
     def recovery_begun(self) -> None:
         """300."""
         self._of_instance(300, LOGGING)
+
+    def log_replayed(self, log: str) -> None:
+        """301: this file, by its path."""
+        self._of_instance(301, LOGGING, log)
 
     def recovery_done(self) -> None:
         """302."""
@@ -162,21 +176,7 @@ class Reports:
 
     def scan_completed(self, summary: ScanSummary) -> None:
         """721."""
-        told = self._told(721)
-        told.seconds, told.invocations = int(summary.seconds), summary.invocations
-        told.pages_seen, told.bad_checksums = summary.pages_seen, summary.bad_checksums
-        self._write(
-            told,
-            DEFRAG,
-            self._database,
-            short_date(summary.started),
-            str(told.seconds),
-            str(summary.invocations),
-            days(summary.started, summary.ended),
-            str(summary.pages_seen),
-            str(summary.bad_checksums),
-            str(summary.uninitialized),
-        )
+        self._scanned(self._told(721), summary)
 
     def scan_interrupted(self) -> None:
         """725: the window ended, or the instance stops."""
@@ -185,6 +185,29 @@ class Reports:
     def scan_failed(self, error: int, seconds: float) -> None:
         """723: after so long."""
         self._of_task(723, str(error), str(int(seconds)), level=WARNING)
+
+    def zeroing_begun(self) -> None:
+        """718: a new pass."""
+        self._of_task(718)
+
+    def zeroing_resumed(self, started: float) -> None:
+        """720: the pass that began at `started` goes on."""
+        self._of_task(720, short_date(started), self._days_since(started))
+
+    def zeroing_completed(self, summary: ZeroingSummary) -> None:
+        """722. There are no long values apart from records, so no chunks of them either."""
+        told = self._told(722)
+        counts = (summary.unchanged, summary.unused, summary.used, summary.deleted, 0)
+        told.zeroed = (*counts, summary.scan.uninitialized)
+        self._scanned(told, summary.scan, *map(str, counts))
+
+    def zeroing_interrupted(self) -> None:
+        """726: the window ended, or the instance stops."""
+        self._of_task(726)
+
+    def zeroing_failed(self, error: int, seconds: float) -> None:
+        """724: after so long."""
+        self._of_task(724, str(error), str(int(seconds)), level=WARNING)
 
     def page_error(self, trouble: Trouble) -> None:
         """398, 399, 474, 475, 476 or 530 (see trouble.Watcher)."""
@@ -205,6 +228,24 @@ class Reports:
         later = [str(told.others), str(int(slow.since or 0))] if again else []
         strings = (slow.file, *_place(slow.offset, slow.bytes), str(told.seconds), *later)
         self._write(told, PERFORMANCE, *strings, level=WARNING)
+
+    def _scanned(self, told: Told, summary: ScanSummary, *zeroed: str) -> None:
+        """721, or 722 with what was zeroed."""
+        told.seconds, told.invocations = int(summary.seconds), summary.invocations
+        told.pages_seen, told.bad_checksums = summary.pages_seen, summary.bad_checksums
+        self._write(
+            told,
+            DEFRAG,
+            self._database,
+            short_date(summary.started),
+            str(told.seconds),
+            str(summary.invocations),
+            days(summary.started, summary.ended),
+            str(summary.pages_seen),
+            str(summary.bad_checksums),
+            str(summary.uninitialized),
+            *zeroed,
+        )
 
     def _days_since(self, started: float) -> str:
         return days(started, self._clock.now())

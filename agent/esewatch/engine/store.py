@@ -19,7 +19,7 @@ from esewatch.engine.checkpoint import Checkpoint
 from esewatch.engine.disk import Disk, File
 from esewatch.engine.flush_map import FlushMapFile
 from esewatch.engine.header import CLEAN, DIRTY, DatabaseHeader, read_header
-from esewatch.engine.log import Log, generation_of
+from esewatch.engine.log import Log, begin_of, generation_of
 from esewatch.engine.pages import Checked, PageFile, stamped
 from esewatch.engine.recovery import RecoveryError, Redone, redo
 from esewatch.engine.trouble import Nobody, Trouble, Watcher
@@ -62,6 +62,10 @@ class Store:
         """Whether it was not shut down before this opening: the log was redone."""
         self.time: Callable[[], float] = lambda: now
         """Epoch seconds, for what the header says of bad pages; `now` until it is set."""
+        self.hold: Callable[[], int] | None = None
+        """The first generation of the log that somebody else still needs, where there is one."""
+        self.counts_deleted = False
+        """Whether each leaf counts the records that are deleted from it, for a scan that zeroes."""
         self._file = file
         self._log = log
         self._checkpoint = checkpoint
@@ -110,9 +114,11 @@ class Store:
         cache_pages: int,
         now: float,
         watcher: Watcher | None = None,
+        hold: Callable[[], int] | None = None,
     ) -> "Store":
         """Open a database. After a crash all that was committed and flushed is there again.
 
+        No log is deleted from the generation on that `hold` says, so that others can have it.
         Raises FileNotFoundError, HeaderError, CheckpointError, LogError, RecoveryError; then
         no file stays open.
         """
@@ -124,7 +130,7 @@ class Store:
             opened.callback(flush_file.close)
             store = cls._opened(
                 disk, raw, header, flush_file, opened,
-                cache_pages=cache_pages, watcher=watcher or Nobody(), now=now,
+                cache_pages=cache_pages, watcher=watcher or Nobody(), now=now, hold=hold,
             )  # fmt: skip
             opened.pop_all()
         return store
@@ -141,6 +147,7 @@ class Store:
         cache_pages: int,
         watcher: Watcher,
         now: float,
+        hold: Callable[[], int] | None,
     ) -> "Store":
         """See `open`; what is opened here is closed by `opened`."""
         signature = header.signature
@@ -162,7 +169,7 @@ class Store:
             header, file, log, checkpoint,
             cache=cache, flush_file=flush_file, watcher=watcher, now=now,
         )  # fmt: skip
-        store.pages, store.recovered = pages, recovered
+        store.pages, store.recovered, store.hold = pages, recovered, hold
         header.state, header.attach, header.attach_position = DIRTY, now, log.position
         header.log_required = 0, 0
         store.checkpoint()
@@ -183,6 +190,11 @@ class Store:
     def checkpoint_depth_logs(self) -> int:
         """Log files between the one that holds the checkpoint and the one being written."""
         return self.log_generation - generation_of(self._checkpoint.position)
+
+    @property
+    def log_positions(self) -> tuple[int, int]:
+        """Of the checkpoint, and behind the last record: what a recovery would read."""
+        return self._checkpoint.position, self._log.position
 
     @property
     def log_position(self) -> int:
@@ -212,16 +224,21 @@ class Store:
             raise IndexError(f"page {number} of {self.pages}")
         return self._cache.read(number)
 
-    def check_pages(self, first: int, count: int) -> Checked:
+    def check_pages(self, first: int, count: int, *, keep: bool = False) -> Checked:
         """Read pages from disk, at once and past the cache, and verify each. IndexError: first < 1.
 
         As many as there are up to the end of the database. What the cache has may be newer;
-        that is no fault.
+        that is no fault. With `keep` the answer has the contents: those that count, so of a page
+        in the cache what is there, even where the one on disk is bad.
         """
         if first < 1:
             raise IndexError(f"page {first} of {self.pages}")
-        checked = self._file.check(first, max(0, min(count, self.pages + 1 - first)))
+        there = max(0, min(count, self.pages + 1 - first))
+        checked = self._file.check(first, there, keep=keep)
         self._tell(checked.troubles)
+        for at in range(len(checked.contents)):
+            if self.is_cached(first + at):
+                checked.contents[at] = self._cache.read(first + at)
         return checked
 
     def is_cached(self, number: int) -> bool:
@@ -243,7 +260,7 @@ class Store:
         if (needed, self.header.dbtime) != (self._checkpoint.position, self._checkpoint.dbtime):
             self._checkpoint.write(needed, self.header.dbtime)
         if self._require_log():
-            self._log.drop_before(needed)
+            self._log.drop_before(min(needed, begin_of(self.hold())) if self.hold else needed)
 
     def close(self, now: float) -> None:
         """Shut down cleanly: the file alone has everything. An open transaction is aborted."""
@@ -280,7 +297,7 @@ class Store:
         dbtime = self.header.dbtime + 1
         differs: list[tuple[int, bytes, bytes]] = []
         for number, page in sorted(changed.items()):
-            old = self._before(number)
+            old = transaction.known.get(number) or self._before(number)
             if page != old:
                 DBTIME.pack_into(page, DBTIME_OFFSET, dbtime)
                 differs.append((number, old, stamped(page, number)))
@@ -312,6 +329,8 @@ class Transaction:
         self.pages = store.pages
         """How many pages the database has for this transaction."""
         self._store = store
+        self.known: dict[int, bytes] = {}
+        """Contents of pages, by number, that were read already: they are not read again."""
         self._changed: dict[int, bytearray] = {}
 
     def __enter__(self) -> "Transaction":
@@ -332,6 +351,8 @@ class Transaction:
         """The content of a page as this transaction sees it. Raises PageError, IndexError."""
         if number in self._changed:
             return bytes(self._changed[number])
+        if number in self.known:
+            return self.known[number]
         if self._store.pages < number <= self.pages:
             return bytes(self._store.page_size)
         return self._store.read(number)

@@ -72,6 +72,13 @@ def _database(entry: DatabaseTruth) -> Metrics:
         "ese_slow_io_last_seconds": _by("operation", entry.slow_seconds),
     }
     _passes(metrics, entry)
+    if entry.trees is not msgspec.UNSET:
+        metrics["ese_index_defrag_pages_visited_total"] = {"": entry.trees.pages_visited}
+        metrics["ese_index_defrag_pages_freed_total"] = {"": entry.trees.pages_freed}
+    if entry.free_bytes is not msgspec.UNSET:
+        metrics["ese_database_free_bytes"] = {"": entry.free_bytes}
+    if entry.zeroing is not msgspec.UNSET and entry.zeroing.pages:
+        metrics["ese_zeroing_pages_total"] = _by("kind", entry.zeroing.pages)
     if entry.verified is not None:
         verified = {'by="online_scan"': entry.verified}
         metrics["ese_last_full_verification_timestamp_seconds"] = verified
@@ -86,7 +93,7 @@ def _known_bad(entry: DatabaseTruth) -> dict[str, int]:
 
 
 def _passes(metrics: Metrics, entry: DatabaseTruth) -> None:
-    for task, passes in (("defrag", entry.defrag), ("checksum", entry.checksum)):
+    for task, passes in entry.passes().items():
         values: dict[str, float | None] = {
             "ese_passes_started_total": passes.started,
             "ese_passes_completed_total": passes.completed,
@@ -96,11 +103,16 @@ def _passes(metrics: Metrics, entry: DatabaseTruth) -> None:
         }
         if passes.last_completion is not None:
             values["ese_pass_last_completion_timestamp_seconds"] = passes.last_completion
-            values["ese_pass_last_work_seconds"] = passes.last_work
-            values["ese_pass_last_invocations"] = passes.last_invocations
-            if task == "checksum":
+            if passes.last_wall is msgspec.UNSET:
+                values["ese_pass_last_work_seconds"] = passes.last_work
+                values["ese_pass_last_invocations"] = passes.last_invocations
+            else:
+                values["ese_pass_last_wall_seconds"] = passes.last_wall
+            if task != "defrag":
                 values["ese_pass_last_bad_checksums"] = passes.last_bad
-        if task == "checksum":
+        if passes.last_late is not msgspec.UNSET:
+            values["ese_pass_last_late_timestamp_seconds"] = passes.last_late
+        if task != "defrag":
             values["ese_pass_pages_seen_total"] = passes.pages_seen
             values["ese_pass_bad_checksums_total"] = passes.bad
         for metric, value in values.items():

@@ -9,17 +9,48 @@ from typing import Final, Literal
 import msgspec
 
 DamageKind = Literal["checksum", "corrected", "wrong_page", "no_data", "lost_flush"]
-Task = Literal["defrag", "checksum"]
+Task = Literal["defrag", "checksum", "zeroing"]
 
 PROVIDER: Final = "ESE"
 
-STARTED: Final[dict[int, Task]] = {700: "defrag", 717: "checksum"}
-RESUMED: Final[dict[int, Task]] = {702: "defrag", 719: "checksum"}
-COMPLETED: Final[dict[int, Task]] = {701: "defrag", 703: "defrag", 721: "checksum"}
-INTERRUPTED: Final[dict[int, Task]] = {704: "defrag", 725: "checksum"}
-FAILED: Final[dict[int, Task]] = {705: "defrag", 723: "checksum"}
+STARTED: Final[dict[int, Task]] = {700: "defrag", 717: "checksum", 718: "zeroing", 736: "checksum"}
+RESUMED: Final[dict[int, Task]] = {702: "defrag", 719: "checksum", 720: "zeroing", 738: "checksum"}
+COMPLETED: Final[dict[int, Task]] = {
+    701: "defrag",
+    703: "defrag",
+    721: "checksum",
+    732: "checksum",
+    735: "checksum",
+    737: "checksum",
+}
+INTERRUPTED: Final[dict[int, Task]] = {
+    704: "defrag",
+    725: "checksum",
+    726: "zeroing",
+    745: "checksum",
+}
+FAILED: Final[dict[int, Task]] = {705: "defrag", 723: "checksum", 724: "zeroing", 734: "checksum"}
+RUNNING: Final[dict[int, Task]] = {733: "checksum", 744: "checksum"}
+LATE: Final = frozenset({733, 735, 745})
+"""Say that a scan is late, or was broken off."""
+WALL_CLOCK: Final = frozenset({732, 735, 737})
+"""Their seconds are from start to end, their bad pages those of the last run."""
+TREE: Final = 728
+"""Tells of a tree that a current engine defragmented."""
+ZEROED: Final = 722
+"""Completes a pass of zeroing, which was one of the checksum scan too."""
 DETACHED: Final = 327
 STOPPED: Final = 103
+
+ZEROING_KINDS: Final = (
+    "unchanged",
+    "unused_zeroed",
+    "used",
+    "deleted_records_zeroed",
+    "unreferenced_chunks_zeroed",
+    "uninitialized",
+)
+"""What a pass of zeroing counts, in the order of `Told.zeroed`."""
 
 GENERATIONS: Final = "ese_log_generations_total"
 UNCORRECTABLE: Final = "uncorrectable"
@@ -36,9 +67,13 @@ class Told(msgspec.Struct, kw_only=True, omit_defaults=True, tag="event"):
     """Path, empty where the event names none."""
     seconds: int = 0
     invocations: int = 0
+    pages_visited: int = 0
     pages_freed: int = 0
     pages_seen: int = 0
     bad_checksums: int = 0
+    free_bytes: int | None = None
+    """On the pages that a scan of a current engine saw."""
+    zeroed: tuple[int, ...] = ()
     page: int = 0
     kind: DamageKind | None = None
     """Of a page error."""
@@ -95,6 +130,23 @@ class Passes(msgspec.Struct):
     last_bad: int = 0
     pages_seen: int = 0
     bad: int = 0
+    last_wall: int | msgspec.UnsetType = msgspec.UNSET
+    """Seconds from start to end; `last_work` and `last_invocations` are not known then."""
+    last_late: float | msgspec.UnsetType = msgspec.UNSET
+
+
+class ZeroingTruth(msgspec.Struct):
+    """Zeroing of one database: its passes, and what they counted, by kind."""
+
+    passes: Passes = msgspec.field(default_factory=Passes)
+    pages: dict[str, int] = {}
+
+
+class TreesTruth(msgspec.Struct):
+    """Defragmentation of the trees of one database by a current engine."""
+
+    pages_visited: int = 0
+    pages_freed: int = 0
 
 
 class DatabaseTruth(msgspec.Struct):
@@ -115,6 +167,18 @@ class DatabaseTruth(msgspec.Struct):
     verified: float | None = None
     slow: dict[str, int] = {}
     slow_seconds: dict[str, int] = {}
+    zeroing: ZeroingTruth | msgspec.UnsetType = msgspec.UNSET
+    """From its first event on."""
+    trees: TreesTruth | msgspec.UnsetType = msgspec.UNSET
+    """From its first event on."""
+    free_bytes: int | msgspec.UnsetType = msgspec.UNSET
+
+    def passes(self) -> dict[Task, Passes]:
+        """Those of each task that was heard of; the first two always are."""
+        found: dict[Task, Passes] = {"defrag": self.defrag, "checksum": self.checksum}
+        if self.zeroing is not msgspec.UNSET:
+            found["zeroing"] = self.zeroing.passes
+        return found
 
 
 class InstanceTruth(msgspec.Struct):
@@ -149,7 +213,8 @@ class State(msgspec.Struct, tag="state"):
             self.faults.append(entry)
 
     def _row(self, row: Counted) -> None:
-        self.cache_bytes[row.process] = row.cache_bytes
+        # Of another process there is nothing in the log any more.
+        self.cache_bytes = {row.process: row.cache_bytes}
         for name, measured in row.instances.items():
             instance = self.instances.setdefault(name, InstanceTruth())
             for series, amount in measured.grew.items():
@@ -210,37 +275,74 @@ def _passes(entry: DatabaseTruth, told: Told) -> None:
         passes.failed += 1
         passes.running = False
     elif task := COMPLETED.get(event_id):
-        _completed(entry, task, told)
+        _completed(entry, _of(entry, task), told)
+    elif event_id == ZEROED:
+        _zeroed(entry, told)
+    elif task := RUNNING.get(event_id):
+        _of(entry, task).running = True
+    elif event_id == TREE:
+        _tree(entry, told)
+    if event_id in LATE:
+        entry.checksum.last_late = time
+
+
+def _tree(entry: DatabaseTruth, told: Told) -> None:
+    if entry.trees is msgspec.UNSET:
+        entry.trees = TreesTruth()
+    entry.trees.pages_visited += told.pages_visited
+    entry.trees.pages_freed += told.pages_freed
 
 
 def _stopped(entry: DatabaseTruth) -> None:
     """What is at work when the database goes is interrupted."""
-    for passes in (entry.defrag, entry.checksum):
+    for passes in entry.passes().values():
         if passes.running:
             passes.interrupted += 1
             passes.running = False
 
 
 def _of(entry: DatabaseTruth, task: Task) -> Passes:
+    if task == "zeroing":
+        if entry.zeroing is msgspec.UNSET:
+            entry.zeroing = ZeroingTruth()
+        return entry.zeroing.passes
     return entry.defrag if task == "defrag" else entry.checksum
 
 
-def _completed(entry: DatabaseTruth, task: Task, told: Told) -> None:
-    passes = _of(entry, task)
+def _zeroed(entry: DatabaseTruth, told: Told) -> None:
+    """One scan was both; a checksum pass that was open ends with it."""
+    zeroing, checksum = _of(entry, "zeroing"), entry.checksum
+    begun = checksum.last_start if checksum.open else zeroing.last_start
+    checksum.last_start = max(checksum.last_start or 0.0, begun or told.time)
+    _completed(entry, checksum, told)
+    _completed(entry, zeroing, told)
+    assert entry.zeroing is not msgspec.UNSET
+    for kind, count in zip(ZEROING_KINDS, told.zeroed, strict=True):
+        entry.zeroing.pages[kind] = entry.zeroing.pages.get(kind, 0) + count
+
+
+def _completed(entry: DatabaseTruth, passes: Passes, told: Told) -> None:
     passes.completed += 1
     passes.open = passes.running = False
     passes.last_completion = told.time
     passes.last_work, passes.last_invocations = told.seconds, told.invocations
-    if task == "defrag":
+    is_wall = told.event_id in WALL_CLOCK
+    passes.last_wall = told.seconds if is_wall else msgspec.UNSET
+    if passes is entry.defrag:
         entry.pages_freed += told.pages_freed
         return
     passes.pages_seen += told.pages_seen
     passes.bad += told.bad_checksums
     passes.last_bad = told.bad_checksums
+    if told.free_bytes is not None:
+        entry.free_bytes = told.free_bytes
     begun = passes.last_start if passes.last_start is not None else told.time
     if told.bad_checksums:
         if entry.last_damage < begun:
             entry.unlocated = told.time
+        return
+    if is_wall and entry.last_damage >= begun:
+        # An earlier run of the pass may have met it.
         return
     entry.verified = told.time
     entry.unlocated = 0.0

@@ -1,0 +1,47 @@
+"""A process with a machine and passive copies at work, in real time, until it is killed.
+
+python -m tests.engine.copying_process FOLDER SEED
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from esewatch.engine.clock import RealClock
+from esewatch.engine.machine import Machine
+from esewatch.engine.plan import CopyPlan, DatabasePlan, MailPlan, Plan, WindowPlan
+
+PLAN = Plan(
+    databases=[
+        DatabasePlan(
+            name="a",
+            page_size=8192,
+            pages=150,
+            cache_pages=20,
+            checkpoint_depth=1 << 18,
+            window=WindowPlan(period=0.3, offset=0.0, length=0.2),
+            mail=MailPlan(mailboxes=4, kept=3.0),
+            defrag_pause=0.0002,
+            scan_throttle=0.002,
+            copies=[
+                CopyPlan(computer="EX02", cache="drop", cache_pages=6, batch=0.02),
+                CopyPlan(computer="EX03", cache="keep", batch=0.05, batch_logs=2),
+            ],
+        )
+    ],
+    sample=0.05,
+)
+"""A day takes less than a second, and the logs of a day some megabytes."""
+
+
+def main(folder: str, seed: str) -> None:
+    """Go on from what is there."""
+    os.write(sys.stdout.fileno(), b"opening\n")
+    machine = Machine(Path(folder), PLAN, clock=RealClock(), seed=int(seed), computer="LAB")
+    machine.open()
+    os.write(sys.stdout.fileno(), b"working\n")
+    machine.run(float("inf"))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
