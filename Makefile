@@ -11,7 +11,7 @@ PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup tools lint rules test test-slow bench demo demo-stack golden docs fuzz lock clean
+.PHONY: help setup tools lint rules test test-slow bench lab demo demo-stack golden docs fuzz lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,10 @@ test-slow: setup tools ## the long tests; writes docs/reliability.md, docs/alert
 bench: setup ## measure what watching costs; writes docs/performance.md
 	@scripts/tools bench
 	$(PY) -m bench --write docs/performance.md
+
+lab: setup ## run all experiments; writes docs/lab.md
+	$(PY) -m esewatch.lab.docs >docs/lab.md.new
+	mv docs/lab.md.new docs/lab.md
 
 demo: setup ## five small databases at work and what esewatch says of them, on one screen
 	@.venv/bin/esewatch demo

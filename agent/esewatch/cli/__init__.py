@@ -29,6 +29,7 @@ MODULES = {
     "advise": "advise",
     "replay": "replay",
     "engine": "engine",
+    "lab": "lab",
     "config": "admin",
     "forget": "admin",
     "ack": "admin",

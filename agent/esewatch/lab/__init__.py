@@ -1,0 +1,1 @@
+"""Experiments that put what comes out here beside the figures of published articles."""
