@@ -18,7 +18,7 @@ from esewatch.fold.rollups import PAGES_FREED, PAGES_READ
 from esewatch.fold.state import SourceState, State
 from esewatch.journal import Journal, LockedError
 from esewatch.model import Batch, Feed, HeaderSeen, JournalError, Owner, Reading
-from tests.support.records import DAY, EPOCH, LABEL, event, folder_of
+from tests.support.records import DAY, EPOCH, GB, HOUR, LABEL, backed_up, checkdb, event, folder_of
 
 
 def filled() -> Folder:
@@ -115,6 +115,36 @@ def test_a_journal_without_days_sizes_and_gaps_is_read_and_they_begin(tmp_path: 
     assert old.sampled_since == EPOCH + 60
     (entry,) = state.databases.values()
     assert (entry.size_bytes, rollups.sizes(entry.sizes)) == (8192, [])
+
+
+def test_checks_of_sql_server_are_there_again_until_their_database_is_forgotten(
+    tmp_path: Path,
+) -> None:
+    folder = folder_of([checkdb(0, 3), checkdb(DAY, full=False), checkdb(0, database="b")])
+    journal = Journal(tmp_path / "j.db")
+    commit(journal, folder, {})
+    state, _ = journal.load()
+    assert state.sql_databases == folder.state.sql_databases
+    assert len(state.sql_databases) == 2
+    folder.forget("sql01", "b")
+    commit(journal, folder, {})
+    state, _ = journal.load()
+    journal.close()
+
+    assert set(state.sql_databases) == {("sql01", "sales")}
+
+
+def test_sets_of_backup_jobs_are_there_again_and_count_once(tmp_path: Path) -> None:
+    folder = folder_of([backed_up(), backed_up("SG07", HOUR)])
+    journal = Journal(tmp_path / "j.db")
+    commit(journal, folder, {})
+    state, _ = journal.load()
+    journal.close()
+    again = Folder(state, Settings())
+    again.fold("logs", Batch(records=[backed_up()]))
+
+    assert state.hosts["ex01"].backup_sets == folder.state.hosts["ex01"].backup_sets
+    assert state.instances["ex01", "sg06"].backup_sets["ntbackup"].bytes_total == 36 * GB
 
 
 def test_the_versions_of_the_engine_are_there_again(tmp_path: Path) -> None:

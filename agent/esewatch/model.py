@@ -182,6 +182,27 @@ class PagesScanned(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     good: tuple[int, ...] = ()
 
 
+SetKind = Literal["ntbackup", "ntbackup_logs"]
+
+
+class SetBackedUp(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A backup program says that it copied an instance (storage group); `time` is the end.
+
+    `kind`: `ntbackup` copied databases and logs, `ntbackup_logs` (incremental, differential) log
+    files only. `bytes` and `seconds` are of all databases of the instance together. `job` is the
+    same for the sets of one job and for no others of the computer.
+    """
+
+    time: float
+    computer: str
+    ese_instance: str
+    kind: SetKind
+    started: float
+    seconds: float
+    bytes: int
+    job: str
+
+
 Record = (
     Event
     | Reading
@@ -191,6 +212,7 @@ Record = (
     | HeaderSeen
     | CopyChecked
     | PagesScanned
+    | SetBackedUp
 )
 
 

@@ -26,6 +26,7 @@ def one_of_each() -> list[Finding]:
     assert made is not None
     return [
         findings.stopped_early(EarlyStops(["the database scan"], [5400, 3600], 1, 7, NOW)),
+        findings.backup_slows(3, 5, [10.2e6, 7.1e6, 5.0e6, 3.8e6], NOW),
         made,
         findings.never_verified(12 * DAY),
         findings.only_other_copies_verified("passive", [("ex01", PROOF)]),

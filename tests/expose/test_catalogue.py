@@ -21,7 +21,7 @@ def test_no_metric_is_listed_twice() -> None:
 
 @ROWS
 def test_a_name_has_a_known_prefix_and_no_colon(row: Row) -> None:
-    assert re.fullmatch(r"(ese|esewatch|exchange|process)_[a-z0-9_]+", row.name)
+    assert re.fullmatch(r"(ese|esewatch|exchange|process|sqlserver)_[a-z0-9_]+", row.name)
 
 
 @ROWS

@@ -22,8 +22,11 @@ from esewatch.expose.catalogue import CATALOGUE
 from esewatch.expose.metrics import Snapshot, commit_histogram, families, own_families
 from esewatch.expose.own_figures import OwnFigures
 from esewatch.fold import rollups
+from esewatch.fold.backup_jobs import BackupSet
+from esewatch.fold.checkdb import Checks, SqlDatabase
 from esewatch.fold.state import (
     BackupEvent,
+    BackupTotals,
     BadPage,
     CounterState,
     Database,
@@ -53,7 +56,8 @@ SETTINGS = Settings(
     databases=[
         DatabaseRule(
             match=r"*\priv06.edb", name="priv06", window="morning", mailboxes=800, storage="das"
-        )
+        ),
+        DatabaseRule(match=r"prod\sales", devices=["lun1", "lun2"]),
     ],
     policy=Policy(min_windows=1, version_buckets=16384),
     sources=[
@@ -206,6 +210,7 @@ def _instance() -> Instance:
         counters={"x|online defrag pages read/sec|": CounterState(last_time=NOW, last_value=1.0)},
         gap_seconds=3600.0,
         errors={"io": (2, NOW - DAY), "version_store": (1, NOW - HOUR)},
+        backup_sets={"ntbackup": BackupTotals(48e9, HOUR, NOW - 7 * HOUR)},
         days=_days(),
         sampled_since=NOW - 90 * DAY,
         totals={
@@ -239,6 +244,27 @@ def _instance() -> Instance:
     )
 
 
+def _backup_sets() -> list[BackupSet]:
+    """A job of two storage groups of an hour each, the second at half the throughput."""
+    begin = NOW - 8 * HOUR
+    return [
+        BackupSet(begin + HOUR, begin, "sg06", "ntbackup", 48e9, HOUR, "job"),
+        BackupSet(begin + 2 * HOUR, begin + HOUR, "sg07", "ntbackup", 24e9, HOUR, "job"),
+    ]
+
+
+def _sql_database() -> SqlDatabase:
+    """A database of a named instance: a full check left errors, a physical one was broken off."""
+    return SqlDatabase(
+        computer="sql01",
+        database="prod\\sales",
+        first_seen=NOW - 60 * DAY,
+        last_seen=NOW - DAY,
+        full=Checks(errors=17.0, completed=NOW - 3 * DAY, seconds=7020.0, left=15.0),
+        physical=Checks(completed=NOW - 2 * DAY, seconds=1800.0, aborted=NOW - DAY),
+    )
+
+
 def golden_state() -> State:
     """A state in which every metric of the catalogue has a value."""
     databases = (_exchange(), _current(), _observed())
@@ -268,6 +294,7 @@ def golden_state() -> State:
             "ese_host_processor_ratio": _level(0.075),
         },
         volumes={"e:": "naa.600508b1001c"},
+        backup_sets=_backup_sets(),
     )
     return State(
         sources={log.name: log, counters.name: counters},
@@ -275,6 +302,7 @@ def golden_state() -> State:
         instances={("ex01", "sg06"): _instance()},
         devices={("ex01", "naa.600508b1001c"): _device()},
         databases={(each.computer, each.database): each for each in databases},
+        sql_databases={("sql01", "prod\\sales"): _sql_database()},
         databases_dropped=1,
     )
 

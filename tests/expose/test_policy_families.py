@@ -8,10 +8,12 @@ from esewatch.config import (
     Disks,
     EseutilLogs,
     LogFiles,
+    NtbackupLogs,
     PageScan,
     Policy,
     Settings,
     SourceSettings,
+    SqlserverLogs,
     Window,
 )
 from esewatch.config.units import Patience
@@ -72,6 +74,8 @@ def test_only_sources_that_go_on_by_themselves_can_be_silent() -> None:
         Disks(type="disks", name="disks-1"),
         EseutilLogs(type="eseutil_log", name="checks", computer="ex01", paths=["b"]),
         PageScan(type="page_scan", name="scan", paths=["c"]),
+        NtbackupLogs(type="ntbackup_log", name="nt", paths=["e"]),
+        SqlserverLogs(type="sqlserver_errorlog", name="sql", computer="sql01", paths=["d"]),
     ]
 
     def silent(policy: Policy) -> dict[str, float]:

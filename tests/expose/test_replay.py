@@ -27,8 +27,18 @@ from esewatch.expose.replay import (
 )
 from esewatch.fold.folder import Folder
 from esewatch.fold.state import State
-from esewatch.model import Batch, EsewatchError, Event, Feed, Kind, Reading, Record, VolumesSeen
-from tests.support.records import DATABASE, DAY, EPOCH, HOUR, event
+from esewatch.model import (
+    Batch,
+    EsewatchError,
+    Event,
+    Feed,
+    Kind,
+    Reading,
+    Record,
+    SetBackedUp,
+    VolumesSeen,
+)
+from tests.support.records import DATABASE, DAY, EPOCH, HOUR, backed_up, checkdb, event
 
 STEP = 300_000
 ALL = replayed_metrics(())
@@ -87,7 +97,10 @@ def naive(state: State, settings: Settings, now: float) -> dict[str, float]:
 
 SETTINGS = Settings(
     windows={"nightly": Window(start=datetime.time(1), duration=4 * HOUR)},
-    databases=[DatabaseRule(match="*\\priv06.edb", window="nightly")],
+    databases=[
+        DatabaseRule(match="*\\priv06.edb", window="nightly"),
+        DatabaseRule(match="stock", policy={"checkdb_within": 35 * DAY}),
+    ],
 )
 DATABASES: tuple[dict[str, Any], ...] = (
     {},
@@ -140,8 +153,28 @@ def volumes(draw: st.DrawFn) -> VolumesSeen:
     )
 
 
+@st.composite
+def checks(draw: st.DrawFn) -> Event:
+    time = draw(st.integers(0, 12 * 24)) * 3600.0
+    name = draw(st.sampled_from(("Sales", "Stock")))
+    kind = draw(st.sampled_from((8957, 8957, 5235)))
+    errors = draw(st.integers(0, 2))
+    return checkdb(time, errors, full=draw(st.booleans()), database=name, event_id=kind)
+
+
+@st.composite
+def sets(draw: st.DrawFn) -> SetBackedUp:
+    group = draw(st.sampled_from(("SG06", "SG07", "SG09")))
+    start = draw(st.integers(0, 12 * 24)) * 3600.0
+    size = draw(st.sampled_from((9, 36)))
+    return backed_up(group, start, gigabytes=size, job=draw(st.sampled_from(("a", "b"))))
+
+
+ANYTHING = st.one_of(events(), events(), readings(), volumes(), checks(), sets())
+
+
 @pytest.mark.parametrize("settings", [Settings(retention=3 * DAY), SETTINGS], ids=["plain", "rule"])
-@given(records=st.lists(st.one_of(events(), events(), readings(), volumes()), max_size=30))
+@given(records=st.lists(ANYTHING, max_size=30))
 def test_at_every_step_the_series_are_those_of_the_whole_exposition(
     settings: Settings, records: list[Record]
 ) -> None:
@@ -295,6 +328,33 @@ def test_a_silent_observed_database_ends_with_its_retention_and_comes_back() -> 
 
     gone = milliseconds(EPOCH + 90 * DAY) // STEP * STEP + STEP
     assert info == [(BEGIN, False), (gone, True), (milliseconds(EPOCH + 101 * DAY), False)]
+
+
+def test_a_silent_database_of_sql_server_ends_with_its_retention() -> None:
+    replay, changes = replayed([checkdb(0.0), event(700, 100 * DAY)])
+    ends = {
+        change.time
+        for change in changes
+        if math.isnan(change.value) and 'database="sales"' in replay.series[change.series].text
+    }
+
+    assert ends == {milliseconds(EPOCH + 90 * DAY) // STEP * STEP + STEP}
+
+
+def test_a_set_is_no_longer_of_one_database_when_its_instance_has_a_second() -> None:
+    replay, changes = replayed(
+        [event(700, 0.0), backed_up(start=0), event(700, 2 * HOUR, database=r"e:\mdb06\b.edb")]
+    )
+    found = [
+        (change.time - BEGIN, change.value)
+        for change in changes
+        if replay.series[change.series].name == "ese_backup_bytes_total"
+    ]
+
+    assert found[0] == (3_600_000, 36e9)
+    assert found[1][0] == 7_200_000
+    assert math.isnan(found[1][1])
+    assert len(found) == 2
 
 
 def test_a_backup_counts_for_its_file_whichever_instance_made_it() -> None:

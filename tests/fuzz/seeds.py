@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.fuzz.pages import FORMS, LAST
 from tests.support.edb import HEADER_FIELDS, header_page
 from tests.support.ese_text import render
 from tests.support.eseutil_text import check, check_begin, header, summary, terminated
+from tests.support.ntbackup_text import ENGLISH, FRENCH, GERMAN, PORTUGUESE, job
 
 KEPT = Path(__file__).parent / "corpus"
 
@@ -50,6 +52,10 @@ def seeds(target: str) -> Iterator[bytes]:
         yield from _streams()
     elif target == "eseutil":
         yield from _checks()
+    elif target == "errorlog":
+        yield from _errorlogs()
+    elif target == "ntbackup":
+        yield from _backups()
     elif target == "header":
         yield from _headers()
     elif target == "page":
@@ -100,6 +106,34 @@ def _checks() -> Iterator[bytes]:
     yield whole.encode()
     yield whole.replace("\n", "\r\n").encode()
     yield (check_begin() + summary() + terminated()).encode()
+
+
+def _errorlogs() -> Iterator[bytes]:
+    elapsed = "Elapsed time: 0 hours 12 minutes 34 seconds.  Internal snapshot LSN = 0026:089d:0001"
+    ends = (
+        f"executed by D\\u found 15 errors and repaired 2 errors. {elapsed}",
+        f"executed by sa terminated abnormally due to error state 6. {elapsed}",
+        "x 15 y 2 z. h: 1 Stunden 3 Minuten 23 Sekunden. LSN = 1",
+        "x 5. h: 0 horas 2 minutos 3 segundos.",
+    )
+    for clock in ("2014-11-20 14:00:00.00 spid53      ", "11/20/2014 1:00:00 PM,spid53,", ""):
+        for name in ("Sales", "a (b), noindex"):
+            for options in ("", " WITH no_infomsgs, physical_only", " WITH estimateonly"):
+                for end in ends:
+                    yield f"{clock}DBCC CHECKDB ({name}){options} {end}\n".encode()
+    yield b"2014-11-20 00:00:01.13 Server      UTC adjustment: -5:00\r\n"
+    yield b"2014-11-20 00:00:01.14 Server      file 'D:\\MSSQL12.PROD\\MSSQL\\Log\\ERRORLOG'\r\n"
+
+
+def _backups() -> Iterator[bytes]:
+    figures = {"First": ("88,464,866,402", "2 hours, 25 minutes, and  11 seconds")}
+    moment = datetime(2007, 6, 21, 1, tzinfo=UTC)
+    for words in (ENGLISH, PORTUGUESE, GERMAN, FRENCH):
+        whole = job(figures, moment, words)
+        for encoding in ("utf-8", "cp1252"):
+            yield whole.encode(encoding)
+            for line in whole.splitlines():
+                yield f"{line}\r\n".encode(encoding)
 
 
 def _streams() -> Iterator[bytes]:

@@ -26,7 +26,10 @@ from esewatch.sources.event_stream import decoder_factory
 from esewatch.sources.evtx import EvtxSource
 from esewatch.sources.follow import Decoder, DecoderFactory
 from esewatch.sources.formats.found import Options
+from esewatch.sources.formats.times import Times
+from esewatch.sources.ntbackup_log import NtbackupDecoder
 from esewatch.sources.perfmon_csv import PerfmonDecoder
+from esewatch.sources.sqlserver_errorlog import ErrorlogDecoder
 from tests.fuzz.pages import page
 from tests.support.edb import header_page, sealed_header
 from tests.support.evtx_writer import EvtxWriter
@@ -191,16 +194,42 @@ def header(data: bytes) -> None:
             assert 0 < len(found.reason) < 200
 
 
+def _errorlog_decoder(_path: str, _head: bytes, saved: bytes) -> Decoder:
+    return ErrorlogDecoder(saved, Times(), computer="SQL01")
+
+
+def errorlog(data: bytes) -> None:
+    """A log of SQL Server."""
+    head = b"2014-11-20 00:00:01.13 Server      UTC adjustment: 1:00\n"
+    start = b"2014-11-20 14:00:00.00 spid53      DBCC CHECKDB (a) executed by sa found "
+    for whole in (data, head + start + data):
+        _decode(_errorlog_decoder, whole)
+
+
+def _ntbackup_decoder(_path: str, _head: bytes, saved: bytes) -> Decoder:
+    return NtbackupDecoder(saved, Times("Europe/Lisbon"))
+
+
+def ntbackup(data: bytes) -> None:
+    """A log of NTBACKUP."""
+    head = b'Backup of "EX01\\Microsoft Information Store\\SG06"\n'
+    begun = head + b"Backup started on 6/21/2007 at 1:00 AM.\n"
+    for whole in (data, head + data, begun + data):
+        _decode(_ntbackup_decoder, whole)
+
+
 def _memory() -> str | None:
     return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
+    "errorlog": errorlog,
     "eseutil": eseutil,
     "event_stream": event_stream,
     "evtx": evtx,
     "header": header,
     "message": message,
+    "ntbackup": ntbackup,
     "page": page,
     "perfmon_csv": perfmon_csv,
     "strings": strings,

@@ -181,6 +181,16 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str], bool]] = {
         {"alertname": "EseBackupMissing", "severity": "warning", **DB},
         True,
     ),
+    "an agent that is down, a check of SQL Server that is overdue": (
+        DOWN,
+        {"alertname": "SqlserverCheckdbOverdue", "severity": "warning", **DB},
+        True,
+    ),
+    "an agent that is down, errors that a check of SQL Server found": (
+        DOWN,
+        {"alertname": "SqlserverCheckdbFailed", "severity": "warning", **DB},
+        False,
+    ),
     "an agent that is down, its silent source": (
         DOWN,
         {"alertname": "EsewatchSourceSilent", "severity": "warning", "instance": "ex01:19703"},

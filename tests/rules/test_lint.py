@@ -25,6 +25,7 @@ ALWAYS = {"Watchdog"}
 MAY_BE_ABSENT = {
     "esewatch_policy_backup_within_seconds",
     "esewatch_policy_cache_bytes",
+    "esewatch_policy_checkdb_within_seconds",
     "esewatch_policy_direct_attached",
     "esewatch_policy_source_silent_seconds",
     "esewatch_policy_version_buckets",

@@ -56,6 +56,7 @@ VOCABULARY = {
     "provider": {"ESE"},
     "event_id": set(map(str, BACKUP_EVENTS)),
     "job": {"esewatch"},
+    "physical_only": {"false", "true"},
 }
 HOST = {
     "EsewatchDown": '{{ or $labels.instance "127.0.0.1:19703" }}',
@@ -131,7 +132,7 @@ def test_each_alert_has_what_a_person_needs(rule: dict[str, Any]) -> None:
     assert "{{" not in notes["summary"]
     assert notes["runbook_url"] == f"http://{host}/runbooks/{rule['alert']}"
     assert "/d/esewatch-maintenance" in notes["dashboard_url"]
-    assert re.fullmatch(r"(Ese|Esewatch)[A-Z][A-Za-z]+|Watchdog", rule["alert"])
+    assert re.fullmatch(r"(Ese|Esewatch|Sqlserver)[A-Z][A-Za-z]+|Watchdog", rule["alert"])
 
 
 @pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])

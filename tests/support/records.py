@@ -7,11 +7,12 @@ from esewatch.config import Settings
 from esewatch.fold.folder import Folder
 from esewatch.fold.passes import TaskView, views_in
 from esewatch.fold.state import Database, State
-from esewatch.model import Batch, Event, Record
+from esewatch.model import Batch, Event, Record, SetBackedUp
 
 EPOCH = 1_182_000_000.0
 """2007-06-16T13:20:00Z, in the days of the founding articles."""
 HOUR = 3600.0
+GB = 10**9
 DAY = 86400.0
 DATABASE = "e:\\MDB06\\priv06.edb"
 LABEL = DATABASE.lower()
@@ -29,6 +30,42 @@ def event(event_id: int, time: float, record_id: int | None = None, **changes: A
         "fields": {},
     }
     return Event(event_id=event_id, time=EPOCH + time, record_id=record_id, **{**given, **changes})
+
+
+def checkdb(time: float, errors: int = 0, *, full: bool = True, **changes: Any) -> Event:
+    """A DBCC CHECKDB of `Sales` on SQL01 that ended `time` seconds after EPOCH."""
+    given: dict[str, Any] = {
+        "event_id": 8957,
+        "computer": "SQL01",
+        "provider": "MSSQLSERVER",
+        "database": "Sales",
+        "companion": True,
+        "fields": {
+            "command": "CHECKDB",
+            "physical_only": int(not full),
+            "errors": errors,
+            "repaired": 0,
+            "seconds": 600,
+        },
+    }
+    return Event(time=EPOCH + time, **{**given, **changes})
+
+
+def backed_up(
+    group: str = "SG06", start: float = 0, hours: float = 1, gigabytes: float = 36, **changes: Any
+) -> SetBackedUp:
+    """A set of EX01 that began `start` seconds after EPOCH; 36 GB in an hour is 10 MB/s."""
+    given: dict[str, Any] = {
+        "computer": "EX01",
+        "ese_instance": group,
+        "kind": "ntbackup",
+        "started": EPOCH + start,
+        "time": EPOCH + start + hours * HOUR,
+        "seconds": hours * HOUR,
+        "bytes": int(gigabytes * GB),
+        "job": "job",
+    }
+    return SetBackedUp(**{**given, **changes})
 
 
 def folder_of(

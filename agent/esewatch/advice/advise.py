@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from esewatch.advice.backups import slowing_backups
 from esewatch.advice.deadline import defrag_deadline, scan_deadline
 from esewatch.advice.findings import Finding, investigate
 from esewatch.advice.forecast import Course, Forecast, forecast
@@ -95,7 +96,9 @@ def together(
     known = {key: each.history for key, each in judged.items()}
     entries = dict(zip(judged, ledgers([each.copy for each in judged.values()], now), strict=True))
     windows = instance_advice(known, {key: each.window for key, each in judged.items()}, now)
-    collisions, slots = _staggered(state, settings, known, entries, now)
+    beside, slots = _staggered(state, settings, known, entries, now)
+    for key, finding in slowing_backups(state, known, now).items():
+        beside.setdefault(key, []).append(finding)
     return tuple(
         Advice(
             computer=each.computer,
@@ -108,7 +111,7 @@ def together(
             forecasts=judged[key].forecasts,
             ledger=entries[key],
             findings=_findings(
-                each, entries[key], (*judged[key].findings, *collisions.get(key, ())), now
+                each, entries[key], (*judged[key].findings, *beside.get(key, ())), now
             ),
             slot=slots.get(key),
         )

@@ -14,6 +14,7 @@ from esewatch.fold.state import BadPage
 
 FindingName = Literal[
     "backup_overlaps",
+    "backup_slows",
     "investigate",
     "never_verified",
     "only_active_verified",
@@ -129,6 +130,20 @@ def scans_do_not_fit(need: float, room: float) -> Finding:
         "scans_do_not_fit",
         f"its scan takes {span(need)} and at most {span(room)} of its allowed hours are left by"
         f" the other scans of the same disks in 7 days: {span(need - room)} short",
+    )
+
+
+def backup_slows(slow: int, jobs: int, rates: Sequence[float], ended: float) -> Finding:
+    """In `slow` of the last `jobs` backup jobs the last set ran at less than half the first's rate.
+
+    `rates` are the bytes a second of the sets of the latest of them, which ended then.
+    """
+    first, last = (f"{rate / 1e6:,.1f}" for rate in (rates[0], rates[-1]))
+    return Finding(
+        "backup_slows",
+        f"in {slow} of the last {jobs} backup jobs the last set ran at less than half the"
+        f" throughput of the first: from {first} to {last} MB/s over {len(rates)} sets in the one"
+        f" that ended {moment(ended)}",
     )
 
 

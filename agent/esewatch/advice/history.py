@@ -11,7 +11,8 @@ from esewatch.advice.maintenance_model import Model, maintenance_model
 from esewatch.advice.scanning import Mark
 from esewatch.config import DatabaseRule, Policy, Settings, Window, rule_for, window_for
 from esewatch.fold import rollups
-from esewatch.fold.backups import Backup, completed, verified_by_streaming
+from esewatch.fold.backup_jobs import BackupSet
+from esewatch.fold.backups import Backup, completed, streamed, verified_by_streaming
 from esewatch.fold.databases import ACTIVE_FAMILY, PASSIVE_FAMILY
 from esewatch.fold.identity import Tier, computer_label, database_label, database_name, tier
 from esewatch.fold.instances import engine_changes
@@ -74,6 +75,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     scan_runs: Sequence[Run] = ()
     backups: Sequence[Backup] = ()
     """Completed ones of its instance, oldest first."""
+    streamed: Sequence[BackupSet] = ()
+    """The last 8 full streaming backups of its instance."""
     bad_pages: Sequence[BadPage] = ()
     """Those that stand."""
     logical_errors: int = 0
@@ -204,6 +207,7 @@ def _gather(
         logical_errors=_logical_errors(entry),
         io_errors=[time for time in entry.io_error_times if time > entry.all_good],
         backups=backups,
+        streamed=streamed(instance) if instance else (),
         verified=_verified(entry, backups, views),
         event_gaps=gaps.get(entry.computer, []),
         first_seen=entry.first_seen,

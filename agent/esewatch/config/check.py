@@ -3,33 +3,8 @@
 import msgspec
 
 from esewatch.config.build import Problems
-from esewatch.config.settings import (
-    LATER_SOURCE_TYPES,
-    SOURCE_TYPES,
-    Policy,
-    Settings,
-)
+from esewatch.config.settings import Policy, Settings
 from esewatch.config.tree import Node, quote
-
-
-def refuse_later_sources(tree: Node, problems: Problems) -> None:
-    """Take sources of a kind that this version lacks out of the tree, with one problem each."""
-    sources = _child(tree, "sources")
-    if sources is None or not isinstance(sources.value, list):
-        return
-    kept = []
-    for source in sources.value:
-        kind = _child(source, "type")
-        if kind is not None and kind.value in LATER_SOURCE_TYPES:
-            problems.add(
-                kind.line,
-                kind.place,
-                f"{kind.found()} is not available in this version; "
-                f"available: {', '.join(SOURCE_TYPES)}",
-            )
-        else:
-            kept.append(source)
-    sources.value = kept
 
 
 def check(tree: Node, settings: Settings, problems: Problems) -> None:

@@ -9,15 +9,17 @@ import msgspec
 import yaml
 
 from esewatch.config.build import Problems, build
-from esewatch.config.check import check, refuse_later_sources
+from esewatch.config.check import check
 from esewatch.config.settings import (
     Disks,
     EseutilLogs,
     Exporter,
     LogFiles,
+    NtbackupLogs,
     PageScan,
     Settings,
     SourceSettings,
+    SqlserverLogs,
     WindowsCounters,
     WindowsLog,
 )
@@ -40,7 +42,6 @@ def load(path: str | Path) -> Settings:
     except TreeError as error:
         raise ConfigError(f"{name}:{error.line}: {error}") from error
     problems = Problems()
-    refuse_later_sources(tree, problems)
     settings = build(tree, Settings, problems)
     if settings is not msgspec.UNSET:
         check(tree, settings, problems)
@@ -75,7 +76,7 @@ def _settled(settings: Settings, folder: Path) -> Settings:
         named = msgspec.structs.replace(
             source, name=source.name or f"{source.type}-{counts[source.type]}"
         )
-        if isinstance(named, LogFiles | EseutilLogs | PageScan):
+        if isinstance(named, LogFiles | EseutilLogs | SqlserverLogs | NtbackupLogs | PageScan):
             paths = [str(glob_root / path) for path in named.paths]
             named = msgspec.structs.replace(named, paths=paths)
         elif isinstance(named, Exporter):

@@ -14,6 +14,7 @@ import msgspec
 
 from esewatch.config.units import (
     Clock,
+    CodePage,
     Count,
     Duration,
     Interval,
@@ -37,8 +38,6 @@ Model = Literal["window", "garbage_collection", "background", "application"]
 ComputerLabel = Literal["short", "fqdn"]
 
 DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-LATER_SOURCE_TYPES = ("sqlserver_errorlog", "ntbackup_log")
-"""Planned kinds of sources: named in the error message instead of "unknown"."""
 
 
 def _source_name(text: str) -> str:
@@ -67,6 +66,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """A pass of the database scan that takes longer is late. None: see docs/configuration.md."""
     backup_within: Patience = 36 * 3600.0
     """A database whose last backup is older has none that counts."""
+    checkdb_within: Patience = 8 * 86400.0
+    """A database of SQL Server whose last full DBCC CHECKDB is older is overdue for one."""
     source_silent: Patience = 36 * 3600.0
     """A source of logs or counters without a record for longer is silent. For all sources."""
     cache_per_mailbox: Size = 5 << 20
@@ -110,6 +111,40 @@ class EseutilLogs(_Source, frozen=True, kw_only=True):
     """Files or globs; relative ones start at the folder of the configuration file."""
     database: Text | None = msgspec.field(default=None, name="as")
     """The database that a checked copy stands for; `{name}` is the copy's file name."""
+
+
+class SqlserverLogs(_Source, frozen=True, kw_only=True):
+    """ERRORLOG files of SQL Server."""
+
+    ALIASES: ClassVar[dict[str, str]] = {"path": "paths"}
+
+    type: Literal["sqlserver_errorlog"]
+    computer: Text
+    """Whose log it is."""
+    paths: list[Text]
+    """Files or globs; relative ones start at the folder of the configuration file."""
+    instance: Text | None = None
+    """Name of a named instance. None: as the log says."""
+    timezone: Zone | None = None
+    """Of its local times. None: the offset that the log tells, else UTC."""
+    date_order: DateOrder | None = None
+    """Of ambiguous numeric dates of an export."""
+
+
+class NtbackupLogs(_Source, frozen=True, kw_only=True):
+    """Logs of NTBACKUP."""
+
+    ALIASES: ClassVar[dict[str, str]] = {"path": "paths"}
+
+    type: Literal["ntbackup_log"]
+    paths: list[Text]
+    """Files or globs; relative ones start at the folder of the configuration file."""
+    timezone: Zone | None = None
+    """Of its local times. None: UTC."""
+    date_order: DateOrder | None = None
+    """Of ambiguous numeric dates. None: month first where the clock has twelve hours."""
+    encoding: CodePage | None = None
+    """Of logs that are not Unicode. None: cp1252."""
 
 
 def _address(text: str) -> str:
@@ -198,7 +233,17 @@ class PageScan(_Source, frozen=True, kw_only=True):
     """
 
 
-SourceSettings = LogFiles | EseutilLogs | Exporter | Disks | WindowsLog | WindowsCounters | PageScan
+SourceSettings = (
+    LogFiles
+    | EseutilLogs
+    | SqlserverLogs
+    | NtbackupLogs
+    | Exporter
+    | Disks
+    | WindowsLog
+    | WindowsCounters
+    | PageScan
+)
 """One input. `type` says how it is read."""
 
 SOURCE_TYPES: tuple[str, ...] = tuple(
@@ -235,6 +280,8 @@ class DatabaseRule(msgspec.Struct, frozen=True, kw_only=True):
     name: Text | None = None
     mailboxes: Count | None = None
     device: Text | None = None
+    devices: list[Text] = []
+    """Of a database of SQL Server: those that its files lie on."""
     storage: Literal["das", "san"] | None = None
     copies: list[CopyOf] = []
     policy: Annotated[dict[str, float], Policy] = {}

@@ -75,6 +75,18 @@ def parse_zone(text: str) -> str:
     return text
 
 
+def parse_code_page(text: str) -> str:
+    """The name of an encoding that has ASCII in it and that Python knows, unchanged."""
+    try:
+        known = bytes(range(32, 127)).decode(text) == bytes(range(32, 127)).decode("ascii")
+        bytes(range(128, 256)).decode(text, "replace")
+    except (LookupError, ValueError) as error:
+        raise ValueError(text) from error
+    if not known:
+        raise ValueError(text)
+    return text
+
+
 def parse_text(text: str) -> str:
     """Any text of at most 4,096 printable characters that is not blank."""
     if not text.strip() or len(text) > 4096 or not text.isprintable():
@@ -151,6 +163,7 @@ def _positive_count(text: str) -> int:
 
 Text = Annotated[str, Scalar("text", parse_text, str)]
 Zone = Annotated[str, Scalar("a time zone such as Europe/Berlin", parse_zone, str)]
+CodePage = Annotated[str, Scalar("a code page such as cp1252", parse_code_page, str)]
 Clock = Annotated[datetime.time, Scalar("a time such as 01:00", parse_clock, show_clock)]
 Duration = Annotated[
     float, Scalar("a duration such as 14d, 4h or 1h30m", parse_duration, show_duration)

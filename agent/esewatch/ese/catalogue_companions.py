@@ -2,13 +2,14 @@
 
 A closed list (semantics.md 4): MSExchangeIS 1221 (white space after online defragmentation)
 and 9871 (maintenance overlap); Active Directory 1646 (white space) and 3027 (limit of one
-defragmentation run); SQL Server 8957 (end of DBCC CHECKDB).
+defragmentation run); SQL Server 8957 (end of DBCC CHECKDB) and 5235 (one that was broken off).
 """
 
 import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from esewatch.ese.checkdb import ABORTED, COMPLETED, check_in_strings, check_in_text
 from esewatch.ese.strings import GROUPS, Fields, parse_int
 from esewatch.model import Event, Level
 
@@ -33,13 +34,6 @@ _FREE = re.compile(rf"({_NUMBER})\s+(?:megabytes|mb)\b", re.IGNORECASE)
 _MEGABYTES = re.compile(rf"\(\s*(?:megabytes|mb)\s*\)\s*:\s*({_NUMBER})", re.IGNORECASE)
 _DURATION = re.compile(r"seconds\s*:\s*(\d{1,9})", re.IGNORECASE)
 _OVERLAP = re.compile(r"overlap for database\s+(.{1,512}?)\.(?:\s|$)", re.IGNORECASE | re.DOTALL)
-_DBCC = re.compile(
-    r"DBCC\s+(CHECK\w+)\s*\(\s*([^(),]{1,260}?)\s*[,)](.{0,300}?)\bexecuted\s+by\s.{0,300}?"
-    r"found\s+(\d{1,18})\s+errors?\s+and\s+repaired\s+(\d{1,18})\s+errors?"
-    r"(?:.{0,20}?elapsed\s+time:\s*(\d{1,9})\s+hours?\s+(\d{1,9})\s+minutes?\s+(\d{1,9})\s+sec)?",
-    re.IGNORECASE | re.DOTALL,
-)
-_CHECK = re.compile(r"CHECK[A-Z]+", re.IGNORECASE)
 
 
 class Envelope(NamedTuple):
@@ -128,38 +122,9 @@ def _defrag_limit(strings: tuple[str, ...], text: str) -> _Found:
 
 
 def _checkdb(strings: tuple[str, ...], text: str) -> _Found:
-    """8957: command, database, errors found and repaired, elapsed time."""
-    match = _DBCC.search(text)
-    if match is None:
-        return _checkdb_strings(strings)
-    fields: Fields = {
-        "command": match[1].upper(),
-        "errors": int(match[4]),
-        "repaired": int(match[5]),
-        "physical_only": int("physical_only" in match[3].lower()),
-    }
-    if match[6]:
-        fields["seconds"] = int(match[6]) * 3600 + int(match[7]) * 60 + int(match[8])
-    return _Found("", match[2].strip("'\"[] "), fields)
-
-
-def _checkdb_strings(strings: tuple[str, ...]) -> _Found:
-    """The strings are the pieces of the sentence: command, database, options, user, numbers."""
-    at = next((i for i, string in enumerate(strings) if _CHECK.fullmatch(string.strip())), None)
-    if at is None:
-        return _Found("", "", {})
-    fields: Fields = {"command": strings[at].strip().upper()}
-    rest = strings[at + 2 :]
-    numbers = [parse_int(string) for string in rest]
-    for first in range(len(numbers) - 4):
-        errors, repaired, hours, minutes, seconds = numbers[first : first + 5]
-        if None not in (errors, repaired, hours, minutes, seconds):
-            fields["errors"] = errors or 0
-            fields["repaired"] = repaired or 0
-            fields["seconds"] = (hours or 0) * 3600 + (minutes or 0) * 60 + (seconds or 0)
-            break
-    fields["physical_only"] = int(any("physical_only" in string.lower() for string in rest))
-    return _Found("", strings[at + 1].strip() if at + 1 < len(strings) else "", fields)
+    """8957 and 5235: a DBCC check that ended, or that was broken off."""
+    found = check_in_text(text) if text else check_in_strings(strings)
+    return _Found("", found.database, found.fields) if found is not None else _Found("", "", {})
 
 
 def _is_exchange(provider: str) -> bool:
@@ -181,7 +146,8 @@ COMPANIONS: dict[int, tuple[Callable[[str], bool], Decoder]] = {
     9871: (_is_exchange, _overlap),
     1646: (_is_directory, _directory_space),
     3027: (_is_directory, _defrag_limit),
-    8957: (_is_sql_server, _checkdb),
+    COMPLETED: (_is_sql_server, _checkdb),
+    ABORTED: (_is_sql_server, _checkdb),
 }
 """Event id -> (is the provider the right one, how to decode)."""
 
@@ -189,8 +155,8 @@ COMPANIONS: dict[int, tuple[Callable[[str], bool], Decoder]] = {
 def companion_event(envelope: Envelope, strings: tuple[str, ...], text: str) -> Event | None:
     """The companion event in these strings or in this rendered text; None if it is none.
 
-    Fields: `free_bytes`, `size_bytes`, `database_name`, `limit_seconds`; of 8957
-    `command`, `errors`, `repaired`, `seconds`, `physical_only` (0 or 1).
+    Fields: `free_bytes`, `size_bytes`, `database_name`, `limit_seconds`; those of
+    8957 and 5235 are in `checkdb.Check`.
     """
     event_id = envelope.event_id
     found = COMPANIONS.get(event_id) if event_id is not None else None

@@ -6,14 +6,14 @@ To add a metric: one row here, and the line that measures it.
 """
 
 from collections.abc import Iterable
-from typing import get_args
 
 from esewatch.expose.advice_rows import ADVICE
+from esewatch.expose.backup_rows import BACKUPS
 from esewatch.expose.counter_rows import COMPUTERS, DEVICES, INSTANCES
 from esewatch.expose.own_rows import AGENT, POLICY, SOURCES
 from esewatch.expose.rows import D, I, Row, counter, gauge
+from esewatch.expose.sqlserver_rows import SQLSERVER
 from esewatch.fold import integrity, passes
-from esewatch.fold.backups import BACKUP_EVENTS, BackupKind
 from esewatch.fold.databases import HUNG_IO, SLOW_IO, ZEROING_KINDS
 from esewatch.fold.engine_errors import ENGINE_ERRORS
 from esewatch.fold.instances import STOP_EVENTS
@@ -347,28 +347,6 @@ ENGINE = (
     ),
 )
 
-BACKUP_RECORDS = _events(BACKUP_EVENTS)
-BACKUPS = (
-    counter(
-        "ese_backup_bytes_total",
-        KIND,
-        f"Bytes that completed backups copied; kind: {_list(get_args(BackupKind))}.",
-        BACKUP_RECORDS,
-    ),
-    counter(
-        "ese_backup_seconds_total",
-        KIND,
-        "Time that completed backups took, kinds as in ese_backup_bytes_total.",
-        BACKUP_RECORDS,
-    ),
-    gauge(
-        "ese_backup_last_completion_timestamp_seconds",
-        KIND,
-        "End of the latest completed backup, kinds as in ese_backup_bytes_total.",
-        BACKUP_RECORDS,
-    ),
-)
-
 SECTIONS: dict[str, tuple[Row, ...]] = {
     "Databases and events": DATABASES,
     "Passes": PASSES,
@@ -378,6 +356,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
     "Slow input and output": INPUT_OUTPUT,
     "Errors of the engine": ENGINE,
     "Backups": BACKUPS,
+    "SQL Server": SQLSERVER,
     "Advice": ADVICE,
     "Instances": INSTANCES,
     "Computers": COMPUTERS,

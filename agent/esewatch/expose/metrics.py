@@ -22,12 +22,14 @@ from esewatch.advice.maintenance_model import maintenance_model
 from esewatch.advice.windows_passed import stale_seconds
 from esewatch.config import Settings, window_for
 from esewatch.ese import kernels
+from esewatch.expose.backup_families import add_backup_jobs, add_sets, sets_by_database
 from esewatch.expose.catalogue import CATALOGUE
 from esewatch.expose.database_families import Traits, add_database
 from esewatch.expose.engine_families import add_engine_errors
 from esewatch.expose.metered_families import add_metered
 from esewatch.expose.policy_families import add_source_policy, database_policy
 from esewatch.expose.samples import Samples, printable
+from esewatch.expose.sqlserver_families import add_sql_databases
 from esewatch.fold.backups import completed, totals, verified_by_streaming
 from esewatch.fold.identity import database_name, device_of, tier
 from esewatch.fold.rebuilt import unrebuilt
@@ -51,6 +53,8 @@ def families(state: State, settings: Settings, now: float) -> list[Metric]:
     add_instances(out, state, settings, now)
     add_devices(out, state, now)
     add_databases(out, state, settings, now)
+    add_backup_jobs(out, state)
+    add_sql_databases(out, state, settings)
     out.add("esewatch_databases_dropped_total", {}, state.databases_dropped)
     return out.families()
 
@@ -137,6 +141,7 @@ def add_instances(out: Samples, state: State, settings: Settings, now: float) ->
             "ese_instance": printable(instance.ese_instance),
         }
         add_metered(out, labels, instance, now)
+        add_sets(out, labels, instance)
         if instance.counters:
             out.add(GAP_SECONDS, labels, instance.gap_seconds)
     add_engine_errors(out, state, settings)
@@ -167,10 +172,19 @@ def _backups(instances: Iterable[Instance]) -> _Backups:
     return found
 
 
-def add_databases(out: Samples, state: State, settings: Settings, now: float) -> None:
-    """Add the databases; of the state also their instances and hosts are read."""
+def add_databases(
+    out: Samples,
+    state: State,
+    settings: Settings,
+    now: float,
+    only: tuple[str, str] | None = None,
+) -> None:
+    """Add the databases, or the one of that key; also their instances and hosts are read."""
     backups = _backups(state.instances.values())
+    sets = sets_by_database(state, settings)
     for key, database in sorted(state.databases.items()):
+        if only not in {None, key}:
+            continue
         instance = state.instances.get((database.computer, database.ese_instance.lower()))
         traits = Traits(
             tier=tier(database, settings),
@@ -182,7 +196,7 @@ def add_databases(out: Samples, state: State, settings: Settings, now: float) ->
             stale_seconds=stale_seconds(database, settings),
             policy=database_policy(database, settings),
             window=window_for(settings, database.database, database.computer),
-            backups=backups.totals.get(key, {}),
+            backups={**backups.totals.get(key, {}), **sets.get(key, {})},
             streaming_verified=backups.verified.get(key),
             device=device_of(database, _volumes(state, database.computer), settings),
         )

@@ -31,6 +31,12 @@ POLICY = (
         CONFIGURATION,
     ),
     gauge(
+        "esewatch_policy_checkdb_within_seconds",
+        D,
+        "Age above which a database of SQL Server is overdue for a full DBCC CHECKDB.",
+        CONFIGURATION,
+    ),
+    gauge(
         "esewatch_policy_source_silent_seconds",
         S,
         "Time without a record after which a source of logs or counters is silent.",

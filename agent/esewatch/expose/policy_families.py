@@ -2,11 +2,19 @@
 
 from collections.abc import Mapping
 
-from esewatch.config import EseutilLogs, PageScan, Settings, policy_for, rule_for
+from esewatch.config import (
+    EseutilLogs,
+    NtbackupLogs,
+    PageScan,
+    Settings,
+    SqlserverLogs,
+    policy_for,
+    rule_for,
+)
 from esewatch.expose.samples import Samples, printable
 from esewatch.fold.state import Database
 
-NOW_AND_THEN = (EseutilLogs, PageScan)
+NOW_AND_THEN = (EseutilLogs, NtbackupLogs, PageScan, SqlserverLogs)
 """Sources that tell something when a file was checked: their silence means nothing."""
 
 

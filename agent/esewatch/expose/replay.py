@@ -17,25 +17,25 @@ from prometheus_client.samples import Sample
 
 from esewatch.advice.advise import advise
 from esewatch.advice.windows_passed import stale_seconds
-from esewatch.config import Settings, window_for
+from esewatch.config import Settings, rule_for, window_for
 from esewatch.config.calendar import CALENDAR, next_opening, opening_at
 from esewatch.expose.advice_families import add_advice
 from esewatch.expose.advice_rows import ADVICE
+from esewatch.expose.backup_families import add_backup_jobs
+from esewatch.expose.backup_rows import BACKUPS
 from esewatch.expose.catalogue import CATALOGUE
-from esewatch.expose.metrics import (
-    add_databases,
-    add_devices,
-    add_hosts,
-    add_instances,
-)
+from esewatch.expose.metrics import add_databases, add_devices, add_hosts, add_instances
 from esewatch.expose.rows import D, I, S, V
 from esewatch.expose.samples import Samples
+from esewatch.expose.sqlserver_families import add_sql_databases
+from esewatch.expose.sqlserver_rows import SQLSERVER
 from esewatch.fold.folder import Entity, Folder
 from esewatch.fold.identity import tier
+from esewatch.fold.instances import databases_of
 from esewatch.fold.passes import views_in
 from esewatch.fold.readings import current, fresh_until
 from esewatch.fold.state import Database, Metered, State
-from esewatch.model import Batch, CountersSeen, Coverage, EsewatchError, Event, Record
+from esewatch.model import Batch, CountersSeen, Coverage, EsewatchError, Event, Record, SetBackedUp
 
 PREFIXES = ("ese_", "exchange_", "sqlserver_", "esewatch_policy_")
 """Metrics with a past in the records. Those of the agent and its sources have none."""
@@ -57,6 +57,10 @@ ADVISED: Entity = ("advice", "", "")
 
 _SOURCE = "replay"
 _TABLES: dict[tuple[str, ...], str] = {D: "database", I: "instance", V: "device"}
+_OF_SQL_SERVER = {row.name for row in SQLSERVER} | {"esewatch_policy_checkdb_within_seconds"}
+_OF_JOBS = {row.name for row in BACKUPS if row.labels == ("computer",)}
+_HEARD = (Event, SetBackedUp)
+"""Records of which more than their own entity may show."""
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
@@ -131,6 +135,10 @@ class Replay:
         self._step = step
         self._names = names
         self._tables = {_TABLES.get(CATALOGUE[name].labels[:2], "host") for name in names - JUDGED}
+        if not _OF_SQL_SERVER.isdisjoint(names):
+            self._tables.add("sql_database")
+        if not _OF_JOBS.isdisjoint(names):
+            self._tables.add("backup_jobs")
         self._numbers: dict[tuple[str, ...], int] = {}
         self._shown: dict[Entity, dict[int, float]] = {}
         self._due: dict[Entity, int] = {}
@@ -155,9 +163,8 @@ class Replay:
                 step = self._schedule[0][0]
                 yield from self._show(step, self._fallen_due(step))
             self.folder.fold(_SOURCE, Batch(records=records))
-            dirty = self._dirty(
-                time / 1000, events=any(isinstance(record, Event) for record in records)
-            )
+            events = any(isinstance(record, _HEARD) for record in records)
+            dirty = self._dirty(time / 1000, events=events)
             yield from self._show(time, dirty | self._fallen_due(time))
 
     def _fallen_due(self, time: int) -> set[Entity]:
@@ -169,9 +176,10 @@ class Replay:
                 del self._due[entity]
                 self._values.pop(entity, None)
                 found.add(entity)
-        if any(entity[0] == "database" for entity in found):
+        if any(entity[0] in {"database", "sql_database"} for entity in found):
             self.folder.expire(time / 1000)
-        return found | self._instances_of(entity[1:] for entity in found if entity[0] == "database")
+        found |= self._instances_of(entity[1:] for entity in found if entity[0] == "database")
+        return found | self._sharing_sets(found)
 
     def _dirty(self, now: float, *, events: bool) -> set[Entity]:
         """What the fold changed, and the databases that this shows in."""
@@ -180,8 +188,11 @@ class Replay:
         dirty |= self._instances_of(entity[1:] for entity in changed if entity[0] == "database")
         # The values are noted whether they decide or not.
         dirty = {entity for entity in dirty if self._moved(entity, now) or events}
+        if events and "backup_jobs" in self._tables:
+            dirty |= {("backup_jobs", each[1], "") for each in changed if each[0] == "instance"}
         if "database" not in self._tables:
             return dirty
+        dirty |= self._sharing_sets(dirty)
         for table, first, second in changed:
             if table == "instance" and events:
                 # Readings change its counters only, of which databases show nothing.
@@ -237,6 +248,16 @@ class Replay:
                 found.add(before)
         return found
 
+    def _sharing_sets(self, entities: Iterable[Entity]) -> set[Entity]:
+        """Databases of those instances whose backups are of the one database that they have."""
+        known = self.folder.state.instances
+        found: set[Entity] = set()
+        for table, computer, name in entities:
+            instance = known.get((computer, name)) if table == "instance" else None
+            if instance is not None and instance.backup_sets:
+                found |= self._databases_of(computer, name)
+        return found
+
     def _databases_of(self, computer: str, name: str) -> set[Entity]:
         """Databases that belong to the instance or are named by its backups."""
         state = self.folder.state
@@ -289,8 +310,18 @@ class Replay:
             add_devices(out, State(devices={(first, second): state.devices[first, second]}), now)
         elif entity == ADVISED:
             add_advice(out, advise(state, self.folder.settings, now))
+        elif table == "backup_jobs":
+            instances = {key: each for key, each in state.instances.items() if key[0] == first}
+            hosts = {first: state.hosts[first]}
+            add_backup_jobs(out, State(hosts=hosts, instances=instances))
+        elif table == "sql_database":
+            if (sql := state.sql_databases.get((first, second))) is not None:
+                add_sql_databases(
+                    out, State(sql_databases={(first, second): sql}), self.folder.settings
+                )
         elif (first, second) in state.databases:
-            add_databases(out, self._around(first, second), self.folder.settings, now)
+            key = (first, second)
+            add_databases(out, self._around(*key), self.folder.settings, now, only=key)
         return out
 
     def _instance_alone(self, computer: str, name: str) -> State:
@@ -312,7 +343,11 @@ class Replay:
         # In the order of the whole state: of two backups of one file the later instance counts.
         instances = {key: value for key, value in state.instances.items() if key in needed}
         hosts = {computer: state.hosts[computer]}
-        return State(databases={(computer, label): database}, instances=instances, hosts=hosts)
+        databases = {(computer, label): database}
+        if any(instance.backup_sets for instance in instances.values()):
+            beside = databases_of(state, computer, database.ese_instance)
+            databases |= {(computer, each.database): each for each in beside}
+        return State(databases=databases, instances=instances, hosts=hosts)
 
     def _plan(self, entity: Entity, time: int) -> None:
         """Note the first step at which time alone changes the entity."""
@@ -343,6 +378,10 @@ class Replay:
             database = self.folder.state.databases.get(entity[1:])
             if database is not None:
                 yield from self._database_ends(database, now)
+        elif entity[0] == "sql_database":
+            sql = self.folder.state.sql_databases.get(entity[1:])
+            if sql is not None and rule_for(self.folder.settings, *entity[1:]) is None:
+                yield sql.last_seen + self.folder.settings.retention
 
     def _database_ends(self, database: Database, now: float) -> Iterator[float]:
         settings = self.folder.settings
@@ -353,10 +392,6 @@ class Replay:
         if window is not None and window.days and CALENDAR[0] <= now <= CALENDAR[1]:
             opening = opening_at(window, now)
             yield next_opening(window, now).start if opening is None else opening.end
-        window = window_for(settings, database.database, database.computer)
-        if window is not None and window.days and CALENDAR[0] <= now <= CALENDAR[1]:
-            opening = opening_at(window, now)
-            yield opening.end if opening is not None else next_opening(window, now).start
         stale = stale_seconds(database, settings)
         for view in views_in(self.folder.state, database).values():
             if view.current is not None and view.running(now, stale):

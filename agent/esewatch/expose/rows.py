@@ -13,7 +13,8 @@ V = ("computer", "device")
 
 LABELS = {
     "computer": "Computer that logged the record: lower case, first DNS label.",
-    "database": "Path of the database file, lower case where it has a drive letter or UNC root.",
+    "database": "Path of the database file, lower case where it has a drive letter or UNC root;"
+    " of SQL Server the name of the database, behind that of a named instance.",
     "database_name": "Configured name, else instance name, else file name without extension.",
     "ese_instance": "ESE instance (storage group, mailbox database) as logged.",
     "path": "Path of the database as it was logged last.",
@@ -29,6 +30,7 @@ LABELS = {
     "action": "What to do with the maintenance window; the metric's own line names them.",
     "confidence": "p50, p90: the chance, in percent, that it is done by then.",
     "finding": "What a person should look into; the metric's own line names them.",
+    "physical_only": "true, false: whether the check left the logical half out.",
     "by": "online_scan, page_scan, streaming_backup, external.",
     "operation": "read, write.",
     "file": "database, log.",

@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from esewatch.fold.backup_jobs import BackupSet
 from esewatch.fold.state import BackupEvent, BackupTotals, Instance
 
 BackupKind = Literal[
@@ -30,6 +31,8 @@ COMPLETIONS = frozenset({213, 2006})
 BACKUP_EVENTS = frozenset({*STARTS, FILE_STARTS, FILE_ENDS, *FAILURES, *COMPLETIONS, 219})
 
 MAX_EVENTS = 512
+_LATEST_EVENTS = 128
+MAX_STREAMED = 8
 
 
 class Backup(msgspec.Struct):
@@ -106,9 +109,30 @@ def totals(instance: Instance) -> dict[str, dict[str, BackupTotals]]:
 def _add(result: dict[str, dict[str, BackupTotals]], backup: Backup) -> None:
     for database, size in backup.files.items():
         entry = result.setdefault(database, {}).setdefault(backup.kind, BackupTotals())
-        entry.bytes_total += size
-        entry.seconds_total += backup.ended - backup.started
-        entry.last_completion = max(entry.last_completion, backup.ended)
+        add_totals(entry, size, backup.ended - backup.started, backup.ended)
+
+
+def add_totals(totals: BackupTotals, size: float, seconds: float, ended: float) -> None:
+    """Add one completed backup of `size` bytes."""
+    totals.bytes_total += size
+    totals.seconds_total += seconds
+    totals.last_completion = max(totals.last_completion, ended)
+
+
+def streamed(instance: Instance) -> list[BackupSet]:
+    """The last full streaming backups of the instance as sets, at most 8."""
+    backups = completed(instance.backup_events[-_LATEST_EVENTS:])
+    return [
+        BackupSet(
+            ended=backup.ended,
+            started=backup.started,
+            ese_instance=instance.ese_instance.lower(),
+            kind=backup.kind,
+            bytes=float(sum(backup.files.values())),
+            seconds=backup.ended - backup.started,
+        )
+        for backup in [each for each in backups if each.kind == "full"][-MAX_STREAMED:]
+    ]
 
 
 def verified_by_streaming(backups: Iterable[Backup]) -> dict[str, float]:

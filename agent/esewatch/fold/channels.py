@@ -5,9 +5,10 @@ life of the log: a cleared log starts again at low ids with later times.
 """
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from itertools import pairwise
 
-from esewatch.fold.state import Channel, Epoch
+from esewatch.fold.state import Channel, Epoch, SourceState
 from esewatch.model import Coverage
 
 MAX_INTERVALS = 1024
@@ -83,6 +84,19 @@ def claim_gaps(channel: Channel) -> int:
                 channel.gaps.append((*_hole_times(channel, epoch, before, after), new))
                 del channel.gaps[:-MAX_GAPS]
     return missing
+
+
+def claim_gaps_of(
+    source: SourceState, known: Mapping[tuple[str, str], Channel]
+) -> set[tuple[str, str]]:
+    """Count what is missing in the channels of a source; the keys of those that changed."""
+    changed = set()
+    for key in source.channels:
+        channel = known.get(key)
+        if channel is not None and (missing := claim_gaps(channel)):
+            source.missed += missing
+            changed.add(key)
+    return changed
 
 
 def _read_elsewhere(channel: Channel, epoch: Epoch, first: int, last: int) -> bool:

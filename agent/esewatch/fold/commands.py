@@ -1,20 +1,25 @@
 """What changes the state besides records: a database forgotten, bad pages taken as dealt with,
 sources configured anew."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import TypeVar
 
 import msgspec
 
+from esewatch.fold.checkdb import SqlDatabase
 from esewatch.fold.folder import Folder
 from esewatch.fold.integrity import count_pages, known_bad_pages
 from esewatch.fold.passes import views_in
-from esewatch.fold.state import Database
+from esewatch.fold.state import Database, State
 from esewatch.model import EsewatchError
+
+AnyDatabase = TypeVar("AnyDatabase", Database, Database | SqlDatabase)
 
 
 def forget(folder: Folder, computer: str, database: str) -> None:
     """Drop a database from the state. Raises EsewatchError when it is not known."""
-    entry = _known(folder, computer, database)
+    entry = _known(_all(folder.state), computer, database)
     folder.forget(entry.computer, entry.database)
 
 
@@ -25,7 +30,7 @@ def acknowledge(folder: Folder, computer: str, database: str, pages: Sequence[in
     take later ones along. Raises EsewatchError when the database is not known or a page
     is not known bad.
     """
-    entry = _known(folder, computer, database)
+    entry = _known(folder.state.databases.values(), computer, database)
     bad = known_bad_pages(entry, views_in(folder.state, entry))
     unknown = sorted(set(pages) - {item.page for item in bad})
     if unknown:
@@ -52,11 +57,15 @@ def succeed(folder: Folder, origins: Mapping[str, str], settings: Mapping[str, s
     folder.changed |= {("source", name, "") for name in {*old, *origins}}
 
 
-def _known(folder: Folder, computer: str, database: str) -> Database:
+def _all(state: State) -> Iterable[Database | SqlDatabase]:
+    return chain(state.databases.values(), state.sql_databases.values())
+
+
+def _known(among: Iterable[AnyDatabase], computer: str, database: str) -> AnyDatabase:
     """The database meant by its labels, in any case; `computer` may be empty if one fits."""
     found = [
         entry
-        for entry in folder.state.databases.values()
+        for entry in among
         if entry.database.lower() == database.lower() and computer.lower() in {"", entry.computer}
     ]
     if not found:

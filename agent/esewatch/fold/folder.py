@@ -9,20 +9,18 @@ from collections.abc import Collection, Sized
 from esewatch.config import Settings
 from esewatch.fold import (
     channels,
+    checkdb,
     copies,
     databases,
     engine_errors,
     identity,
     instances,
+    integrity,
+    limits,
     plausible,
 )
 from esewatch.fold.companions import fold_companion
-from esewatch.fold.integrity import (
-    HISTORY_SECONDS,
-    LOGICAL_EVENTS,
-    PAGE_EVENTS,
-    mark_good,
-)
+from esewatch.fold.integrity import HISTORY_SECONDS, LOGICAL_EVENTS, PAGE_EVENTS
 from esewatch.fold.readings import fold_reading
 from esewatch.fold.state import (
     Channel,
@@ -42,12 +40,12 @@ from esewatch.model import (
     Event,
     Feed,
     Reading,
+    SetBackedUp,
     VolumesSeen,
 )
 
 MAX_PATH = 1024
 """A longer path is damage; as a label it would be repeated in every series."""
-MAX_DROPPED = 1000
 MAX_ALIASES = 8
 MAX_VOLUMES = 1000
 OWNERS_A_DATABASE = 4
@@ -107,6 +105,8 @@ class Folder:
                 self._counters_seen(source, record)
             elif isinstance(record, VolumesSeen):
                 self._volumes_seen(source, record)
+            elif isinstance(record, SetBackedUp):
+                self._set_backed_up(source, record)
             else:
                 self._copy(source, record)
         source.up = True
@@ -114,7 +114,8 @@ class Folder:
         source.backlog_bytes = batch.backlog_bytes
         source.caught_up = batch.caught_up
         if batch.caught_up:
-            self._claim_gaps(source)
+            claimed = channels.claim_gaps_of(source, self.state.channels)
+            self.changed |= {("channel", *key) for key in claimed}
             source.baseline = False
         self._touch("source", name)
 
@@ -123,27 +124,30 @@ class Folder:
         entry = self.state.databases.get((computer, database))
         if entry is None:
             return False
-        if pages:
-            for page in pages:
-                mark_good(entry, page, page, now)
-        else:
-            entry.all_good = max(entry.all_good, now)
+        integrity.acknowledge(entry, pages, now)
         self._touch("database", computer, database)
         return True
 
     def forget(self, computer: str, database: str) -> bool:
         """Drop a database; it comes back when it is heard of again. False: no such database."""
-        if self.state.databases.pop((computer, database), None) is None:
+        key = (computer, database)
+        if self.state.databases.pop(key, None) is not None:
+            self._touch("database", *key)
+        elif self.state.sql_databases.pop(key, None) is not None:
+            self._touch("sql_database", *key)
+        else:
             return False
-        self._touch("database", computer, database)
         return True
 
     def expire(self, now: float) -> None:
         """Drop observed databases that have been silent for longer than the retention."""
-        for (computer, label), entry in list(self.state.databases.items()):
-            silent = now - entry.last_seen > self.settings.retention
-            if silent and identity.tier(entry, self.settings) != "watched":
-                self.forget(computer, label)
+        settings, sql = self.settings, self.state.sql_databases
+        for key, entry in list(self.state.databases.items()):
+            silent = now - entry.last_seen > settings.retention
+            if silent and identity.tier(entry, settings) != "watched":
+                self.forget(*key)
+        for key in [key for key in sql if checkdb.expired(sql[key], settings, now)]:
+            self.forget(*key)
 
     def _touch(self, table: str, first: str, second: str = "") -> None:
         self.changed.add((table, first, second))
@@ -189,7 +193,10 @@ class Folder:
             time = source.last_record or source.opened
         history = source.baseline and time < source.opened - HISTORY_SECONDS
         if event.companion:
-            self._companion(computer, event, time)
+            if event.event_id in checkdb.EVENTS:
+                self._check(source, computer, event, time)
+            else:
+                self._companion(computer, event, time)
             return
         if event.ese_instance:
             self._instance_event(computer, event, time)
@@ -249,13 +256,9 @@ class Folder:
                 return
         else:
             databases.identify(entry, event, time)
-        stops = self._stops(computer, entry.ese_instance)
+        stops = instances.stops_of(self.state, computer, entry.ese_instance)
         databases.fold_event(entry, event, time, history=history, stops=stops)
         self._touch("database", entry.computer, entry.database)
-
-    def _stops(self, computer: str, name: str) -> list[float]:
-        instance = self.state.instances.get((computer, name.lower()))
-        return instance.stops if instance is not None else []
 
     def _copy(self, source: SourceState, record: copies.OfCopy) -> None:
         source.records += 1
@@ -282,32 +285,27 @@ class Folder:
         entry = Database(computer=computer, database=label, process=process)
         if identity.tier(entry, self.settings) == "ignored" and not bad:
             return None
-        if len(self.state.databases) >= self.settings.max_databases and not (
-            identity.is_configured(computer, label, self.settings)
-        ):
-            self._drop(computer, label)
+        if not self._fits(self.state.databases, computer, label):
             return None
         self.state.databases[key] = entry
         return entry
 
+    def _fits(self, known: Sized, computer: str, label: str) -> bool:
+        """Whether one more database fits in; a configured one always does."""
+        if len(known) < self.settings.max_databases or identity.is_configured(
+            computer, label, self.settings
+        ):
+            return True
+        self._drop(computer, label)
+        return False
+
     def _drop(self, computer: str, label: str) -> None:
-        name = f"{computer}|{label}"
-        known = self.state.dropped
-        if name not in known:
-            self.state.databases_dropped += 1
-        if name in known or len(known) < MAX_DROPPED:
-            known[name] = known.get(name, 0) + 1
+        limits.drop(self.state, computer, label)
         self._touch("dropped", "")
 
     def _log_file_event(self, computer: str, event: Event, time: float) -> None:
         """Slow I/O on a log belongs to the instance's database, if it has just one."""
-        owned = [
-            entry
-            for (owner, _), entry in self.state.databases.items()
-            if owner == computer
-            and event.ese_instance
-            and entry.ese_instance.lower() == event.ese_instance.lower()
-        ]
+        owned = instances.databases_of(self.state, computer, event.ese_instance)
         if len(owned) == 1 and databases.fold_slow_io(owned[0], event, time):
             self._touch("database", computer, owned[0].database)
 
@@ -315,6 +313,16 @@ class Folder:
         entry = fold_companion(self.state, self.settings, computer, event, time)
         if entry is not None:
             self._touch("database", computer, entry.database)
+
+    def _check(self, source: SourceState, computer: str, event: Event, time: float) -> None:
+        label, known = checkdb.label(event), self.state.sql_databases
+        entry = known.get((computer, label or ""))
+        if entry is None:
+            if label is None or not self._fits(known, computer, label):
+                return
+            entry = known[computer, label] = checkdb.SqlDatabase(computer=computer, database=label)
+        source.duplicates += not checkdb.fold_check(entry, event, time)
+        self._touch("sql_database", computer, entry.database)
 
     def _reading(self, source: SourceState, reading: Reading) -> None:
         source.records += 1
@@ -357,6 +365,17 @@ class Folder:
         self._drop(computer, name)
         return False
 
+    def _set_backed_up(self, source: SourceState, record: SetBackedUp) -> None:
+        source.records += 1
+        plausible.note(source, record.time)
+        computer = self._computer(source, record.computer)
+        instance = self._instance(computer, record.ese_instance, named_by_event=False)
+        if instance is not None:
+            sets = self.state.hosts[computer].backup_sets
+            source.duplicates += not instances.fold_set(instance, sets, record)
+            self._touch("host", computer)
+            self._touch("instance", computer, instance.ese_instance.lower())
+
     def _volumes_seen(self, source: SourceState, seen: VolumesSeen) -> None:
         computer = self._computer(source, seen.computer)
         host = self.state.hosts[computer]
@@ -377,17 +396,3 @@ class Folder:
         computer = self._computer(source, seen.computer)
         self.state.hosts[computer].counters_present.update(seen.present)
         self._touch("host", computer)
-
-    def _claim_gaps(self, source: SourceState) -> None:
-        for key in source.channels:
-            channel = self.state.channels.get(key)
-            if channel is not None:
-                missing = channels.claim_gaps(channel)
-                source.missed += missing
-                if missing:
-                    self._touch("channel", *channel_key(channel))
-
-
-def channel_key(channel: Channel) -> tuple[str, str]:
-    """Key of a channel in the state."""
-    return (channel.computer, channel.channel)

@@ -3,12 +3,14 @@
 import math
 import re
 
-from esewatch.fold.backups import BACKUP_EVENTS
+from esewatch.fold.backup_jobs import BackupSet
+from esewatch.fold.backup_jobs import insert as insert_set
+from esewatch.fold.backups import BACKUP_EVENTS, add_totals
 from esewatch.fold.backups import insert as insert_backup
 from esewatch.fold.identity import database_label
 from esewatch.fold.passes import MAX_TRANSITIONS, SLACK
-from esewatch.fold.state import BackupEvent, Instance
-from esewatch.model import Event
+from esewatch.fold.state import BackupEvent, BackupTotals, Database, Instance, State
+from esewatch.model import Event, SetBackedUp
 
 MAX_STOPS = MAX_TRANSITIONS + SLACK
 """As many as transitions: fewer would forget a stop that interrupted one which is still kept."""
@@ -32,6 +34,36 @@ def fold_event(instance: Instance, event: Event, time: float) -> bool:
     else:
         return changed
     return True
+
+
+def fold_set(instance: Instance, sets: list[BackupSet], record: SetBackedUp) -> bool:
+    """Keep a backup set of the instance, whose computer has `sets`; False: seen before."""
+    new = BackupSet(
+        ended=record.time,
+        started=record.started,
+        ese_instance=instance.ese_instance.lower(),
+        kind=record.kind,
+        bytes=float(record.bytes),
+        seconds=record.seconds,
+        job=record.job,
+    )
+    if not insert_set(sets, new):
+        return False
+    totals = instance.backup_sets.setdefault(record.kind, BackupTotals())
+    add_totals(totals, new.bytes, new.seconds, new.ended)
+    return True
+
+
+def databases_of(state: State, computer: str, name: str) -> list[Database]:
+    """The databases of the instance of that name; none without a name."""
+    mine = (each for each in state.databases.values() if each.computer == computer)
+    return [each for each in mine if name and each.ese_instance.lower() == name.lower()]
+
+
+def stops_of(state: State, computer: str, name: str) -> list[float]:
+    """When the instance of that name stopped, sorted; empty when it is not known."""
+    instance = state.instances.get((computer, name.lower()))
+    return instance.stops if instance is not None else []
 
 
 def engine_changes(instance: Instance) -> list[float]:

@@ -6,7 +6,7 @@ difference.
 """
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from esewatch.fold.passes import WALL_CLOCK, TaskView
 from esewatch.fold.state import UNLOCATED, BadKind, BadPage, Database, PageErrorKind, Pass
@@ -84,6 +84,14 @@ def hold_unfit(database: Database, kind: BadKind, count: int, time: float) -> No
     """
     known, last = database.bad_pages_overflow.get(kind, (0, 0.0))
     database.bad_pages_overflow[kind] = (max(known, count), max(last, time))
+
+
+def acknowledge(entry: Database, pages: Collection[int], now: float) -> None:
+    """Take known bad pages as dealt with up to `now`, all when none is named."""
+    for page in pages:
+        mark_good(entry, page, page, now)
+    if not pages:
+        entry.all_good = max(entry.all_good, now)
 
 
 def mark_good(database: Database, first: int, last: int, time: float) -> None:

@@ -9,6 +9,8 @@ from typing import Literal, get_args
 
 import msgspec
 
+from esewatch.fold.backup_jobs import BackupSet
+from esewatch.fold.checkdb import SqlDatabase
 from esewatch.model import PageFault
 
 BadKind = PageFault
@@ -284,6 +286,8 @@ class Instance(Metered, kw_only=True):
     """Sorted, the last 512."""
     backup_totals: dict[str, dict[str, BackupTotals]] = {}
     """database -> kind -> totals of backups whose events were evicted."""
+    backup_sets: dict[str, BackupTotals] = {}
+    """By kind: totals of the sets that logs of backup programs tell of."""
     days: bytearray = msgspec.field(default_factory=bytearray)
     """How much its totals grew by day, as rows of `fold.rollups`, the last 400."""
     sampled_since: float | None = None
@@ -333,6 +337,8 @@ class Host(Metered, kw_only=True):
     """Mount point or drive -> device, at most 1,000."""
     rpc_latency: bytearray = msgspec.field(default_factory=bytearray)
     """The latency of RPC requests by hour, as rows of `fold.rollups`, the last 14 x 24."""
+    backup_sets: list[BackupSet] = []
+    """Sorted, those that logs of backup programs tell of, the last 256."""
 
 
 class SourceState(msgspec.Struct, kw_only=True):
@@ -378,6 +384,8 @@ class State(msgspec.Struct, kw_only=True):
     devices: dict[tuple[str, str], Device] = {}
     """(computer, device)."""
     databases: dict[tuple[str, str], Database] = {}
+    sql_databases: dict[tuple[str, str], SqlDatabase] = {}
+    """Of SQL Server; (computer, label). At most `max_databases`."""
     dropped: dict[str, int] = {}
     """`computer|database` of databases over the limit -> events not folded, at most 1,000."""
     databases_dropped: int = 0

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from esewatch.fold import rollups
+from esewatch.fold.checkdb import SqlDatabase
 from esewatch.fold.folder import Entity
 from esewatch.fold.state import (
     Channel,
@@ -62,6 +63,7 @@ _TYPES: dict[str, type[msgspec.Struct | bytes]] = {
     "days": bytes,
     "device": Device,
     "database": Database,
+    "sql_database": SqlDatabase,
 }
 
 Positions = dict[str, dict[str, bytes]]
@@ -164,6 +166,7 @@ class Journal:
             "days": {},
             "device": state.devices,
             "database": state.databases,
+            "sql_database": state.sql_databases,
         }
         try:
             for kind, first, second, value in self._rows_of("entity", "kind, first, second"):
@@ -329,6 +332,8 @@ def _entity(state: State, kind: str, first: str, second: str) -> object | None:
         return state.devices.get((first, second))
     if kind == "database":
         return state.databases.get((first, second))
+    if kind == "sql_database":
+        return state.sql_databases.get((first, second))
     return (state.databases_dropped, state.dropped)
 
 

@@ -5,9 +5,11 @@ from esewatch.config import (
     EseutilLogs,
     Exporter,
     LogFiles,
+    NtbackupLogs,
     PageScan,
     Settings,
     SourceSettings,
+    SqlserverLogs,
     WindowsCounters,
     WindowsLog,
 )
@@ -18,9 +20,11 @@ from esewatch.sources.event_stream import event_stream_source
 from esewatch.sources.evtx import EvtxSource
 from esewatch.sources.exporter import MAX_TIMEOUT, ExporterSource
 from esewatch.sources.formats.found import Options
+from esewatch.sources.ntbackup_log import ntbackup_log_source
 from esewatch.sources.page_scan import PageScanSource
 from esewatch.sources.perfmon_csv import perfmon_csv_source
 from esewatch.sources.scrape import Target
+from esewatch.sources.sqlserver_errorlog import sqlserver_errorlog_source
 from esewatch.sources.windows_counters import WindowsCountersSource
 from esewatch.sources.windows_log import WindowsLogSource
 
@@ -43,6 +47,10 @@ def build_source(entry: SourceSettings, settings: Settings) -> Source:
             return EseutilLogSource(
                 entry.name, entry.paths, computer=entry.computer, database=entry.database or ""
             )
+        case SqlserverLogs():
+            return _sqlserver_logs(entry)
+        case NtbackupLogs():
+            return _ntbackup_logs(entry)
         case PageScan():
             return PageScanSource(entry, settings)
         case WindowsLog():
@@ -86,6 +94,28 @@ def _log_files(entry: LogFiles, settings: Settings) -> Source:
         timezone=entry.timezone,
         date_order=entry.date_order,
         companions=True,
+    )
+
+
+def _sqlserver_logs(entry: SqlserverLogs) -> Source:
+    return sqlserver_errorlog_source(
+        entry.name,
+        entry.paths,
+        computer=entry.computer,
+        instance=entry.instance or "",
+        timezone=entry.timezone,
+        date_order=entry.date_order,
+    )
+
+
+def _ntbackup_logs(entry: NtbackupLogs) -> Source:
+    return ntbackup_log_source(
+        entry.name,
+        entry.paths,
+        computer=entry.computer or "",
+        timezone=entry.timezone,
+        date_order=entry.date_order,
+        encoding=entry.encoding,
     )
 
 

@@ -12,9 +12,13 @@ from esewatch.sources.event_stream import event_stream_source, recognise
 from esewatch.sources.evtx import EvtxSource
 from esewatch.sources.follow import sniff
 from esewatch.sources.formats.found import Options
+from esewatch.sources.ntbackup_log import is_ntbackup_log, ntbackup_log_source
 from esewatch.sources.perfmon_csv import is_binary_log, is_perfmon_text, perfmon_csv_source
+from esewatch.sources.sqlserver_errorlog import is_errorlog, sqlserver_errorlog_source
 
-Kind = Literal["evtx", "perfmon_csv", "eseutil_log", "event_stream"]
+Kind = Literal[
+    "evtx", "perfmon_csv", "eseutil_log", "sqlserver_errorlog", "ntbackup_log", "event_stream"
+]
 
 _EVENT_LOG = b"ElfFile\0"
 _CONVERT = "convert it with: relog FILE.blg -f csv -o FILE.csv"
@@ -72,6 +76,10 @@ def kind_of(path: str) -> Kind:
         return "perfmon_csv"
     if is_eseutil_text(head):
         return "eseutil_log"
+    if is_errorlog(head):
+        return "sqlserver_errorlog"
+    if is_ntbackup_log(head):
+        return "ntbackup_log"
     if recognise(head) is None:
         raise UnsupportedError(
             f"{path}: not a supported input: neither text nor an event log "
@@ -142,6 +150,23 @@ def _source(
         )
     if kind == "eseutil_log":
         return EseutilLogSource(name, paths, computer=options.computer)
+    if kind == "sqlserver_errorlog":
+        return sqlserver_errorlog_source(
+            name,
+            paths,
+            computer=options.computer,
+            timezone=options.timezone,
+            date_order=options.date_order,
+            companions=options.companions,
+        )
+    if kind == "ntbackup_log":
+        return ntbackup_log_source(
+            name,
+            paths,
+            computer=options.computer,
+            timezone=options.timezone,
+            date_order=options.date_order,
+        )
     return event_stream_source(
         name,
         paths,
