@@ -30,6 +30,7 @@ from esewatch.config.units import (
     parse_text,
 )
 from esewatch.ese.dates import DateOrder
+from esewatch.ese.volumes import volume_label
 
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 Tier = Literal["watched", "observed", "ignored"]
@@ -206,6 +207,17 @@ SOURCE_TYPES: tuple[str, ...] = tuple(
 )
 
 
+def _folder(text: str) -> str:
+    if volume_label(parse_text(text)) is None:
+        raise ValueError(text)
+    return text
+
+
+Folder = Annotated[
+    str, Scalar("a whole path such as L:\\SG06, \\\\server\\logs or /srv/logs", _folder, str)
+]
+
+
 class Window(msgspec.Struct, frozen=True, kw_only=True):
     """A maintenance window: `duration` seconds from `start` on each of `days`, local time."""
 
@@ -235,6 +247,8 @@ class DatabaseRule(msgspec.Struct, frozen=True, kw_only=True):
     name: Text | None = None
     mailboxes: Count | None = None
     device: Text | None = None
+    log_path: Folder | None = None
+    """Folder of the transaction logs."""
     storage: Literal["das", "san"] | None = None
     copies: list[CopyOf] = []
     policy: Annotated[dict[str, float], Policy] = {}

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
+import msgspec
 from prometheus_client.samples import Sample
 
 from esewatch.advice.advise import advise
@@ -30,8 +31,10 @@ from esewatch.expose.metrics import (
 )
 from esewatch.expose.rows import D, I, S, V
 from esewatch.expose.samples import Samples
+from esewatch.fold.backups import LONGEST, begun
 from esewatch.fold.folder import Entity, Folder
 from esewatch.fold.identity import tier
+from esewatch.fold.log_disks import volume_levels
 from esewatch.fold.passes import views_in
 from esewatch.fold.readings import current, fresh_until
 from esewatch.fold.state import Database, Metered, State
@@ -137,6 +140,8 @@ class Replay:
         self._schedule: list[tuple[int, Entity]] = []
         self._values: dict[Entity, tuple[float | None, ...]] = {}
         self._volumes: dict[str, dict[str, str]] = {}
+        self._free: dict[str, dict[str, float]] = {}
+        """By computer: free bytes of its volumes, as the instances show them."""
         self._instance: dict[tuple[str, str], Entity] = {}
         """The instance that each database was in when it was last looked at."""
         self._copied: dict[tuple[str, str], set[tuple[str, str]]] = {}
@@ -168,6 +173,8 @@ class Replay:
             if self._due.get(entity) == step:
                 del self._due[entity]
                 self._values.pop(entity, None)
+                if entity[0] == "instance":
+                    self._free.pop(entity[1], None)
                 found.add(entity)
         if any(entity[0] == "database" for entity in found):
             self.folder.expire(time / 1000)
@@ -180,6 +187,8 @@ class Replay:
         dirty |= self._instances_of(entity[1:] for entity in changed if entity[0] == "database")
         # The values are noted whether they decide or not.
         dirty = {entity for entity in dirty if self._moved(entity, now) or events}
+        if "instance" in self._tables:
+            dirty |= self._with_free_space({entity[1] for entity in changed if entity[0] == "host"})
         if "database" not in self._tables:
             return dirty
         for table, first, second in changed:
@@ -193,6 +202,17 @@ class Replay:
                     databases = self.folder.state.databases
                     dirty |= {("database", *key) for key in databases if key[0] == first}
         return dirty
+
+    def _with_free_space(self, computers: Iterable[str]) -> set[Entity]:
+        """Instances of these computers where the free space of a volume has changed."""
+        moved = set()
+        for computer in computers:
+            levels = volume_levels(self.folder.state.hosts[computer])
+            free = {volume: level.value for volume, level in levels.items()}
+            if free != self._free.get(computer, {}):
+                self._free[computer] = free
+                moved.add(computer)
+        return {entity for entity in self._instance.values() if entity[1] in moved}
 
     def _moved(self, entity: Entity, now: float) -> bool:
         """Whether the readings since the last look changed a value; most of a day none does."""
@@ -288,7 +308,9 @@ class Replay:
         elif table == "device":
             add_devices(out, State(devices={(first, second): state.devices[first, second]}), now)
         elif entity == ADVISED:
-            add_advice(out, advise(state, self.folder.settings, now))
+            # As of then no source is behind.
+            seen = msgspec.structs.replace(state, sources={})
+            add_advice(out, advise(seen, self.folder.settings, now))
         elif (first, second) in state.databases:
             add_databases(out, self._around(first, second), self.folder.settings, now)
         return out
@@ -302,7 +324,8 @@ class Replay:
         }
         instance = state.instances.get((computer, name))
         instances = {(computer, name): instance} if instance is not None else {}
-        return State(instances=instances, databases=databases)
+        hosts = {computer: state.hosts[computer]}
+        return State(instances=instances, databases=databases, hosts=hosts)
 
     def _around(self, computer: str, label: str) -> State:
         state = self.folder.state
@@ -335,6 +358,9 @@ class Replay:
 
     def _ends(self, entity: Entity, now: float) -> Iterator[float]:
         """Times from which on something of the entity is shown otherwise, if nothing is heard."""
+        if entity[0] == "instance":
+            for level in volume_levels(self.folder.state.hosts[entity[1]]).values():
+                yield fresh_until(level)
         metered = self._metered(entity)
         if metered is not None:
             for level in metered.levels.values():
@@ -352,12 +378,14 @@ class Replay:
         window = window_for(settings, database.database, database.computer)
         if window is not None and window.days and CALENDAR[0] <= now <= CALENDAR[1]:
             opening = opening_at(window, now)
-            yield next_opening(window, now).start if opening is None else opening.end
-        window = window_for(settings, database.database, database.computer)
-        if window is not None and window.days and CALENDAR[0] <= now <= CALENDAR[1]:
-            opening = opening_at(window, now)
             yield opening.end if opening is not None else next_opening(window, now).start
         stale = stale_seconds(database, settings)
+        instance = self.folder.state.instances.get(
+            (database.computer, database.ese_instance.lower())
+        )
+        since = begun(instance.backup_events) if instance is not None else None
+        if since is not None:
+            yield since + LONGEST
         for view in views_in(self.folder.state, database).values():
             if view.current is not None and view.running(now, stale):
                 yield view.current.last_event + stale
