@@ -11,7 +11,7 @@ PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup tools lint rules test test-slow bench demo demo-stack golden docs fuzz lock clean
+.PHONY: help setup tools lint rules test test-slow bench demo demo-stack images golden docs fuzz lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ demo: setup ## five small databases at work and what esewatch says of them, on o
 demo-stack: setup ## the same with Prometheus and Alertmanager (make tools) and our rules
 	@$(PY) -m tests.support.demo_stack
 
+images: setup tools ## take the pictures of docs/images anew
+	$(PY) -m tests.support.screenshots
+
 golden: setup ## write the golden files anew; read the difference before you keep it
 	ESEWATCH_REWRITE_GOLDEN=1 $(PY) -m pytest -q -k golden
 
@@ -63,7 +66,7 @@ docs: setup ## write the generated pages and dashboards anew
 	$(PY) -m esewatch.expose.docs >docs/metrics.md.new
 	mv docs/metrics.md.new docs/metrics.md
 	$(PY) -m tests.rules.quality.page docs/alerts.md
-	$(PY) dashboards/build.py
+	$(PY) -m dashboards.build
 
 fuzz: setup ## feed each reader mutated input for FUZZ_SECONDS (60); findings in out/fuzz
 	$(PY) -m pip install --quiet --require-hashes --requirement requirements/fuzz.lock

@@ -216,6 +216,25 @@ def test_unreadable_pieces_are_counted_and_the_rest_goes_on(tmp_path: Path) -> N
     found.close()
 
 
+def test_the_page_of_a_database_is_that_of_the_overview_and_follows_each_command(
+    tmp_path: Path,
+) -> None:
+    pages = [event(474, 9 * DAY + HOUR, n, fields={"page_number": n}) for n in (17, 18)]
+    found = run(tmp_path, Scripted("a", [[batch(*pages)]]))
+    page = found.database("ex01", LABEL)
+    assert page is not None
+    assert page is found.database("ex01", LABEL)
+    assert page.figures is found.overview().databases[0]
+    assert [bad.page for bad in page.bad_pages] == [17, 18]
+    found.ack("ex01", LABEL, [17])
+    left = found.database("ex01", LABEL)
+    assert left is not None
+    assert [bad.page for bad in left.bad_pages] == [18]
+    found.forget("ex01", LABEL)
+    assert found.database("ex01", LABEL) is None
+    found.close()
+
+
 def test_ack_and_forget_act_at_once_and_name_what_they_do_not_know(tmp_path: Path) -> None:
     pages = [event(474, 9 * DAY + HOUR, n, fields={"page_number": n}) for n in (17, 18)]
     found = run(tmp_path, Scripted("a", [[batch(*pages)]]))
