@@ -302,6 +302,7 @@ def ask(server: Prometheus, **chosen: str) -> dict[tuple[str, str], list[str]]:
 
 
 @pytest.mark.e2e
+@pytest.mark.beside
 @pytest.mark.parametrize("name", CASES)
 def test_each_database_has_its_one_sentence(prometheus: Prometheus, name: str) -> None:
     found = ask(prometheus)
@@ -313,6 +314,7 @@ def test_each_database_has_its_one_sentence(prometheus: Prometheus, name: str) -
 
 
 @pytest.mark.e2e
+@pytest.mark.beside
 def test_only_selected_databases_have_a_sentence(prometheus: Prometheus) -> None:
     found = ask(prometheus, instance="one.+", database="f:.bad pages.1.edb")
 
@@ -320,6 +322,7 @@ def test_only_selected_databases_have_a_sentence(prometheus: Prometheus) -> None
 
 
 @pytest.mark.e2e
+@pytest.mark.beside
 def test_an_instance_selects_its_databases(prometheus: Prometheus) -> None:
     found = ask(prometheus, ese_instance="NTDSA")
 

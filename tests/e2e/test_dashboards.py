@@ -34,7 +34,7 @@ from tests.rules.quality.month import END
 from tests.support.evtx_writer import EvtxWriter
 from tests.support.tools import require
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 
 TABLE = Path(__file__).parents[1] / "dashboards" / "told_by.yml"
 REWRITE = "ESEWATCH_REWRITE_GOLDEN"

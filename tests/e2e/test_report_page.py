@@ -17,7 +17,7 @@ from tests.support.looking import (
     check_without_javascript,
 )
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 
 
 @pytest.fixture(scope="module")

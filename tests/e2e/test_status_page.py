@@ -25,7 +25,7 @@ from tests.support.looking import (
     check_without_javascript,
 )
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 
 HOSTILE = "C:\\x\\<script>alert(1)</script>\"'&{{ 7*7 }}\u202ebde.exe"
 PRIV06 = ("ex01", "e:\\mdb06\\priv06.edb")
