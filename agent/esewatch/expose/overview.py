@@ -265,20 +265,14 @@ def _details(database: Database, beside: _Beside, settings: Settings, now: float
     instance = beside.instance
     views = derive(database, instance.stops if instance else ())
     standing = known_bad_pages(database, views)
-    verified = last_verifications(database, views)
-    if beside.streaming is not None:
-        verified["streaming_backup"] = max(beside.streaming, verified.get("streaming_backup", 0.0))
+    verified = _verified(database, views, beside.streaming)
     model = maintenance_model(database, settings)
     policy = policy_for(settings, database.database, database.computer)
     standing_tier = tier(database, settings)
     proven = beside.advice.ledger.last if beside.advice else verified
+    forecasts = beside.advice.forecasts if beside.advice else ()
     urgency, reasons = _judged(
-        trouble(
-            standing,
-            logical_errors(database),
-            failed_tasks(views),
-            beside.advice.forecasts if beside.advice else (),
-        ),
+        trouble(standing, logical_errors(database), failed_tasks(views), forecasts),
         beside,
         unproven=standing_tier == "watched" and not proven,
         history=all(page.history for page in standing if page.kind != "corrected"),
@@ -316,6 +310,15 @@ def _details(database: Database, beside: _Beside, settings: Settings, now: float
     return Details(
         figures=figures, database=database, views=views, standing=standing, instance=instance
     )
+
+
+def _verified(
+    database: Database, views: Mapping[str, TaskView], streaming: float | None
+) -> dict[str, float]:
+    verified = last_verifications(database, views)
+    if streaming is not None:
+        verified["streaming_backup"] = max(streaming, verified.get("streaming_backup", 0.0))
+    return verified
 
 
 def _by_kind(standing: list[BadPage]) -> dict[str, int]:
