@@ -236,7 +236,7 @@ def gaps() -> list[Panel]:
                 "Hidden counters",
                 "Counters that a computer does not show, so that some of its figures are missing.",
                 "short",
-                "No counter is hidden",
+                "No counter is known to be hidden",
             ),
             {"computer": "Computer", "name": "Counter", "instance": "Agent"},
             [Column("Hidden", f"esewatch_perf_object_present{{{COMPUTER}}} == 0", shown=False)],

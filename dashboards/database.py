@@ -6,7 +6,7 @@ from grafana_foundation_sdk.models import common
 
 from dashboards.board import Board, Row
 from dashboards.fleet import ACTIONS, VERDICTS
-from dashboards.links import runbook, to_board, to_status_page
+from dashboards.links import runbook, to_board, to_device, to_status_page
 from dashboards.parts import (
     ALARM,
     BLUE,
@@ -29,6 +29,7 @@ from dashboards.parts import (
     database_variable,
     finish,
     instance_variable,
+    label,
     limits,
     lines,
     mappings,
@@ -41,9 +42,7 @@ from dashboards.sentence import BASE, REASONS, sentence
 from dashboards.work import evidence, work
 
 SERIES = "{{computer}} {{database}}"
-TO_DEVICE = to_board(
-    "esewatch-storage", "Open the device", {"computer": "computer", "device": "device"}
-)
+NEVER = "Never verified, or no agent tells"
 TO_STORAGE = to_board(
     "esewatch-storage", "Open its storage", {"computer": "computer", "database": "database"}
 )
@@ -83,24 +82,32 @@ REASON = {name: (shown, REASON_COLOURS.get(name, BLUE)) for name, shown in REASO
 
 def glance() -> list[Panel]:
     """What of it must be known at once?"""
-    told, shown = sentence()
+    place = f'label_join({sentence().expression}, "place", " ", "computer", "database")'
     bad = f'sum by ({ON_DATABASE}) (ese_known_bad_pages{{{DATABASE},kind!="corrected"}})'
     verified = f"ese_last_full_verification_timestamp_seconds{{{DATABASE}}}"
+    fields = "__data.fields"
     return [
         finish(
-            sentences(),
+            sentences("sentence"),
             Words(
                 "In one sentence",
                 "Whether its pages are good, who says so, and what of its window.",
-                "short",
+                "string",
                 NO_DATABASE,
             ),
-            [Query(told, f"{SERIES}: {shown}")],
-            [to_status_page(), runbook("EseKnownBadPage"), runbook("EseNeverVerified")],
+            [Query(f'label_join({place}, "sentence", ": ", "place", "sentence")', "{{sentence}}")],
+            [
+                to_status_page(fields),
+                *(runbook(alert, fields) for alert in ("EseKnownBadPage", "EseNeverVerified")),
+            ],
             instant=True,
+            as_table=True,
         ),
         finish(
-            number((None, BLUE)).mappings(mappings(words(VERDICT))),
+            # Yellow letters on white could not be read.
+            number((None, GREY))
+            .color_mode(common.BigValueColorMode.BACKGROUND_SOLID)
+            .mappings(mappings(words(VERDICT))),
             Words("Verdict", "The worst that holds of it.", "short", "Not judged: not watched"),
             [Query(coded("ese_database_verdict", "verdict", list(VERDICT)), SERIES)],
             [to_status_page()],
@@ -128,18 +135,19 @@ def glance() -> list[Panel]:
                 "Verified ago",
                 "Time since every page was last read and found good, by whatever verifier.",
                 "dtdurations",
-                "Never verified",
+                NEVER,
             ),
             [Query(f"time() - max by ({ON_DATABASE}) ({verified})", SERIES)],
             [runbook("EseVerificationOverdue"), runbook("EseNeverVerified"), to_status_page()],
             instant=True,
         ),
         finish(
-            number((None, BLUE)).text_mode(common.BigValueTextMode.NAME),
-            Words("Device", "The disks that it lies on.", "short", "Its device is not known"),
+            label("device"),
+            Words("Device", "The disks that it lies on.", "string", "Its device is not known"),
             [Query(f"ese_database_device_info{{{DATABASE}}}", "{{device}}")],
-            [TO_DEVICE],
+            [to_device(fields)],
             instant=True,
+            as_table=True,
         ),
         finish(
             states({"1": ("to be looked into", ORANGE)}, span=24, height=5),
@@ -172,14 +180,11 @@ def nights() -> list[Panel]:
         "Scan": (f"max by ({ON_DATABASE}) (max_over_time({scan}[$__rate_interval]))", GREEN),
         "Interrupted": (f"sum by ({ON_DATABASE}) ({stopped}) > bool 0", VERMILION),
     }
-    states_of = {
-        "Window": ("closed", "open"),
-        "Interrupted": ("not interrupted", "interrupted"),
-    }
     panel = states({}, span=24, height=10)
     for reference, (row, (_, colour)) in zip("ABCDE", rows.items(), strict=True):
-        off, on = states_of.get(row, (f"no {row.lower()}", row.lower()))
-        shown = mappings({"0": (off, GREY), "1": (on, colour)})
+        # What is not there has one word: each word is one of the legend.
+        on = "window open" if row == "Window" else row.lower()
+        shown = mappings({"0": ("none", GREY), "1": (on, colour)})
         panel.override_by_query(reference, [config("mappings", shown)])
     return [
         finish(
@@ -244,7 +249,7 @@ def proofs() -> list[Panel]:
                 "Time since every page was read and found good, by who read it, against the"
                 " deadline.",
                 "s",
-                "Never verified",
+                NEVER,
             ),
             [
                 Query(

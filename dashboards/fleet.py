@@ -188,9 +188,10 @@ def _named(expression: str, traits: str) -> str:
 
 def urgency() -> list[Panel]:
     """Which database needs somebody first?"""
-    verified = f"ese_last_full_verification_timestamp_seconds{{{COMPUTER}}}"
+    verified = blind.remembered(f"ese_last_full_verification_timestamp_seconds{{{COMPUTER}}}")
     age = f"time() - max by ({ON_DATABASE}) ({verified})"
-    deadline = f"max by ({ON_DATABASE}) (ese_verification_deadline_seconds{{{COMPUTER}}})"
+    allowed = blind.remembered(f"ese_verification_deadline_seconds{{{COMPUTER}}}")
+    deadline = f"max by ({ON_DATABASE}) ({allowed})"
     forecast = f'ese_pass_forecast_completion_timestamp_seconds{{{COMPUTER},confidence="p90"}}'
     ranks = {str(rank): (words, colour) for rank, words, colour in VERDICTS.values()}
     fields = "__data.fields"
@@ -218,7 +219,7 @@ def urgency() -> list[Panel]:
                     "Pass done by (90 %)",
                     f"max by ({ON_DATABASE}) ({forecast}) * 1000",
                     "dateTimeAsIso",
-                    empty="none runs",
+                    empty="no forecast",
                 ),
             ],
             hidden=("job", "instance", "database", "verdict", "shown"),

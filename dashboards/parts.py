@@ -32,7 +32,7 @@ ON_INSTANCE = "job, instance, computer, ese_instance"
 ON_DEVICE = "job, instance, computer, device"
 
 NO_DATABASE = "No database matches the selection"
-NO_SOURCE = "No source is configured"
+NO_SOURCE = "No source is configured, or no agent answers"
 NO_WINDOW = "No window on this model: garbage collection and background scans are not judged by one"
 
 Panel = stat.Panel | statetimeline.Panel | table.Panel | timeseries.Panel
@@ -155,20 +155,41 @@ def number(*steps: tuple[float | None, str], span: int = 6) -> stat.Panel:
     )
 
 
-def sentence(height: int = 4) -> stat.Panel:
-    """Series by their names alone: each name is a sentence."""
+def label(name: str, span: int = 6, height: int = 4) -> stat.Panel:
+    """The label `name` of each series, large; its query is a table of one moment.
+
+    The names of series would do too, but where there are none Grafana shows nothing at all then,
+    not even the words for emptiness.
+    """
+    shown = common_builder.ReduceDataOptions().calcs(["lastNotNull"])
     return (
-        stat.Panel()
+        number((None, BLUE), span=span)
         .height(height)
-        .span(24)
-        .thresholds(thresholds((None, BLUE)))
-        .text_mode(common.BigValueTextMode.NAME)
-        .color_mode(common.BigValueColorMode.NONE)
-        .graph_mode(common.BigValueGraphMode.NONE)
-        .orientation(common.VizOrientation.HORIZONTAL)
-        .text(common_builder.VizTextDisplayOptions().title_size(18))
-        .reduce_options(common_builder.ReduceDataOptions().calcs(["lastNotNull"]))
+        .text_mode(common.BigValueTextMode.VALUE)
+        .reduce_options(shown.values(True).fields(f"/^{name}$/"))
     )
+
+
+def sentence(name: str, height: int = 5) -> stat.Panel:
+    """The label `name` of each series, a sentence for each.
+
+    The size of letters is set: else Grafana makes them as small as one line takes.
+    """
+    return (
+        label(name, span=24, height=height)
+        .color_mode(common.BigValueColorMode.NONE)
+        .orientation(common.VizOrientation.HORIZONTAL)
+        .text(common_builder.VizTextDisplayOptions().value_size(16))
+    )
+
+
+def config(name: str, value: object) -> dashboard.DynamicConfigValue:
+    """One setting of a series."""
+    return dashboard.DynamicConfigValue(id_val=name, value=value)
+
+
+GAP = (config("noValue", None),)
+"""The words for emptiness are for the whole panel: of a gap in a series they say nothing."""
 
 
 def _legend(mode: common.LegendDisplayMode, *calcs: str) -> common_builder.VizLegendOptions:
@@ -182,24 +203,29 @@ def _legend(mode: common.LegendDisplayMode, *calcs: str) -> common_builder.VizLe
 
 
 def lines(span: int = 12, height: int = 9) -> timeseries.Panel:
-    """Lines over time, with a table of last and greatest values."""
+    """Lines over time, with a table of present and greatest values.
+
+    A line that ended has no present value: a page that was repaired is not still bad.
+    """
     return (
         timeseries.Panel()
         .height(height)
         .span(span)
-        .legend(_legend(common.LegendDisplayMode.TABLE, "lastNotNull", "max"))
+        .legend(_legend(common.LegendDisplayMode.TABLE, "last", "max"))
         .tooltip(common_builder.VizTooltipOptions().mode(common.TooltipDisplayMode.MULTI))
         .color_scheme(builder.FieldColor().mode(dashboard.FieldColorModeId.PALETTE_CLASSIC_BY_NAME))
         .line_width(2)
         .fill_opacity(0)
         .show_points(common.VisibilityMode.AUTO)
         .span_nulls(False)
+        .override_by_field_type("number", list(GAP))
     )
 
 
 def bars(span: int = 12, height: int = 9) -> timeseries.Panel:
-    """Bars over time, for what happens now and then."""
+    """Bars over time, for what happens now and then, with the latest there was."""
     made = lines(span, height).draw_style(common.GraphDrawStyle.BARS)
+    made.legend(_legend(common.LegendDisplayMode.TABLE, "lastNotNull", "max"))
     return made.fill_opacity(60).line_width(1)
 
 
@@ -212,25 +238,28 @@ def logarithmic(panel: timeseries.Panel) -> timeseries.Panel:
 def states(
     values: Mapping[str, tuple[str, str]], span: int = 12, height: int = 9
 ) -> statetimeline.Panel:
-    """States over time, named and coloured by value."""
+    """States over time, named and coloured by value.
+
+    With colours by a scale, which Grafana takes by itself, it has no legend.
+    """
+    fixed = builder.FieldColor().mode(dashboard.FieldColorModeId.FIXED).fixed_color(GREY)
     return (
         statetimeline.Panel()
+        .color_scheme(fixed)
         .height(height)
         .span(span)
         .mappings(mappings(values))
         .show_value(common.VisibilityMode.NEVER)
         .legend(_legend(common.LegendDisplayMode.LIST))
         .row_height(0.8)
+        .override_by_field_type("number", list(GAP))
     )
-
-
-def config(name: str, value: object) -> dashboard.DynamicConfigValue:
-    """One setting of a series."""
-    return dashboard.DynamicConfigValue(id_val=name, value=value)
 
 
 DASHED = (
     config("custom.drawStyle", "line"),
+    # Among bars it would be an area as they are.
+    config("custom.fillOpacity", 0),
     config("custom.lineStyle", {"fill": "dash", "dash": [10, 6]}),
     config("color", {"mode": "fixed", "fixedColor": GREY}),
 )

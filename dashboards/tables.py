@@ -8,7 +8,7 @@ from grafana_foundation_sdk.builders import table
 from grafana_foundation_sdk.models import dashboard
 
 from dashboards.links import Link, built
-from dashboards.parts import REFERENCES, Query, Words, config, finish, mappings, thresholds
+from dashboards.parts import GREY, REFERENCES, Query, Words, config, finish, mappings, thresholds
 
 NOTHING = "–"
 """A cell without a value; the words of the panel are for a table without rows."""
@@ -57,6 +57,7 @@ def rows(
         instant=True,
         as_table=True,
     )
+    panel.override_by_field_type("string", [config("unit", "string")])
     values = [f"Value #{REFERENCES[index]}" for index in range(len(columns))]
     if len(columns) == 1:
         values = ["Value"]
@@ -64,13 +65,14 @@ def rows(
     order = [*list(labels)[:1], values[0], *list(labels)[1:], *values[1:]]
     titles = [*labels.values(), *(column.title for column in columns)]
     for step, options in (
-        # Rows of two queries are one only where no column of both differs.
-        ("filterFieldsByName", {"exclude": {"names": ["Time", "__name__"]}}),
+        # Rows of two queries are one only where no column of both differs. The time stays: it is
+        # the one column that an empty answer has too, and without one nothing is merged at all.
+        ("filterFieldsByName", {"exclude": {"names": ["__name__"]}}),
         ("merge", {}),
         (
             "organize",
             {
-                "excludeByName": {},
+                "excludeByName": {"Time": True},
                 "indexByName": {name: order.index(name) for name in names},
                 "renameByName": dict(zip(names, titles, strict=True)),
             },
@@ -117,6 +119,8 @@ def _of_column(column: Column) -> list[dashboard.DynamicConfigValue]:
     if not column.shown:
         found.append(config("custom.hidden", True))
     if column.values:
+        # Else a cell without a value is as green as a good one.
+        found.append(config("thresholds", thresholds((None, GREY)).build()))
         found.append(config("mappings", mappings(column.values)))
         found.append(config("custom.cellOptions", {"type": "color-background", "mode": "basic"}))
     if column.limit:

@@ -25,7 +25,7 @@ WITHOUT_QUERIES = {"text"}
 UNITS_OF_GRAFANA = {
     "none", "short", "percent", "percentunit", "bool_yes_no", "s", "ms", "dtdurations", "dtdhms",
     "bytes", "decbytes", "Bps", "binBps", "cps", "ops", "rps", "wps", "iops",
-    "dateTimeAsIso", "dateTimeFromNow",
+    "dateTimeAsIso", "dateTimeFromNow", "string",
 }  # fmt: skip
 """Of packages/grafana-data/src/valueFormats/categories.ts what fits our metrics."""
 COLOURS = {
@@ -369,6 +369,74 @@ def panel_no_value(board: Json, boards: Sequence[Json]) -> Iterator[Problem]:
             yield title_of(panel), f"words for emptiness: {words!r}"
 
 
+def _of_fields(panel: Json, kind: str, setting: str) -> list[Any]:
+    """What all fields of a type have set; None where a setting is taken away from them."""
+    return [
+        each.get("value")
+        for override in panel.get("fieldConfig", {}).get("overrides", [])
+        if override["matcher"] == {"id": "byType", "options": kind}
+        for each in override["properties"]
+        if each["id"] == setting
+    ]
+
+
+def panel_emptiness(board: Json, boards: Sequence[Json]) -> Iterator[Problem]:
+    """Words for emptiness are shown where all is empty, and only there.
+
+    Tooltips and legends of Grafana put them in the place of each gap of a series
+    (VizTooltip/utils.ts getContentItems, TimelineChart/utils.ts getFieldLegendItem); a stat of
+    names shows nothing at all where it has no series (BigValueLayout.tsx getTextValues).
+    """
+    for panel in asking(board):
+        over_time = panel["type"] in {"timeseries", "state-timeline"}
+        if over_time and _of_fields(panel, "number", "noValue") != [None]:
+            yield title_of(panel), "words for emptiness stand in each gap"
+        if panel.get("options", {}).get("textMode") == "name":
+            yield title_of(panel), "names alone: without series no words for emptiness"
+
+
+def panel_limits(board: Json, boards: Sequence[Json]) -> Iterator[Problem]:
+    """A line among bars is a line: what is set for the bars would fill what is below it."""
+    for panel in asking(board):
+        for override in panel.get("fieldConfig", {}).get("overrides", []):
+            names = {each["id"] for each in override["properties"]}
+            if "custom.drawStyle" in names and "custom.fillOpacity" not in names:
+                yield title_of(panel), f"{override['matcher']['options']} is an area"
+
+
+def panel_states(board: Json, boards: Sequence[Json]) -> Iterator[Problem]:
+    """States have a legend: with colours by a scale, the default of Grafana, they have none."""
+    for panel in asking(board):
+        color = panel.get("fieldConfig", {}).get("defaults", {}).get("color") or {}
+        if panel["type"] == "state-timeline" and color.get("mode") != "fixed":
+            yield title_of(panel), f"no legend with colours by {color.get('mode')}"
+
+
+def panel_tables(board: Json, boards: Sequence[Json]) -> Iterator[Problem]:
+    """Rows of several queries are merged even where one is empty, and labels stay what they are.
+
+    Grafana merges by the columns that all answers have; an empty one has the time alone
+    (merge.ts). Text in a column with a unit for numbers or dates becomes one where it can:
+    the name 2024 is shown as 2.02 K (displayProcessor.ts). A coloured cell without a value has
+    the first colour of the thresholds, by default green.
+    """
+    for panel in asking(board):
+        if panel["type"] != "table":
+            continue
+        if _of_fields(panel, "string", "unit") != ["string"]:
+            yield title_of(panel), "labels are formatted as numbers"
+        for step in panel.get("transformations", []):
+            if step["id"] == "merge":
+                break
+            if "Time" in str(step["options"]):
+                yield title_of(panel), "without the time an empty answer keeps rows apart"
+        for override in panel.get("fieldConfig", {}).get("overrides", []):
+            settings = {each["id"]: each.get("value") for each in override["properties"]}
+            coloured = (settings.get("custom.cellOptions") or {}).get("type", "auto") != "auto"
+            if coloured and "thresholds" not in settings:
+                yield title_of(panel), f"{override['matcher']['options']}: green where empty"
+
+
 def panel_no_window(board: Json, boards: Sequence[Json]) -> Iterator[Problem]:
     """What only a window has says so where there is none."""
     for panel in asking(board):
@@ -646,6 +714,10 @@ RULES: dict[str, Rule] = {
         variables_offer_all,
         panel_titles,
         panel_no_value,
+        panel_emptiness,
+        panel_limits,
+        panel_states,
+        panel_tables,
         panel_no_window,
         panel_colours,
         panel_thresholds,

@@ -100,3 +100,13 @@ def test_read_freed_has_its_band_from_the_policy() -> None:
     assert found
     assert "esewatch_policy_ratio_low" in text
     assert "custom.fillBelowTo" in text
+
+
+@each_board
+def test_the_legend_of_lines_tells_what_is_now_and_that_of_bars_what_was_last(board: Json) -> None:
+    for panel in panels(board):
+        if panel["type"] == "timeseries":
+            bars = panel["fieldConfig"]["defaults"]["custom"].get("drawStyle") == "bars"
+            told = panel["options"]["legend"]["calcs"]
+
+            assert told == ["lastNotNull" if bars else "last", "max"], panel["title"]

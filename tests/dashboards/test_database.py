@@ -50,12 +50,13 @@ def test_an_alert_that_leads_here_finds_its_runbook(alert: str) -> None:
 
 
 def test_each_row_of_the_nights_has_its_own_words_and_colour() -> None:
-    overrides = panel("The nights")["fieldConfig"]["overrides"]
+    (gaps, *overrides) = panel("The nights")["fieldConfig"]["overrides"]
     shown = [mapped(each["properties"][0]["value"])["1"] for each in overrides]
 
+    assert gaps["properties"] == [{"id": "noValue"}]
     assert [each["matcher"]["options"] for each in overrides] == list("ABCDE")
     assert [text for text, _ in shown] == [
-        "open",
+        "window open",
         "backup",
         "defragmentation",
         "scan",

@@ -97,6 +97,10 @@ def panel(number: int, title: str, expression: str, legend: str, **fields: Any) 
                 "links": [],
             },
             "overrides": [
+                {"matcher": {"id": "byType", "options": "number"},
+                 "properties": [{"id": "noValue"}]},
+                {"matcher": {"id": "byType", "options": "string"},
+                 "properties": [{"id": "unit", "value": "string"}]},
                 {"matcher": {"id": "byName", "options": "x"}, "properties": [
                     {"id": "unit", "value": "cps"},
                     {"id": "color", "value": {"mode": "fixed", "fixedColor": "#999999"}},
@@ -195,6 +199,32 @@ def as_table(url: str, *excluded: str) -> Change:
     return change
 
 
+def transformed(*steps: Json) -> Change:
+    def change(bad: Json) -> None:
+        as_table("/d/esewatch-other")(bad)
+        bad["panels"][1]["transformations"] = list(steps)
+
+    return change
+
+
+def overridden(*overrides: Json) -> Change:
+    return lambda bad: bad["panels"][1]["fieldConfig"].update(overrides=list(overrides))
+
+
+def coloured(bad: Json) -> None:
+    """A column of a table, without a colour for a cell without a value."""
+    as_table("/d/esewatch-other")(bad)
+    column = {"id": "custom.cellOptions", "value": {"type": "color-background"}}
+    bad["panels"][1]["fieldConfig"]["overrides"][2]["properties"].append(column)
+
+
+TIMELESS = {"id": "filterFieldsByName", "options": {"exclude": {"names": ["Time"]}}}
+MERGED = {"id": "merge", "options": {}}
+GAP = {"matcher": {"id": "byType", "options": "number"}, "properties": [{"id": "noValue"}]}
+LINE = {"matcher": {"id": "byFrameRefID", "options": "B"},
+        "properties": [{"id": "custom.drawStyle", "value": "line"}]}  # fmt: skip
+FILLED = {"matcher": {"id": "byType", "options": "number"},
+          "properties": [{"id": "noValue", "value": "–"}]}  # fmt: skip
 TO_OTHER = "/d/esewatch-other?${__url_time_range}&var-datasource=${datasource}"
 TO_AGENT = "http://${__field.labels.instance}"
 COUNTER = f'ese_defrag_pages_read_total{{{AGENT},computer=~"$computer"}}'
@@ -250,6 +280,14 @@ BAD: list[tuple[str, Change]] = [
     ("variables-offer-all", in_variable(3, allValue="")),
     ("panel-titles", in_panel(title="Agents")),
     ("panel-no-value", in_defaults(noValue="Nothing")),
+    ("panel-emptiness", overridden()),
+    ("panel-emptiness", overridden(FILLED)),
+    ("panel-emptiness", in_panel(type="stat", options={"textMode": "name"})),
+    ("panel-limits", overridden(GAP, LINE)),
+    ("panel-states", in_panel(type="state-timeline")),
+    ("panel-tables", transformed(TIMELESS, MERGED)),
+    ("panel-tables", coloured),
+    ("panel-tables", lambda bad: (as_table("/d/esewatch-other")(bad), overridden()(bad))),
     ("panel-no-window", in_query(expr=f"ese_window_open{{{AGENT},computer=~\"$computer\"}}")),
     ("panel-colours", in_defaults(color={"mode": "fixed", "fixedColor": "red"})),
     ("panel-colours", in_defaults(color={"mode": "continuous-GrYlRd"})),
@@ -303,6 +341,13 @@ def test_a_link_that_leads_somewhere_breaks_no_rule(url: str) -> None:
     linked(url)(good)
 
     assert found_in(good) == set()
+
+
+def test_the_time_may_be_taken_out_of_a_table_that_is_merged() -> None:
+    good = board()
+    transformed(MERGED, TIMELESS)(good)
+
+    assert "panel-tables" not in found_in(good)
 
 
 def test_a_column_that_is_shown_can_lead_somewhere() -> None:

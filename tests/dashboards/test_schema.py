@@ -40,7 +40,8 @@ def problems(board: Json) -> Iterator[str]:
         for override in config["overrides"]:
             for each in override["properties"]:
                 group, _, name = each["id"].rpartition(".")
-                value = {name: each.get("value")}
+                # Without a value, what all series have is taken away from some.
+                value = {name: each["value"]} if "value" in each else {}
                 yield from _wrong(custom if group == "custom" else FIELD, value, title)
 
 
