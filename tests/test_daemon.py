@@ -118,6 +118,39 @@ def test_advice_is_exposed_and_is_that_of_the_status_page(tmp_path: Path) -> Non
     found.close()
 
 
+def test_a_large_farm_is_judged_at_once_though_nothing_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [f"e:\\mdb{number}\\priv.edb" for number in range(5)]
+    run(tmp_path, Scripted("a", [[batch(*(event(700, 0, database=it) for it in paths))]])).close()
+    monkeypatch.setattr("esewatch.expose.advisor.MOST", 2)
+    quiet = Scripted("a", [[] for _ in range(20)])
+    again = run(tmp_path, quiet)
+    assert len(again.overview().advice) == len(paths)
+    again.close()
+
+
+def test_a_source_that_hands_out_two_batches_is_not_shown_as_behind_between_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[bool] = []
+
+    class Watched(Daemon):
+        def _make_snapshot(self) -> metrics.Snapshot:
+            (source,) = self._folder.state.sources.values()
+            if not source.baseline:
+                shown.append(source.caught_up)
+            return super()._make_snapshot()
+
+    monkeypatch.setattr("esewatch.expose.pace.PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("esewatch.expose.pace.SHARE", 0.0)
+    monkeypatch.setattr(f"{__name__}.Daemon", Watched)
+    polls: Script = [[batch(event(700, n, n), last=False), batch()] for n in range(5)]
+    run(tmp_path, Scripted("a", polls)).close()
+    assert len(shown) >= 4
+    assert all(shown)
+
+
 def test_ready_is_said_when_the_figures_are_shown_and_not_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

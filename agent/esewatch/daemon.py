@@ -209,8 +209,10 @@ class Daemon:
         for source in self._sources:
             if self._stop.is_set() or self._handover.waiting or self._commit_again > NEVER:
                 break
-            if self._retry.get(source.name, NEVER) <= time.monotonic():
-                read = self._poll(source) or read
+            if self._retry.get(source.name, NEVER) <= time.monotonic() and self._poll(source):
+                read = True
+                if self._pace.due_in_a_stream:
+                    self._publish()
         self._expire()
         if time.monotonic() - self._started > REBUILD_SECONDS:
             self._settle()
@@ -236,8 +238,6 @@ class Daemon:
             if late or not stored or self._stop.is_set():
                 self._polls[source.name] = poll
                 return True
-            if read and self._pace.due_in_a_stream:
-                self._publish()
         return read
 
     def _take(self, name: str, batch: Batch) -> None:
@@ -251,12 +251,8 @@ class Daemon:
 
     def _news(self, source: Source, batch: Batch) -> bool:
         known = self._folder.state.sources[source.name]
-        return (
-            not known.up
-            or known.caught_up != batch.caught_up
-            or known.backlog_bytes != batch.backlog_bytes
-            or known.baseline
-        )
+        moved = (known.caught_up, known.backlog_bytes) != (batch.caught_up, batch.backlog_bytes)
+        return not known.up or moved or known.baseline
 
     def _batches(self, source: Source) -> Generator[Batch, None, None]:
         """The batches of one poll; a failure is one line and is tried again later."""
@@ -337,7 +333,9 @@ class Daemon:
             self._pending.clear()
 
     def _publish_if_due(self) -> None:
-        if self._pace.due(more=bool(self._polls)):
+        with self._lock:
+            complete = self._advisor.catch_up(self._folder.state, self.settings, self._clock())
+        if self._pace.due(more=bool(self._polls)) or complete:
             self._publish()
 
     def _publish(self) -> None:

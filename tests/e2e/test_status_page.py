@@ -129,7 +129,7 @@ def test_each_section_has_the_figures_of_the_interface(browser: Browser, agent: 
             href = link(label_of(figures))
             section = look.page.locator("article", has=look.page.locator(f"h3 a[href={href!r}]"))
             bad = sum(figures["known_bad_pages"].values())
-            assert values(fact(section, "Bad pages"))[0] == bad
+            assert values(fact(section, "Known bad pages"))[0] == bad
             verified = fact(section, "All pages verified")
             assert moments(verified) == list(figures["verified"].values())
             deadline = figures.get("verification_deadline_seconds")

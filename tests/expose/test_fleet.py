@@ -15,7 +15,7 @@ from esewatch.expose.fleet import Blind, blind_places
 from esewatch.expose.overview import DatabaseFigures, overview
 from esewatch.expose.overview_json import overview_json
 from esewatch.fold.state import BadPage, SourceState, State
-from tests.expose.examples import HOSTILE, MBX, NOW, NTDS, PRIV03, PRIV06, example
+from tests.expose.examples import HOSTILE, MBX, NOW, NTDS, PRIV03, PRIV06, SEARCH, example
 
 SETTINGS = default_settings()
 
@@ -173,6 +173,13 @@ def test_the_deadline_is_that_of_the_ledger_and_absent_where_nothing_tells() -> 
     assert found[MBX].verification_deadline is None
     assert found[NTDS].verification_deadline == 7 * 86400
     assert all(each.verification_deadline is None for each in overview_without_advice())
+
+
+def test_nothing_is_asked_of_the_pages_of_a_database_that_is_not_watched() -> None:
+    """No finding and no metric holds its verification against a deadline: neither does a page."""
+    found = {(each.computer, each.database): each for each in shown(example())}
+    assert found[SEARCH].tier == "observed"
+    assert found[SEARCH].verification_deadline is None
 
 
 def overview_without_advice() -> tuple[DatabaseFigures, ...]:

@@ -2,8 +2,10 @@
 
 import gzip
 import json
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from esewatch.advice.advise import advise
 from esewatch.config import default_settings
 from esewatch.expose.advice_json import advice_object
 from esewatch.expose.http import MAX_BODY
+from esewatch.expose.overview import Overview
 from esewatch.expose.runbooks import Runbooks
 from esewatch.expose.server import HttpServer
 from esewatch.expose.table import computer_link, database_link
@@ -201,6 +204,26 @@ def test_a_thousand_databases_are_no_slower_than_their_figures() -> None:
     with serving(view) as server:
         page, figures = least_seconds(server, "/"), least_seconds(server, "/api/v1/advice")
     assert page < 4 * figures
+
+
+def test_pages_that_wait_for_the_state_hold_up_no_scrape() -> None:
+    go, waiting = threading.Event(), threading.Semaphore(0)
+
+    class Busy(FakeDaemon):
+        def overview(self) -> Overview:
+            waiting.release()
+            assert go.wait(20)
+            return super().overview()
+
+    with serving(Busy()) as server, ThreadPoolExecutor(67) as browsers:
+        pages = [browsers.submit(ask, server, "/computer") for _ in range(64)]
+        assert waiting.acquire(timeout=10)
+        scrapes = [browsers.submit(ask, server, "/metrics") for _ in range(3)]
+        try:
+            assert [each.result(5).status for each in scrapes] == [200] * 3
+        finally:
+            go.set()
+        assert {each.result(20).status for each in pages} == {200}
 
 
 def test_head_answers_as_get_without_the_body(server: HttpServer) -> None:

@@ -13,6 +13,7 @@ from esewatch.advice.findings import Finding
 from esewatch.advice.forecast import Forecast
 from esewatch.advice.window import WindowAdvice
 from esewatch.config import default_settings
+from esewatch.expose.fleet import Blind
 from esewatch.expose.metrics import Snapshot
 from esewatch.expose.pages import (
     render_computer,
@@ -28,8 +29,9 @@ from esewatch.expose.runbooks import Runbooks
 from esewatch.expose.shown import Shown
 from esewatch.expose.table import MAX_ROWS, MAX_SECTIONS, computer_link, database_link
 from esewatch.expose.words import count, days, duration, number, size, time_tag
-from esewatch.fold.state import Database, State
+from esewatch.fold.state import BadPage, Database, State
 from tests.expose.examples import (
+    DAY,
     HOSTILE,
     MBX,
     NOW,
@@ -270,6 +272,16 @@ def test_a_database_has_all_its_passes_and_bad_pages_on_its_page() -> None:
     assert "Input and output: 3 slow reads (the last one 17 s" in older
 
 
+def test_before_a_database_was_first_seen_no_events_are_said_to_be_missing() -> None:
+    page = database_page(STRANGE)
+    assert "events missing" not in page.text.lower()
+    assert "not known" in page.text
+
+
+def test_a_database_that_nothing_has_read_has_no_bad_page_that_is_known() -> None:
+    assert re.search(r"Known bad pages\s+0\s", database_page(STRANGE).text)
+
+
 def test_the_page_of_a_computer_has_its_sources_and_hidden_counters() -> None:
     view = shown_of(example()).overview
     html = render_computer(view, MBX[0])
@@ -282,6 +294,25 @@ def test_the_page_of_a_computer_has_its_sources_and_hidden_counters() -> None:
     assert "Blind: perfmon_csv-1" in Page(blind).text
     assert "evtx-1" in Page(blind).text
     assert render_computer(view, "nobody") is None
+
+
+@pytest.mark.parametrize(
+    ("why", "runbooks"),
+    [
+        ("log cannot be read", {"/runbooks/EsewatchSourceDown"}),
+        ("events are missing", {"/runbooks/EsewatchRecordsMissed"}),
+        (
+            "log is not read to its end, events are missing",
+            {"/runbooks/EsewatchSourceDown", "/runbooks/EsewatchRecordsMissed"},
+        ),
+    ],
+)
+def test_a_blind_computer_leads_to_the_runbook_of_its_cause(why: str, runbooks: set[str]) -> None:
+    view = shown_of(example()).overview
+    fleet = view.fleet._replace(blind=(Blind("ex01", why),))
+    html = render_computer(msgspec.structs.replace(view, fleet=fleet), "ex01")
+    assert html is not None
+    assert {url for url in Page(html).urls if "Esewatch" in url} == runbooks
 
 
 def test_what_is_not_known_is_one_sentence() -> None:
@@ -302,6 +333,25 @@ def test_characters_that_hide_or_turn_text_round_are_replaced(name: str) -> None
     assert not set(name) & set(page.text) - set("abc[31m")
     (label,) = labels(shown_of(state))
     assert shown_of(state).database(state, *label) is not None
+
+
+def test_an_ignored_database_is_on_every_page_by_its_damage() -> None:
+    name = "c:\\users\\ann\\temp\\tmp.edb"
+    bad = BadPage(page=4, kind="uncorrectable", first=NOW - DAY, last=NOW - DAY)
+    ignored = Database(computer="ws1", database=name, bad_pages=[bad])
+    state = State(databases={("ws1", name): ignored})
+    view = shown_of(state).overview
+    assert [(each.tier, each.verdict) for each in view.databases] == [("ignored", None)]
+    html = render_computer(view, "ws1")
+    assert html is not None
+    for page in (status(state), Page(html), database_page(("ws1", name), state)):
+        assert_self_contained(page)
+        assert "✖ bad pages" in page.text
+
+
+def test_what_is_not_judged_yet_is_said_beside_the_four_numbers() -> None:
+    assert "Not judged yet: 2 databases" in Page(status_html(many(2, 1)[0], advice=())).text
+    assert "Not judged yet" not in status(many(2, 1)[0]).text
 
 
 @pytest.mark.parametrize("computers", [40, 1000])

@@ -2,9 +2,9 @@
 
 from esewatch.config import default_settings
 from esewatch.expose.metrics import Snapshot
-from esewatch.expose.shown import Shown
+from esewatch.expose.shown import MAX_PAGES, Shown
 from esewatch.fold.state import Database, State
-from tests.expose.examples import NOW, PRIV03, example
+from tests.expose.examples import NOW, PRIV03, example, many
 
 
 def shown(state: State) -> Shown:
@@ -19,6 +19,16 @@ def test_a_page_is_made_once_and_has_the_figures_of_the_overview() -> None:
     assert page is one.database(state, *PRIV03)
     assert any(page.figures is each for each in one.overview.databases)
     assert page.now == NOW
+
+
+def test_pages_of_a_thousand_databases_are_not_all_kept() -> None:
+    state, _ = many(MAX_PAGES + 2, 1)
+    one = shown(state)
+    made = {key: one.database(state, *key) for key in state.databases}
+    assert None not in made.values()
+    newest_first = list(reversed(made))
+    kept = [key for key in newest_first if one.database(state, *key) is made[key]]
+    assert kept == newest_first[:MAX_PAGES]
 
 
 def test_a_database_is_found_by_what_is_shown_of_a_name_that_no_page_can_hold() -> None:

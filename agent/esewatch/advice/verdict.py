@@ -28,7 +28,7 @@ class Trouble(NamedTuple):
     failed: Sequence[str]
     """Tasks that ended with an error and have not completed since."""
     late: Sequence[str] = ()
-    """Tasks whose pass is forecast to end after its deadline."""
+    """Tasks whose pass may end after its deadline (p90)."""
 
 
 def trouble(

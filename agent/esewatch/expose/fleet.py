@@ -5,12 +5,22 @@ from typing import NamedTuple
 
 from esewatch.fold.state import SourceState
 
+MISSING = "events are missing"
+"""Why a computer is blind though its sources are read."""
+
 
 class Blind(NamedTuple):
     """A computer, or a source that never told of one, and why what is known may be old."""
 
     name: str
     why: str
+
+    @property
+    def runbooks(self) -> tuple[str, ...]:
+        """The alerts whose runbooks are about it."""
+        causes = self.why.split(", ")
+        behind = ("EsewatchSourceDown",) if set(causes) - {MISSING} else ()
+        return (*behind, "EsewatchRecordsMissed") if MISSING in causes else behind
 
 
 class Fleet(NamedTuple):
@@ -37,7 +47,7 @@ def blind_places(
     """
     whys = {computer: [why] for computer, why in behind.items()}
     for computer in sorted(set(unknown)):
-        whys.setdefault(computer, []).append("events are missing")
+        whys.setdefault(computer, []).append(MISSING)
     found = [Blind(computer, ", ".join(why)) for computer, why in whys.items()]
     found += [
         Blind(source.name, "cannot be read, and nobody knows of which computers it tells")

@@ -46,6 +46,9 @@ MAX_BODY = 1024 * 1024
 CHUNK = 64 * 1024
 """Bytes handed to the server at once: what a client that does not read keeps in memory."""
 
+PAGES_AT_ONCE = 4
+"""Fewer than asyncio has threads: pages may wait for the reading thread, a scrape never does."""
+
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
@@ -117,6 +120,7 @@ class App:
         self._view = view
         self._runbooks = runbooks or Runbooks()
         self._body_seconds = body_seconds
+        self._pages = asyncio.Semaphore(PAGES_AT_ONCE)
         self._get: dict[str, Handler] = {
             "/": self._status,
             "/database": self._database,
@@ -197,19 +201,25 @@ class App:
         if request.path == "/-/reload":
             must_be(request, "POST")
             must_be_local(request)
-            return await asyncio.to_thread(self._reload, request)
+            return await self._in_turn(self._reload, request)
         if (post := self._post.get(request.path)) is not None:
             must_be(request, "POST")
             must_be_local(request)
             must_be_json(request)
-            return await asyncio.to_thread(post, request)
+            return await self._in_turn(post, request)
         get = self._get.get(request.path)
         if get is None and request.path.startswith("/runbooks"):
             get = self._runbook
         if get is None:
             raise RefusedError(404, "There is no such page. Start at /")
         must_be(request, "GET", "HEAD")
-        return await asyncio.to_thread(get, request)
+        if request.path == "/metrics":
+            return await asyncio.to_thread(get, request)
+        return await self._in_turn(get, request)
+
+    async def _in_turn(self, handler: Handler, request: Request) -> Response:
+        async with self._pages:
+            return await asyncio.to_thread(handler, request)
 
     def _ready(self, _: Request) -> Response:
         ready, reason = self._view.ready()

@@ -83,7 +83,10 @@ class DatabaseFigures(msgspec.Struct, frozen=True, kw_only=True):
     verified: Mapping[str, float]
     """By verifier."""
     verification_deadline: float | None
-    """Seconds after which a verification is too old; None where no advice or nothing tells."""
+    """Seconds after which a verification is too old.
+
+    None without advice, where nothing tells, and where nothing is asked: unless it is watched.
+    """
     size_bytes: float | None
     free_bytes: float | None
     advice: Advice | None
@@ -277,7 +280,8 @@ def _details(database: Database, beside: _Beside, settings: Settings, now: float
         unproven=standing_tier == "watched" and not proven,
         history=all(page.history for page in standing if page.kind != "corrected"),
     )
-    allowed = beside.advice.ledger.deadline if beside.advice else None
+    judged = beside.advice if standing_tier == "watched" else None
+    allowed = judged.ledger.deadline if judged else None
     stale = stale_seconds(database, settings)
     figures = DatabaseFigures(
         computer=tidy(database.computer),
@@ -351,7 +355,7 @@ def _judged(
     if told.logical:
         reasons.append(f"{plural(told.logical, 'report')} of logical corruption")
     reasons += [f"{task} failed and has not completed since" for task in told.failed]
-    reasons += [f"{task} is forecast to end after its deadline" for task in told.late]
+    reasons += [f"{task} may end after its deadline" for task in told.late]
     findings = beside.advice.findings if beside.advice is not None else ()
     neighbours = _neighbours(beside.collisions, findings)
     reasons += neighbours

@@ -147,7 +147,7 @@ def render_computer(view: Overview, computer: str) -> str | None:
         computer=computer,
         rows=rows,
         sources=sources,
-        blind=[each.why for each in view.fleet.blind if each.name == computer],
+        blind=[each for each in view.fleet.blind if each.name == computer],
         hidden=grouped(hidden),
     )
 

@@ -50,8 +50,7 @@ def remedies(figures: DatabaseFigures) -> tuple[str, ...]:
     if figures.verdict == "blind" and not found:
         found.append("EsewatchSourceDown")
     for forecast in figures.advice.forecasts if figures.advice is not None else ():
-        late = forecast.deadline is not None and (forecast.p90 or 0.0) > forecast.deadline
-        if late:
+        if forecast.late:
             defrag = forecast.task == "defrag"
             found.append("EseDefragIncomplete" if defrag else "EseScanWillMissDeadline")
     return tuple(dict.fromkeys(found))

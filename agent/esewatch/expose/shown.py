@@ -8,9 +8,12 @@ from esewatch.expose.overview import Overview, overview
 from esewatch.expose.words import tidy
 from esewatch.fold.state import Database, State
 
+MAX_PAGES = 32
+"""Kept beside one snapshot, at some 90 KB each where there is much history."""
+
 
 class Shown:
-    """The figures beside the snapshot `of`, and the pages of databases that were asked for."""
+    """The figures beside the snapshot `of`, and the last 32 pages that were asked for."""
 
     def __init__(
         self,
@@ -37,6 +40,8 @@ class Shown:
             entry = _entry(state, wanted)
             if figures is None or entry is None:
                 return None
+            if len(self._pages) >= MAX_PAGES:
+                del self._pages[next(iter(self._pages))]
             self._pages[wanted] = database_page(
                 state, self._settings, figures, entry, self.overview.now
             )

@@ -44,13 +44,13 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def overdue(self) -> bool:
-        """Verified longer ago than its deadline allows, or never where one is known."""
+        """Verified longer ago than its deadline allows; what was never verified has no age."""
         allowed = self.figures.verification_deadline
         return allowed is not None and self.age is not None and self.age > allowed
 
     @property
     def late(self) -> bool:
-        """It will probably be done after its deadline."""
+        """It may well be done after its deadline."""
         told = self.forecast
         return told is not None and told.late
 

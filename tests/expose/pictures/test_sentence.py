@@ -120,6 +120,14 @@ def test_missing_events_are_said_first() -> None:
     assert never.startswith("Unknown since 25 June: events are missing; never seen verified: ")
 
 
+def test_what_may_hide_bad_pages_leaves_no_0_bad() -> None:
+    gap = (MORNING - 6 * DAY, MORNING - 3 * DAY, 12)
+    missing = said(exchange(verified={"page_scan": MORNING - 8 * DAY}, event_gaps=[gap]))
+    for text in (missing, said(exchange(), verdict="blind")):
+        assert "; no bad page is known; window 4 h" in text
+        assert "0 bad" not in text
+
+
 def test_a_blind_computer_is_said_to_be() -> None:
     text = said(exchange(), verdict="blind")
     assert text.startswith("What is known may be old, a source of its computer is behind; all 5,8")

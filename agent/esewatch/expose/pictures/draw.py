@@ -37,7 +37,7 @@ WORDS: dict[Kind, str] = {
     "defrag": "defragmentation",
     "scan": "scan",
     "backup": "backup",
-    "unknown": "events missing",
+    "unknown": "not known",
 }
 TASKS = {"defrag": "Defragmentation", "checksum": "Scan"}
 TOP = 18

@@ -21,7 +21,7 @@ from esewatch.fold.state import Pass
 
 Kind = Literal["window", "defrag", "scan", "backup", "unknown"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-"""`unknown`: events of that time are missing, so what is not shown may have been."""
+"""`unknown`: events are missing, or nothing was heard yet: what is not shown may have been."""
 NIGHTS = 14
 MOST_SPANS = (6, 4, 2)
 """Of one kind in a night; the nearest are taken together beyond it. As many of these as are enough

@@ -74,7 +74,9 @@ def _pages(
         parts.append("what is known may be old, a source of its computer is behind")
     parts.append(_verified(proof, advice, history, now))
     if not bad and proof is not None:
-        parts.append("0 bad")
+        lost = advice is not None and advice.ledger.unknown_since is not None
+        hidden = lost or figures.verdict == "blind"
+        parts.append("no bad page is known" if hidden else "0 bad")
     return parts
 
 
