@@ -11,7 +11,7 @@ PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup tools lint rules test test-slow bench lab demo demo-stack golden docs fuzz lock clean
+.PHONY: help setup tools lint rules test test-slow bench lab demo demo-stack images golden docs fuzz lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,8 +37,8 @@ rules: ## check and test the Prometheus rules where promtool is installed
 	else echo "promtool is not installed (make tools): rules not checked"; fi
 
 test: setup tools lint ## all checks and tests but the slow ones
-	$(PY) -m pytest -m "e2e and not slow" $(PYTEST_ARGS)
-	$(PY) -m pytest -m "not e2e and not slow" -n 2 --dist loadfile $(PYTEST_ARGS)
+	$(PY) -m pytest -m "e2e and not beside and not slow" $(PYTEST_ARGS)
+	$(PY) -m pytest -m "(not e2e or beside) and not slow" -n 2 --dist loadfile $(PYTEST_ARGS)
 
 test-slow: setup tools ## the long tests; writes docs/reliability.md, docs/alerts.md
 	@rm -f $(FIGURES) $(VERDICTS)
@@ -60,6 +60,9 @@ demo: setup ## five small databases at work and what esewatch says of them, on o
 demo-stack: setup ## the same with Prometheus and Alertmanager (make tools) and our rules
 	@$(PY) -m tests.support.demo_stack
 
+images: setup tools ## take the pictures of docs/images anew
+	$(PY) -m tests.support.screenshots
+
 golden: setup ## write the golden files anew; read the difference before you keep it
 	ESEWATCH_REWRITE_GOLDEN=1 $(PY) -m pytest -q -k golden
 
@@ -67,7 +70,7 @@ docs: setup ## write the generated pages and dashboards anew
 	$(PY) -m esewatch.expose.docs >docs/metrics.md.new
 	mv docs/metrics.md.new docs/metrics.md
 	$(PY) -m tests.rules.quality.page docs/alerts.md
-	$(PY) dashboards/build.py
+	$(PY) -m dashboards.build
 
 fuzz: setup ## feed each reader mutated input for FUZZ_SECONDS (60); findings in out/fuzz
 	$(PY) -m pip install --quiet --require-hashes --requirement requirements/fuzz.lock

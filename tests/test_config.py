@@ -113,6 +113,7 @@ def test_every_key_of_a_full_file_arrives() -> None:
                 name="priv06",
                 mailboxes=800,
                 device="lun7",
+                log_path="L:\\SG06",
                 storage="das",
                 copies=[CopyOf(computer="ex02", database="e:\\mdb06\\priv06.edb")],
                 policy={

@@ -118,6 +118,39 @@ def test_advice_is_exposed_and_is_that_of_the_status_page(tmp_path: Path) -> Non
     found.close()
 
 
+def test_a_large_farm_is_judged_at_once_though_nothing_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [f"e:\\mdb{number}\\priv.edb" for number in range(5)]
+    run(tmp_path, Scripted("a", [[batch(*(event(700, 0, database=it) for it in paths))]])).close()
+    monkeypatch.setattr("esewatch.expose.advisor.MOST", 2)
+    quiet = Scripted("a", [[] for _ in range(20)])
+    again = run(tmp_path, quiet)
+    assert len(again.overview().advice) == len(paths)
+    again.close()
+
+
+def test_a_source_that_hands_out_two_batches_is_not_shown_as_behind_between_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[bool] = []
+
+    class Watched(Daemon):
+        def _make_snapshot(self) -> metrics.Snapshot:
+            (source,) = self._folder.state.sources.values()
+            if not source.baseline:
+                shown.append(source.caught_up)
+            return super()._make_snapshot()
+
+    monkeypatch.setattr("esewatch.expose.pace.PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("esewatch.expose.pace.SHARE", 0.0)
+    monkeypatch.setattr(f"{__name__}.Daemon", Watched)
+    polls: Script = [[batch(event(700, n, n), last=False), batch()] for n in range(5)]
+    run(tmp_path, Scripted("a", polls)).close()
+    assert len(shown) >= 4
+    assert all(shown)
+
+
 def test_ready_is_said_when_the_figures_are_shown_and_not_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,6 +246,25 @@ def test_unreadable_pieces_are_counted_and_the_rest_goes_on(tmp_path: Path) -> N
     found = run(tmp_path, Scripted("a", [[damaged]]))
     assert 'esewatch_source_unreadable_total{source="a"} 1.0' in exposed(found)
     assert 'event_id="700",provider="ESE"} 1.0' in exposed(found)
+    found.close()
+
+
+def test_the_page_of_a_database_is_that_of_the_overview_and_follows_each_command(
+    tmp_path: Path,
+) -> None:
+    pages = [event(474, 9 * DAY + HOUR, n, fields={"page_number": n}) for n in (17, 18)]
+    found = run(tmp_path, Scripted("a", [[batch(*pages)]]))
+    page = found.database("ex01", LABEL)
+    assert page is not None
+    assert page is found.database("ex01", LABEL)
+    assert page.figures is found.overview().databases[0]
+    assert [bad.page for bad in page.bad_pages] == [17, 18]
+    found.ack("ex01", LABEL, [17])
+    left = found.database("ex01", LABEL)
+    assert left is not None
+    assert [bad.page for bad in left.bad_pages] == [18]
+    found.forget("ex01", LABEL)
+    assert found.database("ex01", LABEL) is None
     found.close()
 
 

@@ -14,17 +14,20 @@ from collections.abc import Callable, Generator, Sequence
 from esewatch.config import Settings
 from esewatch.config.handover import Handover
 from esewatch.expose.advisor import Advisor
+from esewatch.expose.database_page import DatabasePage
 from esewatch.expose.few_lines import FewLines
 from esewatch.expose.metrics import Snapshot, families
-from esewatch.expose.overview import Overview, overview
+from esewatch.expose.overview import Overview
 from esewatch.expose.own_figures import OwnFigures, rebuilt_sentence
 from esewatch.expose.pace import NEVER, Pace
+from esewatch.expose.shown import Shown
 from esewatch.fold import rebuilt
 from esewatch.fold.commands import acknowledge, forget, succeed
 from esewatch.fold.expiry import Expiry
 from esewatch.fold.folder import Folder
 from esewatch.fold.state import State
 from esewatch.journal import Journal, Positions
+from esewatch.journal.loading import load_or_rebuild
 from esewatch.model import Batch, EsewatchError, JournalError, Source, SourceError
 from esewatch.sources.configured import build_source
 from esewatch.sources.succession import Build, digests, moves, predecessors, prepare, show
@@ -71,9 +74,8 @@ class Daemon:
         self._build = build
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self._handover = Handover()
+        self._handover, self._lines = Handover(), FewLines(log)
         self._figures = OwnFigures(clock())
-        self._lines = FewLines(log)
         self._pending: dict[str, dict[str, bytes | None]] = {}
         self._polls: dict[str, Generator[Batch, None, None]] = {}
         self._polled = ""
@@ -85,20 +87,12 @@ class Daemon:
         self._started = self._alive = time.monotonic()
         self._expiry = Expiry(clock(), self._started)
         self._pace, self._advisor = Pace(), Advisor()
-        self._folder = self._begin(*self._load())
+        self._folder = self._begin(*load_or_rebuild(journal))
         if journal.set_aside is not None:
             self._try_commit()  # so that a restart still knows what is to be rebuilt
-        self._overview: tuple[Snapshot, Overview] | None = None
+        self._shown: Shown | None = None
         self.snapshot = Snapshot(())
         self._publish()
-
-    def _load(self) -> tuple[State, Positions]:
-        try:
-            return self._journal.load()
-        except JournalError as error:
-            log.error("%s", error)
-            self._journal.rebuild()
-            return State(), {}
 
     def _begin(self, state: State, positions: Positions) -> Folder:
         folder = Folder(state, self.settings)
@@ -215,8 +209,10 @@ class Daemon:
         for source in self._sources:
             if self._stop.is_set() or self._handover.waiting or self._commit_again > NEVER:
                 break
-            if self._retry.get(source.name, NEVER) <= time.monotonic():
-                read = self._poll(source) or read
+            if self._retry.get(source.name, NEVER) <= time.monotonic() and self._poll(source):
+                read = True
+                if self._pace.due_in_a_stream:
+                    self._publish()
         self._expire()
         if time.monotonic() - self._started > REBUILD_SECONDS:
             self._settle()
@@ -242,8 +238,6 @@ class Daemon:
             if late or not stored or self._stop.is_set():
                 self._polls[source.name] = poll
                 return True
-            if read and self._pace.due_in_a_stream:
-                self._publish()
         return read
 
     def _take(self, name: str, batch: Batch) -> None:
@@ -257,12 +251,8 @@ class Daemon:
 
     def _news(self, source: Source, batch: Batch) -> bool:
         known = self._folder.state.sources[source.name]
-        return (
-            not known.up
-            or known.caught_up != batch.caught_up
-            or known.backlog_bytes != batch.backlog_bytes
-            or known.baseline
-        )
+        moved = (known.caught_up, known.backlog_bytes) != (batch.caught_up, batch.backlog_bytes)
+        return not known.up or moved or known.baseline
 
     def _batches(self, source: Source) -> Generator[Batch, None, None]:
         """The batches of one poll; a failure is one line and is tried again later."""
@@ -343,7 +333,9 @@ class Daemon:
             self._pending.clear()
 
     def _publish_if_due(self) -> None:
-        if self._pace.due(more=bool(self._polls)):
+        with self._lock:
+            complete = self._advisor.catch_up(self._folder.state, self.settings, self._clock())
+        if self._pace.due(more=bool(self._polls)) or complete:
             self._publish()
 
     def _publish(self) -> None:
@@ -369,18 +361,24 @@ class Daemon:
 
     def ready(self) -> tuple[bool, str]:
         """Whether the first reading of all sources is done; if not, which are missing."""
-        if self._ready:
-            return True, ""
-        return False, f"first reading of {', '.join(self._unread()) or 'all sources'}"
+        missing = f"first reading of {', '.join(self._unread()) or 'all sources'}"
+        return self._ready, "" if self._ready else missing
 
     def overview(self) -> Overview:
         """The figures of the status page, made once for each snapshot."""
-        snapshot = self.snapshot
         with self._lock:
-            if self._overview is None or self._overview[0] is not snapshot:
-                state, advice = self._folder.state, self._advisor.latest
-                self._overview = snapshot, overview(state, self.settings, self._clock(), advice)
-            return self._overview[1]
+            return self._now_shown().overview
+
+    def database(self, computer: str, database: str) -> DatabasePage | None:
+        """All that is shown of one database, made once for each snapshot; None: not known."""
+        with self._lock:
+            return self._now_shown().database(self._folder.state, computer, database)
+
+    def _now_shown(self) -> Shown:
+        if self._shown is None or self._shown.of is not self.snapshot:
+            state, now, advice = self._folder.state, self._clock(), self._advisor.latest
+            self._shown = Shown(self.snapshot, state, self.settings, now, advice)
+        return self._shown
 
     def forget(self, computer: str, database: str) -> None:
         """Drop a database. Raises EsewatchError when it is not known."""

@@ -1,6 +1,7 @@
 import datetime
 from typing import Any
 
+import msgspec
 import pytest
 
 from esewatch.advice.advise import Advice, advise
@@ -107,6 +108,56 @@ def test_an_io_error_is_to_be_investigated_for_a_week(event_id: int) -> None:
     assert (soon.window.action, soon.window.rule) == ("keep", "bad_pages")
     assert later.findings == ()
     assert later.window.rule == "ratio_high"
+
+
+@pytest.mark.parametrize("event_id", [492, 413, 429, 428, 623, 445, 755])
+def test_a_database_whose_instance_stops_writing_is_at_risk_for_an_hour(event_id: int) -> None:
+    records = [*nights(35), event(event_id, NIGHT + 34.5 * DAY - 600)]
+    (soon,), (later,) = (advised(*records, days=days) for days in (34.5, 34.6))
+
+    assert [each.finding for each in soon.findings] == ["writes_at_risk"]
+    assert (soon.verdict, later.verdict) == ("writes_at_risk", "ok")
+    assert later.findings == ()
+
+
+def test_used_version_buckets_are_held_against_the_policy_of_the_database() -> None:
+    held = Reading(
+        time=EPOCH + NIGHT + 34.5 * DAY - 15,
+        computer="EX01",
+        object="MSExchange Database ==> Instances",
+        counter="Version Buckets Allocated",
+        instance="Information Store/SG06",
+        value=12000.0,
+        kind="level",
+        feed=Feed(metric="ese_version_buckets_allocated", name="SG06"),
+    )
+    records = [*nights(35), held]
+    (unknown,) = advised(*records, days=34.5)
+    few = msgspec.structs.replace(SETTINGS, policy=Policy(version_buckets=16384))
+    (one,) = advised(*records, days=34.5, settings=few)
+    (stale,) = advised(*records, days=35, settings=few)
+
+    assert unknown.verdict == "ok"
+    assert one.verdict == "writes_at_risk"
+    assert one.findings[0].sentence == (
+        "its instance holds 12,000 of at most 16,384 version buckets"
+    )
+    assert stale.verdict == "ok"
+
+
+def test_an_observed_database_is_not_told_to_be_at_risk() -> None:
+    observing = Settings(databases=[DatabaseRule(match="*", tier="observed")])
+    full = event(413, NIGHT + 34.5 * DAY - 600)
+    (one,) = advised(*nights(35), full, days=34.5, settings=observing)
+
+    assert (one.tier, one.findings, one.verdict) == ("observed", (), "ok")
+
+
+def test_what_its_source_did_not_read_to_the_end_makes_it_blind() -> None:
+    folder = folder_of(nights(35), settings=SETTINGS, caught_up=False)
+    (one,) = advise(folder.state, SETTINGS, EPOCH + NIGHT + 34.5 * DAY)
+
+    assert (one.findings, one.verdict) == ((), "blind")
 
 
 def test_an_io_error_that_is_acknowledged_is_dealt_with() -> None:

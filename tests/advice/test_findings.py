@@ -36,6 +36,7 @@ def one_of_each() -> list[Finding]:
         findings.stopped_early(EarlyStops(["the database scan"], [5400, 3600], 0, 7, NOW)),
         findings.unknown_since(NOW, NOW + DAY, 3, None),
         findings.verification_overdue(PROOF, 9 * DAY, 7 * DAY, None),
+        findings.writes_at_risk([("the log disk is full", NOW)], None),
     ]
 
 

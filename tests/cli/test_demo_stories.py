@@ -7,7 +7,8 @@ from esewatch.cli.demo_agent import Figures, put_together
 from esewatch.cli.demo_stories import STORIES, Look, judge
 from esewatch.config import default_settings
 from esewatch.expose.metrics import Snapshot, families
-from esewatch.expose.overview import overview, overview_json
+from esewatch.expose.overview import overview
+from esewatch.expose.overview_json import overview_json
 from esewatch.expose.ratio import Ratio, Verdict
 from tests.expose.examples import NOW, example
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from esewatch.cli import main
-from esewatch.expose.overview import iso_time
+from esewatch.expose.words import iso_time
 from tests.support.ese_text import render
 from tests.support.evtx_writer import EvtxWriter
 

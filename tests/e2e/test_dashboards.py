@@ -1,11 +1,26 @@
-"""Every query of the dashboards against a real Prometheus that scrapes a real agent."""
+"""Every query of every dashboard, against a real Prometheus that is full of stories.
 
+One Prometheus has months of logs (tests/dashboards/stories.py) with recorded series, another one
+scrapes a real agent. Each query is put as Grafana puts it. `make golden` writes anew which story
+each of them tells (told_by.yml); read the difference before you keep it.
+"""
+
+import os
+import time
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
+import yaml
 
-from tests.dashboards.test_dashboards import TARGETS, as_promql
+from esewatch.advice.verdict import VERDICTS
+from tests.dashboards.asking import Answer, ask, offered
+from tests.dashboards.boards import Json, Query, Span, loaded, queries, span_of
+from tests.dashboards.served import served_months
+from tests.dashboards.stories import LIVE, SINCE, Story, stories
 from tests.e2e.harness import Prometheus, start_agent, start_prometheus, wait_for
 from tests.e2e.logs import (
     CounterLog,
@@ -14,17 +29,82 @@ from tests.e2e.logs import (
     write_checksum_pass,
     write_defrag_pass,
 )
+from tests.rules.quality.backfill import STEP
+from tests.rules.quality.month import END
 from tests.support.evtx_writer import EvtxWriter
 from tests.support.tools import require
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.beside]
+
+TABLE = Path(__file__).parents[1] / "dashboards" / "told_by.yml"
+REWRITE = "ESEWATCH_REWRITE_GOLDEN"
+QUERIES = list(queries())
+each_query = pytest.mark.parametrize(
+    "query", QUERIES, ids=["-".join(query.name).replace(" ", "_") for query in QUERIES]
+)
+NOBODY = "nobody"
+SCRAPED_EVERY = 5.0
+"""Seconds that Grafana believes to lie between two scrapes; it is one, some are late."""
+ALWAYS_ZERO = {
+    ("esewatch-agent", "Hidden counters", "A"),
+    ("esewatch-agent", "What nobody sees whole", "A"),
+}
+"""Queries whose series say by their labels what is 0."""
+Told = dict[tuple[str, str, str], str]
+
+
+class Sight(NamedTuple):
+    """A dashboard that somebody opens on a story."""
+
+    url: str
+    scraped_every: float
+    looked_at: float
+    computers: tuple[str, ...]
+    """Empty: all."""
+
+    def span(self, query: Query) -> Span:
+        """Of what is scraped just now the last minute."""
+        if self.scraped_every == SCRAPED_EVERY:
+            return Span(self.looked_at - 60.0, self.looked_at, 1.0, self.scraped_every)
+        return span_of(query.board, query.panel, self.looked_at, self.scraped_every)
+
+    def answer(self, query: Query) -> Answer:
+        """With the story's computers chosen one by one, and all that there is of each list."""
+        span = self.span(query)
+        chosen = {"computer": self.computers} if self.computers else {}
+        values = offered(self.url, query.board, span, chosen) if chosen else {}
+        return ask(self.url, query, span, values)
 
 
 @pytest.fixture(scope="module")
-def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
-    """A server with an agent that has something to show on every panel."""
+def told() -> list[Story]:
+    """The stories. They are made once."""
     require("prometheus")
-    folder = tmp_path_factory.mktemp("dashboards")
+    require("promtool")
+    return stories()
+
+
+class Scraped(NamedTuple):
+    """A Prometheus that scrapes a real agent, and a log that the agent follows."""
+
+    prometheus: Prometheus
+    counters: CounterLog
+
+    def is_at_work(self) -> bool:
+        """Whether the agent had something to store, two seconds ago at the latest; it gets more."""
+        self.counters.sample(1430, 10)
+        lately = f"[{4 * SCRAPED_EVERY:g}s] offset 2s"
+        growth = f"rate(esewatch_journal_commit_duration_seconds_count{lately})"
+        return bool(
+            self.prometheus.query(f"{growth} > 0 and rate(process_cpu_seconds_total{lately}) > 0")
+        )
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scraped]:
+    """An agent that is scraped, from before the months are made on."""
+    require("prometheus")
+    folder = tmp_path_factory.mktemp("live")
     now = utc_now()
     with EvtxWriter(folder / "app.evtx") as log:
         write_checksum_pass(log, now - timedelta(days=3))
@@ -32,7 +112,7 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
         write_bad_page(log, now - timedelta(days=1), page=17)
     counters = CounterLog(folder / "perf.csv", "Information Store/SG06", now - timedelta(hours=1))
     counters.sample(1430, 10, count=5)
-    sources = [
+    sources: list[Json] = [
         {"type": "evtx", "path": str(folder / "app.evtx")},
         {"type": "perfmon_csv", "path": str(folder / "perf.csv")},
     ]
@@ -40,22 +120,106 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
         start_agent(folder / "agent", {"sources": sources}) as agent,
         start_prometheus(folder / "prometheus", [agent.address]) as server,
     ):
-        wait_for("the first scrape", lambda: server.query("ese_defrag_pages_read_total"))
-        counters.sample(1430, 10, count=20)
-        wait_for(
-            "a ratio",
-            lambda: server.query("ese_instance:ese_defrag_pages_read_per_freed:ratio_increase28d"),
-        )
+        yield Scraped(server, counters)
+
+
+@pytest.fixture(scope="module")
+def past(
+    told: list[Story], live: Scraped, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Prometheus]:
+    """A Prometheus with all months, and with what rules record of them."""
+    with served_months(tmp_path_factory.mktemp("months"), told) as server:
         yield server
 
 
-@pytest.mark.parametrize(
-    "expression",
-    [as_promql(target["expr"]) for _, target in TARGETS],
-    ids=[f"{panel['title']}-{target['refId']}" for panel, target in TARGETS],
-)
-def test_a_query_of_a_dashboard_has_an_answer(prometheus: Prometheus, expression: str) -> None:
-    if "wall_seconds" in expression:  # only current engines report it
-        assert prometheus.query(expression) == []
-    else:
-        assert wait_for("an answer", lambda: prometheus.query(expression))
+@pytest.fixture(scope="module")
+def sights(told: list[Story], past: Prometheus, live: Scraped) -> dict[str, Sight]:
+    """Name of the story -> who looks at it, and when."""
+    found = {story.name: Sight(past.url, STEP, story.looked_at, story.computers) for story in told}
+    wait_for("an agent at work", live.is_at_work)
+    return found | {LIVE: Sight(live.prometheus.url, SCRAPED_EVERY, time.time(), ())}
+
+
+@cache
+def told_by() -> Told:
+    """Board, panel and letter of a query -> the story that it tells."""
+    return {
+        (board, panel, letter): story
+        for board, of_panels in yaml.safe_load(TABLE.read_text()).items()
+        for panel, of_letters in of_panels.items()
+        for letter, story in of_letters.items()
+    }
+
+
+def tellers(query: Query, sights: dict[str, Sight]) -> list[str]:
+    """The stories in which a query has an answer, first those in which it is not 0."""
+    answers = {name: sight.answer(query) for name, sight in sights.items()}
+    there = [name for name, answer in answers.items() if answer.series]
+    return sorted(there, key=lambda name: not answers[name].speaks)
+
+
+@each_query
+def test_a_query_is_put_without_complaint_by_who_selects_everything(
+    query: Query, past: Prometheus
+) -> None:
+    everything = Sight(past.url, STEP, END, ())
+
+    assert everything.answer(query).complaints == []
+
+
+@each_query
+def test_a_query_has_data_in_its_story(query: Query, sights: dict[str, Sight]) -> None:
+    story = told_by().get(query.name)
+    assert story, f"no story in {TABLE.name}; it has data in {tellers(query, sights)}"
+    answer = sights[story].answer(query)
+
+    assert answer.complaints == []
+    assert answer.series, f"nothing in {story}; it has data in {tellers(query, sights)}"
+    assert answer.speaks or query.name in ALWAYS_ZERO
+
+
+@pytest.mark.parametrize("board", loaded(), ids=lambda board: board["uid"])
+def test_each_list_of_a_dashboard_offers_something(board: Json, past: Prometheus) -> None:
+    span = span_of(board, {}, END, STEP)
+
+    for name, values in offered(past.url, board, span, {}).items():
+        assert values, name
+
+
+def test_the_months_have_each_verdict_that_logs_alone_can_give(past: Prometheus) -> None:
+    target = {"expr": "last_over_time(ese_database_verdict[10d])", "instant": True}
+    span = Span(SINCE, END, STEP, STEP)
+    found = ask(past.url, Query(loaded()[0], {}, target), span, {}).series
+
+    assert {each["metric"]["verdict"] for each in found} == set(VERDICTS) - {"blind"}
+
+
+def test_each_story_that_is_told_is_of_a_query_that_exists() -> None:
+    assert set(told_by()) == {query.name for query in QUERIES}
+
+
+def test_the_golden_table_of_who_tells_what_names_stories(
+    told: list[Story], request: pytest.FixtureRequest
+) -> None:
+    if os.environ.get(REWRITE):
+        sights: dict[str, Sight] = request.getfixturevalue("sights")
+        write_table(sights)
+        told_by.cache_clear()
+
+    assert set(told_by().values()) <= {story.name for story in told} | {LIVE}
+
+
+def write_table(sights: dict[str, Sight]) -> None:
+    """The stories as they are told, the first one for each query; an old one is kept."""
+    old = told_by() if TABLE.is_file() else {}
+    table: dict[str, Any] = {}
+    for query in QUERIES:
+        board, panel, letter = query.name
+        there = tellers(query, sights)
+        story = next(iter(there), NOBODY)
+        kept = old.get(query.name)
+        if kept in there and sights[kept].answer(query).speaks:
+            story = kept
+        table.setdefault(board, {}).setdefault(panel, {})[letter] = story
+    head = "# Board, panel, query: the story of stories.py in which it has data.\n"
+    TABLE.write_text(head + yaml.safe_dump(table, sort_keys=True, width=100))

@@ -133,6 +133,13 @@ def test_the_cache_belongs_to_the_process() -> None:
         ),
         (("Processor", "0", "% Processor Time"), None),
         (("Process", "_Total", "% Processor Time"), None),
+        (
+            ("LogicalDisk", "L:", "Free Megabytes"),
+            Feed(metric="ese_volume_free_bytes", owner="computer", labels=("l:",), scale=2.0**20),
+        ),
+        (("LogicalDisk", "_Total", "Free Megabytes"), None),
+        (("LogicalDisk", "HarddiskVolume1", "Free Megabytes"), None),
+        (("LogicalDisk", "L:", "% Free Space"), None),
     ],
 )
 def test_neighbours_of_the_engine_feed_their_metrics(
@@ -254,7 +261,8 @@ def test_the_paths_are_those_of_all_counters_that_feed_a_metric() -> None:
     for path in paths():
         name, _, counter = path[1:].rpartition("\\")
         name, _, instance = name.partition("(")
-        found = feed_of(name, instance.rstrip(")").replace("*", "store/SG06"), counter)
+        any_instance = "L:" if name == "LogicalDisk" else "store/SG06"
+        found = feed_of(name, instance.rstrip(")").replace("*", any_instance), counter)
         assert found is not None, path
         fed.add(found.metric)
     assert fed >= {counter.metric for counter in COUNTERS if counter.metric}

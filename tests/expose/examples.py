@@ -1,5 +1,10 @@
 """States that the page tests share: one database of each kind, each with its own story."""
 
+import msgspec
+
+from esewatch.advice.advise import Advice, advise
+from esewatch.advice.findings import Finding
+from esewatch.config import default_settings
 from esewatch.fold.state import (
     BadPage,
     Channel,
@@ -224,3 +229,19 @@ def example() -> State:
             "gone": SourceState(name="gone"),
         },
     )  # fmt: skip
+
+
+def many(databases: int, computers: int) -> tuple[State, list[Advice]]:
+    """So many databases like SG06, each with the same story, and what is advised of them."""
+    (like,) = advise(State(databases={PRIV06: exchange_2007()}), default_settings(), NOW)
+    story = Finding("verification_overdue", "last verified 2007-06-01 03:14 UTC by online_scan")
+    state, advice = State(), []
+    for serial in range(databases):
+        computer, label = f"ex{serial % computers:03}", f"e:\\mdb{serial:04}\\priv.edb"
+        each = exchange_2007()
+        each.computer, each.database, each.path = computer, label, label.upper()
+        each.ese_instance = f"SG{serial:04}"
+        state.databases[computer, label] = each
+        change = {"computer": computer, "database": label, "findings": (story,)}
+        advice.append(msgspec.structs.replace(like, **change))
+    return state, advice

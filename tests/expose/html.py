@@ -3,7 +3,7 @@
 from html.parser import HTMLParser
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
-INLINE = {"a", "bdi", "code", "span", "strong", "time"}
+INLINE = {"a", "bdi", "code", "data", "span", "strong", "time"}
 URL_ATTRIBUTES = {"src", "href", "action", "data", "poster", "srcset", "formaction"}
 
 

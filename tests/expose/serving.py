@@ -2,17 +2,19 @@
 
 import http.client
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import NamedTuple
 
-from esewatch.advice.advise import advise
+from esewatch.advice.advise import Advice, advise
 from esewatch.config import default_settings
+from esewatch.expose.database_page import DatabasePage
 from esewatch.expose.http import App
 from esewatch.expose.metrics import Snapshot, families
-from esewatch.expose.overview import Overview, overview
+from esewatch.expose.overview import Overview
 from esewatch.expose.runbooks import Runbooks
 from esewatch.expose.server import HttpServer, Limits
+from esewatch.expose.shown import Shown
 from esewatch.fold.state import State
 from esewatch.model import EsewatchError
 from tests.expose.examples import NOW, example
@@ -21,10 +23,12 @@ from tests.expose.examples import NOW, example
 class FakeDaemon:
     """A view over one state; remembers what it was told."""
 
-    def __init__(self, state: State | None = None) -> None:
+    def __init__(self, state: State | None = None, advice: Sequence[Advice] | None = None) -> None:
         self.state = state or example()
         self.snapshot = Snapshot.of(families(self.state, default_settings(), NOW))
-        self.advice = advise(self.state, default_settings(), NOW)
+        judged = advise(self.state, default_settings(), NOW) if advice is None else advice
+        self.advice = tuple(judged)
+        self._shown = Shown(self.snapshot, self.state, default_settings(), NOW, self.advice)
         self.state_of_readiness = (True, "")
         self.forgotten: list[tuple[str, str]] = []
         self.acknowledged: list[tuple[str, str, list[int]]] = []
@@ -35,7 +39,10 @@ class FakeDaemon:
         return self.state_of_readiness
 
     def overview(self) -> Overview:
-        return overview(self.state, default_settings(), NOW, self.advice)
+        return self._shown.overview
+
+    def database(self, computer: str, database: str) -> DatabasePage | None:
+        return self._shown.database(self.state, computer, database)
 
     def forget(self, computer: str, database: str) -> None:
         if (computer, database) not in self.state.databases:

@@ -10,7 +10,9 @@ from prometheus_client.core import Metric
 from esewatch.advice.advise import Advice, advise
 from esewatch.advice.findings import FINDINGS, Finding
 from esewatch.advice.forecast import Forecast
-from esewatch.advice.window import ACTIONS, WindowAdvice
+from esewatch.advice.ledger import Deadline
+from esewatch.advice.verdict import VERDICTS
+from esewatch.advice.window import ACTIONS, REASONS, WindowAdvice
 from esewatch.config import default_settings
 from esewatch.expose.advice_families import advice_families
 from esewatch.expose.advice_rows import ADVICE
@@ -63,6 +65,26 @@ def test_lengths_are_absent_where_they_are_not_known() -> None:
     assert "ese_window_configured_seconds" not in unknown
     assert "ese_window_recommended_seconds" not in unknown
     assert unknown["ese_window_advice_confidence_ratio"] == [({}, 0.0)]
+
+
+@pytest.mark.parametrize("rule", REASONS)
+def test_the_rule_that_decided_is_the_reason(rule: str) -> None:
+    found = samples(advice(window=WindowAdvice(action="keep", rule=rule)))
+    assert found["ese_window_advice_reason"] == [({"reason": rule}, 1.0)]
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_the_verdict_that_holds_is_there_alone(verdict: Any) -> None:
+    found = samples(advice(verdict=verdict))
+    assert found["ese_database_verdict"] == [({"verdict": verdict}, 1.0)]
+
+
+def test_a_deadline_that_is_a_guess_is_absent() -> None:
+    ledger = advice().ledger
+    known = msgspec.structs.replace(ledger, deadline=Deadline(864000.0, "configured"))
+    guess = msgspec.structs.replace(ledger, deadline=Deadline(864000.0, "a guess", known=False))
+    assert samples(advice(ledger=known))["ese_verification_deadline_seconds"] == [({}, 864000.0)]
+    assert "ese_verification_deadline_seconds" not in samples(advice(ledger=guess))
 
 
 def test_a_finding_is_there_once_while_it_stands() -> None:

@@ -2,7 +2,10 @@
 
 import gzip
 import json
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,9 +14,12 @@ from esewatch.advice.advise import advise
 from esewatch.config import default_settings
 from esewatch.expose.advice_json import advice_object
 from esewatch.expose.http import MAX_BODY
+from esewatch.expose.overview import Overview
 from esewatch.expose.runbooks import Runbooks
 from esewatch.expose.server import HttpServer
-from tests.expose.examples import NOW, PRIV03, example
+from esewatch.expose.table import computer_link, database_link
+from tests.expose.examples import NOW, PRIV03, STRANGE, example, many
+from tests.expose.html import Page, assert_self_contained
 from tests.expose.serving import FakeDaemon, ask, serving
 
 LOCAL = {"X-Esewatch": "1", "Content-Type": "application/json"}
@@ -134,6 +140,90 @@ def test_the_advice_comes_as_the_objects_of_the_command(server: HttpServer) -> N
     damaged = found["advice"][places.index(PRIV03)]
     assert damaged["action"] == "insufficient_evidence"
     assert "investigate" in {each["finding"] for each in damaged["findings"]}
+
+
+def test_a_database_is_found_by_the_labels_of_its_link(server: HttpServer) -> None:
+    for label in (PRIV03, STRANGE):
+        answer = ask(server, database_link(*label))
+        assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert f'href="{computer_link(label[0])}"' in answer.text
+    assert "4711" in ask(server, database_link(*PRIV03)).text
+
+
+def test_a_computer_is_found_and_all_are_listed(server: HttpServer) -> None:
+    answer = ask(server, computer_link(PRIV03[0]))
+    assert answer.status == 200
+    assert "SG03" in answer.text
+    listed = ask(server, "/computer").text
+    for computer in ("ex01", "ex02", "dc01", "ex19", "ws07"):
+        assert computer_link(computer) in listed
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/database",
+        "/database?",
+        "/database?computer=ex02",
+        "/database?computer=ex02&database=nothing",
+        "/database?computer=%00%ff&database=%F0%9F%92%A9%",
+        "/database?database=%3Cscript%3Ealert(1)%3C/script%3E&computer=x",
+        "/database?" + "A" * 5000,
+        "/computer?name=",
+        "/computer?name=nobody",
+        "/computer?name=a&name=%22%3E%3Cscript%3E",
+    ],
+)
+def test_what_is_not_known_is_a_page_of_one_sentence(server: HttpServer, path: str) -> None:
+    answer = ask(server, path)
+    assert answer.status == 404
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    page = Page(answer.text)
+    assert_self_contained(page)
+    assert "is known here; the status page lists those that are." in page.text
+
+
+def test_an_address_with_hundreds_of_fields_is_refused(server: HttpServer) -> None:
+    answer = ask(server, "/database?" + "&".join(f"a{number}=1" for number in range(500)))
+    assert answer.status == 400
+    assert answer.text == "400 Bad Request: The address asks for too many things.\n"
+
+
+def test_a_thousand_databases_are_no_slower_than_their_figures() -> None:
+    view = FakeDaemon(*many(1000, 40))
+
+    def least_seconds(server: HttpServer, path: str) -> float:
+        taken = []
+        for _ in range(5):
+            start = time.perf_counter()
+            assert ask(server, path).status == 200
+            taken.append(time.perf_counter() - start)
+        return min(taken)
+
+    with serving(view) as server:
+        page, figures = least_seconds(server, "/"), least_seconds(server, "/api/v1/advice")
+    assert page < 4 * figures
+
+
+def test_pages_that_wait_for_the_state_hold_up_no_scrape() -> None:
+    go, waiting = threading.Event(), threading.Semaphore(0)
+
+    class Busy(FakeDaemon):
+        def overview(self) -> Overview:
+            waiting.release()
+            assert go.wait(20)
+            return super().overview()
+
+    with serving(Busy()) as server, ThreadPoolExecutor(67) as browsers:
+        pages = [browsers.submit(ask, server, "/computer") for _ in range(64)]
+        assert waiting.acquire(timeout=10)
+        scrapes = [browsers.submit(ask, server, "/metrics") for _ in range(3)]
+        try:
+            assert [each.result(5).status for each in scrapes] == [200] * 3
+        finally:
+            go.set()
+        assert {each.result(20).status for each in pages} == {200}
 
 
 def test_head_answers_as_get_without_the_body(server: HttpServer) -> None:

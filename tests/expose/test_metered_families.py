@@ -25,8 +25,8 @@ def reading(feed: Feed, time: float, value: float, kind: Kind = "level") -> Read
     )
 
 
-def state_of(*records: Event | Reading | VolumesSeen) -> State:
-    folder = Folder(State(), Settings())
+def state_of(*records: Event | Reading | VolumesSeen, settings: Settings | None = None) -> State:
+    folder = Folder(State(), settings or Settings())
     folder.open_source("s", NOW)
     folder.fold("s", Batch(records=list(records)))
     return folder.state
@@ -173,3 +173,40 @@ def test_volumes_of_a_computer_are_those_seen_last() -> None:
     assert state_of(*seen).hosts["ex01"] == Host(
         computer="ex01", aliases_seen=["EX01"], volumes={"f:": "2"}
     )
+
+
+def priv06(time: float = NOW) -> Event:
+    return Event(
+        event_id=700,
+        provider="ESE",
+        computer="EX01",
+        time=time,
+        process="MSExchangeIS",
+        ese_instance="SG06",
+        database="E:\\MDB06\\priv06.edb",
+    )
+
+
+def free_on(volume: str, value: float, time: float = NOW) -> Reading:
+    feed = Feed(metric="ese_volume_free_bytes", owner="computer", labels=(volume,))
+    return reading(feed, time, value)
+
+
+def test_free_space_is_exposed_as_that_of_the_logs_and_of_nothing_else() -> None:
+    settings = Settings(databases=[DatabaseRule(match="*", log_path="L:\\SG06")])
+    state = state_of(priv06(), free_on("l:", 5e9), free_on("e:", 6e9), settings=settings)
+
+    assert shown(state, "ese_log_disk_free_bytes", settings=settings) == {("SG06",): 5e9}
+    assert shown(state, "ese_volume_free_bytes", settings=settings) == {}
+    assert shown(state, "ese_log_disk_free_bytes") == {}
+
+
+def test_free_space_that_nobody_samples_any_more_is_absent() -> None:
+    settings = Settings(databases=[DatabaseRule(match="*", log_path="L:\\SG06")])
+    state = state_of(
+        priv06(), free_on("l:", 5e9), free_on("l:", 4e9, NOW + 1800), settings=settings
+    )
+    late = NOW + 1800 + 3 * 1800
+
+    assert shown(state, "ese_log_disk_free_bytes", late, settings) == {("SG06",): 4e9}
+    assert shown(state, "ese_log_disk_free_bytes", late + 1, settings) == {}

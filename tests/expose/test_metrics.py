@@ -256,6 +256,22 @@ def test_a_completed_backup_has_its_bytes_seconds_and_end() -> None:
     assert values(state, "ese_backup_last_completion_timestamp_seconds") == {"full": NOW - 100}
 
 
+def test_a_backup_at_work_shows_on_every_watched_database_of_its_instance() -> None:
+    begun = backed_up()
+    del begun.backup_events[-1]
+
+    def running(*instances: Instance, now: float = NOW) -> list[float]:
+        state = state_of(watched(), instances=instances)
+        found = series(families(state, Settings(), now))
+        return [value for (name, _), value in found.items() if name == "ese_backup_running"]
+
+    assert running(begun) == [1]
+    assert running(begun, now=NOW + 2 * DAY) == [0]
+    assert running(backed_up()) == [0]
+    assert running(Instance(computer="ex01", ese_instance="SG06")) == []
+    assert running() == []
+
+
 def test_a_backup_without_sizes_has_no_bytes() -> None:
     instance = backed_up()
     instance.backup_events[1] = BackupEvent(NOW - 390, 2, 220, PRIV, 0)
@@ -314,6 +330,24 @@ def test_policy_is_told_for_each_watched_database_with_its_own_thresholds() -> N
     assert values(state_of(watched()), "esewatch_policy_ratio_high", settings) == {"": 120}
     assert values(state_of(watched()), "esewatch_policy_ratio_low", settings) == {"": 40}
     assert values(state_of(watched()), "esewatch_policy_min_pages_read") == {"": 100_000}
+
+
+def test_a_computer_is_up_while_all_its_sources_are_and_each_counts_its_computers() -> None:
+    sources = {
+        "a": SourceState(name="a", up=True, computers=["ex01", "ex02"]),
+        "b": SourceState(name="b", up=False, computers=["ex02"]),
+        "mute": SourceState(name="mute", up=False),
+    }
+    found = series(families(State(sources=sources), Settings(), NOW))
+
+    assert found["esewatch_host_up", frozenset({("computer", "ex01")})] == 1
+    assert found["esewatch_host_up", frozenset({("computer", "ex02")})] == 0
+    told = {
+        dict(labels)["source"]: value
+        for (name, labels), value in found.items()
+        if name == "esewatch_source_computers"
+    }
+    assert told == {"a": 2, "b": 1, "mute": 0}
 
 
 def test_a_computer_has_caught_up_when_all_its_sources_have() -> None:

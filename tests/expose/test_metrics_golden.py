@@ -55,7 +55,12 @@ SETTINGS = Settings(
     windows={"morning": Window(start=datetime.time(7), duration=6 * HOUR)},
     databases=[
         DatabaseRule(
-            match=r"*\priv06.edb", name="priv06", window="morning", mailboxes=800, storage="das"
+            match=r"*\priv06.edb",
+            name="priv06",
+            window="morning",
+            mailboxes=800,
+            storage="das",
+            log_path=r"L:\SG06",
         ),
         DatabaseRule(match=r"prod\sales", devices=["lun1", "lun2"]),
     ],
@@ -292,6 +297,7 @@ def golden_state() -> State:
             series("ese_cache_size_bytes", ("Information Store",)): _level(20.0 * 2**30),
             "exchange_rpc_latency_seconds": _level(0.012),
             "ese_host_processor_ratio": _level(0.075),
+            series("ese_volume_free_bytes", ("l:",)): _level(12.5 * 2**30),
         },
         volumes={"e:": "naa.600508b1001c"},
         backup_sets=_backup_sets(),

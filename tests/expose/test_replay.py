@@ -98,7 +98,8 @@ def naive(state: State, settings: Settings, now: float) -> dict[str, float]:
 SETTINGS = Settings(
     windows={"nightly": Window(start=datetime.time(1), duration=4 * HOUR)},
     databases=[
-        DatabaseRule(match="*\\priv06.edb", window="nightly"),
+        DatabaseRule(match="*\\priv06.edb", window="nightly", log_path="C:\\mnt\\SG06"),
+        DatabaseRule(match="f:\\*", log_path="C:\\SG06"),
         DatabaseRule(match="stock", policy={"checkdb_within": 35 * DAY}),
     ],
 )
@@ -145,6 +146,21 @@ def readings(draw: st.DrawFn) -> Reading:
 
 
 @st.composite
+def free_space(draw: st.DrawFn) -> Reading:
+    volume = draw(st.sampled_from(("c:", "c:\\mnt", "e:")))
+    return Reading(
+        time=EPOCH + draw(st.integers(0, 12 * 24 * 12)) * 300.0 + draw(st.sampled_from((0.0, 0.1))),
+        computer=draw(st.sampled_from(("EX01", "EX02"))),
+        object="LogicalDisk",
+        counter="Free Megabytes",
+        instance=volume,
+        value=draw(st.sampled_from((-1.0, 0.0, 1e9))),
+        kind="level",
+        feed=Feed(metric="ese_volume_free_bytes", owner="computer", labels=(volume,)),
+    )
+
+
+@st.composite
 def volumes(draw: st.DrawFn) -> VolumesSeen:
     return VolumesSeen(
         time=EPOCH + draw(st.integers(0, 12 * 24)) * 3600.0,
@@ -174,7 +190,7 @@ ANYTHING = st.one_of(events(), events(), readings(), volumes(), checks(), sets()
 
 
 @pytest.mark.parametrize("settings", [Settings(retention=3 * DAY), SETTINGS], ids=["plain", "rule"])
-@given(records=st.lists(ANYTHING, max_size=30))
+@given(records=st.lists(st.one_of(ANYTHING, free_space()), max_size=30))
 def test_at_every_step_the_series_are_those_of_the_whole_exposition(
     settings: Settings, records: list[Record]
 ) -> None:
@@ -306,6 +322,35 @@ def test_a_level_that_comes_back_with_its_old_value_is_shown_again() -> None:
     assert [change.time - BEGIN for change in changes] == [0, 900_100, 86_400_000]
 
 
+def test_the_free_space_of_logs_changes_ends_and_comes_back() -> None:
+    def sample(value: float, time: float) -> Reading:
+        return Reading(
+            time=EPOCH + time,
+            computer="EX01",
+            object="LogicalDisk",
+            counter="Free Megabytes",
+            instance="C:",
+            value=value,
+            kind="level",
+            feed=Feed(metric="ese_volume_free_bytes", owner="computer", labels=("c:",)),
+        )
+
+    samples = [sample(5.0, 60.0), sample(5.0, 120.0), sample(4.0, 180.0), sample(4.0, DAY)]
+    replay, changes = replayed(
+        [event(700, 0.0), *samples], SETTINGS, names=["ese_log_disk_free_bytes"]
+    )
+
+    assert [(change.time - BEGIN, change.value) for change in changes if change.value > 0] == [
+        (60_000, 5.0),
+        (180_000, 4.0),
+        (86_400_000, 4.0),
+    ]
+    assert sum(math.isnan(change.value) for change in changes) == 1
+    assert [series.text for series in replay.series] == [
+        'ese_log_disk_free_bytes{computer="ex01",ese_instance="SG06"}'
+    ]
+
+
 def test_a_silent_observed_database_ends_with_its_retention_and_comes_back() -> None:
     changes_of: dict[str, Any] = {
         "database": "c:\\app\\x.edb",
@@ -427,7 +472,7 @@ def test_advice_at_each_of_its_steps_is_that_of_the_whole_state(records: list[Re
 
     for step in range(-(-first // every) * every, last + 1, every):
         while moment is not None and moment[0] <= step:
-            folder.fold("logs", Batch(records=moment[1]))
+            folder.fold("logs", Batch(records=moment[1], caught_up=True))
             moment = next(pending, None)
         folder.expire(step / 1000)
         made = advice_families(advise(folder.state, SETTINGS, step / 1000))
@@ -463,6 +508,28 @@ def test_advice_moves_on_between_records_and_its_series_end() -> None:
 
     first_after = (EPOCH + 7 * DAY) // DAY * DAY + DAY
     assert never == [(first_after, False), (first_after + 33 * DAY, True)]
+
+
+def test_a_backup_without_an_end_is_at_work_for_a_day() -> None:
+    records = [event(700, 0.0), event(210, HOUR, database=""), event(704, 3 * DAY)]
+    replay, changes = replayed(records, SETTINGS, ["ese_backup_running"])
+
+    end = (math.floor(EPOCH + HOUR + DAY) * 1000 // STEP + 1) * STEP
+    assert {each.name for each in replay.series} == {"ese_backup_running"}
+    assert [(each.time, each.value) for each in changes] == [
+        (milliseconds(EPOCH + HOUR), 1),
+        (end, 0),
+    ]
+
+
+def test_a_replayed_source_is_never_behind() -> None:
+    scanned = event(721, HOUR, fields={"pages_seen": 1000, "bad_checksums": 0})
+    records = [event(717, 0.0), scanned, event(700, 2 * DAY)]
+    names = ["ese_database_verdict"]
+    replay, changes = replayed(records, SETTINGS, names, judged_every=milliseconds(DAY))
+
+    assert len(changes) == 1
+    assert 'verdict="ok"' in replay.series[changes[0].series].text
 
 
 def test_without_a_step_for_it_nothing_is_judged() -> None:

@@ -12,8 +12,8 @@ from esewatch.advice.findings import Finding
 from esewatch.advice.forecast import Forecast
 from esewatch.advice.window import WindowAdvice
 from esewatch.config import default_settings
-from esewatch.expose.pages import time_tag
 from esewatch.expose.report import Advised, Report, build_report, render_report
+from esewatch.expose.words import time_tag
 from esewatch.fold.state import BadPage, Database, State, Transition
 from esewatch.fold.transitions import pack
 from esewatch.model import Unreadable
@@ -140,8 +140,9 @@ def test_the_advice_is_shown_with_the_moment_it_is_of() -> None:
     shown = str(Markup(time_tag(moment)).striptags())
     done, deadline = (Markup(time_tag(at)).striptags() for at in (NOW + 3600, NOW))
 
-    assert f"Judged as of {shown} window: shrink 4 h → 2 h 45 min" in found.text
-    assert f"Defrag: done by {done} (90 %), deadline {deadline}" in found.text
+    assert f"Judged as of {shown}" in found.text
+    assert "Window advice shrink 4 h → 2 h 45 min" in found.text
+    assert f"done by {done} (90 %), deadline {deadline}" in found.text
     assert "last verified long ago" in found.text
 
 
@@ -149,11 +150,37 @@ def test_a_database_without_advice_is_not_judged() -> None:
     assert "Judged as of" not in page(state_of(exchange_2007())).text
 
 
+def test_the_report_leads_with_the_four_numbers_and_has_a_sentence_for_each_database() -> None:
+    found = page()
+    values = [attributes["value"] for name, attributes in found.elements if name == "data"]
+    assert values[0] == "1"
+    assert "✖ copy with bad pages" in found.text
+    sentences = [each for name, each in found.elements if each.get("class") == "sentence"]
+    assert len(sentences) == len(report().watched) + len(report().others)
+    assert found.text.index("copy with bad pages") < found.text.index("Most urgent first")
+    assert "svg" in found.names()
+
+
+def test_each_database_is_shown_as_of_its_advice() -> None:
+    moment = NOW - 86400
+    state = state_of(exchange_2007(), domain_controller())
+    told = advise(state, default_settings(), moment)
+    found = report(state, advised=[Advised(moment, told[:1])])
+    assert sorted(each.now for each in found.watched) == [moment, NOW]
+    assert sorted(row.now for row in found.rows) == [moment, NOW]
+
+
+def test_the_report_names_runbooks_and_has_no_link_to_an_agent() -> None:
+    found = page()
+    assert "What to do: EseKnownBadPage" in found.text
+    assert all(url == "data:," or url.startswith("#") for url in found.urls)
+
+
 def test_advice_without_a_window_or_a_forecast_is_its_moment_alone() -> None:
     (one,) = advise(state_of(domain_controller()), default_settings(), NOW)
     found = page(state_of(domain_controller()), advised=[Advised(NOW, (one,))]).text
     assert "Judged as of" in found
-    assert "window: " not in found
+    assert "Window advice" not in found
     assert "done by" not in found
 
 

@@ -129,7 +129,24 @@ def _without(found: Shape, gone: set[str]) -> Shape:
 def _aggregation(node: Any) -> Shape:
     found = shape(node.expr)
     if operator(node) in KEEP_ELEMENTS:
-        return found
+        kept = _grouped(node, found).key
+        return found._replace(key=kept) if _is_one(node.param) else found
+    made = _grouped(node, found)
+    if operator(node) != "count_values":
+        return made
+    added = {bare(node.param).val}
+    # One element for each value: of a single one there is a single value.
+    key = made.key if found.key <= made.key else made.key | added
+    return Shape(True, made.certain | added, made.possible | added, key)
+
+
+def _is_one(parameter: Any) -> bool:
+    parameter = bare(parameter)
+    return isinstance(parameter, ql.NumberLiteral) and parameter.val == 1
+
+
+def _grouped(node: Any, found: Shape) -> Shape:
+    """What is left of the labels."""
     if node.modifier is None:
         return Shape(True)
     named = set(node.modifier.labels)

@@ -4,25 +4,35 @@ import errno
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 import pytest
 
-from esewatch.config import default_settings
+from esewatch.config import DatabaseRule, Settings, default_settings
 from esewatch.fold.folder import Folder
+from esewatch.fold.log_disks import volume_levels
 from esewatch.fold.state import State
-from esewatch.model import Batch, Reading, SourceError, VolumesSeen
+from esewatch.model import Batch, Feed, Reading, SourceError, VolumesSeen
 from esewatch.scan.devices import BlockDevices
 from esewatch.sources.disks import DisksSource, Machine
 from esewatch.sources.polled import Pace, SampleClock
 from tests.sources.machine import Counted, FakeMachine, Partition
 
 
+class Used(NamedTuple):
+    """What psutil says of the room on a file system."""
+
+    free: int
+
+
 class Bench:
     """A source over a fake machine, with clocks by hand."""
 
     def __init__(self, root: Path, *, linux: bool = True) -> None:
+        self.free: dict[str, int] = {}
+        self.elsewhere: list[Partition] = []
+        self.measured: list[str] = []
         self.now = 1000.0
         self.fake = FakeMachine(root)
         self.asked: list[dict[str, Any]] = []
@@ -31,7 +41,7 @@ class Bench:
             interval=15.0,
             computer="ex01",
             machine=Machine(
-                BlockDevices(root), self._counters, lambda all: self.fake.partitions, linux=linux
+                BlockDevices(root), self._counters, self._partitions, self._usage, linux=linux
             ),
             pace=Pace(15.0, lambda: self.now),
             clock=SampleClock(lambda: self.now),
@@ -42,6 +52,15 @@ class Bench:
     def _counters(self, **wanted: Any) -> dict[str, Any]:
         self.asked.append(wanted)
         return self.fake.counters
+
+    def _partitions(self, all: bool) -> list[Any]:
+        return [*self.fake.partitions, *(self.elsewhere if all else [])]
+
+    def _usage(self, point: str) -> Used:
+        self.measured.append(point)
+        if point not in self.free:
+            raise PermissionError(errno.EACCES, "Permission denied", point)
+        return Used(self.free[point])
 
     def sample(self, **counted: Counted) -> Batch:
         """Set the counters of disks, let the interval pass and take the sample."""
@@ -167,6 +186,87 @@ def test_volumes_are_told_first_and_when_they_change(bench: Bench) -> None:
         {"/srv": "lun7", "/data": "lun7"},
     ]
     assert bench.folder.state.hosts["ex01"].volumes == {"/srv": "lun7", "/data": "lun7"}
+
+
+def free_space(batch: Batch) -> dict[str, float]:
+    return {item.instance: item.value for item in readings(batch) if item.counter == "free"}
+
+
+def test_local_file_systems_tell_how_much_is_free(bench: Bench) -> None:
+    bench.fake.disk("sda", serial="lun7")
+    bench.fake.partitions = [Partition("/dev/sda1", "/"), Partition("/dev/sda2", "/srv/logs")]
+    bench.free = {"/": 5 << 30, "/srv/logs": 7 << 30}
+
+    batch = bench.sample()
+
+    assert free_space(batch) == {"/": 5 << 30, "/srv/logs": 7 << 30}
+    found = next(item for item in readings(batch) if item.instance == "/srv/logs")
+    assert (found.kind, found.computer) == ("level", "ex01")
+    assert found.feed == Feed(
+        metric="ese_volume_free_bytes", owner="computer", labels=("/srv/logs",)
+    )
+
+
+def test_a_share_is_not_asked_but_known_to_be_there(bench: Bench) -> None:
+    bench.fake.disk("sda", serial="lun7")
+    bench.fake.partitions = [Partition("/dev/sda1", "/")]
+    bench.elsewhere = [Partition("filer:/logs", "/srv/logs", "nfs")]
+    bench.free = {"/": 5 << 30, "/srv/logs": 7 << 30}
+
+    assert free_space(bench.sample()) == {"/": 5 << 30, "/srv/logs": -1}
+    assert bench.measured == ["/"]
+
+
+def test_what_is_mounted_over_a_file_system_hides_it(bench: Bench) -> None:
+    bench.fake.disk("sda", serial="lun7")
+    bench.fake.partitions = [Partition("/dev/sda1", "/srv/logs")]
+    bench.elsewhere = [Partition("filer:/logs", "/srv/logs", "nfs")]
+    bench.free = {"/srv/logs": 7 << 30}
+
+    assert free_space(bench.sample()) == {"/srv/logs": -1}
+
+
+def test_a_file_system_that_cannot_be_measured_is_not_known(bench: Bench) -> None:
+    bench.fake.disk("sda", serial="lun7")
+    bench.fake.partitions = [Partition("/dev/sda1", "/"), Partition("/dev/sda2", "/srv/logs")]
+    bench.free = {"/": 5 << 30}
+
+    assert free_space(bench.sample()) == {"/": 5 << 30, "/srv/logs": -1}
+
+
+def test_there_is_a_limit_to_volumes(bench: Bench) -> None:
+    bench.fake.disk("sda", serial="lun7")
+    bench.elsewhere = [Partition("overlay", f"/srv/{number}", "overlay") for number in range(1200)]
+
+    assert len(free_space(bench.sample())) == 1000
+
+
+def test_the_fold_keeps_the_volume_of_the_logs_alone(bench: Bench) -> None:
+    bench.fake.disk("sda", serial="lun7")
+    bench.fake.partitions = [Partition("/dev/sda1", "/data"), Partition("/dev/sda2", "/srv/logs")]
+    bench.free = {"/data": 5 << 30, "/srv/logs": 7 << 30}
+    bench.folder.reconfigure(Settings(databases=[DatabaseRule(match="*", log_path="/srv/logs/a")]))
+
+    bench.sample()
+
+    levels = volume_levels(bench.folder.state.hosts["ex01"])
+    assert {name: level.value for name, level in levels.items()} == {"/srv/logs": 7 << 30}
+
+
+def test_on_windows_drives_and_mount_points_have_one_spelling(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, linux=False)
+    bench.fake.counters = {"PhysicalDrive0": Counted()}
+    bench.fake.partitions = [
+        Partition("C:\\", "C:\\", "NTFS"),
+        Partition("C:\\", "C:\\Mounts\\SG06\\", "NTFS"),
+    ]
+    bench.elsewhere = [Partition("Z:\\", "Z:\\", "NTFS")]
+    bench.free = {"C:\\": 1, "C:\\Mounts\\SG06\\": 2}
+
+    found = [item for item in readings(bench.sample()) if item.counter == "free"]
+
+    labels = {item.feed.labels: item.value for item in found if item.feed}
+    assert labels == {("c:",): 1, ("c:\\mounts\\sg06",): 2}
 
 
 def test_without_sysfs_one_line_says_what_to_do(bench: Bench) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from esewatch.config import default_settings, load
+from esewatch.config import DatabaseRule, Settings, default_settings, load
 from esewatch.fold.folder import Folder
+from esewatch.fold.log_disks import volume_levels
 from esewatch.fold.state import State
 from esewatch.model import (
     Batch,
@@ -399,14 +400,17 @@ def test_times_go_on_behind_the_last_sample_of_the_journal(server: MetricsServer
     assert readings([again])[0].time > readings([batch])[0].time > 9000.0
 
 
-def test_a_real_exporter_without_counters_of_ese_gives_no_record_and_no_fault(
+def test_a_real_exporter_without_counters_of_ese_gives_free_space_alone_and_no_fault(
     bench: Bench,
 ) -> None:
     text = gzip.decompress(sample("perf/windows_exporter-v0.20.0-metrics.txt.gz").read_bytes())
 
     (batch,) = bench.scrape(text)
 
-    assert (batch.records, batch.unreadable) == ([], [])
+    assert {item.feed and item.feed.labels: item.value for item in readings([batch])} == {
+        ("c:",): 43636490240.0
+    }
+    assert (len(batch.records), batch.unreadable) == (1, [])
 
 
 def test_a_real_exporter_is_read_through_a_map_of_one_s_own(server: MetricsServer) -> None:
@@ -415,7 +419,7 @@ def test_a_real_exporter_is_read_through_a_map_of_one_s_own(server: MetricsServe
     bench = Bench(server, entries=entry)
 
     # Its volumes have a label of their own: a device needs `disk` or `instance`.
-    assert readings(bench.scrape(text)) == []
+    assert [item.feed.owner for item in readings(bench.scrape(text)) if item.feed] == ["computer"]
     found = readings(bench.scrape(text.replace(b'{volume="', b'{disk="')))
 
     assert {item.feed and item.feed.name: item.value for item in found} == {
@@ -489,3 +493,18 @@ def test_a_map_that_names_no_counter_is_refused_with_the_name_of_the_source(tmp_
               - {type: prometheus, url: "http://ex01/", map: {mine: 'Memory\Available Bytes'}}
             """,
         )
+
+
+def test_free_space_comes_with_the_scrape_and_is_kept_for_logs_alone(bench: Bench) -> None:
+    rule = DatabaseRule(match="*", log_path="L:\\SG06")
+    bench.folder.reconfigure(Settings(databases=[rule]))
+
+    bench.scrape(
+        "# TYPE windows_logical_disk_free_bytes gauge\n"
+        'windows_logical_disk_free_bytes{volume="L:"} 1.5e+09\n'
+        'windows_logical_disk_free_bytes{volume="C:"} 7\n'
+        'windows_logical_disk_free_bytes{volume="HarddiskVolume1"} 8\n'
+    )
+
+    levels = volume_levels(bench.folder.state.hosts["ex01"])
+    assert {name: level.value for name, level in levels.items()} == {"l:": 1.5e9}

@@ -118,10 +118,11 @@ def test_physical_disks_are_devices(metric: str, fed: str, wraps: bool) -> None:
     assert shown.feed({}) is None
 
 
-def test_logical_disks_and_the_latencies_of_32_bits_feed_nothing() -> None:
+def test_of_logical_disks_the_free_space_is_read_and_latencies_of_32_bits_never() -> None:
     names = read_map({})
 
-    assert not [name for name in names if "logical_disk" in name or "latency_seconds" in name]
+    assert [name for name in names if "logical_disk" in name] == ["windows_logical_disk_free_bytes"]
+    assert not [name for name in names if "latency_seconds" in name]
 
 
 def test_an_entry_of_the_configuration_adds_a_metric_without_regard_to_case() -> None:
@@ -177,3 +178,24 @@ def test_every_counter_of_the_shipped_exporter_configuration_is_read() -> None:
 
     assert len(objects) == len({entry["name"] for entry in objects}) == 21
     assert (unread, untyped) == ([], [])
+
+
+def test_the_free_space_of_a_volume_is_in_bytes_there() -> None:
+    shown = read_map({})["windows_logical_disk_free_bytes"]
+
+    assert shown.kind == "level"
+    assert shown.instance({"volume": "L:"}) == "L:"
+    for volume, label in (("L:", "l:"), ("C:\\Mounts\\SG06", "c:\\mounts\\sg06")):
+        assert shown.feed({"volume": volume}) == Feed(
+            metric="ese_volume_free_bytes", owner="computer", labels=(label,)
+        )
+    assert shown.feed({"volume": "HarddiskVolume1"}) is None
+    assert shown.feed({}) is None
+
+
+def test_free_megabytes_under_another_name_are_megabytes() -> None:
+    shown = read_map({"my_free": "LogicalDisk\\Free Megabytes"})["my_free"]
+
+    assert shown.feed({"instance": "L:"}) == Feed(
+        metric="ese_volume_free_bytes", owner="computer", labels=("l:",), scale=2.0**20
+    )

@@ -459,3 +459,16 @@ def test_no_bytes_behind_a_header_raise(tail: bytes) -> None:
     assert decoder.feed(data, final=True).consumed == len(data)
     again = PerfmonDecoder(decoder.save(), computer="", zone=None, ese_only=False)
     assert again.feed(tail, final=True).consumed == len(tail)
+
+
+def test_free_space_of_drives_and_mount_points_is_read_in_bytes() -> None:
+    volumes = ("L:", "C:\\Mounts\\SG06 (new)", "_Total", "HarddiskVolume1")
+    columns = [rf"\\EX01\LogicalDisk({volume})\Free Megabytes" for volume in volumes]
+
+    found, unreadable, _ = decode(head(*columns) + row("2048", "3", "4", "5"), ese_only=True)
+
+    assert unreadable == []
+    assert {each.feed.labels: each.value * each.feed.scale for each in found if each.feed} == {
+        ("l:",): 2.0**31,
+        ("c:\\mounts\\sg06 (new)",): 3 * 2.0**20,
+    }

@@ -16,10 +16,12 @@ from esewatch.advice.history import History, as_copy, histories, outline
 from esewatch.advice.ledger import Copy, Deadline, Ledger, ledgers, verification_deadline
 from esewatch.advice.maintenance_model import Model
 from esewatch.advice.other_models import CYCLE_DEADLINE
+from esewatch.advice.risk import at_risk
 from esewatch.advice.schedule import Candidate, Schedule, Slot, schedules
 from esewatch.advice.shared import instance_advice
 from esewatch.advice.stagger import Key, Scans, collisions_found, scans_in
 from esewatch.advice.stops_early import found_in_window
+from esewatch.advice.verdict import Verdict, blind_computers, trouble, verdict
 from esewatch.advice.window import WindowAdvice, window_advice
 from esewatch.advice.windows_passed import stale_seconds
 from esewatch.config import Policy, Settings, policy_for
@@ -45,6 +47,8 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     ledger: Ledger
     findings: tuple[Finding, ...]
     """All of them, those of the ledger included, each at most once."""
+    verdict: Verdict
+    """How urgent it is."""
     slot: Slot | None = None
     """When to scan it instead, where its scans stand in the way of others."""
 
@@ -73,6 +77,8 @@ class Judged(NamedTuple):
     forecasts: tuple[Forecast, ...]
     findings: tuple[Finding, ...]
     """What the openings of its window tell."""
+    version_buckets: int | None
+    """The most that the policy knows of."""
 
 
 def judge(of: History, policy: Policy, now: float) -> Judged:
@@ -86,6 +92,7 @@ def judge(of: History, policy: Policy, now: float) -> Judged:
         window,
         _forecasts(of, policy, deadline, now),
         found_in_window(of, window.rule, now),
+        policy.version_buckets,
     )
 
 
@@ -99,23 +106,41 @@ def together(
     beside, slots = _staggered(state, settings, known, entries, now)
     for key, finding in slowing_backups(state, known, now).items():
         beside.setdefault(key, []).append(finding)
-    return tuple(
-        Advice(
-            computer=each.computer,
-            ese_instance=each.ese_instance,
-            database=each.database,
-            name=each.name,
-            tier=each.tier,
-            model=each.model,
-            window=windows[key],
-            forecasts=judged[key].forecasts,
-            ledger=entries[key],
-            findings=_findings(
-                each, entries[key], (*judged[key].findings, *beside.get(key, ())), now
-            ),
-            slot=slots.get(key),
+    blind = blind_computers(state.sources.values())
+    made = []
+    for key, each in known.items():
+        risk = None
+        if each.tier == "watched":
+            instance = state.instances.get((each.computer, each.ese_instance.lower()))
+            risk = at_risk(instance, judged[key].version_buckets, now)
+        others = (*judged[key].findings, *beside.get(key, ()), *((risk,) if risk else ()))
+        findings = _findings(each, entries[key], others, now)
+        made.append(
+            Advice(
+                computer=each.computer,
+                ese_instance=each.ese_instance,
+                database=each.database,
+                name=each.name,
+                tier=each.tier,
+                model=each.model,
+                window=windows[key],
+                forecasts=judged[key].forecasts,
+                ledger=entries[key],
+                findings=findings,
+                verdict=_verdict(judged[key], entries[key], findings, blind=each.computer in blind),
+                slot=slots.get(key),
+            )
         )
-        for key, each in known.items()
+    return tuple(made)
+
+
+def _verdict(judged: Judged, entry: Ledger, findings: Sequence[Finding], *, blind: bool) -> Verdict:
+    of = judged.history
+    return verdict(
+        trouble(of.bad_pages, of.logical_errors, of.failed, judged.forecasts),
+        {found.finding for found in findings},
+        unproven=of.tier == "watched" and entry.last is None,
+        blind=blind,
     )
 
 

@@ -24,6 +24,7 @@ FindingName = Literal[
     "stops_early",
     "unknown_since",
     "verification_overdue",
+    "writes_at_risk",
 ]
 FINDINGS: tuple[FindingName, ...] = get_args(FindingName)
 
@@ -173,6 +174,23 @@ def stopped_early(found: EarlyStops) -> Finding:
     if not backups:
         return Finding("stops_early", told)
     return Finding("backup_overlaps", f"{told}: a backup was running in {found.with_backup}")
+
+
+def writes_at_risk(
+    errors: Sequence[tuple[str, float]], buckets: tuple[float, int] | None
+) -> Finding:
+    """The instance refuses writes or is about to: at least one of the two is there.
+
+    `errors`: what it logged within an hour and when last; `buckets`: the version buckets that it
+    holds and the most that it may have.
+    """
+    parts = []
+    if errors:
+        parts.append(f"says that {listed([f'{says} (last {moment(at)})' for says, at in errors])}")
+    if buckets:
+        held, most = buckets
+        parts.append(f"holds {held:,.0f} of at most {most:,} version buckets")
+    return Finding("writes_at_risk", f"its instance {', and '.join(parts)}")
 
 
 def verified_text(proof: Proof) -> str:

@@ -57,6 +57,11 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     deadline: float | None = None
     """When it should be done (epoch seconds), None where nothing asks for it."""
 
+    @property
+    def late(self) -> bool:
+        """Whether it may well (p90) be done after its deadline; False where either is unknown."""
+        return self.p90 is not None and self.deadline is not None and self.p90 > self.deadline
+
 
 class Course(NamedTuple):
     """What the forecast of one task of one database is made of. Times are epoch seconds.

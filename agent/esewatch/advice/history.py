@@ -17,7 +17,7 @@ from esewatch.fold.databases import ACTIVE_FAMILY, PASSIVE_FAMILY
 from esewatch.fold.identity import Tier, computer_label, database_label, database_name, tier
 from esewatch.fold.instances import engine_changes
 from esewatch.fold.integrity import known_bad_pages, last_verifications
-from esewatch.fold.passes import FAILS, TaskView, replay
+from esewatch.fold.passes import FAILS, TASKS, TaskView, replay
 from esewatch.fold.rollups import Day, Size
 from esewatch.fold.runs import DEFRAG, SCANS, Run, runs
 from esewatch.fold.state import BadPage, Database, Instance, Pass, State, Transition
@@ -71,6 +71,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds in which its engine wants a scan to complete, as the last 735 told."""
     failures: Sequence[float] = ()
     """When a pass ended with an error (705, 723, 724, 734), sorted."""
+    failed: Sequence[str] = ()
+    """Tasks that ended with an error and have not completed since."""
     defrag_runs: Sequence[Run] = ()
     scan_runs: Sequence[Run] = ()
     backups: Sequence[Backup] = ()
@@ -201,10 +203,11 @@ def _gather(
         marks=_marks(transitions, scans),
         engine_threshold=_engine_threshold(transitions),
         failures=[each.time for each in transitions if each.event_id in FAILS],
+        failed=failed_tasks(views),
         defrag_runs=runs(transitions, DEFRAG, stops),
         scan_runs=runs(transitions, SCANS, stops),
         bad_pages=known_bad_pages(entry, views),
-        logical_errors=_logical_errors(entry),
+        logical_errors=logical_errors(entry),
         io_errors=[time for time in entry.io_error_times if time > entry.all_good],
         backups=backups,
         streamed=streamed(instance) if instance else (),
@@ -291,8 +294,15 @@ def _pages(entry: Database, views: Mapping[str, TaskView]) -> float | None:
     return float(last.pages_seen) if last and last.pages_seen else None
 
 
-def _logical_errors(entry: Database) -> int:
-    """Reports of them, none once the last one is acknowledged."""
+def failed_tasks(views: Mapping[str, TaskView]) -> list[str]:
+    """Tasks whose open pass ended with an error and was not completed since."""
+    return [
+        task for task in TASKS if (current := views[task].current) is not None and current.failures
+    ]
+
+
+def logical_errors(entry: Database) -> int:
+    """Reports of logical corruption, none once the last one is acknowledged."""
     last = entry.page_error_last.get("logical", 0.0)
     return entry.page_errors.get("logical", 0) if last > entry.all_good else 0
 

@@ -1,7 +1,7 @@
 """What is said of databases whose maintenance has no window (semantics.md 5)."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from esewatch.advice.findings import span
 from esewatch.advice.history import History, as_copy
@@ -13,11 +13,22 @@ CYCLE_DEADLINE = 36 * 3600.0
 """Three cycles of 12 hours."""
 CYCLES = 3
 
+RemarkName = Literal[
+    "cycles",
+    "no_completion",
+    "cycles_interrupted",
+    "unknown",
+    "background",
+    "scan_late",
+    "application",
+]
+REMARKS: tuple[RemarkName, ...] = get_args(RemarkName)
+
 
 class Remark(NamedTuple):
     """The rule that fired, and sentences."""
 
-    rule: str
+    rule: RemarkName
     reasons: tuple[str, ...]
 
 

@@ -17,13 +17,15 @@ from esewatch.advice.evidence import (
 )
 from esewatch.advice.findings import span
 from esewatch.advice.history import History
-from esewatch.advice.other_models import without_window
+from esewatch.advice.other_models import REMARKS, without_window
 from esewatch.advice.window_length import fitted, least_length
-from esewatch.advice.window_rules import Action, Moment, Verdict, judge
+from esewatch.advice.window_rules import RULES, Action, Moment, Verdict, judge
 from esewatch.config import Policy
 from esewatch.fold.rollups import day_of, day_start
 
 ACTIONS: tuple[Action, ...] = get_args(Action)
+REASONS: tuple[str, ...] = (*(name for name, _ in RULES), *REMARKS)
+"""Names of all rules that decide, with a window and without."""
 JUDGED_DAYS = 7
 
 
@@ -32,7 +34,7 @@ class WindowAdvice(msgspec.Struct, frozen=True, kw_only=True):
 
     action: Action
     rule: str
-    """Name of the rule that decided."""
+    """Name of the rule that decided, one of REASONS."""
     configured_seconds: float | None = None
     recommended_seconds: float | None = None
     """None where no window is configured or nothing can be said."""
@@ -54,13 +56,13 @@ def window_advice(history: History, policy: Policy, now: float) -> WindowAdvice:
     """
     configured = history.window.duration if history.window is not None else None
     if history.model != "window":
-        rule, reasons = without_window(history, policy, now)
+        remark = without_window(history, policy, now)
         return WindowAdvice(
             action="not_applicable",
-            rule=rule,
+            rule=remark.rule,
             configured_seconds=configured,
             confidence=1.0,
-            reasons=reasons,
+            reasons=remark.reasons,
         )
     timeline = Timeline(history, policy, now)
     at = Moment(timeline, policy, now)

@@ -43,6 +43,7 @@ PERSON: frozenset[FindingName] = frozenset(
         "only_active_verified",
         "only_passive_verified",
         "verification_overdue",
+        "writes_at_risk",
     }
 )
 """Findings that need a person: exit status 1. The others are advice, or wait for events."""

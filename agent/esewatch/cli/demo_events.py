@@ -4,7 +4,7 @@ import re
 from collections import deque
 from pathlib import Path
 
-from esewatch.expose.overview import iso_time
+from esewatch.expose.words import iso_time
 from esewatch.fold.integrity import PAGE_EVENTS
 from esewatch.model import Event, SourceError
 from esewatch.sources.event_stream import event_stream_source

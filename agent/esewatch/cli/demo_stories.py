@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from esewatch.cli.demo_agent import Figures
 from esewatch.cli.demo_configuration import BAD_PAGE, HEALTHY, SHARED_DISK, TOO_LONG, TOO_SHORT
-from esewatch.expose.overview import plural
+from esewatch.expose.words import plural
 
 SLOW = 0.75
 """A scan below this share of the healthy one's rate is held up: two on a device have half each."""

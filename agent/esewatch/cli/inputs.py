@@ -17,8 +17,8 @@ from esewatch.cli.options import (
     load_settings,
 )
 from esewatch.cli.reader import Reader
-from esewatch.expose.overview import iso_time
 from esewatch.expose.report import Advised, render_report
+from esewatch.expose.words import iso_time
 from esewatch.fold.folder import Folder
 from esewatch.fold.integrity import PAGE_EVENTS, known_bad_pages
 from esewatch.fold.passes import views_in

@@ -17,10 +17,10 @@ from tqdm import tqdm
 from esewatch.cli.options import add_config_option, add_input_options, load_settings
 from esewatch.cli.reader import Reader
 from esewatch.config.units import parse_duration, show_duration
-from esewatch.expose.overview import iso_time
 from esewatch.expose.replay import TIMELESS, Replay, milliseconds, replayed_metrics
 from esewatch.expose.replay_files import MonthFiles, Span, file_of, months, refuse_strangers
 from esewatch.expose.replay_spool import SortedSpool
+from esewatch.expose.words import iso_time
 from esewatch.fold.integrity import known_bad_pages
 from esewatch.fold.passes import views_in
 from esewatch.model import EsewatchError, Record

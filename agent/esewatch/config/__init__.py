@@ -6,7 +6,7 @@ answers what holds for one database. All errors are ConfigError.
 """
 
 from esewatch.config.files import default_settings, dump, load
-from esewatch.config.rules import policy_for, rule_for, window_for
+from esewatch.config.rules import glob_matches, policy_for, rule_for, window_for
 from esewatch.config.settings import (
     CopyOf,
     DatabaseRule,
@@ -43,6 +43,7 @@ __all__ = [
     "WindowsLog",
     "default_settings",
     "dump",
+    "glob_matches",
     "load",
     "policy_for",
     "rule_for",

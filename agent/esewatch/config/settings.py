@@ -31,6 +31,7 @@ from esewatch.config.units import (
     parse_text,
 )
 from esewatch.ese.dates import DateOrder
+from esewatch.ese.volumes import volume_label
 
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 Tier = Literal["watched", "observed", "ignored"]
@@ -251,6 +252,17 @@ SOURCE_TYPES: tuple[str, ...] = tuple(
 )
 
 
+def _folder(text: str) -> str:
+    if volume_label(parse_text(text)) is None:
+        raise ValueError(text)
+    return text
+
+
+Folder = Annotated[
+    str, Scalar("a whole path such as L:\\SG06, \\\\server\\logs or /srv/logs", _folder, str)
+]
+
+
 class Window(msgspec.Struct, frozen=True, kw_only=True):
     """A maintenance window: `duration` seconds from `start` on each of `days`, local time."""
 
@@ -282,6 +294,8 @@ class DatabaseRule(msgspec.Struct, frozen=True, kw_only=True):
     device: Text | None = None
     devices: list[Text] = []
     """Of a database of SQL Server: those that its files lie on."""
+    log_path: Folder | None = None
+    """Folder of the transaction logs."""
     storage: Literal["das", "san"] | None = None
     copies: list[CopyOf] = []
     policy: Annotated[dict[str, float], Policy] = {}

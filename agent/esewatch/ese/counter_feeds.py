@@ -1,7 +1,7 @@
 """Which counter of an input is which, and the series it feeds.
 
 Beside the counters of ESE a closed list of its neighbours: RPC latency of the store,
-copy and replay queues, processor time. Names are compared without case.
+copy and replay queues, processor time, free space of volumes. Names are compared without case.
 """
 
 import re
@@ -9,7 +9,15 @@ from collections.abc import Iterable
 
 import msgspec
 
-from esewatch.ese.counters import COUNTERS, MILLISECOND, PERCENT, Counter, ObjectKind
+from esewatch.ese.counters import (
+    COUNTERS,
+    MEGABYTE,
+    MILLISECOND,
+    PERCENT,
+    Counter,
+    ObjectKind,
+)
+from esewatch.ese.volumes import free_space
 from esewatch.model import Feed, Kind, Owner
 
 ONLINE_DEFRAG = "Online Defrag"
@@ -70,6 +78,9 @@ _NEIGHBOURS = (
         scale=PERCENT,
     ),
 )
+VOLUMES = "LogicalDisk"
+FREE_MEGABYTES = "Free Megabytes"
+
 _NEIGHBOUR_OF = {(item.object.lower(), item.counter.lower()): item for item in _NEIGHBOURS}
 
 _PER_SECOND = re.compile(r"/ ?(sec|sek|s)\.?$| pro sekunde$| per second$")
@@ -112,7 +123,10 @@ def feed_of(object_name: str, instance: str, counter: str) -> Feed | None:
     `instance` is that of perfmon: `process/instance` of ESE's objects. Counters of a process
     and of `_Total` are never taken for those of an ESE instance (semantics.md 1).
     """
-    neighbour = _NEIGHBOUR_OF.get((" ".join(object_name.lower().split()), _normal(counter)))
+    names = (" ".join(object_name.lower().split()), _normal(counter))
+    if names == (VOLUMES.lower(), FREE_MEGABYTES.lower()):
+        return free_space(instance, MEGABYTE)
+    neighbour = _NEIGHBOUR_OF.get(names)
     if neighbour is not None:
         return _feed_of_neighbour(neighbour, instance.strip())
     kind = object_kind(object_name)
@@ -183,4 +197,4 @@ def paths() -> list[str]:
         alone = item.owner == "computer"
         instance = (f"({item.instance})" if item.instance else "") if alone else "(*)"
         found.append(f"\\{item.object}{instance}\\{item.counter}")
-    return found
+    return [*found, f"\\{VOLUMES}(*)\\{FREE_MEGABYTES}"]

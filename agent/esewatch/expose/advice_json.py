@@ -7,7 +7,7 @@ from typing import Any
 from esewatch.advice.advise import Advice
 from esewatch.advice.evidence import Evidence
 from esewatch.advice.forecast import Forecast
-from esewatch.expose.overview import iso_time, tidy
+from esewatch.expose.words import iso_time, tidy
 
 
 def advice_object(advice: Advice) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The rows of what is judged: window advice, findings, forecasts of passes."""
 
 from esewatch.advice.findings import FINDINGS
-from esewatch.advice.window import ACTIONS
+from esewatch.advice.verdict import VERDICTS
+from esewatch.advice.window import ACTIONS, REASONS
 from esewatch.expose.rows import D, gauge
 
 TASK = (*D, "task")
@@ -9,6 +10,13 @@ EVIDENCE = "the kept passes, the counters by day and the policy"
 HISTORY = "the past passes of the task and the hours it ran at"
 
 ADVICE = (
+    gauge(
+        "ese_database_verdict",
+        (*D, "verdict"),
+        "1 for the worst that holds of the database, all else absent; verdict, worst first:"
+        f" {', '.join(VERDICTS)}.",
+        "known bad pages, findings, failed tasks and the state of the sources",
+    ),
     gauge(
         "ese_window_configured_seconds",
         D,
@@ -28,6 +36,12 @@ ADVICE = (
         EVIDENCE,
     ),
     gauge(
+        "ese_window_advice_reason",
+        (*D, "reason"),
+        f"1 for the rule that decided, all else absent; reason: {', '.join(REASONS)}.",
+        EVIDENCE,
+    ),
+    gauge(
         "ese_window_advice_confidence_ratio",
         D,
         "How sure the advice is, 0 to 1: depth of the evidence times agreement in 7 days.",
@@ -37,7 +51,14 @@ ADVICE = (
         "ese_finding",
         (*D, "finding"),
         f"1 for what a person should look into, else absent; finding: {', '.join(FINDINGS)}.",
-        "known bad pages, verifications, openings of the window and scans of the same disks",
+        "known bad pages, verifications, openings of the window, scans of the same disks, errors"
+        " and version buckets of the instance",
+    ),
+    gauge(
+        "ese_verification_deadline_seconds",
+        D,
+        "Age at which the last verification is overdue; absent where nothing tells.",
+        "the policy, else event 735, else the time that scans of its size take",
     ),
     gauge(
         "ese_pass_progress_ratio",

@@ -33,10 +33,14 @@ class _Kept(NamedTuple):
 
 
 class Advisor:
-    """Remembers what it judged. `latest` is the advice given last."""
+    """Remembers what it judged. `latest` is the advice given last.
+
+    `behind` says that it lacks databases which were not judged once.
+    """
 
     def __init__(self) -> None:
         self.latest: tuple[Advice, ...] = ()
+        self.behind = False
         self._settings: Settings | None = None
         self._kept: dict[Key, _Kept] = {}
 
@@ -60,11 +64,22 @@ class Advisor:
             policy = policy_for(settings, known.database, known.computer)
             events = _events(state.databases[key])
             self._kept[key] = _Kept(now, events, judge(known, policy, now))
-        if all(key in self._kept for key in shown):
+        self.behind = not all(key in self._kept for key in shown)
+        if not self.behind:
             self._kept = {key: self._kept[key] for key in shown}
             judged = {key: kept.judged for key, kept in self._kept.items()}
             self.latest = together(state, settings, judged, now)
         return self.latest
+
+    def catch_up(self, state: State, settings: Settings, now: float) -> bool:
+        """Judge some of the databases that it lacks; True when these were the last of them.
+
+        Between two snapshots, so that a large farm need not wait for many of them.
+        """
+        if not self.behind:
+            return False
+        self.advise(state, settings, now)
+        return not self.behind
 
     def families(self, state: State, settings: Settings, now: float) -> list[Metric]:
         """The metrics of `advise`."""

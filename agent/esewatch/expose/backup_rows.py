@@ -30,6 +30,13 @@ BACKUPS = (
         BOTH,
     ),
     gauge(
+        "ese_backup_running",
+        D,
+        "1 while a backup of its instance is at work, 0 otherwise and after 24 hours; absent where"
+        " none was ever seen.",
+        EVENTS,
+    ),
+    gauge(
         "ese_backup_last_completion_timestamp_seconds",
         KIND,
         "End of the latest completed backup, kinds as in ese_backup_bytes_total.",

@@ -11,41 +11,27 @@ from esewatch.expose.advice_rows import ADVICE
 from esewatch.expose.backup_rows import BACKUPS
 from esewatch.expose.counter_rows import COMPUTERS, DEVICES, INSTANCES
 from esewatch.expose.own_rows import AGENT, POLICY, SOURCES
+from esewatch.expose.pass_rows import PASSES, SCANS, events_text
 from esewatch.expose.rows import D, I, Row, counter, gauge
 from esewatch.expose.sqlserver_rows import SQLSERVER
-from esewatch.fold import integrity, passes
+from esewatch.fold import integrity
 from esewatch.fold.databases import HUNG_IO, SLOW_IO, ZEROING_KINDS
 from esewatch.fold.engine_errors import ENGINE_ERRORS
-from esewatch.fold.instances import STOP_EVENTS
 from esewatch.fold.state import BAD_KINDS, ENGINE_ERROR_KINDS, PAGE_ERROR_KINDS
 
-TASK = (*D, "task")
 KIND = (*D, "kind")
 INSTANCE_KIND = (*I, "kind")
 OPERATION = (*D, "operation")
-
-
-def _events(*tables: Iterable[int]) -> str:
-    ids = sorted({event for table in tables for event in table})
-    return f"event{'s' if len(ids) > 1 else ''} {', '.join(map(str, ids))}"
 
 
 def _list(values: Iterable[str]) -> str:
     return ", ".join(values)
 
 
-STARTS = f"{_events(passes.OPENS)}, and {_events(passes.RESUMES)} when no pass is open"
-COMPLETIONS = _events(passes.COMPLETES)
-WALL_CLOCK = _events(passes.WALL_CLOCK)
-SCANS = {event: tasks for event, tasks in passes.COMPLETES.items() if "defrag" not in tasks}
-SUMMARIES = f"the summaries of {_events(SCANS)}"
-WORK_CLOCK = _events(passes.COMPLETES.keys() - passes.WALL_CLOCK)
-STOPS = _events(STOP_EVENTS, (passes.DETACH,))
-WHOLE_PASS = _events(SCANS.keys() - passes.WALL_CLOCK)
-PAGE_EVENTS = _events(integrity.PAGE_EVENTS, integrity.LOGICAL_EVENTS)
+PAGE_EVENTS = events_text(integrity.PAGE_EVENTS, integrity.LOGICAL_EVENTS)
 LATCHED = (
     "the latched set of bad pages: set by page events, page scans and pass summaries, cleared by"
-    f" {_events(integrity.REPAIR_EVENTS)}, a later good read, a later clean scan, or an"
+    f" {events_text(integrity.REPAIR_EVENTS)}, a later good read, a later clean scan, or an"
     " acknowledgement"
 )
 
@@ -95,79 +81,6 @@ DATABASES = (
         ("computer", "provider", "event_id"),
         "Events that an ESE provider logged.",
         "every ESE event, also of databases that are not watched",
-    ),
-)
-
-PASSES = (
-    counter("ese_passes_started_total", TASK, "Passes that began.", STARTS),
-    counter("ese_passes_completed_total", TASK, "Passes that ran to their end.", COMPLETIONS),
-    counter(
-        "ese_passes_interrupted_total",
-        TASK,
-        "Times a pass was stopped before its end, to go on later.",
-        f"{_events(passes.INTERRUPTS)}, and {STOPS} while a pass is open",
-    ),
-    counter(
-        "ese_passes_failed_total",
-        TASK,
-        "Times a pass ended with an error.",
-        _events(passes.FAILS),
-    ),
-    gauge(
-        "ese_pass_last_failure_timestamp_seconds",
-        TASK,
-        "Time of the latest error that ended a pass.",
-        _events(passes.FAILS),
-    ),
-    gauge(
-        "ese_pass_last_late_timestamp_seconds",
-        TASK,
-        "Time at which the engine said last that a pass is late, or broke one off.",
-        _events(passes.TOLD_LATE),
-    ),
-    gauge(
-        "ese_pass_running",
-        TASK,
-        "1 while a pass is at work, 0 otherwise and when it fell silent.",
-        "the start, interruption and completion events of the task",
-    ),
-    gauge("ese_pass_last_start_timestamp_seconds", TASK, "Start of the latest pass.", STARTS),
-    gauge(
-        "ese_pass_last_completion_timestamp_seconds",
-        TASK,
-        "End of the latest completed pass.",
-        COMPLETIONS,
-    ),
-    gauge(
-        "ese_pass_last_work_seconds",
-        TASK,
-        "Time the latest completed pass was at work, without its interruptions.",
-        WORK_CLOCK,
-    ),
-    gauge(
-        "ese_pass_last_wall_seconds",
-        TASK,
-        "Time from start to end of the latest completed pass, interruptions included.",
-        WALL_CLOCK,
-    ),
-    gauge(
-        "ese_pass_last_invocations",
-        TASK,
-        "Runs that the latest completed pass took.",
-        WORK_CLOCK,
-    ),
-    gauge(
-        "ese_pass_last_bad_checksums",
-        TASK,
-        "Pages with a bad checksum that the latest completed pass reported.",
-        f"{WHOLE_PASS} (of the whole pass) and {WALL_CLOCK} (of the last run)",
-    ),
-    counter("ese_pass_pages_seen_total", TASK, "Pages that completed passes read.", SUMMARIES),
-    counter(
-        "ese_pass_bad_checksums_total",
-        TASK,
-        "Bad checksums that completed passes reported.",
-        SUMMARIES,
     ),
 )
 
@@ -297,13 +210,13 @@ INTEGRITY = (
         "ese_page_patched_last_timestamp_seconds",
         D,
         "Time at which the engine last repaired a page from another copy.",
-        _events(integrity.REPAIR_EVENTS),
+        events_text(integrity.REPAIR_EVENTS),
     ),
     gauge(
         "ese_last_full_verification_timestamp_seconds",
         (*D, "by"),
         "Time at which every page was last proven good; absent means never.",
-        f"complete scans without a bad page ({_events(SCANS)}), page scans, streaming backups"
+        f"complete scans without a bad page ({events_text(SCANS)}), page scans, streaming backups"
         " (events 210, 213, 220, 221), eseutil /k logs",
     ),
 )
@@ -313,19 +226,19 @@ INPUT_OUTPUT = (
         "ese_slow_io_reports_total",
         OPERATION,
         "Abnormally slow requests, the suppressed ones included.",
-        f"{_events(SLOW_IO)} (1 + suppressed)",
+        f"{events_text(SLOW_IO)} (1 + suppressed)",
     ),
     gauge(
         "ese_slow_io_last_seconds",
         OPERATION,
         "Duration of the latest abnormally slow request.",
-        _events(SLOW_IO),
+        events_text(SLOW_IO),
     ),
     counter(
         "ese_hung_io_reports_total",
         OPERATION,
         "Requests that had not come back when they were reported.",
-        _events(HUNG_IO),
+        events_text(HUNG_IO),
     ),
 )
 

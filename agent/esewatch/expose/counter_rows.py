@@ -74,6 +74,14 @@ INSTANCES = (
         "Log files that wait to be replayed into this copy.",
         "the counter ReplayQueueLength of MSExchange Replication",
     ),
+    gauge(
+        "ese_log_disk_free_bytes",
+        I,
+        "Free space of the volume that the transaction logs of the instance are on; absent where"
+        " the volume is not known.",
+        "log_path of the configuration with the counter Free Megabytes of LogicalDisk, the"
+        " collector logical_disk of windows_exporter, or the file systems of this machine",
+    ),
 )
 
 COMPUTERS = (

@@ -24,7 +24,8 @@ class Traits(NamedTuple):
     """What a view knows of a database beside its own state.
 
     `stops` are the times its instance stopped, `verified` the end of its last
-    verifying streaming backup, `policy` the thresholds by metric name.
+    verifying streaming backup, `policy` the thresholds by metric name, `backup_running`
+    whether its instance is backed up now (None: it never was).
     `device` is None when it is not known, `window` when none is configured.
     """
 
@@ -37,6 +38,7 @@ class Traits(NamedTuple):
     policy: Mapping[str, float | None]
     backups: Mapping[str, BackupTotals]
     streaming_verified: float | None
+    backup_running: bool | None = None
     device: str | None = None
     window: Window | None = None
 
@@ -70,6 +72,7 @@ def add_database(out: Samples, database: Database, traits: Traits, now: float) -
         view = views[task]
         _add_task(out, {**labels, "task": task}, view, view.running(now, traits.stale_seconds))
     _add_work(out, labels, database)
+    out.add("ese_backup_running", labels, traits.backup_running)
     _add_backups(out, labels, traits.backups)
     if traits.window is not None and CALENDAR[0] <= now <= CALENDAR[1]:
         open_now = opening_at(traits.window, now) is not None
@@ -169,6 +172,7 @@ def _add_task(out: Samples, labels: Labels, view: TaskView, running: bool) -> No
         out.add("ese_pass_last_wall_seconds", labels, last.wall_seconds)
         out.add("ese_pass_last_invocations", labels, last.invocations)
         out.add("ese_pass_last_bad_checksums", labels, last.bad_checksums)
+        out.add("ese_pass_last_pages_seen", labels, last.pages_seen)
 
 
 def _add_work(out: Samples, labels: Labels, database: Database) -> None:

@@ -1,11 +1,10 @@
 """The HTTP side: an ASGI application over a view of the daemon.
 
 Reading is open to whoever reaches the address. The requests that change something
-(`forget`, `ack`, reload) are taken from this machine only, see `_must_be_local`.
+(`forget`, `ack`, reload) are taken from this machine only, see `requests`.
 """
 
 import asyncio
-import ipaddress
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from http import HTTPStatus
@@ -14,9 +13,31 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from esewatch.expose.advice_json import advice_object
-from esewatch.expose.overview import Overview, iso_time, overview_json
-from esewatch.expose.pages import render_runbook, render_runbooks, render_status
+from esewatch.expose.database_page import DatabasePage
+from esewatch.expose.overview import Overview
+from esewatch.expose.overview_json import overview_json
+from esewatch.expose.pages import (
+    render_computer,
+    render_computers,
+    render_database,
+    render_nothing,
+    render_runbook,
+    render_runbooks,
+    render_status,
+    urgent,
+)
+from esewatch.expose.requests import (
+    JSON,
+    RefusedError,
+    Request,
+    Response,
+    asked,
+    must_be,
+    must_be_json,
+    must_be_local,
+)
 from esewatch.expose.runbooks import Runbooks
+from esewatch.expose.words import iso_time
 from esewatch.model import EsewatchError, JournalError
 
 log = logging.getLogger(__name__)
@@ -25,13 +46,14 @@ MAX_BODY = 1024 * 1024
 CHUNK = 64 * 1024
 """Bytes handed to the server at once: what a client that does not read keeps in memory."""
 
+PAGES_AT_ONCE = 4
+"""Fewer than asyncio has threads: pages may wait for the reading thread, a scrape never does."""
+
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-TEXT = "text/plain; charset=utf-8"
 HTML = "text/html; charset=utf-8"
-JSON = "application/json"
 CONTENT_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -58,6 +80,9 @@ class View(Protocol):
     def overview(self) -> Overview:
         """The figures of the status page."""
 
+    def database(self, computer: str, database: str) -> DatabasePage | None:
+        """All that is shown of one database, by its labels; None when it is not known."""
+
     def forget(self, computer: str, database: str) -> None:
         """Drop a database. Raises EsewatchError when it is not known."""
 
@@ -69,34 +94,6 @@ class View(Protocol):
 
     def reload(self) -> None:
         """Take the configuration up anew. Raises EsewatchError when the old one stays."""
-
-
-class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """A request whose body has arrived. Header names are in lower case."""
-
-    method: str
-    path: str
-    headers: dict[str, str]
-    client: str
-    body: bytes
-
-
-class Response(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer."""
-
-    body: bytes
-    status: int = 200
-    content_type: str = TEXT
-    headers: dict[str, str] = {}
-
-
-class RefusedError(Exception):
-    """A request that is refused: status and one sentence."""
-
-    def __init__(self, status: int, sentence: str, headers: dict[str, str] | None = None) -> None:
-        super().__init__(sentence)
-        self.status = status
-        self.headers = headers or {}
 
 
 class _Forget(msgspec.Struct, forbid_unknown_fields=True):
@@ -123,8 +120,11 @@ class App:
         self._view = view
         self._runbooks = runbooks or Runbooks()
         self._body_seconds = body_seconds
+        self._pages = asyncio.Semaphore(PAGES_AT_ONCE)
         self._get: dict[str, Handler] = {
             "/": self._status,
+            "/database": self._database,
+            "/computer": self._computer,
             "/metrics": self._metrics,
             "/api/v1/databases": self._databases,
             "/api/v1/advice": self._advice,
@@ -172,6 +172,7 @@ class App:
         return Request(
             method=scope["method"],
             path=scope["path"],
+            query=scope["query_string"],
             headers=headers,
             client=str(client[0]) if client else "",
             body=await self._read_body(receive),
@@ -195,24 +196,30 @@ class App:
 
     async def _answer(self, request: Request) -> Response:
         if (health := self._health.get(request.path)) is not None:
-            _must_be(request, "GET", "HEAD")
+            must_be(request, "GET", "HEAD")
             return health(request)
         if request.path == "/-/reload":
-            _must_be(request, "POST")
-            _must_be_local(request)
-            return await asyncio.to_thread(self._reload, request)
+            must_be(request, "POST")
+            must_be_local(request)
+            return await self._in_turn(self._reload, request)
         if (post := self._post.get(request.path)) is not None:
-            _must_be(request, "POST")
-            _must_be_local(request)
-            _must_be_json(request)
-            return await asyncio.to_thread(post, request)
+            must_be(request, "POST")
+            must_be_local(request)
+            must_be_json(request)
+            return await self._in_turn(post, request)
         get = self._get.get(request.path)
         if get is None and request.path.startswith("/runbooks"):
             get = self._runbook
         if get is None:
             raise RefusedError(404, "There is no such page. Start at /")
-        _must_be(request, "GET", "HEAD")
-        return await asyncio.to_thread(get, request)
+        must_be(request, "GET", "HEAD")
+        if request.path == "/metrics":
+            return await asyncio.to_thread(get, request)
+        return await self._in_turn(get, request)
+
+    async def _in_turn(self, handler: Handler, request: Request) -> Response:
+        async with self._pages:
+            return await asyncio.to_thread(handler, request)
 
     def _ready(self, _: Request) -> Response:
         ready, reason = self._view.ready()
@@ -230,7 +237,28 @@ class App:
         return Response(body=body, content_type=content_type, headers=headers)
 
     def _status(self, _: Request) -> Response:
-        return _page(render_status(self._view.overview(), self._view.ready()))
+        view = self._view.overview()
+        pages = [self._view.database(each.computer, each.database) for each in urgent(view)]
+        shown = [page for page in pages if page is not None]
+        return _page(render_status(view, shown, self._view.ready(), self._runbooks))
+
+    def _database(self, request: Request) -> Response:
+        fields = asked(request)
+        computer, database = fields.get("computer", ""), fields.get("database", "")
+        page = self._view.database(computer, database)
+        if page is None:
+            return _page(render_nothing("database", database, computer), status=404)
+        return _page(render_database(page, self._runbooks))
+
+    def _computer(self, request: Request) -> Response:
+        fields = asked(request)
+        view = self._view.overview()
+        if "name" not in fields:
+            return _page(render_computers(view))
+        html = render_computer(view, fields["name"])
+        if html is None:
+            return _page(render_nothing("computer", fields["name"]), status=404)
+        return _page(html)
 
     def _databases(self, _: Request) -> Response:
         return Response(body=overview_json(self._view.overview()), content_type=JSON)
@@ -283,9 +311,13 @@ def _healthy(_: Request) -> Response:
     return Response(body=b"Healthy.\n")
 
 
-def _page(html: str) -> Response:
-    headers = {"content-security-policy": CONTENT_POLICY, "referrer-policy": "no-referrer"}
-    return Response(body=html.encode("utf-8", "replace"), content_type=HTML, headers=headers)
+def _page(html: str, status: int = 200) -> Response:
+    return Response(
+        body=html.encode("utf-8", "replace"),
+        status=status,
+        content_type=HTML,
+        headers={"content-security-policy": CONTENT_POLICY, "referrer-policy": "no-referrer"},
+    )
 
 
 def _refusal(refused: RefusedError) -> Response:
@@ -294,43 +326,6 @@ def _refusal(refused: RefusedError) -> Response:
     return Response(
         body=body.encode("utf-8", "replace"), status=refused.status, headers=refused.headers
     )
-
-
-def _must_be(request: Request, *methods: str) -> None:
-    if request.method not in methods:
-        allowed = ", ".join(methods)
-        raise RefusedError(405, f"Only {allowed} is possible here.", {"allow": allowed})
-
-
-def _must_be_local(request: Request) -> None:
-    """Refuse what a web page in a browser, a proxy or another machine sent.
-
-    A page may post to loopback, also under a name of its own that resolves to it; but a
-    browser then adds Origin, and asks first before it sends a header such as X-Esewatch.
-    """
-    if not _is_loopback(request.client):
-        raise RefusedError(403, "This is possible from the machine that runs esewatch only.")
-    if any(name in request.headers for name in ("origin", "forwarded", "x-forwarded-for")):
-        raise RefusedError(403, "This is not possible from a web page or through a proxy.")
-
-
-def _must_be_json(request: Request) -> None:
-    """Refuse what a browser sends without asking first; see `_must_be_local`."""
-    if request.headers.get("x-esewatch") != "1":
-        raise RefusedError(403, "The header X-Esewatch: 1 is missing.")
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
-        raise RefusedError(415, f"The content type must be {JSON}.")
-    if "content-encoding" in request.headers:
-        raise RefusedError(415, "The body must not be compressed.")
-
-
-def _is_loopback(client: str) -> bool:
-    try:
-        address = ipaddress.ip_address(client)
-    except ValueError:
-        return False
-    mapped = getattr(address, "ipv4_mapped", None)
-    return (mapped or address).is_loopback
 
 
 def _decode(request: Request, body: type[Body]) -> Body:

@@ -30,8 +30,9 @@ from esewatch.expose.metered_families import add_metered
 from esewatch.expose.policy_families import add_source_policy, database_policy
 from esewatch.expose.samples import Samples, printable
 from esewatch.expose.sqlserver_families import add_sql_databases
-from esewatch.fold.backups import completed, totals, verified_by_streaming
+from esewatch.fold.backups import at_work, completed, totals, verified_by_streaming
 from esewatch.fold.identity import database_name, device_of, tier
+from esewatch.fold.log_disks import log_disks
 from esewatch.fold.rebuilt import unrebuilt
 from esewatch.fold.state import BackupTotals, Instance, SourceState, State
 
@@ -107,19 +108,24 @@ def add_hosts(out: Samples, state: State, now: float) -> None:
 
 
 def _add_sources(out: Samples, state: State) -> None:
+    up: dict[str, bool] = {}
     caught_up: dict[str, bool] = {}
     for _, source in sorted(state.sources.items()):
         _add_source(out, source)
         for computer in source.computers:
+            up[computer] = up.get(computer, True) and source.up
             caught_up[computer] = caught_up.get(computer, True) and source.caught_up
-    for computer, value in sorted(caught_up.items()):
-        out.add("esewatch_host_caught_up", {"computer": printable(computer)}, int(value))
+    for computer in sorted(up):
+        labels = {"computer": printable(computer)}
+        out.add("esewatch_host_up", labels, int(up[computer]))
+        out.add("esewatch_host_caught_up", labels, int(caught_up[computer]))
 
 
 def _add_source(out: Samples, source: SourceState) -> None:
     labels = {"source": printable(source.name)}
     out.add("esewatch_source_up", labels, int(source.up))
     out.add("esewatch_source_caught_up", labels, int(source.caught_up))
+    out.add("esewatch_source_computers", labels, len(source.computers))
     out.add("esewatch_source_records_total", labels, source.records)
     out.add("esewatch_source_unreadable_total", labels, source.unreadable)
     out.add("esewatch_source_missed_records_total", labels, source.missed)
@@ -134,7 +140,10 @@ def _add_source(out: Samples, source: SourceState) -> None:
 
 
 def add_instances(out: Samples, state: State, settings: Settings, now: float) -> None:
-    """Add the totals and levels of ESE instances, and the errors of those with a database."""
+    """Add the totals and levels of ESE instances, and the errors of those with a database.
+
+    Of the hosts the free space of volumes is read.
+    """
     for _, instance in sorted(state.instances.items()):
         labels = {
             "computer": printable(instance.computer),
@@ -144,6 +153,9 @@ def add_instances(out: Samples, state: State, settings: Settings, now: float) ->
         add_sets(out, labels, instance)
         if instance.counters:
             out.add(GAP_SECONDS, labels, instance.gap_seconds)
+    for (computer, name), free in sorted(log_disks(state, settings, now).items()):
+        labels = {"computer": printable(computer), "ese_instance": printable(name)}
+        out.add("ese_log_disk_free_bytes", labels, free)
     add_engine_errors(out, state, settings)
 
 
@@ -197,6 +209,7 @@ def add_databases(
             policy=database_policy(database, settings),
             window=window_for(settings, database.database, database.computer),
             backups={**backups.totals.get(key, {}), **sets.get(key, {})},
+            backup_running=at_work(instance, now) if instance else None,
             streaming_verified=backups.verified.get(key),
             device=device_of(database, _volumes(state, database.computer), settings),
         )

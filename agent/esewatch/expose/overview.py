@@ -1,38 +1,48 @@
-"""The figures of the status page and of `/api/v1/databases`, worst database first.
+"""The figures of the status page and of `/api/v1/databases`, most urgent database first.
 
 A pure function of (state, settings, now), like the metrics.
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from esewatch import __version__
 from esewatch.advice.advise import Advice
 from esewatch.advice.findings import Finding
+from esewatch.advice.history import failed_tasks, logical_errors
 from esewatch.advice.maintenance_model import maintenance_model
 from esewatch.advice.stagger import colliding_scans, scans_in
+from esewatch.advice.verdict import (
+    AT_RISK,
+    UNKNOWN,
+    UNVERIFIED,
+    VERDICTS,
+    Trouble,
+    Verdict,
+    blind_computers,
+    trouble,
+    verdict,
+)
 from esewatch.advice.windows_passed import stale_seconds
 from esewatch.config import Settings, policy_for
+from esewatch.ese.counter_commands import Library, library_of
+from esewatch.expose.fleet import Fleet, blind_places
 from esewatch.expose.ratio import Ratio, defrag_ratio
+from esewatch.expose.words import plural, tidy
 from esewatch.fold.backups import completed, verified_by_streaming
 from esewatch.fold.identity import database_name, tier
 from esewatch.fold.integrity import count_pages, known_bad_pages, last_verifications
 from esewatch.fold.passes import TASKS, TaskView, derive
-from esewatch.fold.state import UNLOCATED, BadPage, Database, Instance, SourceState, State
-
-MAX_TEXT = 500
-"""Longer names are cut: no real path is that long, and a page must stay small."""
+from esewatch.fold.state import BadPage, Database, Instance, SourceState, State
 
 MAX_LISTED = 100
 """Bad pages named for one database in `/api/v1/databases`; the page to acknowledge is there."""
 
 Status = Literal["bad", "attention", "ok"]
-_STATUS_ORDER: tuple[Status, ...] = ("bad", "attention", "ok")
+_STATUS: Mapping[Verdict, Status] = {"bad_pages": "bad", "ok": "ok"}
 _TIER_ORDER = ("watched", "observed", "ignored")
 
 
@@ -52,6 +62,9 @@ class DatabaseFigures(msgspec.Struct, frozen=True, kw_only=True):
     role: str
     generation: str
     status: Status
+    """The verdict in short: attention is all between bad pages and ok."""
+    verdict: Verdict | None
+    """How urgent it is; None for an ignored one."""
     reasons: tuple[str, ...]
     running: tuple[str, ...]
     """Tasks at work now."""
@@ -69,6 +82,11 @@ class DatabaseFigures(msgspec.Struct, frozen=True, kw_only=True):
     """The first 100 of them, the youngest error first."""
     verified: Mapping[str, float]
     """By verifier."""
+    verification_deadline: float | None
+    """Seconds after which a verification is too old.
+
+    None without advice, where nothing tells, and where nothing is asked: unless it is watched.
+    """
     size_bytes: float | None
     free_bytes: float | None
     advice: Advice | None
@@ -109,6 +127,8 @@ class Hidden(msgspec.Struct, frozen=True, kw_only=True):
 
     computer: str
     counters: tuple[str, ...]
+    libraries: tuple[Library, ...]
+    """What serves the databases known of it; empty when none is."""
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,6 +139,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     databases: tuple[DatabaseFigures, ...]
     sources: tuple[SourceFigures, ...]
     hidden: tuple[Hidden, ...]
+    fleet: Fleet
     ignored: int
     dropped: int
     advice: tuple[Advice, ...]
@@ -133,28 +154,50 @@ def overview(
     `advice` is what is advised of them, as of `now` or shortly before.
     """
     shown, ignored = all_details(state, settings, now, advice)
+    databases = tuple(details.figures for details in shown)
     return Overview(
         now=now,
         version=__version__,
-        databases=tuple(details.figures for details in shown),
+        databases=databases,
         sources=tuple(_source(source) for _, source in sorted(state.sources.items())),
         hidden=hidden_counters(state),
+        fleet=_fleet(databases, state),
         ignored=ignored,
         dropped=state.databases_dropped,
         advice=advice,
     )
 
 
+def _fleet(databases: Iterable[DatabaseFigures], state: State) -> Fleet:
+    found = [each for each in databases if each.verdict is not None]
+    names = [(each, {named for named, _ in each.advice.findings}) for each in found if each.advice]
+    sources = state.sources.values()
+    unknown = (each.computer for each, findings in names if UNKNOWN in findings)
+    blind = blind_places(blind_computers(sources), unknown, sources)
+    return Fleet(
+        bad=sum(each.verdict == "bad_pages" for each in found),
+        unverified=sum(not UNVERIFIED.isdisjoint(findings) for _, findings in names),
+        writes_at_risk=sum(AT_RISK in findings for _, findings in names),
+        blind=tuple(each._replace(name=tidy(each.name), why=tidy(each.why)) for each in blind),
+    )
+
+
 def all_details(
     state: State, settings: Settings, now: float, advice: Iterable[Advice] = ()
 ) -> tuple[list[Details], int]:
-    """Every database that is shown, worst first, and how many ignored ones are left out."""
+    """Every database that is shown, most urgent first, and how many ignored are left out."""
     streaming: dict[tuple[str, str], float] = {}
     for instance in state.instances.values():
         for label, time in verified_by_streaming(completed(instance.backup_events)).items():
             key = (instance.computer, label)
             streaming[key] = max(time, streaming.get(key, 0.0))
-    collisions = colliding_scans(scans_in(state, settings, stale_seconds), now)
+    scans = [
+        each
+        for each in scans_in(state, settings, stale_seconds)
+        if tier(state.databases[each.key], settings) != "ignored"
+    ]
+    collisions = colliding_scans(scans, now)
+    blind = blind_computers(state.sources.values())
     advised = {(each.computer, each.database): each for each in advice}
     shares = Counter((db.computer, db.ese_instance.lower()) for db in state.databases.values())
     found = [
@@ -165,6 +208,7 @@ def all_details(
                 shares_instance=shares[database.computer, database.ese_instance.lower()],
                 streaming=streaming.get(key),
                 collisions=collisions.get(key, ()),
+                blind=blind.get(database.computer, ""),
                 advice=advised.get(key),
             ),
             settings,
@@ -179,23 +223,23 @@ def all_details(
 
 def hidden_counters(state: State) -> tuple[Hidden, ...]:
     """By computer, the counters looked for and not found in its counter input."""
+    serving: dict[str, set[Library]] = {}
+    for database in state.databases.values():
+        serving.setdefault(database.computer, set()).add(library_of(database.provider))
     return tuple(
-        Hidden(computer=tidy(host.computer), counters=tuple(tidy(name) for name in names))
+        Hidden(
+            computer=tidy(host.computer),
+            counters=tuple(tidy(name) for name in names),
+            libraries=tuple(sorted(serving.get(host.computer, ()))),
+        )
         for _, host in sorted(state.hosts.items())
         if (names := sorted(name for name, there in host.counters_present.items() if not there))
     )
 
 
-def tidy(text: str) -> str:
-    """`text` fit for any page: encodable, and cut where it is absurdly long."""
-    if len(text) > MAX_TEXT:
-        text = text[: MAX_TEXT - 1] + "…"
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
-
-
 def _worst_first(figures: DatabaseFigures) -> tuple[int, int, int, float, str, str]:
     return (
-        _STATUS_ORDER.index(figures.status),
+        VERDICTS.index(figures.verdict) if figures.verdict else len(VERDICTS),
         _TIER_ORDER.index(figures.tier),
         -sum(figures.bad_pages.values()),
         figures.last_verified or 0.0,
@@ -208,13 +252,15 @@ class _Beside(NamedTuple):
     """What the state knows of a database outside of it.
 
     `streaming` is the end of its last verifying streaming backup. `collisions` names
-    databases that were scanned at the same time on the same disks.
+    databases that were scanned at the same time on the same disks. `blind` says why what is
+    known of its computer may be old, empty when it is not.
     """
 
     instance: Instance | None
     shares_instance: int
     streaming: float | None
     collisions: tuple[str, ...]
+    blind: str
     advice: Advice | None
 
 
@@ -222,14 +268,20 @@ def _details(database: Database, beside: _Beside, settings: Settings, now: float
     instance = beside.instance
     views = derive(database, instance.stops if instance else ())
     standing = known_bad_pages(database, views)
-    verified = last_verifications(database, views)
-    if beside.streaming is not None:
-        verified["streaming_backup"] = max(beside.streaming, verified.get("streaming_backup", 0.0))
+    verified = _verified(database, views, beside.streaming)
     model = maintenance_model(database, settings)
     policy = policy_for(settings, database.database, database.computer)
     standing_tier = tier(database, settings)
-    unproven = standing_tier == "watched" and not verified
-    status, reasons = _status(database, standing, views, beside, unproven=unproven)
+    proven = beside.advice.ledger.last if beside.advice else verified
+    forecasts = beside.advice.forecasts if beside.advice else ()
+    urgency, reasons = _judged(
+        trouble(standing, logical_errors(database), failed_tasks(views), forecasts),
+        beside,
+        unproven=standing_tier == "watched" and not proven,
+        history=all(page.history for page in standing if page.kind != "corrected"),
+    )
+    judged = beside.advice if standing_tier == "watched" else None
+    allowed = judged.ledger.deadline if judged else None
     stale = stale_seconds(database, settings)
     figures = DatabaseFigures(
         computer=tidy(database.computer),
@@ -242,7 +294,8 @@ def _details(database: Database, beside: _Beside, settings: Settings, now: float
         model=model,
         role=tidy(database.role),
         generation=tidy(database.generation),
-        status=status,
+        status=_STATUS.get(urgency, "attention"),
+        verdict=urgency if standing_tier != "ignored" else None,
         reasons=reasons,
         running=tuple(task for task in TASKS if views[task].running(now, stale)),
         interrupted=_interruptions(views),
@@ -253,6 +306,7 @@ def _details(database: Database, beside: _Beside, settings: Settings, now: float
         bad_pages=_by_kind(standing),
         bad_page_list=tuple(sorted(standing, key=lambda bad: -bad.last)[:MAX_LISTED]),
         verified=dict(sorted(verified.items())),
+        verification_deadline=allowed.seconds if allowed and allowed.known else None,
         size_bytes=database.size_bytes,
         free_bytes=database.free_bytes,
         advice=beside.advice,
@@ -260,6 +314,15 @@ def _details(database: Database, beside: _Beside, settings: Settings, now: float
     return Details(
         figures=figures, database=database, views=views, standing=standing, instance=instance
     )
+
+
+def _verified(
+    database: Database, views: Mapping[str, TaskView], streaming: float | None
+) -> dict[str, float]:
+    verified = last_verifications(database, views)
+    if streaming is not None:
+        verified["streaming_backup"] = max(streaming, verified.get("streaming_backup", 0.0))
+    return verified
 
 
 def _by_kind(standing: list[BadPage]) -> dict[str, int]:
@@ -279,42 +342,34 @@ def _interruptions(views: Mapping[str, TaskView]) -> dict[str, int]:
     }
 
 
-def plural(count: int, one: str, many: str = "") -> str:
-    """`1 page`, `2 pages`; thousands apart."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
-def _status(
-    database: Database,
-    standing: list[BadPage],
-    views: Mapping[str, TaskView],
-    beside: _Beside,
-    *,
-    unproven: bool,
-) -> tuple[Status, tuple[str, ...]]:
-    bad = [page for page in standing if page.kind != "corrected"]
+def _judged(
+    told: Trouble, beside: _Beside, *, unproven: bool, history: bool
+) -> tuple[Verdict, tuple[str, ...]]:
+    """The verdict and why, in words; `history`: all bad pages were found in history."""
     reasons: list[str] = []
-    if bad:
-        history = " (found in history)" if all(page.history for page in bad) else ""
-        reasons.append(f"{plural(count_pages(bad), 'known bad page')}{history}")
-    if len(standing) > len(bad):
-        corrected = count_pages(standing) - count_pages(bad)
-        reasons.append(plural(corrected, "corrected page"))
-    if logical := database.page_errors.get("logical"):
-        reasons.append(f"{plural(logical, 'report')} of logical corruption")
-    for task in TASKS:
-        current = views[task].current
-        if current is not None and current.failures:
-            reasons.append(f"{task} failed and has not completed since")
+    if told.bad:
+        found = " (found in history)" if history else ""
+        reasons.append(f"{plural(told.bad, 'known bad page')}{found}")
+    if told.corrected:
+        reasons.append(plural(told.corrected, "corrected page"))
+    if told.logical:
+        reasons.append(f"{plural(told.logical, 'report')} of logical corruption")
+    reasons += [f"{task} failed and has not completed since" for task in told.failed]
+    reasons += [f"{task} may end after its deadline" for task in told.late]
     findings = beside.advice.findings if beside.advice is not None else ()
-    reasons += _neighbours(beside.collisions, findings)
-    if unproven and all(found.finding != "never_verified" for found in findings):
+    neighbours = _neighbours(beside.collisions, findings)
+    reasons += neighbours
+    names = {found.finding for found in findings}
+    if neighbours:
+        names.add("scans_collide")
+    if unproven and "never_verified" not in names:
         # No bad page is known, but nothing has looked at every page either.
         reasons.append("never seen verified")
-    told = bool(standing or logical)  # what is to be investigated
-    reasons += [tidy(why) for name, why in findings if name != "investigate" or not told]
-    status: Status = "bad" if bad else "attention" if reasons else "ok"
-    return status, tuple(reasons)
+    investigated = bool(told.bad or told.corrected or told.logical)
+    reasons += [tidy(why) for name, why in findings if name != "investigate" or not investigated]
+    if beside.blind:
+        reasons.append(tidy(f"may be old: {beside.blind}"))
+    return verdict(told, names, unproven=unproven, blind=bool(beside.blind)), tuple(reasons)
 
 
 def _neighbours(collisions: Sequence[str], findings: Iterable[Finding]) -> list[str]:
@@ -337,64 +392,3 @@ def _source(source: SourceState) -> SourceFigures:
         backlog_bytes=source.backlog_bytes,
         computers=tuple(tidy(computer) for computer in source.computers),
     )
-
-
-def iso_time(time: float | None) -> str | None:
-    """`2007-06-21T03:14:15.123Z`, with microseconds where there are any.
-
-    None for None and for what is no time of a calendar (after year 9999).
-    """
-    if time is None or not math.isfinite(time):
-        return None
-    seconds, microseconds = divmod(round(time * 1_000_000), 1_000_000)
-    try:
-        moment = datetime.fromtimestamp(seconds, UTC).replace(microsecond=microseconds)
-    except (ValueError, OverflowError, OSError):
-        return None
-    spec = "microseconds" if microseconds % 1000 else "milliseconds"
-    return moment.isoformat(timespec=spec).replace("+00:00", "Z")
-
-
-def overview_json(view: Overview) -> bytes:
-    """`/api/v1/databases`: `{"time": …, "databases": [{…}]}`; a key is absent when unknown."""
-    databases = [_database_json(figures) for figures in view.databases]
-    return msgspec.json.encode({"time": iso_time(view.now), "databases": databases})
-
-
-def _bad_page_json(bad: BadPage) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "page_number": None if bad.page == UNLOCATED else bad.page,
-        "kind": bad.kind,
-        "first": iso_time(bad.first),
-        "last": iso_time(bad.last),
-        "found_in_history": bad.history,
-        "pages": bad.pages,
-    }
-    return {key: value for key, value in row.items() if value is not None}
-
-
-def _database_json(figures: DatabaseFigures) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "computer": figures.computer,
-        "ese_instance": figures.ese_instance or None,
-        "database": figures.database,
-        "name": figures.name,
-        "path": figures.path,
-        "tier": figures.tier,
-        "model": figures.model,
-        "role": figures.role or None,
-        "status": figures.status,
-        "reasons": figures.reasons,
-        "running": figures.running,
-        "interrupted": figures.interrupted,
-        "collisions": figures.collisions,
-        "last_defrag_completed": iso_time(figures.last_defrag),
-        "last_checksum_completed": iso_time(figures.last_checksum),
-        "ratio": figures.ratio,
-        "known_bad_pages": figures.bad_pages,
-        "bad_pages": [_bad_page_json(bad) for bad in figures.bad_page_list],
-        "verified": {by: iso_time(time) for by, time in figures.verified.items()},
-        "size_bytes": figures.size_bytes,
-        "free_bytes": figures.free_bytes,
-    }
-    return {key: value for key, value in row.items() if value is not None}

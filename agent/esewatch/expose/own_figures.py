@@ -3,8 +3,8 @@
 from prometheus_client.core import Metric
 
 from esewatch.expose.metrics import commit_histogram, own_families
-from esewatch.expose.overview import iso_time
 from esewatch.expose.samples import Samples
+from esewatch.expose.words import iso_time
 from esewatch.fold.rebuilt import unrebuilt
 from esewatch.fold.state import SourceState
 

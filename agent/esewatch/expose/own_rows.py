@@ -120,6 +120,18 @@ SOURCES = (
         "the oldest record that was still there",
     ),
     gauge(
+        "esewatch_source_computers",
+        S,
+        "Computers that the source told of so far.",
+        "the records of this source",
+    ),
+    gauge(
+        "esewatch_host_up",
+        ("computer",),
+        "1 while all sources of the computer can be read.",
+        "the minimum of esewatch_source_up over its sources",
+    ),
+    gauge(
         "esewatch_host_caught_up",
         ("computer",),
         "1 when all sources of the computer have caught up.",

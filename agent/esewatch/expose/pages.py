@@ -1,7 +1,6 @@
 """The pages for people: plain HTML from templates, no script, nothing fetched from elsewhere."""
 
-import math
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -9,8 +8,37 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from esewatch import __version__
+from esewatch.advice.verdict import Verdict
+from esewatch.advice.window_rules import Action
+from esewatch.expose.database_page import MAX_PASSES, DatabasePage
+from esewatch.expose.hidden import grouped
 from esewatch.expose.markdown import to_html
-from esewatch.expose.overview import Overview, iso_time, plural
+from esewatch.expose.overview import DatabaseFigures, Overview
+from esewatch.expose.remedies import remedies
+from esewatch.expose.runbooks import Runbooks
+from esewatch.expose.table import (
+    MAX_ADVICE_ROWS,
+    MAX_COMPUTERS,
+    MAX_ROWS,
+    MAX_SECTIONS,
+    computer_link,
+    database_link,
+    folded,
+    row_of,
+    shown_verdict,
+    window_rows,
+)
+from esewatch.expose.words import (
+    VERIFIERS,
+    count,
+    days,
+    duration,
+    number,
+    plural,
+    size,
+    tidy,
+    time_tag,
+)
 
 _UNSEEN = dict.fromkeys(
     (
@@ -33,25 +61,109 @@ BAD_KINDS = {
     "lost_flush": "an old version: a write was lost",
     "no_data": "no data",
 }
-VERIFIERS = {
-    "online_scan": "online scan",
-    "page_scan": "page scan",
-    "streaming_backup": "streaming backup",
-    "external": "eseutil /k",
-}
 MODELS = {
     "window": "window",
     "garbage_collection": "garbage collection",
     "background": "background scan",
     "application": "application",
 }
-STATUSES = {"bad": "✖ bad", "attention": "▲ look", "ok": "● ok"}
-"""Status -> sign and word: never the colour alone."""
+VERDICTS: dict[Verdict, str] = {
+    "bad_pages": "bad pages",
+    "writes_at_risk": "writes at risk",
+    "unverified": "unverified",
+    "blind": "blind",
+    "look": "look",
+    "ok": "ok",
+}
+SIGNS: dict[Verdict, str] = {
+    "bad_pages": "✖",
+    "writes_at_risk": "◆",
+    "unverified": "▲",
+    "blind": "○",
+    "look": "◇",
+    "ok": "●",
+}
+"""A sign and a word: never the colour alone."""
+ACTIONS: dict[Action, str] = {
+    "move": "to move",
+    "grow": "to grow",
+    "shrink": "to shrink",
+    "keep": "to keep",
+    "insufficient_evidence": "without enough evidence",
+    "not_applicable": "not judged",
+}
 
 
-def render_status(view: Overview, ready: tuple[bool, str]) -> str:
-    """The status page; `ready` says whether the first reading is done, and what is missing."""
-    return render("status.html.j2", view=view, ready=ready)
+def urgent(view: Overview) -> tuple[DatabaseFigures, ...]:
+    """Those of which the status page shows everything at once: at most ten."""
+    return view.databases[:MAX_SECTIONS]
+
+
+def render_status(
+    view: Overview,
+    pages: Sequence[DatabasePage],
+    ready: tuple[bool, str],
+    runbooks: Runbooks,
+) -> str:
+    """The status page, with a section for each of `pages`.
+
+    `ready` says whether the first reading is done, and what is missing.
+    """
+    rows = [row_of(figures, view.now) for figures in view.databases]
+    windows = window_rows(rows)
+    computers = folded(view.databases[MAX_ROWS:])
+    return render(
+        "status.html.j2",
+        view=view,
+        ready=ready,
+        rows=rows[:MAX_ROWS],
+        computers=computers[:MAX_COMPUTERS],
+        more_computers=len(computers) - MAX_COMPUTERS,
+        more=len(rows) - MAX_ROWS,
+        sections=[(page, _runbooks(page.figures, runbooks)) for page in pages],
+        windows=windows[:MAX_ADVICE_ROWS],
+        more_windows=max(0, len(windows) - MAX_ADVICE_ROWS),
+        hidden=grouped(view.hidden),
+    )
+
+
+def render_database(page: DatabasePage, runbooks: Runbooks) -> str:
+    """All of one database."""
+    return render(
+        "database.html.j2", page=page, names=_runbooks(page.figures, runbooks), passes=MAX_PASSES
+    )
+
+
+def render_computer(view: Overview, computer: str) -> str | None:
+    """The databases of one computer and what is read of it; None when nothing knows of it."""
+    rows = [row_of(each, view.now) for each in view.databases if each.computer == computer]
+    sources = [source for source in view.sources if computer in source.computers]
+    hidden = [each for each in view.hidden if each.computer == computer]
+    if not rows and not sources and not hidden:
+        return None
+    return render(
+        "computer.html.j2",
+        view=view,
+        computer=computer,
+        rows=rows,
+        sources=sources,
+        blind=[each for each in view.fleet.blind if each.name == computer],
+        hidden=grouped(hidden),
+    )
+
+
+def render_computers(view: Overview) -> str:
+    """All computers that have a database, with counts of the verdicts."""
+    return render("computers.html.j2", view=view, computers=folded(view.databases))
+
+
+def render_nothing(what: str, name: str, computer: str = "") -> str:
+    """The page for a database or computer that is not known."""
+    return render("nothing.html.j2", what=what, name=tidy(name), computer=tidy(computer))
+
+
+def _runbooks(figures: DatabaseFigures, runbooks: Runbooks) -> list[str]:
+    return [name for name in remedies(figures) if runbooks.has(name)]
 
 
 def render_runbooks(names: list[str]) -> str:
@@ -79,11 +191,25 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(time=time_tag, span=duration, count=count, size=size, plural=plural)
+    environment.filters.update(
+        computer_link=computer_link,
+        count=count,
+        database_link=database_link,
+        days=days,
+        number=number,
+        plural=plural,
+        remedies=remedies,
+        size=size,
+        span=duration,
+        time=time_tag,
+        verdict=shown_verdict,
+    )
     environment.globals.update(
+        actions=ACTIONS,
         bad_kinds=BAD_KINDS,
         models=MODELS,
-        statuses=STATUSES,
+        signs=SIGNS,
+        verdicts=VERDICTS,
         verifiers=VERIFIERS,
         version=__version__,
     )
@@ -95,46 +221,3 @@ def _visible(value: object) -> object:
     if isinstance(value, str) and not isinstance(value, Markup):
         return value.translate(_UNSEEN)
     return value
-
-
-def time_tag(time: float | None, absent: str = "–") -> Markup:
-    """`2007-06-21 03:14` (UTC) with the exact time behind it; `absent` for None."""
-    exact = iso_time(time)
-    if time is None or exact is None:
-        return Markup('<span class="none">{}</span>').format(absent)
-    shown = datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M")
-    return Markup('<time datetime="{}">{}</time>').format(exact, shown)
-
-
-def duration(seconds: float | None) -> str:
-    """`208 s`, `3 min 28 s`, `34 h 41 min`, `12 d 3 h`; a dash for None."""
-    if seconds is None or not math.isfinite(seconds):
-        return "–"
-    if round(seconds) < 60:
-        return f"{seconds:.3g} s" if seconds < 10 else f"{round(seconds)} s"
-    if round(seconds) < 3600:
-        return _two_units(round(seconds), 60, "min", "s")
-    if round(seconds / 60) < 48 * 60:
-        return _two_units(round(seconds / 60), 60, "h", "min")
-    return _two_units(round(seconds / 3600), 24, "d", "h")
-
-
-def _two_units(number: int, size_of_large: int, large: str, small: str) -> str:
-    whole, rest = divmod(number, size_of_large)
-    return f"{whole:,} {large} {rest} {small}" if rest else f"{whole:,} {large}"
-
-
-def count(number: float | None) -> str:
-    """`5,850,768`; a dash for None."""
-    return "–" if number is None or not math.isfinite(number) else f"{round(number):,}"
-
-
-def size(number: float | None) -> str:
-    """`44.6 GiB`; a dash for None."""
-    if number is None or not math.isfinite(number):
-        return "–"
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if abs(number) < 1024:
-            return f"{number:.0f} {unit}" if unit == "bytes" else f"{number:.1f} {unit}"
-        number /= 1024
-    return f"{number:,.1f} TiB"

@@ -13,28 +13,27 @@ import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
+import msgspec
 from prometheus_client.samples import Sample
 
 from esewatch.advice.advise import advise
-from esewatch.advice.windows_passed import stale_seconds
-from esewatch.config import Settings, rule_for, window_for
-from esewatch.config.calendar import CALENDAR, next_opening, opening_at
+from esewatch.config import Settings
 from esewatch.expose.advice_families import add_advice
 from esewatch.expose.advice_rows import ADVICE
 from esewatch.expose.backup_families import add_backup_jobs
 from esewatch.expose.backup_rows import BACKUPS
 from esewatch.expose.catalogue import CATALOGUE
 from esewatch.expose.metrics import add_databases, add_devices, add_hosts, add_instances
+from esewatch.expose.replay_ends import ends
 from esewatch.expose.rows import D, I, S, V
 from esewatch.expose.samples import Samples
 from esewatch.expose.sqlserver_families import add_sql_databases
 from esewatch.expose.sqlserver_rows import SQLSERVER
 from esewatch.fold.folder import Entity, Folder
-from esewatch.fold.identity import tier
 from esewatch.fold.instances import databases_of
-from esewatch.fold.passes import views_in
-from esewatch.fold.readings import current, fresh_until
-from esewatch.fold.state import Database, Metered, State
+from esewatch.fold.log_disks import volume_levels
+from esewatch.fold.readings import current
+from esewatch.fold.state import Metered, State
 from esewatch.model import Batch, CountersSeen, Coverage, EsewatchError, Event, Record, SetBackedUp
 
 PREFIXES = ("ese_", "exchange_", "sqlserver_", "esewatch_policy_")
@@ -145,6 +144,8 @@ class Replay:
         self._schedule: list[tuple[int, Entity]] = []
         self._values: dict[Entity, tuple[float | None, ...]] = {}
         self._volumes: dict[str, dict[str, str]] = {}
+        self._free: dict[str, dict[str, float]] = {}
+        """By computer: free bytes of its volumes, as the instances show them."""
         self._instance: dict[tuple[str, str], Entity] = {}
         """The instance that each database was in when it was last looked at."""
         self._copied: dict[tuple[str, str], set[tuple[str, str]]] = {}
@@ -175,6 +176,8 @@ class Replay:
             if self._due.get(entity) == step:
                 del self._due[entity]
                 self._values.pop(entity, None)
+                if entity[0] == "instance":
+                    self._free.pop(entity[1], None)
                 found.add(entity)
         if any(entity[0] in {"database", "sql_database"} for entity in found):
             self.folder.expire(time / 1000)
@@ -190,6 +193,8 @@ class Replay:
         dirty = {entity for entity in dirty if self._moved(entity, now) or events}
         if events and "backup_jobs" in self._tables:
             dirty |= {("backup_jobs", each[1], "") for each in changed if each[0] == "instance"}
+        if "instance" in self._tables:
+            dirty |= self._with_free_space({entity[1] for entity in changed if entity[0] == "host"})
         if "database" not in self._tables:
             return dirty
         dirty |= self._sharing_sets(dirty)
@@ -204,6 +209,17 @@ class Replay:
                     databases = self.folder.state.databases
                     dirty |= {("database", *key) for key in databases if key[0] == first}
         return dirty
+
+    def _with_free_space(self, computers: Iterable[str]) -> set[Entity]:
+        """Instances of these computers where the free space of a volume has changed."""
+        moved = set()
+        for computer in computers:
+            levels = volume_levels(self.folder.state.hosts[computer])
+            free = {volume: level.value for volume, level in levels.items()}
+            if free != self._free.get(computer, {}):
+                self._free[computer] = free
+                moved.add(computer)
+        return {entity for entity in self._instance.values() if entity[1] in moved}
 
     def _moved(self, entity: Entity, now: float) -> bool:
         """Whether the readings since the last look changed a value; most of a day none does."""
@@ -309,7 +325,9 @@ class Replay:
         elif table == "device":
             add_devices(out, State(devices={(first, second): state.devices[first, second]}), now)
         elif entity == ADVISED:
-            add_advice(out, advise(state, self.folder.settings, now))
+            # As of then no source is behind.
+            seen = msgspec.structs.replace(state, sources={})
+            add_advice(out, advise(seen, self.folder.settings, now))
         elif table == "backup_jobs":
             instances = {key: each for key, each in state.instances.items() if key[0] == first}
             hosts = {first: state.hosts[first]}
@@ -333,7 +351,8 @@ class Replay:
         }
         instance = state.instances.get((computer, name))
         instances = {(computer, name): instance} if instance is not None else {}
-        return State(instances=instances, databases=databases)
+        hosts = {computer: state.hosts[computer]}
+        return State(instances=instances, databases=databases, hosts=hosts)
 
     def _around(self, computer: str, label: str) -> State:
         state = self.folder.state
@@ -354,12 +373,16 @@ class Replay:
         if entity == ADVISED and self._judged_every is not None:
             self._wake(entity, time + self._judged_every)
             return
-        ends = [end for end in self._ends(entity, time / 1000) if end >= time / 1000]
-        if not ends:
+        later = [
+            end
+            for end in ends(self.folder, entity, self._metered(entity), time / 1000)
+            if end >= time / 1000
+        ]
+        if not later:
             self._due.pop(entity, None)
             return
         # A step within a millisecond of the end may lie on either side of it.
-        after = max(time, math.floor(min(ends) * 1000) - 1)
+        after = max(time, math.floor(min(later) * 1000) - 1)
         self._wake(entity, (after // self._step + 1) * self._step)
 
     def _wake(self, entity: Entity, step: int) -> None:
@@ -367,32 +390,3 @@ class Replay:
         if self._due.get(entity) != step:
             self._due[entity] = step
             heapq.heappush(self._schedule, (step, entity))
-
-    def _ends(self, entity: Entity, now: float) -> Iterator[float]:
-        """Times from which on something of the entity is shown otherwise, if nothing is heard."""
-        metered = self._metered(entity)
-        if metered is not None:
-            for level in metered.levels.values():
-                yield fresh_until(level)
-        elif entity[0] == "database":
-            database = self.folder.state.databases.get(entity[1:])
-            if database is not None:
-                yield from self._database_ends(database, now)
-        elif entity[0] == "sql_database":
-            sql = self.folder.state.sql_databases.get(entity[1:])
-            if sql is not None and rule_for(self.folder.settings, *entity[1:]) is None:
-                yield sql.last_seen + self.folder.settings.retention
-
-    def _database_ends(self, database: Database, now: float) -> Iterator[float]:
-        settings = self.folder.settings
-        if tier(database, settings) != "watched":
-            yield database.last_seen + settings.retention
-            return
-        window = window_for(settings, database.database, database.computer)
-        if window is not None and window.days and CALENDAR[0] <= now <= CALENDAR[1]:
-            opening = opening_at(window, now)
-            yield next_opening(window, now).start if opening is None else opening.end
-        stale = stale_seconds(database, settings)
-        for view in views_in(self.folder.state, database).values():
-            if view.current is not None and view.running(now, stale):
-                yield view.current.last_event + stale

@@ -31,6 +31,8 @@ LABELS = {
     "confidence": "p50, p90: the chance, in percent, that it is done by then.",
     "finding": "What a person should look into; the metric's own line names them.",
     "physical_only": "true, false: whether the check left the logical half out.",
+    "verdict": "How urgent the database is; the metric's own line names them.",
+    "reason": "The rule that decided the window advice; the metric's own line names them.",
     "by": "online_scan, page_scan, streaming_backup, external.",
     "operation": "read, write.",
     "file": "database, log.",

@@ -35,10 +35,15 @@ class Runbooks:
 
     def text(self, alert: str) -> str | None:
         """The markdown of one runbook, None when there is none of this name."""
+        file = self._file(alert)
+        return None if file is None else file.read_bytes().decode("utf-8", "replace")
+
+    def has(self, alert: str) -> bool:
+        """Whether there is one of this name."""
+        return self._file(alert) is not None
+
+    def _file(self, alert: str) -> Traversable | None:
         if not _NAME.fullmatch(alert):
             return None
-        for place in self._places:
-            file = place / f"{alert}.md"
-            if file.is_file():
-                return file.read_bytes().decode("utf-8", "replace")
-        return None
+        files = (place / f"{alert}.md" for place in self._places)
+        return next((file for file in files if file.is_file()), None)

@@ -5,7 +5,7 @@ it copies; a shadow copy (2001-2010) proves nothing about pages (published facts
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -27,12 +27,16 @@ STARTS: dict[int, BackupKind] = {
 }
 FILE_STARTS, FILE_ENDS = 220, 221
 FAILURES = frozenset({214, 215, 217, 218, 222, 226, 2002, 2004, 2007})
+ABORTS = frozenset({214, 215, 226, 2002, 2004, 2007})
+"""Failures with which the whole backup is over, not that of one file."""
 COMPLETIONS = frozenset({213, 2006})
 BACKUP_EVENTS = frozenset({*STARTS, FILE_STARTS, FILE_ENDS, *FAILURES, *COMPLETIONS, 219})
 
 MAX_EVENTS = 512
 _LATEST_EVENTS = 128
 MAX_STREAMED = 8
+LONGEST = 86400.0
+"""A backup without an end that began longer ago is not believed."""
 
 
 class Backup(msgspec.Struct):
@@ -93,6 +97,26 @@ def completed(events: Iterable[BackupEvent]) -> list[Backup]:
                 done.append(running)
             running = None
     return done
+
+
+def begun(events: Sequence[BackupEvent]) -> float | None:
+    """When the backup began that has not ended, None without one; `events` are sorted."""
+    for event in reversed(events):
+        if event.event_id in STARTS:
+            return event.time
+        if event.event_id in COMPLETIONS or event.event_id in ABORTS:
+            return None
+    return None
+
+
+def at_work(instance: Instance, now: float) -> bool | None:
+    """Whether a backup of the instance is at work at `now`; None where none was ever seen."""
+    if not instance.backup_events and not instance.backup_totals:
+        return None
+    since = begun(instance.backup_events)
+    if since is None or any(stop > since for stop in instance.stops[-1:]):
+        return False
+    return now - since <= LONGEST
 
 
 def totals(instance: Instance) -> dict[str, dict[str, BackupTotals]]:

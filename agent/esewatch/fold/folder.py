@@ -17,6 +17,7 @@ from esewatch.fold import (
     instances,
     integrity,
     limits,
+    log_disks,
     plausible,
 )
 from esewatch.fold.companions import fold_companion
@@ -329,7 +330,7 @@ class Folder:
         plausible.note(source, reading.time)
         computer = self._computer(source, reading.computer)
         feed = reading.feed
-        if feed is None:
+        if feed is None or not log_disks.is_kept(feed, computer, self.settings):
             return
         metered, entity = self._owner(computer, feed)
         if metered is None:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Literal
 
 from esewatch.config import Settings, rule_for
+from esewatch.ese.volumes import volume_of
 from esewatch.fold.state import Database
 
 Tier = Literal["watched", "observed", "ignored"]
@@ -132,11 +133,5 @@ def device_of(database: Database, volumes: Mapping[str, str], settings: Settings
     rule = rule_for(settings, database.computer, database.database)
     if rule is not None and rule.device is not None:
         return rule.device
-    path = _slashed(database.database)
-    under = [mount for mount in volumes if path.startswith(_slashed(mount).rstrip("/") + "/")]
-    return volumes[max(under, key=len)] if under else None
-
-
-def _slashed(path: str) -> str:
-    windows = _DRIVE_OR_UNC.match(path) or path[1:2] == ":"
-    return path.replace("\\", "/").lower() if windows else path
+    mount = volume_of(database.database, volumes)
+    return volumes[mount] if mount is not None else None

@@ -1,4 +1,4 @@
-"""The whole disks of this machine, through psutil.
+"""The whole disks of this machine and the free space of its volumes, through psutil.
 
 Running totals of the operating system, handed on as they are: the fold unwraps them. On
 Linux the times are milliseconds of 32 bits, all else has 64. On Windows the numbers of
@@ -9,15 +9,18 @@ is no latency, so they are left out, as on systems whose unit is not known.
 import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 
 import psutil
 
+from esewatch.ese.volumes import NOT_KNOWN, free_space
 from esewatch.model import Batch, Feed, Reading, SourceError, VolumesSeen
 from esewatch.scan.devices import BlockDevices, Mount
 from esewatch.sources.polled import Pace, SampleClock
 
 OBJECT = "disks"
+MAX_VOLUMES = 1000
 
 
 class _Column(NamedTuple):
@@ -55,12 +58,14 @@ class Machine:
         blocks: BlockDevices | None = None,
         counters: Callable[..., Mapping[str, Any]] = psutil.disk_io_counters,
         partitions: Callable[..., list[Any]] = psutil.disk_partitions,
+        usage: Callable[[str], Any] = psutil.disk_usage,
         *,
         linux: bool = sys.platform == "linux",
     ) -> None:
         self._blocks = blocks or BlockDevices()
         self._counters = counters
         self._partitions = partitions
+        self._usage = usage
         self.columns = _LINUX if linux else _OTHERS
         self._linux = linux
 
@@ -93,6 +98,31 @@ class Machine:
         except (OSError, RuntimeError, ValueError, psutil.Error):
             return {}
         return self._blocks.volumes(mounts, identities)
+
+    def free(self) -> dict[str, float]:
+        """Mount point -> free bytes; empty where the system does not tell.
+
+        Only local file systems are asked: a share may never answer. Others are NOT_KNOWN, so
+        that nobody takes the volume that they are mounted in for theirs.
+        """
+        try:
+            local = {(part.device, part.mountpoint) for part in self._partitions(all=False)}
+            mounted = self._partitions(all=True) if self._linux else []
+        except (OSError, RuntimeError, ValueError, psutil.Error):
+            return {}
+        mounts = [(part.device, part.mountpoint) for part in mounted] or sorted(local)
+        # Of two that are mounted at one place the later one is seen.
+        seen = {point: (device, point) in local for device, point in mounts}
+        return {
+            point: self._free_at(point) if is_local else NOT_KNOWN
+            for point, is_local in islice(seen.items(), MAX_VOLUMES)
+        }
+
+    def _free_at(self, point: str) -> float:
+        try:
+            return float(self._usage(point).free)
+        except (OSError, RuntimeError, ValueError, psutil.Error):
+            return NOT_KNOWN
 
 
 class DisksSource:
@@ -139,6 +169,7 @@ class DisksSource:
             batch.records.append(VolumesSeen(time=time, computer=self._computer, devices=volumes))
         for name, counted in sorted(counters.items()):
             batch.records += self._readings(time, name, identities[name], counted)
+        batch.records += self._free(time)
         yield batch
 
     def _readings(self, time: float, name: str, device: str, counted: Any) -> Iterator[Reading]:
@@ -159,6 +190,20 @@ class DisksSource:
                     wraps=column.wraps,
                 ),
             )
+
+    def _free(self, time: float) -> Iterator[Reading]:
+        for volume, free in self._machine.free().items():
+            if (feed := free_space(volume)) is not None:
+                yield Reading(
+                    time=time,
+                    computer=self._computer,
+                    object=OBJECT,
+                    counter="free",
+                    instance=volume,
+                    value=free,
+                    kind="level",
+                    feed=feed,
+                )
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -16,13 +16,22 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from esewatch.ese.counter_feeds import feed_of, kind_of, lookup, object_kind
+from esewatch.ese.counter_feeds import (
+    FREE_MEGABYTES,
+    VOLUMES,
+    feed_of,
+    kind_of,
+    lookup,
+    object_kind,
+)
 from esewatch.ese.counters import COUNTERS
+from esewatch.ese.volumes import free_space
 from esewatch.model import Feed, Kind, SourceError
 
 PREFIX = "windows_performancecounter"
 FORMATTED = f"{PREFIX}_formatted"
 VOLUME_INFO = "windows_logical_disk_info"
+VOLUME_FREE = "windows_logical_disk_free_bytes"
 
 _ESE_OBJECTS = {
     "process": ("Database", "MSExchange Database"),
@@ -76,16 +85,22 @@ class Shown(msgspec.Struct, frozen=True):
     """`total` for what perfmon shows as a rate: here it is the count behind it."""
     counts: bool = False
     """The metric must be a counter: as a gauge it may be the formatted rate."""
+    in_bytes: bool = False
+    """The free space of a volume in bytes: perfmon shows megabytes."""
 
     def instance(self, labels: Mapping[str, str]) -> str:
-        """The instance in perfmon's words: label `disk` of a disk, else label `instance`."""
+        """The instance in perfmon's words: label `disk` or `volume` of one, else `instance`."""
         if self.object == DISKS and "disk" in labels:
             return labels["disk"]
+        if self.object == VOLUMES and "volume" in labels:
+            return labels["volume"]
         return labels.get("instance", "")
 
     def feed(self, labels: Mapping[str, str]) -> Feed | None:
         """The series that a sample with these labels feeds, None when it feeds none."""
         instance = self.instance(labels)
+        if self.in_bytes:
+            return free_space(instance)
         if self.object != DISKS:
             return feed_of(self.object, instance, self.counter)
         # Mount points may stand behind the number of the disk: `1 C:`.
@@ -133,6 +148,7 @@ def _series(shown: Shown) -> tuple[str, str, tuple[str, ...]]:
 def _shipped() -> Iterator[tuple[str, Shown]]:
     for metric, name in _COLLECTOR.items():
         yield metric, _shown(DISKS, name)
+    yield VOLUME_FREE, Shown(VOLUMES, FREE_MEGABYTES, "level", in_bytes=True)
     for path, computed in _NEIGHBOURS:
         object_name, _, name = path.partition("\\")
         yield from _names(object_name, name, computed=computed)
@@ -172,7 +188,7 @@ def _entry(metric: str, path: str) -> Shown:
     if object_name.lower() == DISKS.lower():
         known = name.lower() in _DISK_NAMES
     else:
-        candidates = ("process/instance", "process", "_Total", "")
+        candidates = ("process/instance", "process", "_Total", "", "C:")
         known = any(feed_of(object_name, instance, name) for instance in candidates)
     if not known:
         raise SourceError(

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import urllib.parse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,15 +31,15 @@ class Fired(NamedTuple):
     when: Firing
 
 
-def levels() -> list[list[dict[str, Any]]]:
-    """The recording rules that alerts need, each list after those that it is made of."""
+def levels(also: Set[str] = frozenset()) -> list[list[dict[str, Any]]]:
+    """The recording rules that alerts and `also` need, each list after those that it is made of."""
     rules = {rule["record"]: rule for rule in recording_rules()}
     made = {
         name: {each.metric for each in uses(rule["expr"]).selectors if each.metric in rules}
         for name, rule in rules.items()
     }
     wanted: set[str] = set()
-    waiting = {each.metric for rule in alerts() for each in uses(rule["expr"]).selectors}
+    waiting = {each.metric for rule in alerts() for each in uses(rule["expr"]).selectors} | also
     while waiting:
         wanted |= waiting & rules.keys()
         waiting = {part for name in waiting & rules.keys() for part in made[name]} - wanted
@@ -65,9 +65,11 @@ def _promtool(*words: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def record(folder: Path, data: Path, first: float, last: float) -> None:
-    """Add the recorded series to `data`, level after level."""
-    for number, rules in enumerate(levels()):
+def record(
+    folder: Path, data: Path, first: float, last: float, also: Set[str] = frozenset()
+) -> None:
+    """Add the recorded series to `data`, level after level; of `also` beside those of alerts."""
+    for number, rules in enumerate(levels(also)):
         file = folder / f"level-{number}.yml"
         file.write_text(yaml.safe_dump({"groups": [{"name": "level", "rules": rules}]}))
         with serving(folder, data) as prometheus:

@@ -43,7 +43,10 @@ class Month:
     """In words; empty for a healthy one."""
     expected: Expected | None = None
     own: Mapping[str, Course] = field(default_factory=dict)
-    """Metrics of the agent itself that are not those of a healthy one."""
+    """Metrics of the agent itself that are not those of a healthy one.
+
+    By their names; by names with labels where a healthy agent of tests/rules has none.
+    """
 
     @property
     def instance(self) -> str:

@@ -1,7 +1,8 @@
 """Months as OpenMetrics: what replay writes of their records, and what the agent says of itself."""
 
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from itertools import groupby
 from pathlib import Path
 
@@ -25,10 +26,14 @@ def asked_for() -> set[str]:
 def healthy(month: Month) -> dict[tuple[str, str], Course]:
     """(metric, labels) -> its course, of what an agent says of itself and its source."""
     always: Course = [(START, 1.0)]
+    build = 'version="1.0",python_version="3.11.7",kernel="compiled"'
     source = f'source="{SOURCE}"'
     hours = [START + hour * HOUR for hour in range(int((END - START) / HOUR))]
     return {
+        ("esewatch_build_info", build): always,
         ("esewatch_host_caught_up", f'computer="{month.computer}"'): always,
+        ("esewatch_host_up", f'computer="{month.computer}"'): always,
+        ("esewatch_source_computers", source): always,
         ("esewatch_source_up", source): always,
         ("esewatch_source_caught_up", source): always,
         ("esewatch_source_records_total", source): [
@@ -37,6 +42,7 @@ def healthy(month: Month) -> dict[tuple[str, str], Course]:
         ("esewatch_source_last_record_timestamp_seconds", source): [(time, time) for time in hours],
         ("esewatch_source_unreadable_total", source): [(START, 0.0)],
         ("esewatch_source_missed_records_total", source): [(START, 0.0)],
+        ("esewatch_source_unrebuilt_from_timestamp_seconds", source): [],
         ("esewatch_source_unrebuilt_until_timestamp_seconds", source): [],
         ("esewatch_policy_source_silent_seconds", source): [(START, 36 * HOUR)],
         ("esewatch_perf_object_present", f'computer="{month.computer}",name="Online Defrag"'): (
@@ -65,10 +71,12 @@ def moments(records: Sequence[Record]) -> Iterator[tuple[int, list[Record]]]:
         yield when, list(group)
 
 
-def replayed(month: Month, judged_every: float) -> tuple[list[Series], list[Change]]:
-    """What `esewatch replay --advice` makes of the month, of what alerts ask for."""
+def replayed(
+    month: Month, judged_every: float, also: Set[str] = frozenset()
+) -> tuple[list[Series], list[Change]]:
+    """What `esewatch replay --advice` makes of the month, of what rules and `also` ask for."""
     known = replayed_metrics((), advice=True) - own_metrics()
-    names = frozenset(asked_for() & known)
+    names = frozenset((asked_for() | also) & known)
     first = milliseconds(START)
     replay = Replay(month.settings, first, STEP * 1000, names, milliseconds(judged_every))
     changes = list(replay.changes(moments(month.records)))
@@ -104,9 +112,14 @@ def _is_asked_for(one: Series, ids: set[str]) -> bool:
 
 
 def own(month: Month) -> tuple[list[Series], list[Change]]:
-    """The agent's own series, those of `month.own` in place of healthy ones."""
+    """The agent's own series, those of `month.own` in place of healthy ones or beside them."""
     series, changes = [], []
-    for (name, labels), course in healthy(month).items():
+    more = {
+        (name.partition("{")[0], name.partition("{")[2].rstrip("}")): course
+        for name, course in month.own.items()
+        if "{" in name
+    }
+    for (name, labels), course in {**healthy(month), **more}.items():
         series.append(Series(name, f"{name}{{{labels}}}"))
         changes += [
             Change(milliseconds(time), len(series) - 1, value)
@@ -122,13 +135,32 @@ def labelled(one: Series, month: Month) -> Series:
     return Series(one.name, f"{name}{{{added}{'' if labels == '}' else ','}{labels}")
 
 
-def write(path: Path, months: Sequence[Month], judged_every: float) -> None:
-    """All months as one OpenMetrics file."""
+def cut(placed: Sequence[Placed], first: int) -> list[Placed]:
+    """Sorted changes from `first` (milliseconds) on, at first what each series had reached."""
+    found = [one for one in placed if one[2] >= first]
+    reached = {one[:2]: one for one in placed if one[2] < first}
+    there = {one[:2] for one in found if one[2] == first}
+    found += [
+        (*key, first, one[3])
+        for key, one in reached.items()
+        if key not in there and not math.isnan(one[3])
+    ]
+    return sorted(found)
+
+
+def write(
+    path: Path,
+    months: Sequence[Month],
+    judged_every: float,
+    also: Set[str] = frozenset(),
+    since: float = START,
+) -> None:
+    """All months as one OpenMetrics file, of `also` beside what rules ask for, from `since` on."""
     series: list[Series] = []
     placed: list[Placed] = []
     ids = event_ids()
     for month in months:
-        for some, changes in (replayed(month, judged_every), own(month)):
+        for some, changes in (replayed(month, judged_every, also), own(month)):
             begin = len(series)
             series += [labelled(one, month) for one in some]
             families = [family_of(one) for one in some]
@@ -139,7 +171,9 @@ def write(path: Path, months: Sequence[Month], judged_every: float) -> None:
                 if asked[it.series]
             ]
     placed.sort()
-    grid = Grid(milliseconds(START), milliseconds(END), STEP * 1000)
+    if since > START:
+        placed = cut(placed, milliseconds(since))
+    grid = Grid(milliseconds(since), milliseconds(END), STEP * 1000)
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for piece in month_text(series, placed, {}, grid):
             if piece != "# EOF\n":

@@ -1,0 +1,57 @@
+"""Which runbooks say what to do about a database."""
+
+from collections.abc import Mapping
+
+from esewatch.advice.findings import FindingName
+from esewatch.advice.risk import RISKS
+from esewatch.expose.overview import DatabaseFigures
+from esewatch.fold.state import BadKind, EngineErrorKind
+
+_BAD_PAGES: Mapping[BadKind, str] = {
+    "uncorrectable": "EseKnownBadPage",
+    "wrong_page": "EseKnownBadPage",
+    "no_data": "EseKnownBadPage",
+    "lost_flush": "EseLostFlush",
+    "corrected": "EseCorrectedPage",
+}
+_FINDINGS: Mapping[FindingName, str] = {
+    "backup_overlaps": "EseBackupOverlapsMaintenance",
+    "backup_slows": "EseBackupSlowsInJob",
+    "never_verified": "EseNeverVerified",
+    "only_active_verified": "EseOnlyOneCopyVerified",
+    "only_passive_verified": "EseOnlyOneCopyVerified",
+    "scans_collide": "EseScansCollide",
+    "scans_do_not_fit": "EseScansDoNotFit",
+    "stops_early": "EseMaintenanceStopsEarly",
+    "unknown_since": "EsewatchRecordsMissed",
+    "verification_overdue": "EseVerificationOverdue",
+}
+_RISKS: Mapping[EngineErrorKind, str] = {
+    "log_sequence": "EseLogSequenceHalted",
+    "disk_full": "EseDiskFull",
+    "log_disk_low": "EseLogDiskLow",
+    "version_store": "EseVersionStoreFull",
+    "database_full": "EseDatabaseFull",
+    "database_nearly_full": "EseDatabaseNearlyFull",
+}
+
+
+def remedies(figures: DatabaseFigures) -> tuple[str, ...]:
+    """Names of the alerts whose runbooks are about it, each once, worst first."""
+    found = [_BAD_PAGES[kind] for kind in _BAD_PAGES if kind in figures.bad_pages]
+    findings = figures.advice.findings if figures.advice is not None else ()
+    for finding, sentence in findings:
+        if finding == "writes_at_risk":
+            told = [name for kind, name in _RISKS.items() if RISKS[kind] in sentence]
+            found += told or ["EseVersionBucketsHigh"]
+        elif finding == "investigate" and "I/O error" in sentence:
+            found.append("EseIoError")
+        elif finding in _FINDINGS:
+            found.append(_FINDINGS[finding])
+    if figures.verdict == "blind" and not found:
+        found.append("EsewatchSourceDown")
+    for forecast in figures.advice.forecasts if figures.advice is not None else ():
+        if forecast.late:
+            defrag = forecast.task == "defrag"
+            found.append("EseDefragIncomplete" if defrag else "EseScanWillMissDeadline")
+    return tuple(dict.fromkeys(found))

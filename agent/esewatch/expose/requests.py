@@ -1,0 +1,92 @@
+"""A request, its answer, and what is refused."""
+
+import ipaddress
+from urllib.parse import parse_qs
+
+import msgspec
+
+MAX_FIELDS = 20
+
+TEXT = "text/plain; charset=utf-8"
+JSON = "application/json"
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """A request whose body has arrived. Header names are in lower case."""
+
+    method: str
+    path: str
+    query: bytes
+    """What stands behind the question mark, as it came."""
+    headers: dict[str, str]
+    client: str
+    body: bytes
+
+
+class Response(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer."""
+
+    body: bytes
+    status: int = 200
+    content_type: str = TEXT
+    headers: dict[str, str] = {}
+
+
+class RefusedError(Exception):
+    """A request that is refused: status and one sentence."""
+
+    def __init__(self, status: int, sentence: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.headers = headers or {}
+
+
+def asked(request: Request) -> dict[str, str]:
+    """The fields of the query, the last of each name.
+
+    Raises RefusedError where there are more than any page asks for.
+    """
+    text = request.query.decode("latin-1")
+    try:
+        fields = parse_qs(text, keep_blank_values=True, max_num_fields=MAX_FIELDS)
+    except ValueError:
+        raise RefusedError(400, "The address asks for too many things.") from None
+    return {name: values[-1] for name, values in fields.items()}
+
+
+def must_be(request: Request, *methods: str) -> None:
+    """Refuse any other method."""
+    if request.method not in methods:
+        allowed = ", ".join(methods)
+        raise RefusedError(405, f"Only {allowed} is possible here.", {"allow": allowed})
+
+
+def must_be_local(request: Request) -> None:
+    """Refuse what a web page in a browser, a proxy or another machine sent.
+
+    A page may post to loopback, also under a name of its own that resolves to it; but a
+    browser then adds Origin, and asks first before it sends a header such as X-Esewatch.
+    """
+    if not _is_loopback(request.client):
+        raise RefusedError(403, "This is possible from the machine that runs esewatch only.")
+    if any(name in request.headers for name in ("origin", "forwarded", "x-forwarded-for")):
+        raise RefusedError(403, "This is not possible from a web page or through a proxy.")
+
+
+def must_be_json(request: Request) -> None:
+    """Refuse what a browser sends without asking first; see `must_be_local`."""
+    if request.headers.get("x-esewatch") != "1":
+        raise RefusedError(403, "The header X-Esewatch: 1 is missing.")
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+        raise RefusedError(415, f"The content type must be {JSON}.")
+    if "content-encoding" in request.headers:
+        raise RefusedError(415, "The body must not be compressed.")
+
+
+def _is_loopback(client: str) -> bool:
+    try:
+        address = ipaddress.ip_address(client)
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback

@@ -1,0 +1,106 @@
+"""Names, numbers and times as the pages and the interface write them."""
+
+import math
+from datetime import UTC, datetime
+
+from markupsafe import Markup
+
+MAX_TEXT = 500
+"""Longer names are cut: no real path is that long, and a page must stay small."""
+
+FAR = 1e12
+"""Seconds from the epoch: no calendar has that."""
+VERIFIERS = {
+    "online_scan": "online scan",
+    "page_scan": "page scan",
+    "streaming_backup": "streaming backup",
+    "external": "eseutil /k",
+}
+"""Verifier -> what people call it."""
+
+
+def tidy(text: str) -> str:
+    """`text` fit for any page: encodable, and cut where it is absurdly long."""
+    if len(text) > MAX_TEXT:
+        text = text[: MAX_TEXT - 1] + "…"
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """`1 page`, `2 pages`; thousands apart."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def iso_time(time: float | None) -> str | None:
+    """`2007-06-21T03:14:15.123Z`, with microseconds where there are any.
+
+    None for None and for what is no time of a calendar (after year 9999).
+    """
+    if time is None or not abs(time) < FAR:
+        return None
+    seconds, microseconds = divmod(round(time * 1_000_000), 1_000_000)
+    try:
+        moment = datetime.fromtimestamp(seconds, UTC).replace(microsecond=microseconds)
+    except (ValueError, OverflowError, OSError):
+        return None
+    spec = "microseconds" if microseconds % 1000 else "milliseconds"
+    return moment.isoformat(timespec=spec).replace("+00:00", "Z")
+
+
+def time_tag(time: float | None, absent: str = "–") -> Markup:
+    """`2007-06-21 03:14` (UTC) with the exact time behind it; `absent` for None."""
+    exact = iso_time(time)
+    if time is None or exact is None:
+        return Markup('<span class="none">{}</span>').format(absent)
+    shown = datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M")
+    return Markup('<time datetime="{}">{}</time>').format(exact, shown)
+
+
+def duration(seconds: float | None) -> str:
+    """`208 s`, `3 min 28 s`, `34 h 41 min`, `12 d 3 h`; a dash for None."""
+    if seconds is None or not math.isfinite(seconds):
+        return "–"
+    if round(seconds) < 60:
+        return f"{seconds:.3g} s" if seconds < 10 else f"{round(seconds)} s"
+    if round(seconds) < 3600:
+        return _two_units(round(seconds), 60, "min", "s")
+    if round(seconds / 60) < 48 * 60:
+        return _two_units(round(seconds / 60), 60, "h", "min")
+    return _two_units(round(seconds / 3600), 24, "d", "h")
+
+
+def days(seconds: float | None) -> str:
+    """`12.5 days`, `23 h`; a dash for None."""
+    if seconds is None or not math.isfinite(seconds):
+        return "–"
+    if seconds < 2 * 86400:
+        return f"{seconds / 3600:.0f} h" if seconds >= 3600 else duration(seconds)
+    return f"{seconds / 86400:,.1f}".removesuffix(".0") + " days"
+
+
+def number(value: float | None) -> str:
+    """A figure for a machine, as the JSON has it; empty for None."""
+    if value is None or not math.isfinite(value):
+        return ""
+    return str(int(value)) if value == int(value) else repr(value)
+
+
+def _two_units(number: int, size_of_large: int, large: str, small: str) -> str:
+    whole, rest = divmod(number, size_of_large)
+    return f"{whole:,} {large} {rest} {small}" if rest else f"{whole:,} {large}"
+
+
+def count(number: float | None) -> str:
+    """`5,850,768`; a dash for None."""
+    return "–" if number is None or not math.isfinite(number) else f"{round(number):,}"
+
+
+def size(number: float | None) -> str:
+    """`44.6 GiB`; a dash for None."""
+    if number is None or not math.isfinite(number):
+        return "–"
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if abs(number) < 1024:
+            return f"{number:.0f} {unit}" if unit == "bytes" else f"{number:.1f} {unit}"
+        number /= 1024
+    return f"{number:,.1f} TiB"

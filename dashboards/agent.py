@@ -1,0 +1,429 @@
+"""The agents themselves: can what the other dashboards show be believed, and what does it cost?"""
+
+from dashboards import blind
+from dashboards.board import Board, Row
+from dashboards.links import runbook, to_computer_page
+from dashboards.parts import (
+    AGENT,
+    ALARM,
+    COMPUTER,
+    GREEN,
+    NO_SOURCE,
+    ORANGE,
+    VERMILION,
+    WARNING,
+    Panel,
+    Query,
+    Words,
+    bars,
+    computer_variable,
+    finish,
+    limit,
+    lines,
+    number,
+    states,
+)
+from dashboards.tables import Column, rows
+
+NO_AGENT = "No agent answers"
+SOURCE = "{{instance}} {{source}}"
+STATES = {
+    "0": ("down", VERMILION),
+    "1": ("behind", ORANGE),
+    "2": ("read to its end", GREEN),
+}
+STATE = f"esewatch_source_up{{{AGENT}}} * (1 + esewatch_source_caught_up{{{AGENT}}})"
+SILENCE = f"time() - esewatch_source_last_record_timestamp_seconds{{{AGENT}}}"
+ALLOWED = f"esewatch_policy_source_silent_seconds{{{AGENT}}}"
+BACKLOG = f"esewatch_source_backlog_bytes{{{AGENT}}}"
+ON_SOURCE = "job, instance, source"
+OURS = f"and on (job, instance) esewatch_build_info{{{AGENT}}}"
+"""Metrics of Prometheus and of every process: those of our agents alone."""
+
+
+def glance() -> list[Panel]:
+    """Can the other dashboards be believed?"""
+    known = blind.KNOWN
+    gone = (
+        f"count by (job, instance) (up{{{AGENT}}} == 0 and on (job) {known})"
+        f" or count by (job, instance) ({known} unless on (job, instance) up{{{AGENT}}})"
+    )
+    dropped = f"esewatch_databases_dropped_total{{{AGENT}}}"
+    # One that was left out before the first scrape is no increase.
+    left_out = (
+        f"increase({dropped}[7d]) > 0 or {dropped} unless on (job, instance) {dropped} offset 7d"
+    )
+    return [
+        finish(
+            number(*ALARM),
+            Words(
+                "Agents gone",
+                "Agents that do not answer, and those that were asked today but are no more.",
+                "short",
+                NO_AGENT,
+            ),
+            [Query(f"count({gone}) or 0 * count({known})", "agents")],
+            instant=True,
+        ),
+        finish(
+            number(*ALARM),
+            Words("Sources down", "Sources that cannot be read.", "short", NO_SOURCE),
+            [
+                Query(
+                    f"count(esewatch_source_up{{{AGENT}}} == 0)"
+                    f" or 0 * count(esewatch_source_up{{{AGENT}}})",
+                    "sources",
+                )
+            ],
+            instant=True,
+        ),
+        finish(
+            number(*WARNING),
+            Words(
+                "Computers nobody sees whole",
+                "The blind hosts of the dashboard of the fleet, which the table below names.",
+                "short",
+                "No computer is known",
+            ),
+            [Query(blind.NUMBER, "computers")],
+            instant=True,
+        ),
+        finish(
+            number(*WARNING),
+            Words(
+                "Databases left out",
+                "Databases, instances and devices that were not taken in within the last 7 days,"
+                " for there are more than max_databases.",
+                "short",
+                NO_AGENT,
+            ),
+            [Query(f"sum(ceil({left_out})) or 0 * count({known})", "left out")],
+            instant=True,
+        ),
+        rows(
+            Words(
+                "What nobody sees whole",
+                "The computers of the number above, the sources and agents whose computers nobody"
+                " knows, and why.",
+                "short",
+                "Everything that is known is seen whole",
+            ),
+            {
+                "computer": "Computer",
+                "reason": "Why",
+                "source": "Source",
+                "instance": "Agent",
+            },
+            [Column("Reasons", blind.EVERYTHING, shown=False)],
+            hidden=("job",),
+            links={"Computer": [to_computer_page("__data.fields")]},
+            height=7,
+        ),
+    ]
+
+
+def sources() -> list[Panel]:
+    """Are all sources read, and to their end?"""
+    return [
+        rows(
+            Words("Sources now", "Every source of every agent.", "short", NO_SOURCE),
+            {"source": "Source", "instance": "Agent"},
+            [
+                Column("State", f"2 - ({STATE})", values=_reversed(STATES)),
+                Column("Last record ago", SILENCE, "dtdurations", decimals=1, empty="none yet"),
+                Column(
+                    "Silence allowed",
+                    f"max by ({ON_SOURCE}) ({ALLOWED})",
+                    "dtdurations",
+                    decimals=1,
+                    empty="any",
+                ),
+                Column("Not read yet", f"max by ({ON_SOURCE}) ({BACKLOG})", "bytes"),
+                Column("Computers", f"max by ({ON_SOURCE}) (esewatch_source_computers{{{AGENT}}})"),
+            ],
+            hidden=("job",),
+            height=9,
+        ),
+        finish(
+            states(STATES),
+            Words(
+                "Sources over time",
+                "Whether each source could be read, and was read to its end.",
+                "short",
+                NO_SOURCE,
+            ),
+            [Query(STATE, SOURCE)],
+            [runbook("EsewatchSourceDown")],
+        ),
+        finish(
+            limit(lines(), "allowed"),
+            Words(
+                "Silence of sources",
+                "Time since the last record as a part of what the policy allows; above 100 % a"
+                " source is silent.",
+                "percentunit",
+                "No source of logs or counters has brought a record",
+            ),
+            [
+                Query(f"({SILENCE}) / on ({ON_SOURCE}) {ALLOWED}", SOURCE),
+                Query(f"group({ALLOWED})", "allowed"),
+            ],
+            [runbook("EsewatchSourceSilent")],
+        ),
+        finish(
+            lines(),
+            Words("Records taken in", "Records per second from each source.", "cps", NO_SOURCE),
+            [Query(f"rate(esewatch_source_records_total{{{AGENT}}}[$__rate_interval])", SOURCE)],
+        ),
+        finish(
+            lines(),
+            Words(
+                "Backlog",
+                "Input that is there and was not read yet.",
+                "bytes",
+                "No source has files",
+            ),
+            [Query(BACKLOG, SOURCE)],
+        ),
+    ]
+
+
+def _reversed(values: dict[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
+    """The same for 2 - value: a table has the greatest first, which shall be the worst."""
+    return {str(2 - int(value)): shown for value, shown in values.items()}
+
+
+def gaps() -> list[Panel]:
+    """Is anything missing from what was read?"""
+    begin = f"esewatch_source_unrebuilt_from_timestamp_seconds{{{AGENT}}} * 1000"
+    end = f"esewatch_source_unrebuilt_until_timestamp_seconds{{{AGENT}}} * 1000"
+
+    def in_a_day(what: str) -> str:
+        return f"increase(esewatch_source_{what}_total{{{AGENT}}}[1d])"
+
+    return [
+        finish(
+            bars(),
+            Words(
+                "Lost in a day",
+                "Records that were gone before they could be read, and pieces of input that could"
+                " not be read, within 24 hours.",
+                "short",
+                NO_SOURCE,
+            ),
+            [
+                Query(in_a_day("missed_records"), f"{SOURCE} missed"),
+                Query(in_a_day("unreadable"), f"{SOURCE} unreadable"),
+            ],
+            [runbook("EsewatchRecordsMissed"), runbook("EsewatchUnreadableInput")],
+        ),
+        finish(
+            bars(),
+            Words(
+                "Left out in a day",
+                "Records that had been seen before, and records from a time more than a day in the"
+                " future, within 24 hours.",
+                "short",
+                NO_SOURCE,
+            ),
+            [
+                Query(in_a_day("duplicates"), f"{SOURCE} seen before"),
+                Query(in_a_day("implausible_times"), f"{SOURCE} from the future"),
+            ],
+        ),
+        rows(
+            Words(
+                "Hidden counters",
+                "Counters that a computer does not show, so that some of its figures are missing.",
+                "short",
+                "No counter is known to be hidden",
+            ),
+            {"computer": "Computer", "name": "Counter", "instance": "Agent"},
+            [Column("Hidden", f"esewatch_perf_object_present{{{COMPUTER}}} == 0", shown=False)],
+            hidden=("job",),
+            links={"Counter": [runbook("EsewatchCountersHidden", "__data.fields")]},
+            height=8,
+            span=12,
+        ),
+        rows(
+            Words(
+                "Not rebuilt after the journal was damaged",
+                "From when until when the records of a source could not be read once more.",
+                "dateTimeAsIso",
+                "Nothing is missing since a journal was damaged",
+            ),
+            {"source": "Source", "instance": "Agent"},
+            [
+                Column("Until", end, "dateTimeAsIso"),
+                Column("From", begin, "dateTimeAsIso", empty="not known"),
+            ],
+            hidden=("job",),
+            links={"Source": [runbook("EsewatchJournalSetAside", "__data.fields")]},
+            height=8,
+            span=12,
+        ),
+    ]
+
+
+def journal() -> list[Panel]:
+    """Is what was read kept, and is the configuration the one that is written?"""
+    commits = f"rate(esewatch_journal_commit_duration_seconds_bucket{{{AGENT}}}[$__rate_interval])"
+    loaded = f"esewatch_config_last_reload_successful{{{AGENT}}}"
+
+    def quantile(part: float) -> str:
+        return f"histogram_quantile({part}, sum by (job, instance, le) ({commits}))"
+
+    return [
+        finish(
+            lines(),
+            Words(
+                "Duration of commits",
+                "How long the journal took to write, at most for half of all commits and for 99 of"
+                " 100.",
+                "s",
+                "Nothing was committed",
+            ),
+            [
+                Query(quantile(0.5), "{{instance}} half of them"),
+                Query(quantile(0.99), "{{instance}} 99 %"),
+            ],
+        ),
+        finish(
+            bars(),
+            Words(
+                "Failed commits in a day",
+                "Commits that the disk did not take within 24 hours; nothing is read until one"
+                " succeeds.",
+                "short",
+                NO_AGENT,
+            ),
+            [
+                Query(
+                    f"increase(esewatch_journal_commit_failures_total{{{AGENT}}}[1d])",
+                    "{{instance}}",
+                )
+            ],
+        ),
+        rows(
+            Words(
+                "Journals set aside",
+                "Damaged journals that still lie beside the one in use.",
+                "dateTimeAsIso",
+                "No journal was set aside",
+            ),
+            {"instance": "Agent"},
+            [
+                Column(
+                    "Set aside",
+                    f"esewatch_journal_set_aside_timestamp_seconds{{{AGENT}}} * 1000",
+                    "dateTimeAsIso",
+                )
+            ],
+            hidden=("job",),
+            links={"Agent": [runbook("EsewatchJournalSetAside", "__data.fields")]},
+            height=8,
+            span=12,
+        ),
+        finish(
+            states({"0": ("refused", VERMILION), "1": ("taken up", GREEN)}, height=8),
+            Words(
+                "Configuration",
+                "Whether each agent took up its configuration at the latest attempt.",
+                "short",
+                NO_AGENT,
+            ),
+            [Query(loaded, "{{instance}}")],
+        ),
+    ]
+
+
+def cost() -> list[Panel]:
+    """What do the agents cost?"""
+    each = "{{instance}}"
+    cpu = f"rate(process_cpu_seconds_total{{{AGENT}}}[$__rate_interval]) {OURS}"
+    return [
+        finish(
+            lines(),
+            Words(
+                "Processor time", "Seconds of processor time per second.", "percentunit", NO_AGENT
+            ),
+            [Query(cpu, each)],
+        ),
+        finish(
+            lines(),
+            Words("Memory", "Resident memory of each agent.", "bytes", NO_AGENT),
+            [Query(f"process_resident_memory_bytes{{{AGENT}}} {OURS}", each)],
+        ),
+        finish(
+            limit(lines(), "allowed"),
+            Words(
+                "File descriptors",
+                "Open file descriptors as a part of those that the process may have.",
+                "percentunit",
+                NO_AGENT,
+            ),
+            [
+                Query(
+                    f"process_open_fds{{{AGENT}}} / on (job, instance)"
+                    f" process_max_fds{{{AGENT}}} {OURS}",
+                    each,
+                ),
+                Query(f"group(process_max_fds{{{AGENT}}} {OURS})", "allowed"),
+            ],
+        ),
+        finish(
+            lines(),
+            Words(
+                "Duration of scrapes", "How long Prometheus waited for the answer.", "s", NO_AGENT
+            ),
+            [Query(f"scrape_duration_seconds{{{AGENT}}} {OURS}", each)],
+            [runbook("EsewatchDown")],
+        ),
+        finish(
+            lines(),
+            Words("Samples of a scrape", "Series that each agent exposes.", "short", NO_AGENT),
+            [Query(f"scrape_samples_scraped{{{AGENT}}} {OURS}", each)],
+        ),
+        rows(
+            Words(
+                "Versions",
+                "What runs, since when, and what verifies the checksums of pages.",
+                "short",
+                NO_AGENT,
+            ),
+            {
+                "instance": "Agent",
+                "version": "esewatch",
+                "kernel": "Checksums by",
+                "python_version": "Python",
+            },
+            [
+                Column(
+                    "Running since",
+                    "max by (job, instance, version, kernel, python_version)"
+                    f" (esewatch_build_info{{{AGENT}}} * on (job, instance) group_left ()"
+                    f" process_start_time_seconds{{{AGENT}}}) * 1000",
+                    "dateTimeAsIso",
+                )
+            ],
+            hidden=("job",),
+            height=9,
+            span=12,
+        ),
+    ]
+
+
+AGENT_BOARD = Board(
+    "esewatch-agent",
+    "ESE: the agents",
+    "Sources, gaps, hidden counters, journal and cost of the agents of esewatch.",
+    (computer_variable(),),
+    (
+        Row("Can it be believed?", glance),
+        Row("Sources", sources),
+        Row("What is missing", gaps),
+        Row("Journal and configuration", journal),
+        Row("Cost", cost),
+    ),
+    since="now-2d",
+)

@@ -1,0 +1,141 @@
+"""Backups, set by set: how fast each was, how fast they usually are, and how old the last is."""
+
+from grafana_foundation_sdk.builders import timeseries
+
+from dashboards.alerted import against, drawn, limit_of
+from dashboards.links import Link, runbook, to_database, to_status_page
+from dashboards.parts import (
+    BLUE,
+    DATABASE,
+    GREY,
+    ON_DATABASE,
+    SKY,
+    VERMILION,
+    Panel,
+    Query,
+    Words,
+    bars,
+    finish,
+    limits,
+    states,
+)
+from dashboards.placed import by_device, named, of_databases, on_devices
+from dashboards.tables import Column, rows
+
+NO_BACKUP = "No backup was ever seen"
+NO_USUAL = "No history of backups yet: it takes three days with one"
+ON_SET = f"{ON_DATABASE}, kind"
+SET = "{{computer}} {{database}} {{kind}}"
+TODAY = f"database:ese_backup_bytes_per_second:ratio_increase1d{{{DATABASE}}}"
+USUAL = f"database:ese_backup_bytes_per_second:median28d{{{DATABASE}}}"
+RUNNING = f"max by ({ON_DATABASE}) (ese_backup_running{{{DATABASE}}})"
+AGE = f"max by ({ON_DATABASE}) (database:ese_backup_age_seconds:min{{{DATABASE}}})"
+ALLOWED = f"max by ({ON_DATABASE}) (esewatch_policy_backup_within_seconds{{{DATABASE}}})"
+OF_POLICY = f"({AGE} / on ({ON_DATABASE}) {ALLOWED})"
+
+
+def backups() -> list[Panel]:
+    """Do backups run, as fast as they used to, and often enough?"""
+    return [*_throughput(), _when(), _age(), _sets()]
+
+
+def _throughput() -> list[Panel]:
+    def grown(metric: str) -> str:
+        return f"increase({metric}{{{DATABASE}}}[$__rate_interval])"
+
+    links: list[Link] = [to_database(), to_status_page(), runbook("EseBackupSlower")]
+    each = f"{grown('ese_backup_bytes_total')} / ({grown('ese_backup_seconds_total')} > 0)"
+    part = of_databases(f"({TODAY} / {USUAL})")
+    sets: timeseries.Panel = finish(
+        bars(),
+        Words(
+            "Backup throughput",
+            "Bytes a second of each backup at its end, and dashed the median of 28 days.",
+            "Bps",
+            NO_BACKUP,
+        ),
+        [Query(of_databases(f"({each})"), SET), Query(of_databases(USUAL), f"{SET} usual")],
+        links,
+    )
+    history = against(
+        Words(
+            "Backup throughput against its own history",
+            "Bytes a second of the backups of a day as a part of their median of 28 days.",
+            "percentunit",
+            NO_USUAL,
+        ),
+        [Query(part, SET)],
+        [drawn(limit_of("EseBackupSlower"), part)],
+        links,
+    )
+    return [limits(sets, "B"), history]
+
+
+def _when() -> Panel:
+    panel: Panel = finish(
+        states({"0": ("none", GREY), "1": ("backup", SKY)}),
+        Words(
+            "Who was backed up when",
+            "Backups of each database, sorted by device as scans are above.",
+            "short",
+            NO_BACKUP,
+        ),
+        [Query(by_device(on_devices(RUNNING)), "{{computer}} {{device}} {{database}}")],
+        [to_database(), runbook("EseBackupOverlapsMaintenance")],
+    )
+    return panel
+
+
+def _age() -> Panel:
+    part = of_databases(OF_POLICY)
+    return against(
+        Words(
+            "Age of the last backup against policy",
+            "Age of the last backup of a database or of a copy of it, as a part of what its policy"
+            " allows.",
+            "percentunit",
+            "No backup was ever seen, or none is needed",
+        ),
+        [Query(part, "{{computer}} {{database}}")],
+        [drawn(1, part, "policy")],
+        [to_database(), runbook("EseBackupMissing")],
+    )
+
+
+def _sets() -> Panel:
+    completed = f"ese_backup_last_completion_timestamp_seconds{{{DATABASE}}}"
+    ended = of_databases(f"max by ({ON_SET}) ({completed})")
+    none = f"0 * max by ({ON_SET}) ({completed})"
+    fields = "__data.fields"
+    slow = [runbook("EseBackupSlower", fields)]
+    return rows(
+        Words(
+            "Backups, set by set",
+            "The last backup of each kind of each database, the longest ago first.",
+            "short",
+            NO_BACKUP,
+        ),
+        {"database_name": "Database", "computer": "Copy on", "kind": "Kind"},
+        [
+            Column("Ended ago", named(f"time() - ({ended})"), "dtdurations"),
+            Column("In a second", named(of_databases(f"max by ({ON_SET}) ({TODAY})")), "Bps"),
+            Column(
+                "Usually", named(of_databases(f"max by ({ON_SET}) ({USUAL})")), "Bps", links=slow
+            ),
+            Column(
+                "Of its policy",
+                named(of_databases(f"({none} + on ({ON_DATABASE}) group_left () {OF_POLICY})")),
+                "percentunit",
+                limit=((None, BLUE), (1, VERMILION)),
+                links=[runbook("EseBackupMissing", fields)],
+            ),
+            Column(
+                "At work",
+                named(of_databases(f"({none} + on ({ON_DATABASE}) group_left () {RUNNING})")),
+                values={"0": ("no", GREY), "1": ("yes", SKY)},
+            ),
+        ],
+        hidden=("job", "instance", "database"),
+        links={"Database": [to_database(fields), to_status_page(fields)]},
+        height=10,
+    )

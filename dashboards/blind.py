@@ -1,0 +1,86 @@
+"""Which computers nobody sees now: their sources cannot be read, have gaps, or their agent is gone.
+
+What an agent told of is remembered for a day after it was gone: an hour would be over before
+anybody came to work, and a computer that was given up for good is forgotten the day after.
+"""
+
+from dashboards.parts import AGENT, COMPUTER, ON_DATABASE
+
+REMEMBERED = "[1d:5m]"
+"""Read every five minutes: what came last is exact enough, and a day of samples is not."""
+
+_UP = f"esewatch_host_up{{{COMPUTER}}}"
+_SEEN = f"esewatch_host_caught_up{{{COMPUTER}}}"
+_LOST = (
+    f"last_over_time({_SEEN}{REMEMBERED}) unless on (job, instance, computer) {_SEEN}"
+    f" unless on (job, instance, computer) ese_database_info{{{COMPUTER}}}"
+)
+_GAPS = f'ese_finding{{{COMPUTER},finding="unknown_since"}}'
+_DOWN = f"up{{{AGENT}}} == 0"
+
+TOLD = (
+    f"unless on (job, computer) ese_database_info{{{COMPUTER}}} unless on (job, computer) {_SEEN}"
+)
+"""Of what was remembered only that of computers of which no agent tells any more."""
+
+_REASONS = {
+    "a source cannot be read": f"max by (job, instance, computer) ({_UP} == 0)",
+    "a source is not read to its end": (
+        f"max by (job, instance, computer) ({_SEEN} == 0)"
+        f" unless on (job, instance, computer) {_UP} == 0"
+    ),
+    "events are missing": f"max by (job, instance, computer) ({_GAPS})",
+    # Of a computer that another agent tells of, only while the first is still to be scraped.
+    "its agent is gone": (
+        "max by (job, instance, computer)"
+        f" ({_LOST} unless on (job, computer) {_SEEN}"
+        f" or ({_LOST}) and on (job, instance) {_DOWN})"
+    ),
+}
+COMPUTERS = " or ".join(
+    f'label_replace({blind}, "reason", "{why}", "", "")' for why, blind in _REASONS.items()
+)
+"""A series for each computer and reason."""
+
+
+def everywhere(labels: str) -> str:
+    """Matchers that hold only where all computers are chosen, of a metric without computers."""
+    return f'{labels},computer=~"$computer"'
+
+
+SOURCES = (
+    f"max by (job, instance, source) (esewatch_source_up{{{everywhere(AGENT)}}} == 0"
+    " and on (job, instance, source)"
+    f" esewatch_source_computers{{{everywhere(AGENT)}}} == 0)"
+)
+"""Sources that are down and never told of a computer: those they would tell of are blind."""
+_RUNNING = f"esewatch_build_info{{{AGENT}}}"
+KNOWN = f"({_RUNNING} or last_over_time({_RUNNING}{REMEMBERED}))"
+"""The agents that answered within the last day, and so the jobs that are ours."""
+AGENTS = (
+    f"max by (job, instance) (up{{{everywhere(AGENT)}}} == 0 and on (job) {KNOWN})"
+    f" unless on (job, instance) ({_LOST})"
+)
+"""Agents that do not answer and of whose computers nothing is remembered."""
+EVERYTHING = (
+    f"{COMPUTERS} or "
+    f'label_replace({SOURCES}, "reason", "cannot be read, and never told of a computer", "", "")'
+    f' or label_replace({AGENTS}, "reason", "does not answer, nor told of a computer", "", "")'
+)
+"""A series for all that is blind, and why; the labels computer and source where there is one."""
+NUMBER = (
+    f"count(count by (job, computer) ({COMPUTERS}) or {SOURCES} or {AGENTS}) or 0 * count({_SEEN})"
+)
+"""How many are blind; a computer that two agents tell of is one."""
+
+
+def remembered(selector: str) -> str:
+    """A metric, and its last value where its computer is told of no more."""
+    return f"({selector} or last_over_time({selector}{REMEMBERED}) {TOLD})"
+
+
+def of_database(info: str) -> str:
+    """One series of `ese_database_info` for each database, also while its traits change."""
+    now = f"ese_database_info{{{info}}}"
+    before = f"last_over_time({now}{REMEMBERED})"
+    return f"topk by ({ON_DATABASE}) (1, {now} or on ({ON_DATABASE}) {before})"

@@ -1,0 +1,227 @@
+"""Devices: who shares one, who worked on it when, and what it carries."""
+
+from dashboards.alerted import against, drawn, limit_of
+from dashboards.backed_up import NO_BACKUP
+from dashboards.links import runbook, to_database, to_device, to_status_page
+from dashboards.parts import (
+    BLUE,
+    DATABASE,
+    DEVICE,
+    GREY,
+    ON_DATABASE,
+    ON_DEVICE,
+    ORANGE,
+    SKY,
+    VERMILION,
+    WARNING,
+    Panel,
+    Query,
+    Words,
+    finish,
+    lines,
+    number,
+    states,
+)
+from dashboards.placed import (
+    AT_WORK,
+    NEIGHBOURS,
+    PLACED,
+    SCANNED_AT_ONCE,
+    SHARED_BY,
+    by_device,
+    copies,
+    named,
+    of_databases,
+    on_devices,
+)
+from dashboards.tables import Column, rows
+
+NO_DEVICE = "No device is known: set devices in the configuration or read the disks"
+NO_DISKS = "No source reads the disks of these computers"
+PATH = "{{computer}} {{database}}"
+ON_DISK = "{{computer}} {{device}}"
+TASKS = {
+    "0": ("at rest", GREY),
+    "1": ("defragmentation", SKY),
+    "2": ("scan", BLUE),
+    "3": ("scan, and another on the device", VERMILION),
+}
+
+
+def now() -> list[Panel]:
+    """Do databases stand in each other's way now?"""
+    shared = f"max by (job, computer, device) ({SHARED_BY} > bool 1)"
+    collide = of_databases(f'ese_finding{{{DATABASE},finding="scans_collide"}}')
+    numbers = (
+        ("Shared devices", "Devices that several databases lie on.", f"sum({shared})", NO_DEVICE),
+        (
+            "Scanned at once",
+            "Databases that are scanned now while another one of their device is.",
+            copies(SCANNED_AT_ONCE),
+            NO_DEVICE,
+        ),
+        (
+            "Scans that collide",
+            "Databases whose latest scan met that of another one on the same disks.",
+            f"{copies(collide)} or 0 * count({PLACED})",
+            "No database matches the selection",
+        ),
+        (
+            "Backups at work",
+            "Databases that are being backed up now.",
+            copies(of_databases(f"ese_backup_running{{{DATABASE}}}")),
+            NO_BACKUP,
+        ),
+    )
+    colours = (((None, BLUE),), WARNING, WARNING, ((None, BLUE),))
+    return [
+        finish(
+            number(*steps),
+            Words(title, sentence, "short", empty),
+            [Query(expression, "number")],
+            instant=True,
+        )
+        for (title, sentence, expression, empty), steps in zip(numbers, colours, strict=True)
+    ]
+
+
+def devices() -> list[Panel]:
+    """Who shares a device, and who worked on it when?"""
+    fields = "__data.fields"
+    known = f"({PLACED} and on ({ON_DEVICE}) {NEIGHBOURS})"
+    share = f"{PLACED} * on ({ON_DEVICE}) group_left () {SHARED_BY}"
+    finding = f'max by ({ON_DATABASE}) (ese_finding{{{DATABASE},finding="scans_collide"}})'
+    return [
+        rows(
+            Words(
+                "Databases by device",
+                "Which databases lie on which device, those that share one with most others first.",
+                "short",
+                NO_DEVICE,
+            ),
+            {"device": "Device", "computer": "Computer", "database_name": "Database"},
+            [
+                Column("Databases on it", named(share)),
+                Column("At work now", named(f"{AT_WORK} and {known}"), values=TASKS),
+                Column(
+                    "Latest scan",
+                    named(f"{known} * on ({ON_DATABASE}) group_left () {finding}"),
+                    values={"1": ("collided", ORANGE)},
+                    links=[runbook("EseScansCollide", fields)],
+                ),
+            ],
+            hidden=("job", "instance", "database"),
+            links={
+                "Device": [to_device(fields)],
+                "Database": [to_database(fields), to_status_page(fields)],
+            },
+            height=10,
+        ),
+        finish(
+            states(TASKS, span=24, height=12),
+            Words(
+                "Who worked when",
+                "Scans and defragmentation of each database, sorted by device, so that what met on"
+                " one device is seen.",
+                "short",
+                "No database with a pass matches the selection",
+            ),
+            [Query(by_device(AT_WORK), "{{computer}} {{device}} {{database}}")],
+            [
+                to_database(),
+                to_status_page(),
+                to_device(),
+                runbook("EseScansCollide"),
+                runbook("EseScansDoNotFit"),
+            ],
+        ),
+    ]
+
+
+def throughput() -> list[Panel]:
+    """Is a scan as fast as it used to be, and what do the devices carry?"""
+    of_scan = "database:ese_maintenance_pages_read_per_scan_second"
+    latest = f"max by ({ON_DATABASE}) ({of_scan}:last7d{{{DATABASE}}})"
+    usual = f"max by ({ON_DATABASE}) ({of_scan}:median28d{{{DATABASE}}})"
+    ratio = of_databases(f"({latest} / on ({ON_DATABASE}) {usual})")
+    slow = [to_database(), runbook("EseScanThroughputLow"), runbook("EseScansCollide")]
+    return [
+        against(
+            Words(
+                "Scan throughput",
+                "Pages a second on the latest day with a scan, and dashed their median of 28 days.",
+                "cps",
+                "No scan within 7 days, or no counters of it",
+            ),
+            [Query(of_databases(latest), PATH)],
+            [Query(of_databases(usual), f"{PATH} usual")],
+            slow,
+        ),
+        against(
+            Words(
+                "Scan throughput against its own history",
+                "The latest day with a scan as a part of the median of 28 days; below the dashed"
+                " line something else takes the disks.",
+                "percentunit",
+                "No history of scans yet: it takes four days with one",
+            ),
+            [Query(ratio, PATH)],
+            [drawn(1 / limit_of("EseScanThroughputLow"), ratio)],
+            slow,
+        ),
+        *device_panels(),
+    ]
+
+
+def device_panels() -> list[Panel]:
+    """What the devices carry, and how long it takes."""
+
+    def both(title: str, sentence: str, unit: str, read: str, write: str) -> Panel:
+        panel: Panel = finish(
+            lines(),
+            Words(title, sentence, unit, NO_DISKS),
+            [Query(read, f"{ON_DISK} read"), Query(write, f"{ON_DISK} written")],
+            [to_device()],
+        )
+        return panel
+
+    def rate(metric: str) -> str:
+        return f"rate({metric}{{{DEVICE}}}[$__rate_interval])"
+
+    known = f'ese_known_bad_pages{{{DATABASE},kind="corrected"}}'
+    corrected = on_devices(f"max by ({ON_DATABASE}) ({known})")
+    return [
+        both(
+            "Device throughput",
+            "Bytes a second that each device read and wrote, whoever asked for them.",
+            "Bps",
+            rate("ese_device_read_bytes_total"),
+            rate("ese_device_write_bytes_total"),
+        ),
+        both(
+            "Device latency",
+            "How long reads and writes of each device took, the mean of 15 minutes.",
+            "s",
+            f"device:ese_device_read_seconds_per_read:ratio_rate15m{{{DEVICE}}}",
+            f"device:ese_device_write_seconds_per_write:ratio_rate15m{{{DEVICE}}}",
+        ),
+        both(
+            "Device requests",
+            "Reads and writes a second of each device, whoever asked for them.",
+            "iops",
+            rate("ese_device_reads_total"),
+            rate("ese_device_writes_total"),
+        ),
+        finish(
+            lines(),
+            Words(
+                "Corrected pages",
+                "Pages of the databases of each device that the engine read wrong and corrected:"
+                " several in a day are a failing disk.",
+                "short",
+                "No watched database matches the selection",
+            ),
+            [Query(f"sum by ({ON_DEVICE}) ({corrected})", ON_DISK)],
+            [to_device(), runbook("EseCorrectedPages")],
+        ),
+    ]

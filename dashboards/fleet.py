@@ -1,0 +1,368 @@
+"""All databases: four numbers, one table by urgency, what became of it over time, windows last."""
+
+from grafana_foundation_sdk.builders import common as common_builder
+from grafana_foundation_sdk.builders import dashboard as builder
+from grafana_foundation_sdk.builders import timeseries
+from grafana_foundation_sdk.models import common, dashboard
+
+from dashboards import blind
+from dashboards.board import Board, Row
+from dashboards.links import Link, runbook, to_board, to_computer_page, to_database, to_status_page
+from dashboards.parts import (
+    ALARM,
+    BLUE,
+    COMPUTER,
+    GREEN,
+    GREY,
+    NO_DATABASE,
+    NO_WINDOW,
+    ON_DATABASE,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    WARNING,
+    YELLOW,
+    Panel,
+    Query,
+    Words,
+    computer_variable,
+    config,
+    finish,
+    lines,
+    number,
+)
+from dashboards.sentence import REASONS
+from dashboards.tables import Column, rows
+
+VERDICTS = {
+    "bad_pages": (5, "bad pages", VERMILION),
+    "writes_at_risk": (4, "writes at risk", ORANGE),
+    "unverified": (3, "unverified", YELLOW),
+    "blind": (2, "blind", PURPLE),
+    "look": (1, "have a look", SKY),
+    "ok": (0, "ok", GREEN),
+    "none": (-1, "not judged yet", GREY),
+}
+"""Verdict -> rank, words, colour."""
+ACTIONS = {
+    "shrink": "make it shorter",
+    "grow": "make it longer",
+    "keep": "keep it",
+    "move": "move it or the backup",
+    "insufficient_evidence": "wait for evidence",
+}
+BAD = blind.remembered(f'ese_known_bad_pages{{{COMPUTER},kind!="corrected"}}')
+BAD_COPIES = (
+    f"(sum by ({ON_DATABASE}) ({BAD}) > 0"
+    f' unless on ({ON_DATABASE}) ese_database_info{{{COMPUTER},tier="ignored"}})'
+)
+WATCHED = f'ese_database_info{{{COMPUTER},tier="watched"}}'
+
+
+def verdict_variable() -> builder.CustomVariable:
+    """Which databases the table lists; the numbers lead to it."""
+    named = [f"{words} : {verdict}" for verdict, (_, words, _) in VERDICTS.items()]
+    everything = dashboard.VariableOption(text="All", value="$__all", selected=True)
+    return (
+        builder.CustomVariable("verdict")
+        .label("Verdict")
+        .values(", ".join(named))
+        .multi(True)
+        .include_all(True)
+        .all_value(".*")
+        .current(everything)
+    )
+
+
+def listing(worst: str) -> Link:
+    """To the table of this dashboard, down to the verdict `worst`: a worse one hides it."""
+    shown = list(VERDICTS)[: list(VERDICTS).index(worst) + 1]
+    kept = "".join(f"&${{{name}:queryparam}}" for name in ("job", "instance", "computer"))
+    chosen = "".join(f"&var-verdict={verdict}" for verdict in shown)
+    return Link(
+        "List them",
+        f"/d/esewatch-fleet?${{__url_time_range}}&var-datasource=${{datasource}}{kept}{chosen}",
+    )
+
+
+def numbers() -> list[Panel]:
+    """Is anything wrong?"""
+    judged = f"0 * count(ese_database_verdict{{{COMPUTER}}})"
+
+    def found(finding: str) -> str:
+        selector = f'ese_finding{{{COMPUTER},finding=~"{finding}"}}'
+        return f"count(count by ({ON_DATABASE}) ({selector})) or {judged}"
+
+    return [
+        finish(
+            number(*ALARM),
+            Words(
+                "Copies with bad pages",
+                "Copies of databases with a page that is known to be bad, by whatever application;"
+                " a page that the engine corrected is not counted.",
+                "short",
+                NO_DATABASE,
+            ),
+            [Query(f"count({BAD_COPIES}) or 0 * count(ese_database_info{{{COMPUTER}}})", "copies")],
+            [listing("bad_pages")],
+            instant=True,
+        ),
+        finish(
+            number(*WARNING),
+            Words(
+                "Copies unverified",
+                "Copies of which not all pages were read and found good within their deadline, or"
+                " never.",
+                "short",
+                "No database is judged",
+            ),
+            [Query(found("never_verified|verification_overdue"), "copies")],
+            [listing("unverified")],
+            instant=True,
+        ),
+        finish(
+            number(*ALARM),
+            Words(
+                "Writes at risk",
+                "Databases that refuse writes or are about to, by their log, disk, size or version"
+                " store.",
+                "short",
+                "No database is judged",
+            ),
+            [Query(found("writes_at_risk"), "databases")],
+            [listing("writes_at_risk")],
+            instant=True,
+        ),
+        finish(
+            number(*WARNING),
+            Words(
+                "Blind hosts",
+                "Computers of which something may go unseen, for a source is down or behind, events"
+                " are missing, or the agent is gone since yesterday at the earliest.",
+                "short",
+                "No computer is known",
+            ),
+            [Query(blind.NUMBER, "computers")],
+            [
+                Link(
+                    "Why they are blind",
+                    "/d/esewatch-agent?${__url_time_range}&var-datasource=${datasource}"
+                    "&${job:queryparam}&${instance:queryparam}&${computer:queryparam}",
+                )
+            ],
+            instant=True,
+        ),
+    ]
+
+
+def by_urgency() -> str:
+    """A series for each database of the table, its rank as value."""
+    ranked = [
+        f'{rank} * ese_database_verdict{{{COMPUTER},verdict="{verdict}"}}'
+        for verdict, (rank, _, _) in VERDICTS.items()
+        if verdict != "none"
+    ]
+    others = {
+        "bad_pages": BAD_COPIES,
+        "blind": f"last_over_time({WATCHED}{blind.REMEMBERED}) {blind.TOLD}",
+        "none": WATCHED,
+    }
+    for verdict, which in others.items():
+        rank = VERDICTS[verdict][0]
+        same = f"clamp(max by ({ON_DATABASE}) ({which}), {rank}, {rank})"
+        ranked.append(f'label_replace({same}, "verdict", "{verdict}", "", "")')
+    worst = f"topk by ({ON_DATABASE}) (1, {' or '.join(ranked)})"
+    chosen = (
+        f'label_replace({worst}, "shown", "yes", "verdict", "$verdict")'
+        ' and on (shown) label_replace(vector(1), "shown", "yes", "", "")'
+    )
+    return _named(chosen, "database_name, role")
+
+
+def _named(expression: str, traits: str) -> str:
+    """With traits of the database as labels; whatever is told of one, its traits are told too."""
+    information = blind.of_database(COMPUTER)
+    return f"({expression}) * on ({ON_DATABASE}) group_left ({traits}) {information}"
+
+
+def urgency() -> list[Panel]:
+    """Which database needs somebody first?"""
+    verified = blind.remembered(f"ese_last_full_verification_timestamp_seconds{{{COMPUTER}}}")
+    age = f"time() - max by ({ON_DATABASE}) ({verified})"
+    allowed = blind.remembered(f"ese_verification_deadline_seconds{{{COMPUTER}}}")
+    deadline = f"max by ({ON_DATABASE}) ({allowed})"
+    forecast = f'ese_pass_forecast_completion_timestamp_seconds{{{COMPUTER},confidence="p90"}}'
+    ranks = {str(rank): (words, colour) for rank, words, colour in VERDICTS.values()}
+    fields = "__data.fields"
+    to_agent = {"job": "job", "instance": "instance", "computer": "computer"}
+    return [
+        rows(
+            Words(
+                "Databases by urgency",
+                "Every watched copy and every other one with bad pages, the most urgent first.",
+                "short",
+                "No database matches the selection and the verdicts",
+            ),
+            {"database_name": "Database", "computer": "Copy on", "role": "Role"},
+            [
+                Column("Verdict", by_urgency(), values=ranks),
+                Column("Verified ago", age, "dtdurations", decimals=1, empty="never"),
+                Column("Deadline", deadline, "dtdurations", decimals=1, empty="not known"),
+                Column(
+                    "Of the deadline",
+                    f"({age}) / on ({ON_DATABASE}) {deadline}",
+                    "percentunit",
+                    limit=((None, BLUE), (1, VERMILION)),
+                ),
+                Column(
+                    "Pass done by (90 %)",
+                    f"max by ({ON_DATABASE}) ({forecast}) * 1000",
+                    "dateTimeAsIso",
+                    empty="no forecast",
+                ),
+            ],
+            hidden=("job", "instance", "database", "verdict", "shown"),
+            links={
+                "Database": [to_database(fields), to_status_page(fields)],
+                "Copy on": [
+                    to_computer_page(fields),
+                    to_board("esewatch-agent", "Open the agent", to_agent, fields=fields),
+                ],
+            },
+            height=14,
+        )
+    ]
+
+
+def trends() -> list[Panel]:
+    """Does it get better or worse?"""
+    return [
+        finish(
+            _stacked(lines()),
+            Words(
+                "Databases by verdict",
+                "How many watched databases had which verdict.",
+                "short",
+                "No database is judged",
+            ),
+            [Query(f"count by (verdict) (ese_database_verdict{{{COMPUTER}}})", "{{verdict}}")],
+        ),
+        finish(
+            lines(),
+            Words(
+                "Share of databases verified",
+                "Of the watched databases of each computer the part of which all pages were"
+                " verified within the deadline.",
+                "percentunit",
+                "No database is watched, or the recording rules are not loaded",
+            ),
+            [
+                Query(
+                    f"computer:ese_databases_verified:ratio{{{COMPUTER}}}",
+                    "{{computer}} {{instance}}",
+                )
+            ],
+            [runbook("EseVerificationOverdue"), runbook("EseNeverVerified")],
+        )
+        .min(0)
+        .max(1),
+        finish(
+            lines(),
+            Words(
+                "Bad pages by computer",
+                "Pages that are known to be bad, of computers that have any.",
+                "short",
+                "No page is known to be bad",
+            ),
+            [
+                Query(
+                    "sum by (job, instance, computer)"
+                    f' (ese_known_bad_pages{{{COMPUTER},kind!="corrected"}}) > 0',
+                    "{{computer}} {{instance}}",
+                )
+            ],
+            [runbook("EseKnownBadPage")],
+        ),
+        finish(
+            lines(),
+            Words(
+                "Passes at work",
+                "How many databases each maintenance task was at work on.",
+                "short",
+                NO_DATABASE,
+            ),
+            [Query(f"sum by (task) (ese_pass_running{{{COMPUTER}}})", "{{task}}")],
+        ),
+    ]
+
+
+def _stacked(panel: timeseries.Panel) -> timeseries.Panel:
+    """Areas on top of each other, each verdict in its colour."""
+    stack = common_builder.StackingConfig().mode(common.StackingMode.NORMAL).group("A")
+    panel.stacking(stack).fill_opacity(60).line_width(1)
+    for verdict, (_, _, colour) in VERDICTS.items():
+        fixed = config("color", {"mode": "fixed", "fixedColor": colour})
+        panel.override_by_name(verdict, [fixed])
+    return panel
+
+
+def windows() -> list[Panel]:
+    """Are the maintenance windows as long as they should be?"""
+    advice = f'ese_window_advice{{{COMPUTER},action!="not_applicable"}} == 1'
+    sure = (
+        f"({advice}) * on ({ON_DATABASE}) group_left ()"
+        f" ese_window_advice_confidence_ratio{{{COMPUTER}}}"
+    )
+    reason = f"max by ({ON_DATABASE}, reason) (ese_window_advice_reason{{{COMPUTER}}})"
+    return [
+        rows(
+            Words(
+                "Window advice",
+                "What the evidence says of each maintenance window, the surest first.",
+                "short",
+                NO_WINDOW,
+            ),
+            {
+                "database_name": "Database",
+                "computer": "Copy on",
+                "action": "Advice",
+                "reason": "Because",
+            },
+            [
+                Column("Confidence", _named(sure, "database_name"), "percentunit"),
+                Column(
+                    "Window",
+                    f"max by ({ON_DATABASE}) (ese_window_configured_seconds{{{COMPUTER}}})",
+                    "dtdurations",
+                    decimals=1,
+                    empty="not known",
+                ),
+                Column(
+                    "Recommended",
+                    f"max by ({ON_DATABASE}) (ese_window_recommended_seconds{{{COMPUTER}}})",
+                    "dtdurations",
+                    decimals=1,
+                ),
+                Column("Reasons", reason, shown=False),
+            ],
+            hidden=("job", "instance", "database"),
+            links={"Database": [to_database("__data.fields"), to_status_page("__data.fields")]},
+            says={"Advice": ACTIONS, "Because": REASONS},
+        )
+    ]
+
+
+FLEET = Board(
+    "esewatch-fleet",
+    "ESE: the fleet",
+    "Copies with bad pages, unverified copies, writes at risk and blind hosts; then each database"
+    " by urgency.",
+    (computer_variable(), verdict_variable()),
+    (
+        Row("Is anything wrong?", numbers),
+        Row("By urgency", urgency),
+        Row("Over time", trends),
+        Row("Maintenance windows", windows, collapsed=True),
+    ),
+)

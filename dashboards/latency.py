@@ -1,0 +1,169 @@
+"""Latency: how long storage takes for what the engine asks, held against alerts and the past."""
+
+from collections.abc import Sequence
+
+from grafana_foundation_sdk.builders import timeseries
+
+from dashboards.alerted import against, drawn, limit_of
+from dashboards.links import runbook, to_database, to_instance
+from dashboards.parts import (
+    COMPUTER,
+    DATABASE,
+    ON_DATABASE,
+    ON_INSTANCE,
+    Panel,
+    Query,
+    Words,
+    bars,
+    config,
+    finish,
+    lines,
+    logarithmic,
+)
+from dashboards.placed import of_databases, of_instances
+
+NO_COUNTERS = "No performance counters of these instances"
+INSTANCE = "{{computer}} {{ese_instance}}"
+PATH = "{{computer}} {{database}}"
+
+
+def latencies() -> list[Panel]:
+    """Is storage fast enough for what the engine asks of it?"""
+    found = [
+        _latency(
+            "Database read latency",
+            "Median of 15 minutes of reads from attached databases; the alert looks where there is"
+            " load and no window is open.",
+            'file="database",operation="read",phase!="recovery"',
+            "EseDatabaseReadLatencyHigh",
+            ("warning", "critical"),
+        ),
+        _latency(
+            "Database write latency",
+            "Median of 15 minutes of writes to attached databases; the alert looks where there is"
+            " load and no window is open.",
+            'file="database",operation="write",phase!="recovery"',
+            "EseDatabaseWriteLatencyHigh",
+            ("warning",),
+        ),
+        _latency(
+            "Log write latency",
+            "Median of 15 minutes of writes to transaction logs, for which every change waits.",
+            'file="log",operation="write"',
+            "EseLogWriteLatencyHigh",
+            ("warning", "critical"),
+        ),
+    ]
+    return [*found, _recovery(), *requests(), write_cache()]
+
+
+def _latency(
+    title: str, sentence: str, kind: str, alert: str, severities: Sequence[str]
+) -> timeseries.Panel:
+    expression = of_instances(f"ese_instance:ese_io_latency_seconds:median15m{{{COMPUTER},{kind}}}")
+    return against(
+        Words(title, sentence, "s", NO_COUNTERS),
+        [Query(expression, f"{INSTANCE} {{{{phase}}}}")],
+        [drawn(limit_of(alert, each), expression, each) for each in severities],
+        [to_instance(), runbook(alert)],
+    )
+
+
+def _recovery() -> timeseries.Panel:
+    median = f'ese_instance:ese_io_latency_seconds:median15m{{{COMPUTER},phase="recovery"'
+    told = f'{median},file="database"}}'
+    # Of a passive copy even what an engine does not tell apart is recovery.
+    passive = f'ese_database_info{{{DATABASE},role="passive"}}'
+    rest = f'ese_io_latency_seconds{{{COMPUTER},file="database",phase="all"}}'
+    rest += f" and on ({ON_INSTANCE}) {passive} unless on ({ON_INSTANCE}) {told}"
+    merged = f"{median}}} or ({rest})"
+    expression = of_instances(f"({merged})")
+    alert = "EseRecoveryReadLatencyHigh"
+    return against(
+        Words(
+            "Latency of recovery",
+            "Reads and writes of copies that replay logs, the median of 15 minutes where the engine"
+            " tells them apart; the alert is about reads from databases.",
+            "s",
+            "No copy that replays logs, or no counters of it",
+        ),
+        [Query(expression, f"{INSTANCE} {{{{file}}}} {{{{operation}}}}")],
+        [drawn(limit_of(alert), expression, "warning, database reads")],
+        [to_instance(), runbook(alert)],
+    )
+
+
+def requests() -> list[Panel]:
+    """How much is asked, and what did not come back in time?"""
+
+    def rate(metric: str, phases: str = "") -> str:
+        growth = f"rate({metric}{{{COMPUTER}{phases}}}[$__rate_interval])"
+        return f"sum by ({ON_INSTANCE}, operation) ({growth})"
+
+    # Phase "all" repeats the others where an engine tells both.
+    known, rest = (rate("ese_database_io_total", f',phase{sign}"all"') for sign in ("!=", "="))
+    of_log = rate("ese_log_io_total")
+
+    def reports(metric: str) -> str:
+        growth = f"increase({metric}{{{DATABASE}}}[$__rate_interval])"
+        return of_databases(f"sum by ({ON_DATABASE}, operation) ({growth})")
+
+    return [
+        finish(
+            lines(),
+            Words(
+                "Requests of the engine",
+                "Reads and writes a second of database files and of transaction logs.",
+                "iops",
+                NO_COUNTERS,
+            ),
+            [
+                Query(of_instances(f"({known} or {rest})"), f"{INSTANCE} {{{{operation}}}}"),
+                Query(of_instances(of_log), f"{INSTANCE} log {{{{operation}}}}"),
+            ],
+            [to_instance()],
+        ),
+        finish(
+            bars(),
+            Words(
+                "Slow and hung requests",
+                "Requests that the engine reported as abnormally slow, or as not come back.",
+                "short",
+                "No watched database matches the selection",
+            ),
+            [
+                Query(reports("ese_slow_io_reports_total"), f"{PATH} slow {{{{operation}}}}"),
+                Query(reports("ese_hung_io_reports_total"), f"{PATH} hung {{{{operation}}}}"),
+            ],
+            [to_database(), runbook("EseSlowIo"), runbook("EseHungIo")],
+        ),
+    ]
+
+
+def write_cache() -> timeseries.Panel:
+    """Do log writes look as if a controller had lost its write cache?"""
+    hour = f"ese_instance:ese_io_latency_seconds:avg1h{{{COMPUTER}}}"
+    usual = f"ese_instance:ese_io_latency_seconds:avg1h_median28d{{{COMPUTER}}}"
+    ratio = of_instances(f"({hour} / ({usual} > 0))")
+    direct = (
+        f"(ese_database_info{{{DATABASE}}} and on ({ON_DATABASE})"
+        f" esewatch_policy_direct_attached{{{DATABASE}}} == 1)"
+    )
+    panel = against(
+        Words(
+            "Log writes against their own history",
+            "Latency of log writes in an hour as a multiple of its median of 28 days; thick is"
+            " direct-attached storage, where far above the line the write cache may be lost.",
+            "short",
+            NO_COUNTERS,
+        ),
+        [
+            Query(f"{ratio} and on ({ON_INSTANCE}) {direct}", f"{INSTANCE}, direct-attached"),
+            Query(f"{ratio} unless on ({ON_INSTANCE}) {direct}", INSTANCE),
+        ],
+        [drawn(limit_of("EseWriteCacheSuspected"), ratio)],
+        [to_instance(), runbook("EseWriteCacheSuspected")],
+    )
+    panel.override_by_query("A", [config("custom.lineWidth", 4)])
+    panel.override_by_query("B", [config("custom.lineWidth", 1)])
+    return logarithmic(panel).span(24)

@@ -1,0 +1,176 @@
+"""The passes of a database, and what is damaged or went wrong."""
+
+from dashboards.links import runbook, to_board, to_status_page
+from dashboards.parts import (
+    DATABASE,
+    INSTANCE,
+    NO_DATABASE,
+    ON_INSTANCE,
+    Panel,
+    Query,
+    Words,
+    bars,
+    finish,
+    lines,
+)
+from dashboards.sentence import CHOSEN
+
+SERIES = "{{computer}} {{database}}"
+TASK = f"{SERIES} {{{{task}}}}"
+KIND = f"{SERIES} {{{{kind}}}}"
+NO_PASS = "No completed pass is known"
+TO_STORAGE = to_board(
+    "esewatch-storage", "Open its storage", {"computer": "computer", "database": "database"}
+)
+
+
+def passes() -> list[Panel]:
+    """Do passes come to their end?"""
+    completed = f"ese_pass_last_completion_timestamp_seconds{{{DATABASE}}}"
+    return [
+        finish(
+            lines(),
+            Words(
+                "Time since the last completed pass",
+                "A line that only climbs is a task that does not come to its end.",
+                "s",
+                NO_PASS,
+            ),
+            [Query(f"time() - {completed}", TASK)],
+            [*map(runbook, ("EseDefragIncomplete", "EseDefragCompletesOften", "EseScanLate"))],
+        ),
+        finish(
+            lines(),
+            Words(
+                "Duration of the last completed pass",
+                "Time at work where the engine reports it (online defragmentation, checksum of"
+                " 2007), and time from start to end with all pauses where it reports that.",
+                "s",
+                NO_PASS,
+            ),
+            [
+                Query(f"ese_pass_last_work_seconds{{{DATABASE}}}", f"{TASK} at work"),
+                Query(f"ese_pass_last_wall_seconds{{{DATABASE}}}", f"{TASK} start to end"),
+            ],
+            [runbook("EseScanLate"), TO_STORAGE],
+        ),
+        finish(
+            bars(),
+            Words(
+                "Interruptions in a day",
+                "How often a pass was stopped before its end within the last 24 hours; once a night"
+                " is normal for online defragmentation.",
+                "short",
+                NO_DATABASE,
+            ),
+            [Query(f"increase(ese_passes_interrupted_total{{{DATABASE}}}[1d])", TASK)],
+            [runbook("EseMaintenanceStopsEarly"), runbook("EseBackupOverlapsMaintenance")],
+        ),
+        finish(
+            bars(),
+            Words(
+                "Failed passes in a day",
+                "How often a pass ended with an error within the last 24 hours.",
+                "short",
+                NO_DATABASE,
+            ),
+            [Query(f"increase(ese_passes_failed_total{{{DATABASE}}}[1d])", TASK)],
+            [runbook("EseMaintenanceError")],
+        ),
+    ]
+
+
+def damage() -> list[Panel]:
+    """What is damaged, and what went wrong?"""
+    errors = f"increase(ese_engine_errors_total{{{INSTANCE}}}[1d])"
+    operation = f"{SERIES} {{{{operation}}}}"
+    return [
+        finish(
+            lines(),
+            Words(
+                "Known bad pages by kind",
+                "The latched set: a page leaves it when it is read good, repaired or acknowledged.",
+                "short",
+                NO_DATABASE,
+            ),
+            [Query(f"ese_known_bad_pages{{{DATABASE}}}", KIND)],
+            [
+                runbook("EseKnownBadPage"),
+                runbook("EseLostFlush"),
+                runbook("EseBadPageFoundInHistory"),
+                runbook("EseKnownBadPageObserved"),
+                to_status_page(),
+            ],
+        ),
+        finish(
+            bars(),
+            Words(
+                "Page error events in a day",
+                "Events about damaged pages within the last 24 hours, by kind.",
+                "short",
+                NO_DATABASE,
+            ),
+            [Query(f"increase(ese_page_error_events_total{{{DATABASE}}}[1d])", KIND)],
+            [
+                runbook("EseCorrectedPage"),
+                runbook("EseCorrectedPages"),
+                runbook("EseLogicalCorruption"),
+                runbook("EsePagePatched"),
+            ],
+        ),
+        finish(
+            lines(),
+            Words(
+                "Errors that the header counted",
+                "Bad checksums, corrected pages and pages that could not be corrected, as its"
+                " header has counted them.",
+                "short",
+                "Nothing has read its header: a page scan does",
+            ),
+            [
+                Query(f"ese_header_bad_checksums{{{DATABASE}}}", f"{SERIES} bad checksums"),
+                Query(f"ese_header_corrected{{{DATABASE}}}", f"{SERIES} corrected"),
+                Query(f"ese_header_correction_failed{{{DATABASE}}}", f"{SERIES} not corrected"),
+            ],
+            [runbook("EseKnownBadPage"), runbook("EseCorrectedPage")],
+        ),
+        finish(
+            bars(),
+            Words(
+                "Slow and hung requests in a day",
+                "Requests that were abnormally slow, and those that had not come back when they"
+                " were reported, within the last 24 hours.",
+                "short",
+                NO_DATABASE,
+            ),
+            [
+                Query(
+                    f"increase(ese_slow_io_reports_total{{{DATABASE}}}[1d])", f"{operation} slow"
+                ),
+                Query(
+                    f"increase(ese_hung_io_reports_total{{{DATABASE}}}[1d])", f"{operation} hung"
+                ),
+            ],
+            [runbook("EseSlowIo"), runbook("EseHungIo"), TO_STORAGE],
+        ),
+        finish(
+            bars(span=24),
+            Words(
+                "Errors of the engine in a day",
+                "Errors that the engine of its instance logged within the last 24 hours, by kind.",
+                "short",
+                "No error of the engine is known",
+            ),
+            [
+                Query(
+                    f"{errors} and on ({ON_INSTANCE}) ese_database_info{{{CHOSEN}}}",
+                    "{{computer}} {{ese_instance}} {{kind}}",
+                )
+            ],
+            [
+                *map(runbook, ("EseIoError", "EseLogSequenceHalted", "EseDiskFull")),
+                *map(runbook, ("EseLogDiskLow", "EseRecoveryFailed", "EseVersionStoreFull")),
+                *map(runbook, ("EseDatabaseFull", "EseDatabaseNearlyFull")),
+            ],
+        ),
+    ]

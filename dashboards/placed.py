@@ -1,0 +1,90 @@
+"""Databases by their devices: expressions of what is selected, scanned and shared.
+
+A database lies on one device as a rule, on several where somebody says so, and on none that is
+known where neither the configuration nor its computer tells. Each join keeps to one side that has
+one element for each database or device.
+"""
+
+from dashboards.parts import COMPUTER, DATABASE, DEVICE, ON_DATABASE, ON_DEVICE, ON_INSTANCE
+
+ON_PLACE = f"{ON_DATABASE}, device"
+ON_COPY = "job, computer, database"
+"""What two agents that read the same computer agree on."""
+SCANS = 'task=~"checksum|zeroing"'
+UNKNOWN = "unknown"
+"""The device of databases of which none is known."""
+
+
+def _on_devices(selection: str) -> str:
+    return f"max by ({ON_PLACE}) (ese_database_device_info{{{selection}}})"
+
+
+def _unplaced() -> str:
+    """Selected databases of no known device, where the selection of devices leaves that open.
+
+    What matches "All" matches the empty label too, what is chosen by name does not.
+    """
+    marked = f'label_replace(ese_database_info{{{DATABASE}}}, "device", "{UNKNOWN}", "device",'
+    open_to_all = f'label_replace(vector(1), "device", "{UNKNOWN}", "", "")'
+    return (
+        f'max by ({ON_PLACE}) ({marked} "$device")'
+        f" unless on ({ON_DATABASE}) {_on_devices(SELECTED)} and on (device) {open_to_all})"
+    )
+
+
+SELECTED = f'{DEVICE},database=~"$database"'
+PLACED = f"({_on_devices(SELECTED)} or {_unplaced()})"
+"""1 for each selected database and device that it lies on."""
+
+
+def of_databases(expression: str) -> str:
+    """What belongs to a selected database; the expression has ON_DATABASE among its labels."""
+    return f"{expression} and on ({ON_DATABASE}) {PLACED}"
+
+
+def of_instances(expression: str) -> str:
+    """What belongs to the instance of a selected database; it has ON_INSTANCE as labels."""
+    chosen = f"(ese_database_info{{{DATABASE}}} and on ({ON_DATABASE}) {PLACED})"
+    return f"{expression} and on ({ON_INSTANCE}) {chosen}"
+
+
+def on_devices(expression: str, places: str = PLACED) -> str:
+    """A series of each database, with ON_DATABASE as labels, on each device it lies on."""
+    return f"({expression} * on ({ON_DATABASE}) group_right () {places})"
+
+
+def named(expression: str) -> str:
+    """With the name of the database as label, for a moment of two names only one of them."""
+    names = f"max by ({ON_DATABASE}, database_name) (ese_database_info{{{DATABASE}}})"
+    one = f"topk by ({ON_DATABASE}) (1, {names})"
+    return f"({expression}) * on ({ON_DATABASE}) group_left (database_name) {one}"
+
+
+def copies(expression: str) -> str:
+    """How many copies of databases: the sum of 0 and 1, each once, however many agents read it."""
+    return f"sum(max by ({ON_COPY}) ({expression}))"
+
+
+NEIGHBOURS = _on_devices(DEVICE)
+"""1 for each database of the selected devices, selected or not."""
+SHARED_BY = f"count by ({ON_DEVICE}) ({NEIGHBOURS})"
+"""How many databases lie on each device."""
+_ALL_SCANS = f"max by ({ON_DATABASE}) (ese_pass_running{{{COMPUTER},{SCANS}}})"
+_AT_ONCE = f"(sum by ({ON_DEVICE}) ({on_devices(_ALL_SCANS, NEIGHBOURS)}) > bool 1)"
+"""1 for each device of which several databases are scanned, 0 for others."""
+_SCAN = f"max by ({ON_DATABASE}) (ese_pass_running{{{DATABASE},{SCANS}}})"
+SCANNED_AT_ONCE = f"{on_devices(_SCAN)} * on ({ON_DEVICE}) group_left () {_AT_ONCE}"
+"""Of each selected database on a known device 1 while it and others of it are scanned, else 0."""
+_TASK = (
+    f"max by ({ON_DATABASE}) (2 * ese_pass_running{{{DATABASE},{SCANS}}}"
+    f' or ese_pass_running{{{DATABASE},task="defrag"}})'
+)
+_TASKS = on_devices(_TASK)
+AT_WORK = f"(({_TASKS} > 1) + on ({ON_DEVICE}) group_left () {_AT_ONCE} or {_TASKS})"
+"""Of each selected database: 0 rest, 1 defragmentation, 2 scan, 3 scan while others of its device
+are scanned."""
+
+
+def by_device(expression: str) -> str:
+    """In the order of computers and devices: Prometheus sorts by labels, the first by its name."""
+    return f'label_join({expression}, "at", " ", "computer", "device")'

@@ -1,0 +1,293 @@
+"""What maintenance of a database costs and brings: its ratio, the requests, logs and space."""
+
+from dashboards.links import runbook, to_board
+from dashboards.parts import (
+    DATABASE,
+    INSTANCE,
+    NO_WINDOW,
+    ON_DATABASE,
+    ON_INSTANCE,
+    Panel,
+    Query,
+    Words,
+    bars,
+    finish,
+    limit,
+    limits,
+    lines,
+    logarithmic,
+)
+from dashboards.sentence import CHOSEN
+
+SERIES = "{{computer}} {{database}}"
+OF_INSTANCE = "{{computer}} {{ese_instance}}"
+RATIO = "ese_instance:ese_defrag_pages_read_per_freed:ratio_increase"
+NOT_SAMPLED = "Its counters are not sampled, or hidden"
+NO_RATIO = f"{NO_WINDOW}, or its counters are hidden"
+TO_STORAGE = to_board("esewatch-storage", "Open its storage", {"computer": "computer"})
+
+
+def of_selected(expression: str) -> str:
+    """Of instances those that have a selected database."""
+    return f"{expression} and on ({ON_INSTANCE}) ese_database_info{{{CHOSEN}}}"
+
+
+def with_window(expression: str) -> str:
+    """Of databases those whose model has a window."""
+    return f'{expression} and on ({ON_DATABASE}) ese_database_info{{{CHOSEN},model="window"}}'
+
+
+def evidence() -> list[Panel]:
+    """Does online defragmentation earn its window, and is that certain?"""
+    ratio = logarithmic(lines(span=24, height=10))
+    high = with_window(f"esewatch_policy_ratio_high{{{DATABASE}}}")
+    low = with_window(f"esewatch_policy_ratio_low{{{DATABASE}}}")
+    read = f'{DATABASE},ese_instance=~"$ese_instance"'
+    unsampled = f"increase(ese_unsampled_seconds_total{{{INSTANCE}}}[1d])"
+    return [
+        finish(
+            limit(limit(ratio, "upper limit", fill_to="lower limit"), "lower limit"),
+            Words(
+                "Read:Freed",
+                "Pages read for each page freed by online defragmentation, as a ratio of sums:"
+                " above the band of the policy the window may shrink, below it may grow, and 1000"
+                " stands for 1000 and more or nothing freed at all.",
+                "short",
+                NO_RATIO,
+            ),
+            [
+                Query(
+                    of_selected(f"clamp_max({RATIO}28d{{{INSTANCE}}}, 1000)"),
+                    f"{OF_INSTANCE} 28 days",
+                ),
+                Query(
+                    of_selected(f"clamp_max({RATIO}7d{{{INSTANCE}}}, 1000)"),
+                    f"{OF_INSTANCE} 7 days",
+                ),
+                Query(f"max({high})", "upper limit"),
+                Query(f"min({low})", "lower limit"),
+            ],
+            [
+                *map(runbook, ("EseDefragRatioHigh", "EseDefragRatioLow", "EseDefragRatioDrift")),
+                runbook("EsewatchPolicyMissing"),
+            ],
+        ),
+        finish(
+            limits(logarithmic(lines()), "B"),
+            Words(
+                "Pages read in 28 days",
+                "What the ratio is made of, against the pages that the policy wants read before it"
+                " is judged.",
+                "short",
+                NO_RATIO,
+            ),
+            [
+                Query(f"database:ese_defrag_pages_read:increase28d{{{read}}}", SERIES),
+                Query(
+                    with_window(f"esewatch_policy_min_pages_read{{{DATABASE}}}"),
+                    f"{SERIES} least",
+                ),
+            ],
+            [runbook("EsewatchPolicyMissing")],
+        ),
+        finish(
+            lines().min(0).max(1),
+            Words(
+                "Certainty",
+                "How sure the advice on the window is, and the part of the last 24 hours that the"
+                " counters cover.",
+                "percentunit",
+                NO_RATIO,
+            ),
+            [
+                Query(
+                    with_window(f"ese_window_advice_confidence_ratio{{{DATABASE}}}"),
+                    f"{SERIES} confidence",
+                ),
+                Query(
+                    of_selected(f"(1 - clamp_max({unsampled} / 86400, 1))"),
+                    f"{OF_INSTANCE} covered",
+                ),
+            ],
+            [runbook("EsewatchCountersHidden")],
+        ),
+    ]
+
+
+def work() -> list[Panel]:
+    """What does maintenance do, and what does it cost?"""
+    return [*_pages(), *_latencies(), *_logs(), *_space()]
+
+
+def _pages() -> list[Panel]:
+    read = f"ese_instance:ese_defrag_pages_read:increase1d{{{INSTANCE}}}"
+    freed = f"ese_instance:ese_defrag_pages_freed:increase1d{{{INSTANCE}}}"
+    reported = f"increase(ese_defrag_reported_pages_freed_total{{{DATABASE}}}[1d])"
+    zeroed = f"increase(ese_maintenance_pages_zeroed_total{{{INSTANCE}}}[1d])"
+    met = f"increase(ese_zeroing_pages_total{{{DATABASE}}}[1d])"
+    return [
+        finish(
+            lines(),
+            Words(
+                "Pages read and freed in a day",
+                "Pages that online defragmentation read and freed within the last 24 hours, and"
+                " those that its events report as freed.",
+                "short",
+                NO_RATIO,
+            ),
+            [
+                Query(of_selected(read), f"{OF_INSTANCE} read"),
+                Query(of_selected(freed), f"{OF_INSTANCE} freed"),
+                Query(reported, f"{SERIES} reported freed"),
+            ],
+            [runbook("EseDefragRatioLow"), runbook("EseDefragRatioHigh")],
+        ),
+        finish(
+            bars(),
+            Words(
+                "Pages zeroed in a day",
+                "Pages that the scan zeroed within the last 24 hours by its counter, and what"
+                " zeroing met by its events.",
+                "short",
+                "Zeroing is off, or neither its counters nor its events are there",
+            ),
+            [
+                Query(of_selected(zeroed), f"{OF_INSTANCE} zeroed"),
+                Query(met, f"{SERIES} {{{{kind}}}}"),
+            ],
+            [TO_STORAGE],
+        ),
+    ]
+
+
+def _latencies() -> list[Panel]:
+    series = f"{OF_INSTANCE} {{{{operation}}}} {{{{phase}}}}"
+    return [
+        finish(
+            lines(),
+            Words(
+                "Database latency inside and outside the window",
+                "Mean latency of requests to the database files, while the window is open and while"
+                " it is closed.",
+                "s",
+                NOT_SAMPLED,
+            ),
+            _inside_and_outside('file="database"', series),
+            [
+                *map(runbook, ("EseDatabaseReadLatencyHigh", "EseDatabaseWriteLatencyHigh")),
+                TO_STORAGE,
+            ],
+        ),
+        finish(
+            lines(),
+            Words(
+                "Log write latency inside and outside the window",
+                "Mean latency of writes to the transaction logs, while the window is open and while"
+                " it is closed.",
+                "s",
+                NOT_SAMPLED,
+            ),
+            _inside_and_outside('file="log",operation="write"', OF_INSTANCE),
+            [runbook("EseLogWriteLatencyHigh"), TO_STORAGE],
+        ),
+    ]
+
+
+def _inside_and_outside(which: str, series: str) -> list[Query]:
+    """Where no window is configured there is one line, for neither is meant."""
+    latency = of_selected(f"ese_io_latency_seconds{{{INSTANCE},{which}}}")
+    open_now = f"ese_instance:ese_window_open:max{{{INSTANCE}}}"
+    return [
+        Query(f"{latency} and on ({ON_INSTANCE}) {open_now} == 1", f"{series} inside"),
+        Query(f"{latency} and on ({ON_INSTANCE}) {open_now} == 0", f"{series} outside"),
+        Query(f"{latency} unless on ({ON_INSTANCE}) {open_now}", f"{series} no window"),
+    ]
+
+
+def _logs() -> list[Panel]:
+    depth = f"ese_checkpoint_depth_logs{{{INSTANCE}}}"
+    target = f"{depth} / (ese_checkpoint_depth_target_ratio{{{INSTANCE}}} > 0)"
+    return [
+        finish(
+            lines(),
+            Words(
+                "Logs in an hour",
+                "Log files that are filled in an hour at the present rate.",
+                "short",
+                NOT_SAMPLED,
+            ),
+            [
+                Query(
+                    of_selected(
+                        f"rate(ese_log_generations_total{{{INSTANCE}}}[$__rate_interval]) * 3600"
+                    ),
+                    OF_INSTANCE,
+                )
+            ],
+            [runbook("EseLogSpaceRunningOut"), runbook("EseLogDiskLow"), TO_STORAGE],
+        ),
+        finish(
+            lines().min(0),
+            Words(
+                "Free space for logs",
+                "Free bytes of the volume that its logs are on.",
+                "bytes",
+                "Nothing tells which volume its logs are on: set log_path",
+            ),
+            [Query(of_selected(f"ese_log_disk_free_bytes{{{INSTANCE}}}"), OF_INSTANCE)],
+            [
+                *map(runbook, ("EseLogSpaceRunningOut", "EseLogDiskLow", "EseDiskFull")),
+                runbook("EseLogSequenceHalted"),
+                TO_STORAGE,
+            ],
+        ),
+        finish(
+            limits(lines(), "B"),
+            Words(
+                "Version buckets",
+                "Buckets that the version store holds, against the most that the engine is"
+                " configured for.",
+                "short",
+                NOT_SAMPLED,
+            ),
+            [
+                Query(of_selected(f"ese_version_buckets_allocated{{{INSTANCE}}}"), OF_INSTANCE),
+                Query(f"esewatch_policy_version_buckets{{{DATABASE}}}", f"{SERIES} most"),
+            ],
+            [runbook("EseVersionBucketsHigh"), runbook("EseVersionStoreFull")],
+        ),
+        finish(
+            limits(lines(), "B"),
+            Words(
+                "Checkpoint depth",
+                "Log files between the checkpoint and the current log, against the target of the"
+                " engine.",
+                "short",
+                NOT_SAMPLED,
+            ),
+            [
+                Query(of_selected(depth), OF_INSTANCE),
+                Query(of_selected(target), f"{OF_INSTANCE} target"),
+            ],
+            [runbook("EseCheckpointDeep"), TO_STORAGE],
+        ),
+    ]
+
+
+def _space() -> list[Panel]:
+    return [
+        finish(
+            lines(span=24).min(0),
+            Words(
+                "Size and white space",
+                "Size of the database file, and what is free inside.",
+                "bytes",
+                "Nothing tells its size: a page scan, its header or event 1646 does",
+            ),
+            [
+                Query(f"ese_database_size_bytes{{{DATABASE}}}", f"{SERIES} size"),
+                Query(f"ese_database_free_bytes{{{DATABASE}}}", f"{SERIES} white space"),
+            ],
+            [runbook("EseDatabaseNearlyFull"), runbook("EseDatabaseFull")],
+        )
+    ]

@@ -1,0 +1,86 @@
+"""The dashboard of one database: what only it has to keep to."""
+
+import json
+from typing import Any
+
+import pytest
+
+from dashboards.board import build
+from dashboards.build import render
+from dashboards.database import ACTION, DATABASE_BOARD, REASON, VERDICT
+from esewatch.advice.verdict import VERDICTS
+from esewatch.advice.window import ACTIONS
+from esewatch.advice.window_rules import RULES
+from tests.dashboards.boards import panels
+from tests.rules.expressions import alerts
+
+BOARD = json.loads(render(DATABASE_BOARD))
+LEADING_HERE = sorted(
+    {
+        rule["alert"]
+        for rule in alerts()
+        if f"/d/{BOARD['uid']}?" in rule["annotations"].get("dashboard_url", "")
+    }
+)
+
+
+def panel(title: str) -> dict[str, Any]:
+    (found,) = [each for each in panels(BOARD) if each["title"] == title]
+    return found
+
+
+def mapped(options: list[dict[str, Any]]) -> dict[str, tuple[str, str]]:
+    """Value -> word and colour of value mappings."""
+    return {
+        value: (shown["text"], shown["color"])
+        for each in options
+        for value, shown in each["options"].items()
+    }
+
+
+@pytest.mark.parametrize("alert", LEADING_HERE)
+def test_an_alert_that_leads_here_finds_its_runbook(alert: str) -> None:
+    links = [
+        link["url"]
+        for each in panels(BOARD)
+        for link in each["fieldConfig"]["defaults"].get("links", [])
+    ]
+
+    assert any(link.endswith(f"/runbooks/{alert}") for link in links)
+
+
+def test_each_row_of_the_nights_has_its_own_words_and_colour() -> None:
+    (gaps, *overrides) = panel("The nights")["fieldConfig"]["overrides"]
+    shown = [mapped(each["properties"][0]["value"])["1"] for each in overrides]
+
+    assert gaps["properties"] == [{"id": "noValue"}]
+    assert [each["matcher"]["options"] for each in overrides] == list("ABCDE")
+    assert [text for text, _ in shown] == [
+        "window open",
+        "backup",
+        "defragmentation",
+        "scan",
+        "interrupted",
+    ]
+    assert len({colour for _, colour in shown}) == len(shown)
+
+
+def test_verdicts_have_words_and_a_colour_of_their_own() -> None:
+    assert tuple(VERDICT) == VERDICTS
+    assert len({colour for _, colour in VERDICT.values()}) == len(VERDICT)
+    shown = mapped(panel("Verdict")["fieldConfig"]["defaults"]["mappings"])
+    assert shown == {str(code): each for code, each in enumerate(VERDICT.values())}
+
+
+def test_actions_and_reasons_of_the_advice_have_words() -> None:
+    assert set(ACTION) == {*ACTIONS} - {"not_applicable"}
+    assert list(REASON) == [name for name, _ in RULES]
+
+
+def test_the_window_comes_last_and_folded() -> None:
+    rows = [each for each in BOARD["panels"] if each["type"] == "row"]
+
+    assert rows[0]["title"] == "At a glance"
+    assert rows[-1]["title"] == "Maintenance window"
+    assert [row["collapsed"] for row in rows] == [False] * (len(rows) - 1) + [True]
+    assert build(DATABASE_BOARD).uid == "esewatch-database"

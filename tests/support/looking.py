@@ -1,0 +1,106 @@
+"""What a page does in a browser besides being shown: what it asks for, says, and leaves out."""
+
+from types import TracebackType
+from typing import Any
+from urllib.parse import urlsplit
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page
+
+WIDTHS = (1280, 390)
+SCHEMES = ("light", "dark")
+AUDITED = {("light", 1280), ("dark", 390)}
+"""Each scheme and each width once: an audit takes seconds."""
+
+_FOCUSED = """() => {
+  const found = document.activeElement;
+  if (found === document.body || found === null) return null;
+  const box = found.getBoundingClientRect();
+  const all = [...document.querySelectorAll('*')];
+  const style = getComputedStyle(found);
+  return {
+    index: all.indexOf(found),
+    seen: box.width > 0 && box.height > 0,
+    outlined: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0,
+  };
+}"""
+_FOCUSABLE = """() => [...document.querySelectorAll('a[href], summary, [tabindex="0"]')]
+  .filter(each => each.checkVisibility()).length"""
+
+
+class Look:
+    """A page opened in a tab of its own; notes every request and every word on the console."""
+
+    def __init__(self, browser: Browser, url: str, **context: Any) -> None:
+        self._context = browser.new_context(**context)
+        self.page: Page = self._context.new_page()
+        self.said: list[str] = []
+        self.hosts: set[str] = set()
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("requestfailed", lambda request: self.said.append(request.url))
+        self.page.on("request", lambda request: self.hosts.add(urlsplit(request.url).netloc))
+        self.page.goto(url)
+
+    def __enter__(self) -> "Look":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._context.close()
+
+
+def check_accessible(browser: Browser, url: str) -> None:
+    """axe-core finds nothing, in either colour scheme, wide and narrow; nothing sticks out."""
+    for scheme in SCHEMES:
+        for width in WIDTHS:
+            size = {"width": width, "height": 900}
+            with Look(browser, url, color_scheme=scheme, viewport=size) as look:
+                look.page.evaluate(
+                    "for (const each of document.querySelectorAll('details')) each.open = true"
+                )
+                assert look.page.evaluate("document.documentElement.scrollWidth") <= width, url
+                if (scheme, width) in AUDITED:
+                    found = Axe().run(look.page, options={"resultTypes": ["violations"]})
+                    report = found.generate_report()
+                    assert found.violations_count == 0, f"{url} {scheme} {width}: {report}"
+
+
+def check_alone(browser: Browser, url: str) -> None:
+    """It says nothing on the console and asks nobody but the place it comes from."""
+    with Look(browser, url) as look:
+        assert look.said == [], url
+        assert look.hosts == {urlsplit(url).netloc}, url
+
+
+def check_without_javascript(browser: Browser, url: str) -> None:
+    """It shows the same words where JavaScript is switched off.
+
+    A page tells the time: what was loaded without lies between two that were loaded with it.
+    """
+    words = []
+    for switched_on in (True, False, True):
+        with Look(browser, url, java_script_enabled=switched_on) as look:
+            words.append(look.page.inner_text("body"))
+    before, without, after = words
+    assert without in (before, after), url
+
+
+def check_by_keyboard(browser: Browser, url: str) -> None:
+    """Tab reaches all that can be followed, opened or scrolled, in order, and it is seen."""
+    with Look(browser, url) as look:
+        reached: list[int] = []
+        expected = look.page.evaluate(_FOCUSABLE)
+        for _ in range(expected):
+            look.page.keyboard.press("Tab")
+            focused = look.page.evaluate(_FOCUSED)
+            assert focused is not None, f"{url}: only {len(reached)} of {expected}"
+            assert focused["seen"], url
+            assert focused["outlined"], url
+            reached.append(focused["index"])
+        assert len(set(reached)) == expected, url
+        assert reached == sorted(reached), url
