@@ -110,6 +110,7 @@ def test_every_key_of_a_full_file_arrives() -> None:
                 window="nightly",
                 tier="watched",
                 model="window",
+                role="passive",
                 name="priv06",
                 mailboxes=800,
                 device="lun7",

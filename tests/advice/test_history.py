@@ -141,6 +141,14 @@ def test_gaps_of_its_computer_are_its_own() -> None:
     assert gathered(*events, *covered).event_gaps == [(EPOCH + 60, EPOCH + 5 * DAY, 7)]
 
 
+def test_a_configured_role_is_judged_where_no_event_tells_another() -> None:
+    passive = Settings(databases=[DatabaseRule(match="*", role="passive")])
+    old = gathered(event(700, 0), settings=passive)
+    assert (old.role, as_copy(old, Policy()).role) == ("passive", "passive")
+    assert gathered(event(700, 0)).role == ""
+    assert gathered(event(736, 0), settings=passive).role == "active"
+
+
 def test_a_change_of_role_is_told_by_the_family_of_events() -> None:
     current: dict[str, Any] = {"engine_version": "15.01.2507.012", "instance_state": ""}
     events = [event(n, at, **current) for at, n in enumerate((736, 744, 737, 717, 732, 736))]

@@ -13,7 +13,6 @@ from esewatch.engine.disk import RealDisk
 from esewatch.engine.machine import OpenError
 from esewatch.engine.plan import DAY, DatabasePlan, FaultPlan, Plan
 from esewatch.engine.reports_current import WORKER
-from esewatch.fold.integrity import MAX_ERROR_TIMES
 from tests.engine.background import current_plan
 from tests.engine.mailing import Model, expect_consistent
 from tests.engine.running import end_as_if_killed, keep_journal, machine, random_plan, run
@@ -174,17 +173,6 @@ def _current(database: DatabasePlan, chance: random.Random, roles: bool) -> Data
     )
 
 
-def expect_agreement_on_few_errors(folder: Path, now: float) -> None:
-    """The agent keeps the times of so many page errors; it says less of what was before them."""
-    many = [
-        path
-        for path, entry in truth_of(folder)["databases"].items()
-        if sum(entry["ese_page_error_events_total"].values()) >= MAX_ERROR_TIMES
-    ]
-    found = differences(folder / "truth.json", agent_families(folder, now))
-    assert [line for line in found if not any(f"{{{path}|" in line for path in many)] == []
-
-
 def check_random(folder: Path, seed: int, *, days: float = 2.5) -> Counter[str]:
     """Three runs of a random plan with faults; the events by id."""
     chance = random.Random(seed)
@@ -196,7 +184,7 @@ def check_random(folder: Path, seed: int, *, days: float = 2.5) -> Counter[str]:
             # A fault took the catalog of a database: what was said before that holds.
             assert number
             break
-        expect_agreement_on_few_errors(folder, now)
+        expect_agreement(folder, now)
     return Counter(told(folder))
 
 

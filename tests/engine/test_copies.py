@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from esewatch.config import DatabaseRule, Settings
 from esewatch.engine.__main__ import main as engine
 from esewatch.engine.check import check, records
 from esewatch.engine.clock import VirtualClock
@@ -159,19 +160,31 @@ def test_a_copy_logs_as_its_own_computer(tmp_path: Path) -> None:
     assert min(requests.values()) > 100
 
 
-@pytest.mark.parametrize(("generation", "role"), [("2007", ""), ("current", "passive")])
-def test_the_agent_knows_the_role_where_the_events_tell_the_state(
-    tmp_path: Path, generation: str, role: str
-) -> None:
-    now = run(tmp_path, plan_of(DROP, generation=generation, zero=False), 1.0)
-    expect_agreement(tmp_path, now)
+def known_role(folder: Path, now: float, *rules: DatabaseRule) -> str:
+    """The role of the copy on EX02, as the agent exposes it."""
     (info,) = [
         sample.labels
-        for family in agent_families(tmp_path / "EX02", now)
+        for family in agent_families(folder / "EX02", now, Settings(databases=list(rules)))
         for sample in family.samples
         if sample.name == "ese_database_info"
     ]
-    assert (info["computer"], info["database_name"], info["role"]) == ("ex02", "a", role)
+    assert (info["computer"], info["database_name"]) == ("ex02", "a")
+    return info["role"]
+
+
+@pytest.mark.parametrize(
+    ("generation", "told", "with_active"),
+    [("2007", "", "active"), ("current", "passive", "passive")],
+)
+def test_the_agent_knows_the_role_from_the_events_else_from_the_configuration(
+    tmp_path: Path, generation: str, told: str, with_active: str
+) -> None:
+    now = run(tmp_path, plan_of(DROP, generation=generation, zero=False), 1.0)
+    expect_agreement(tmp_path, now)
+    assert known_role(tmp_path, now) == told
+    assert known_role(tmp_path, now, DatabaseRule(match="*", role="active")) == with_active
+    passive = DatabaseRule(match="*", computer="ex02", role="passive")
+    assert known_role(tmp_path, now, passive) == "passive"
 
 
 def test_zeroing_comes_to_the_copy(tmp_path: Path) -> None:

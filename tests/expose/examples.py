@@ -117,7 +117,7 @@ def damaged() -> Database:
             "lost_flush": NOW - 40 * DAY,
             "corrected": NOW - 5 * DAY,
         },
-        page_error_times=[NOW - 40 * DAY, NOW - 3 * DAY, NOW - DAY],
+        page_error_spans=[(at, at) for at in (NOW - 40 * DAY, NOW - 3 * DAY, NOW - DAY)],
         hung_io={"write": 1},
     )
 

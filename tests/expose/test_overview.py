@@ -186,6 +186,16 @@ def test_the_configuration_decides_model_tier_and_name() -> None:
     assert search.ratio.verdict == "none"
 
 
+def test_a_configured_role_holds_only_where_no_event_tells_another() -> None:
+    settings = Settings(databases=[DatabaseRule(match="*", role="passive")])
+    roles = {(each.computer, each.database): each.role for each in view().databases}
+    found = {
+        (each.computer, each.database): each.role for each in view(settings=settings).databases
+    }
+    assert found == {key: role or "passive" for key, role in roles.items()}
+    assert {"", "active"} <= set(roles.values())
+
+
 def test_hidden_counters_are_named_and_present_ones_are_not() -> None:
     (hidden,) = view().hidden
     assert hidden.computer == "ex19"

@@ -138,7 +138,7 @@ def test_what_the_first_reading_finds_older_than_seven_days_is_history() -> None
 def test_a_check_is_no_error_that_a_pass_of_the_engine_met() -> None:
     folder = folder_of([copy(HOUR, (17, "uncorrectable"))])
     assert the_database(folder).page_errors == {}
-    assert the_database(folder).page_error_times == []
+    assert the_database(folder).page_error_spans == []
 
 
 def test_pages_beyond_the_limit_are_counted_and_the_same_check_again_changes_nothing() -> None:

@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from esewatch.fold.folder import Folder
-from esewatch.fold.integrity import count_pages, known_bad_pages, last_verifications
+from esewatch.fold.integrity import (
+    ERROR_SLACK,
+    MAX_ERROR_SPANS,
+    count_pages,
+    known_bad_pages,
+    last_verifications,
+)
 from esewatch.fold.state import UNLOCATED
 from esewatch.model import Batch, Event
 from tests.support.records import DAY, EPOCH, HOUR, LABEL, event, folder_of, the_database, views
@@ -167,6 +173,83 @@ def test_a_last_run_count_verifies_only_without_page_errors_within_the_pass() ->
     within = mismatch(17, DAY - 60)
     assert verified(folder_of([completion, within])) == {}
     assert verified(folder_of([mismatch(17, 0), completion])) == {"online_scan": EPOCH + DAY}
+
+
+MANY = MAX_ERROR_SPANS + 2 * ERROR_SLACK
+
+
+def scanned(start: float, end: float, bad_checksums: int = 0) -> list[Event]:
+    """One pass of a current engine, whose count of bad pages is that of its last run."""
+    fields = {"seconds": round(end - start), "bad_checksums": bad_checksums}
+    return [event(736, start), event(737, end, fields=fields)]
+
+
+def test_a_verification_stands_however_many_page_errors_come_after_it() -> None:
+    later = [mismatch(18, DAY + each * HOUR) for each in range(MANY)]
+    folder = folder_of([mismatch(17, -HOUR), *scanned(0, HOUR), *later])
+    assert verified(folder) == {"online_scan": EPOCH + HOUR}
+    assert bad(folder) == [(18, "uncorrectable", False)]
+
+
+def test_a_short_pass_between_errors_is_known_as_clean_when_longer_gaps_came_after_it() -> None:
+    around = [mismatch(17, 0), *scanned(60, 120), mismatch(18, 180)]
+    later = [mismatch(18, each * DAY) for each in range(1, MANY)]
+    folder = folder_of([*around, *later])
+    assert verified(folder) == {"online_scan": EPOCH + 120}
+    assert bad(folder) == [(18, "uncorrectable", False)]
+
+
+def test_a_pass_with_an_error_in_it_stays_unclean_however_many_come_after_it() -> None:
+    later = [mismatch(18, 2 * DAY + each * HOUR) for each in range(MANY)]
+    folder = folder_of([mismatch(17, HOUR), *scanned(0, DAY), *later])
+    assert verified(folder) == {}
+    assert bad(folder) == [(17, "uncorrectable", False), (18, "uncorrectable", False)]
+
+
+def test_a_page_that_a_summary_counted_and_nothing_named_stands_beside_many_errors() -> None:
+    later = [mismatch(18, DAY + each * HOUR) for each in range(MANY)]
+    found = folder_of([mismatch(17, 0), *scanned(60, HOUR, bad_checksums=1), *later])
+    assert [page for page, _, _ in bad(found)] == [UNLOCATED, 17, 18]
+
+
+def test_passes_that_are_told_after_many_errors_are_clean_in_the_longest_gaps_only() -> None:
+    errors = [mismatch(18, each * HOUR) for each in range(MANY)]
+    last = MANY * HOUR
+    after = [mismatch(18, last + DAY), mismatch(18, last + DAY + HOUR)]
+    folder = folder_of([*errors, *after, *scanned(last + 60, last + 120)])
+    assert verified(folder) == {"online_scan": EPOCH + last + 120}
+    folder = folder_of([*errors, *after, *scanned(60, 2 * HOUR + 60)])
+    assert verified(folder) == {}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_many_errors_leave_verified_is_what_every_single_one_would(seed: int) -> None:
+    chance = random.Random(seed)
+    records: list[Event] = []
+    damaged: dict[int, int] = {}
+    time, clean = 0, (0, 0)
+    errors, scans = chance.choice((MANY, 3 * MANY)), chance.choice((200, 3 * MANY))
+    for page in range(errors):
+        longest = 600 if page < 200 else round(DAY)
+        start, wanted = time + 1, page < scans and chance.random() < chance.choice((0.02, 0.6))
+        time += chance.randint(2, longest)
+        met = not wanted or chance.random() < 0.5
+        if met:
+            records.append(mismatch(page % 50, time))
+            damaged[page % 50] = time
+        if wanted:
+            time += chance.randint(2, longest)
+            records += scanned(start, time)
+            clean = clean if met else (start, time)
+    records.sort(key=lambda record: record.time or 0.0)
+    folder = folder_of(records)
+    assert verified(folder) == ({"online_scan": EPOCH + clean[1]} if clean[1] else {})
+    assert {page for page, _, _ in bad(folder)} == {
+        page for page, met in damaged.items() if met > clean[0]
+    }
+    spans = the_database(folder).page_error_spans
+    assert MAX_ERROR_SPANS // 2 < len(spans) <= MAX_ERROR_SPANS + ERROR_SLACK
+    assert spans[-1][1] == EPOCH + max(damaged.values())
 
 
 def test_a_pass_that_skipped_pages_verifies_nothing() -> None:

@@ -15,6 +15,7 @@ from esewatch.lab import (
     old_ratio,
     readings,
     real_files,
+    scan_kindness,
     write_cache,
     zeroing,
 )
@@ -107,6 +108,31 @@ def test_the_second_published_row_is_read_in_both_ways(tmp_path: Path) -> None:
     assert isinstance(total.ours, float)
     assert isinstance(each.ours, float)
     assert each.ours > total.ours
+
+
+def test_users_wait_for_eseutil_and_hardly_for_the_online_scan(tmp_path: Path) -> None:
+    told = Told(tmp_path)
+    findings = scan_kindness.run(told.bench, seconds=1.0)
+
+    def waited(case: str) -> float:
+        return number(findings, "users' read latency", case)
+
+    alone = waited("alone")
+    gentle = ["online scan", "online scan without pauses", "eseutil throttled"]
+    assert all(0.8 * alone < waited(case) < 1.5 * alone for case in gentle)
+    assert waited("eseutil") > 5 * alone
+    assert number(findings, "users' reads", "eseutil") < number(findings, "users' reads", "alone")
+    fast = number(findings, "verified", "eseutil")
+    assert fast > number(findings, "verified", "online scan without pauses")
+    assert told.count == EXPERIMENTS["scan-kindness"].steps
+
+
+def test_what_the_article_says_in_words_gets_no_figure(tmp_path: Path) -> None:
+    findings = scan_kindness.run(Bench(tmp_path, 1, lambda: None), seconds=0.2)
+
+    (kinder,) = findings.comparisons
+    assert (kinder.published, kinder.ours, kinder.holds) == ("online scan", "online scan", True)
+    assert all(each.published is None for each in findings.rows)
 
 
 def test_the_first_pass_of_zeroing_makes_more_logs_than_a_later_one(tmp_path: Path) -> None:

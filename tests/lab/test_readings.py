@@ -1,13 +1,17 @@
 """Figures out of events and counters."""
 
 from esewatch.lab.readings import (
+    DATABASE_READS,
+    DATABASE_WRITES,
     ZEROING,
     Point,
+    Requests,
     Scan,
     grown,
     latency,
     mean,
     points,
+    requests,
     samples,
     scans,
     summed,
@@ -91,3 +95,20 @@ def test_a_rate_is_summed_and_a_level_grows_over_whole_samples() -> None:
     assert summed(of, 5.0, 15.0) == 60.0
     assert grown(of, 12.0, 18.0) == 2.0
     assert grown(of, 12.0, 31.0) == 0.0
+
+
+def test_requests_are_those_from_a_time_on_and_behind_the_morning() -> None:
+    day, hour = 86400.0, 3600.0
+    found = [
+        reading(at, f"engine/{instance}", counter, value)
+        for instance in "ab"
+        for counter, value in ((DATABASE_READS, 2.0), (DATABASE_WRITES, 3.0))
+        for at in (0.0, 6 * hour, 24 * hour, day + 6 * hour, day + 7 * hour)
+    ]
+
+    everything = requests(found, "a", begin=0.0, morning=0.0)
+    assert everything == Requests(2.0 * 31 * hour, 3.0 * 31 * hour)
+    assert everything.total == 5.0 * 31 * hour
+    assert requests(found, "a", begin=0.0, morning=6 * hour).reads == 2.0 * 19 * hour
+    assert requests(found, "a", begin=day, morning=6 * hour).reads == 2.0 * hour
+    assert requests(found, "c", begin=0.0, morning=0.0) == Requests(0, 0)

@@ -10,8 +10,8 @@ from esewatch.config.settings import DatabaseRule
 from esewatch.engine.clock import VirtualClock
 from esewatch.engine.machine import Machine
 from esewatch.engine.plan import Plan
-from esewatch.lab import old_ratio
-from esewatch.lab.bench import Run
+from esewatch.lab import old_ratio, scan_kindness
+from esewatch.lab.bench import Bench, Run
 from esewatch.lab.catalogue import EXPERIMENTS
 from esewatch.model import Event, Reading, Record
 from tests.e2e.harness import serving
@@ -34,6 +34,24 @@ def test_each_side_is_one_of_the_cases_and_the_good_one_raises_nothing() -> None
         for signal in each.signals:
             assert re.fullmatch(r"[A-Za-z ]+", signal.case)
             assert bool(signal.alerts) == (signal.side == "bad")
+
+
+def test_the_bad_side_of_scan_kindness_is_beyond_the_limit_of_its_alert_and_no_good_one_is(
+    tmp_path: Path,
+) -> None:
+    (limit,) = {
+        float(found)
+        for rule in alerts()
+        if rule["alert"] == "EseDatabaseReadLatencyHigh" and rule["labels"]["severity"] == "warning"
+        for found in re.findall(r"ese_io_latency_seconds:median15m\{.*\} > ([0-9.]+)", rule["expr"])
+    }
+    findings = scan_kindness.run(Bench(tmp_path, 1, lambda: None), seconds=2.0)
+    latency = {row.case: row.ours for row in findings.rows if row.quantity == "users' read latency"}
+
+    for signal in EXPERIMENTS["scan-kindness"].signals:
+        found = latency[signal.case]
+        assert isinstance(found, float)
+        assert (found / 1e3 > limit) == (signal.side == "bad")
 
 
 def months(folder: Path) -> list[Month]:

@@ -81,9 +81,10 @@ class Series(NamedTuple):
     labels: str
 
 
-def agent_families(folder: Path, now: float) -> list[Metric]:
+def agent_families(folder: Path, now: float, settings: Settings | None = None) -> list[Metric]:
     """What the agent exposes at `now` of the two logs in `folder`, read to their ends."""
-    agent = Folder(State(), Settings())
+    settings = settings or Settings()
+    agent = Folder(State(), settings)
     for source in (
         event_stream_source("events", [str(folder / "events.jsonl")]),
         perfmon_csv_source("counters", [str(folder / "counters.csv")]),
@@ -93,7 +94,7 @@ def agent_families(folder: Path, now: float) -> list[Metric]:
             assert batch.unreadable == []
             agent.fold(source.name, batch)
         source.close()
-    return families(agent.state, Settings(), now)
+    return families(agent.state, settings, now)
 
 
 def differences(truth: Path, metrics: Iterable[Metric]) -> list[str]:

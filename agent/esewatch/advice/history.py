@@ -14,7 +14,14 @@ from esewatch.fold import rollups
 from esewatch.fold.backup_jobs import BackupSet
 from esewatch.fold.backups import Backup, completed, streamed, verified_by_streaming
 from esewatch.fold.databases import ACTIVE_FAMILY, PASSIVE_FAMILY
-from esewatch.fold.identity import Tier, computer_label, database_label, database_name, tier
+from esewatch.fold.identity import (
+    Tier,
+    computer_label,
+    database_label,
+    database_name,
+    role_of,
+    tier,
+)
 from esewatch.fold.instances import engine_changes
 from esewatch.fold.integrity import known_bad_pages, last_verifications
 from esewatch.fold.passes import FAILS, TASKS, TaskView, replay
@@ -191,7 +198,7 @@ def _gather(
         ese_instance=entry.ese_instance,
         model=maintenance_model(entry, settings),
         tier=tier(entry, settings),
-        role=entry.role,
+        role=role_of(entry, settings),
         window=window_for(settings, entry.database, entry.computer),
         pages=_pages(entry, views),
         page_size=entry.page_size,

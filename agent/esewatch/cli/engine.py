@@ -13,7 +13,7 @@ def add_commands(commands: Any) -> None:
     """Register `engine`. Its words are read by the engine itself."""
     parser = commands.add_parser(
         "engine",
-        help="run or check the bundled reference engine",
+        help="run, check or load the bundled reference engine",
         add_help=False,
         prefix_chars="\0",
     )

@@ -36,6 +36,7 @@ from esewatch.ese.volumes import volume_label
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 Tier = Literal["watched", "observed", "ignored"]
 Model = Literal["window", "garbage_collection", "background", "application"]
+Role = Literal["active", "passive"]
 ComputerLabel = Literal["short", "fqdn"]
 
 DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -289,6 +290,8 @@ class DatabaseRule(msgspec.Struct, frozen=True, kw_only=True):
     window: Text | None = None
     tier: Tier | None = None
     model: Model | None = None
+    role: Role | None = None
+    """Of a copy whose events do not tell it."""
     name: Text | None = None
     mailboxes: Count | None = None
     device: Text | None = None

@@ -1,4 +1,4 @@
-"""`python -m esewatch.engine`, or `esewatch engine`: run the engine, check its databases.
+"""`python -m esewatch.engine`, or `esewatch engine`: run it, check its databases, load its drives.
 
 Exit status: 0 done; 1 a check found faults; 2 could not do it, one line on stderr says why.
 """
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Final, NoReturn
 
 from esewatch.engine.check_command import add_check
+from esewatch.engine.disks_command import add_disks
 from esewatch.engine.log import LogError
 from esewatch.engine.machine import AheadError, InUseError, OpenError
 from esewatch.engine.run_command import RunError, add_run
@@ -42,6 +43,7 @@ def main(words: Sequence[str] | None = None) -> int:
     )
     add_run(commands)
     add_check(commands)
+    add_disks(commands)
     options = parser.parse_args(words)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -8,9 +8,21 @@ from typing import Final, Protocol
 from esewatch.engine.clock import Clock
 from esewatch.engine.disks import Lun
 from esewatch.engine.log import GENERATION_BYTES
+from esewatch.engine.plan import DisksPlan
 
 _LOGS: Final = 1024
 """Places for the logs of a database, used in turn."""
+
+
+def lun_of(plan: DisksPlan) -> Lun:
+    """The LUN of a plan, at rest."""
+    return Lun(
+        plan.model,
+        spindles=plan.spindles,
+        stripe=plan.stripe,
+        write_cache=plan.write_cache,
+        link=plan.link,
+    )
 
 
 class Storage(Protocol):

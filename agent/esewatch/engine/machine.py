@@ -14,8 +14,7 @@ from esewatch.engine.btree import TreeError
 from esewatch.engine.checkpoint import CheckpointError
 from esewatch.engine.clock import RealClock, VirtualClock
 from esewatch.engine.computer import ComputerLogs, Standby
-from esewatch.engine.device import Device, LunDevice, Storage
-from esewatch.engine.disks import Lun
+from esewatch.engine.device import Device, LunDevice, Storage, lun_of
 from esewatch.engine.header import HeaderError
 from esewatch.engine.instance import Instance, Setting
 from esewatch.engine.log import LogError
@@ -197,19 +196,12 @@ class Machine:
         disks = plan.disks
         if disks is None:
             return Device(self._clock, seek=plan.seek, rate=plan.rate)
-        lun = Lun(
-            disks.model,
-            spindles=disks.spindles,
-            stripe=disks.stripe,
-            write_cache=disks.write_cache,
-            link=disks.link,
-        )
         databases = sum(
             device == plan.name
             for database in self._plan.databases
             for device in (database.device, *(copy.device for copy in database.copies))
         )
-        return LunDevice(self._clock, lun, databases=max(1, databases))
+        return LunDevice(self._clock, lun_of(disks), databases=max(1, databases))
 
     def _instance(self, number: int, name: str) -> Instance:
         plan = self._plan.databases[number]

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from tqdm import tqdm
@@ -34,6 +34,7 @@ LAST: Final = datetime(2150, 1, 1, tzinfo=UTC)
 LARGEST_PLAN: Final = 1 << 24
 """Bytes."""
 
+_PlanT = TypeVar("_PlanT")
 _COMPUTER: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,253}[A-Za-z0-9])?")
 
 
@@ -76,7 +77,7 @@ def add_run(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run until the days are over, or a signal. Raises RunError, OSError, what Machine does."""
-    plan = read_plan(options.plan) if options.plan else PROFILES[options.profile]()
+    plan = read_plan(options.plan, Plan) if options.plan else PROFILES[options.profile]()
     clock = RealClock() if options.clock == "real" else VirtualClock(options.start)
     folder = options.dir.absolute()
     try:
@@ -119,14 +120,14 @@ def _work(machine: Machine, options: argparse.Namespace, greeting: str) -> None:
         raise
 
 
-def read_plan(path: Path) -> Plan:
+def read_plan(path: Path, kind: type[_PlanT]) -> _PlanT:
     """The plan of a JSON file. Raises RunError."""
     try:
         with path.open("rb") as file:
             text = file.read(LARGEST_PLAN + 1)
         if len(text) > LARGEST_PLAN:
             raise RunError(f"{path}: a plan has at most {LARGEST_PLAN} bytes")
-        return msgspec.json.decode(text, type=Plan)
+        return msgspec.json.decode(text, type=kind)
     except OSError as error:
         raise RunError(f"{path}: {error.strerror or error}") from error
     except RecursionError as error:

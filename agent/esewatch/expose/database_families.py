@@ -32,6 +32,7 @@ class Traits(NamedTuple):
     tier: str
     name: str
     model: str
+    role: str
     ese_instance: str
     stops: list[float]
     stale_seconds: float
@@ -119,7 +120,7 @@ def _add_info(out: Samples, labels: Labels, database: Database, traits: Traits) 
         "ese_instance": printable(traits.ese_instance),
         "database_name": printable(traits.name),
         "path": printable(database.path),
-        "role": database.role,
+        "role": traits.role,
         "model": traits.model,
         "tier": traits.tier,
         "generation": database.generation,

@@ -31,7 +31,7 @@ from esewatch.expose.policy_families import add_source_policy, database_policy
 from esewatch.expose.samples import Samples, printable
 from esewatch.expose.sqlserver_families import add_sql_databases
 from esewatch.fold.backups import at_work, completed, totals, verified_by_streaming
-from esewatch.fold.identity import database_name, device_of, tier
+from esewatch.fold.identity import database_name, device_of, role_of, tier
 from esewatch.fold.log_disks import log_disks
 from esewatch.fold.rebuilt import unrebuilt
 from esewatch.fold.state import BackupTotals, Instance, SourceState, State
@@ -202,6 +202,7 @@ def add_databases(
             tier=tier(database, settings),
             name=database_name(database, settings),
             model=maintenance_model(database, settings),
+            role=role_of(database, settings),
             # The spelling of the counters, so that both sides join.
             ese_instance=instance.ese_instance if instance else database.ese_instance,
             stops=instance.stops if instance else [],

@@ -33,7 +33,7 @@ from esewatch.expose.fleet import Fleet, blind_places
 from esewatch.expose.ratio import Ratio, defrag_ratio
 from esewatch.expose.words import plural, tidy
 from esewatch.fold.backups import completed, verified_by_streaming
-from esewatch.fold.identity import database_name, tier
+from esewatch.fold.identity import database_name, role_of, tier
 from esewatch.fold.integrity import count_pages, known_bad_pages, last_verifications
 from esewatch.fold.passes import TASKS, TaskView, derive
 from esewatch.fold.state import BadPage, Database, Instance, SourceState, State
@@ -292,7 +292,7 @@ def _details(database: Database, beside: _Beside, settings: Settings, now: float
         shares_instance=beside.shares_instance,
         tier=standing_tier,
         model=model,
-        role=tidy(database.role),
+        role=tidy(role_of(database, settings)),
         generation=tidy(database.generation),
         status=_STATUS.get(urgency, "attention"),
         verdict=urgency if standing_tier != "ignored" else None,

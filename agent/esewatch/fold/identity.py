@@ -124,6 +124,14 @@ def database_name(database: Database, settings: Settings) -> str:
     return re.split(r"[\\/]", database.database)[-1].rsplit(".", 1)[0]
 
 
+def role_of(database: Database, settings: Settings) -> str:
+    """active or passive: as its events tell, else as configured, else empty (semantics.md 1)."""
+    if database.role:
+        return database.role
+    rule = rule_for(settings, database.computer, database.database)
+    return (rule.role if rule is not None else None) or ""
+
+
 def device_of(database: Database, volumes: Mapping[str, str], settings: Settings) -> str | None:
     """Device that a database lies on; None when it is not known (never a guess).
 

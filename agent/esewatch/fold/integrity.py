@@ -5,14 +5,18 @@ the latched set, the repairs and the derived passes. Order of arrival makes no
 difference.
 """
 
-from bisect import bisect_left, bisect_right, insort
+import math
+from bisect import bisect_right, insort
 from collections.abc import Collection, Iterable, Mapping
 
-from esewatch.fold.passes import WALL_CLOCK, TaskView
+from esewatch.fold.passes import WALL_CLOCK, TaskView, derive
 from esewatch.fold.state import UNLOCATED, BadKind, BadPage, Database, PageErrorKind, Pass
 
 MAX_BAD_PAGES = 1000
-MAX_ERROR_TIMES = 256
+MAX_ERROR_SPANS = 256
+MAX_SPARED = MAX_ERROR_SPANS // 2 - 1
+ERROR_SLACK = 64
+"""So many more are let in before any are joined: one walk through the passes for all of them."""
 HISTORY_SECONDS = 7 * 86400.0
 """A bad page that the first reading finds older than this is history: a warning, not a page."""
 
@@ -49,11 +53,47 @@ def latch(database: Database, page: int, kind: BadKind, time: float, *, history:
     Beyond 1,000 pages only the number is kept.
     """
     if kind != "corrected":
-        insort(database.page_error_times, time)
-        del database.page_error_times[:-MAX_ERROR_TIMES]
+        _note_error(database, time)
     if not latch_found(database, page, kind, time, history=history):
         count, last = database.bad_pages_overflow.get(kind, (0, 0.0))
         database.bad_pages_overflow[kind] = (count + 1, max(last, time))
+
+
+def _note_error(database: Database, time: float) -> None:
+    spans = database.page_error_spans
+    place = bisect_right(spans, (time, math.inf))
+    if place == 0 or spans[place - 1][1] < time:
+        spans.insert(place, (time, time))
+        if len(spans) > MAX_ERROR_SPANS + ERROR_SLACK:
+            _join_spans(database)
+
+
+def _join_spans(database: Database) -> None:
+    """Join the spans that are closest until 256 are left, none across a gap that decides a pass."""
+    spans = database.page_error_spans
+    kept = {bisect_right(spans, (end, math.inf)) for end in _ends_of_spared(database)}
+    gaps = [(spans[at][0] - spans[at - 1][1], at) for at in range(1, len(spans)) if at not in kept]
+    joined = {at for _, at in sorted(gaps)[: len(spans) - MAX_ERROR_SPANS]}
+    left: list[tuple[float, float]] = []
+    for at, (first, last) in enumerate(spans):
+        if at in joined:
+            left[-1] = (left[-1][0], last)
+        else:
+            left.append((first, last))
+    database.page_error_spans = left
+
+
+def _ends_of_spared(database: Database) -> list[float]:
+    """Ends of the scans that are what they are because no error fell within them.
+
+    The youngest of those that verify and of those that count bad pages: fewer than the gaps.
+    """
+    scans = sorted(_scans(derive(database)), key=lambda done: done.ended or 0.0)
+    clean = [
+        done for done in scans if done.completion_event in WALL_CLOCK and verifies(done, database)
+    ]
+    unnamed = [done for done in scans if _named_none(done, database)]
+    return [done.ended or 0.0 for done in (*clean[-MAX_SPARED:], *unnamed[-MAX_SPARED:])]
 
 
 def latch_found(
@@ -144,11 +184,9 @@ def verifies(done: Pass, database: Database) -> bool:
 
 
 def _errors_within(database: Database, start: float, end: float) -> bool:
-    times = database.page_error_times
-    if len(times) >= MAX_ERROR_TIMES and start < times[0]:
-        # Older ones are forgotten, and so many errors are no sign of a good time before.
-        return True
-    return bisect_left(times, start) < bisect_right(times, end)
+    spans = database.page_error_spans
+    place = bisect_right(spans, (end, math.inf))
+    return place > 0 and spans[place - 1][1] >= start
 
 
 def clean_scan_start(passes: Iterable[Pass], database: Database) -> float:
@@ -159,7 +197,7 @@ def clean_scan_start(passes: Iterable[Pass], database: Database) -> float:
 
 def known_bad_pages(database: Database, views: Mapping[str, TaskView]) -> list[BadPage]:
     """The bad pages that stand, with one unlocated entry for scans that did not name theirs."""
-    scans = [done for task in ("checksum", "zeroing") for done in views[task].passes]
+    scans = _scans(views)
     clean = clean_scan_start(scans, database)
     standing = [bad for bad in database.bad_pages if _stands(bad, database, clean)]
     unlocated = _unlocated(scans, database, clean)
@@ -171,20 +209,18 @@ def known_bad_pages(database: Database, views: Mapping[str, TaskView]) -> list[B
     return standing
 
 
+def _scans(views: Mapping[str, TaskView]) -> list[Pass]:
+    return [done for task in ("checksum", "zeroing") for done in views[task].passes]
+
+
 def count_pages(standing: Iterable[BadPage]) -> int:
     """How many pages these entries stand for."""
     return sum(bad.pages for bad in standing)
 
 
 def _unlocated(scans: Iterable[Pass], database: Database, clean: float) -> BadPage | None:
-    found: list[Pass] = []
-    for done in scans:
-        if done.outcome != "completed" or not done.bad_checksums or done.ended is None:
-            continue
-        start = earliest_start(done)
-        located = _errors_within(database, start if start is not None else 0.0, done.ended)
-        if not located and done.ended > max(clean, database.all_good):
-            found.append(done)
+    past = max(clean, database.all_good)
+    found = [done for done in scans if _named_none(done, database) and (done.ended or 0.0) > past]
     if not found:
         return None
     times = [done.ended or 0.0 for done in found]
@@ -197,11 +233,17 @@ def _unlocated(scans: Iterable[Pass], database: Database, clean: float) -> BadPa
     )
 
 
+def _named_none(done: Pass, database: Database) -> bool:
+    """Whether a completed scan counted bad pages of which no event named one."""
+    if done.outcome != "completed" or not done.bad_checksums or done.ended is None:
+        return False
+    return not _errors_within(database, earliest_start(done) or 0.0, done.ended)
+
+
 def last_verifications(database: Database, views: Mapping[str, TaskView]) -> dict[str, float]:
     """By verifier, when every page was last proven good. A verifier that never did is absent."""
     verified = dict(database.verified)
-    for task in ("checksum", "zeroing"):
-        for done in views[task].passes:
-            if verifies(done, database) and done.ended is not None:
-                verified["online_scan"] = max(verified.get("online_scan", 0.0), done.ended)
+    for done in _scans(views):
+        if verifies(done, database) and done.ended is not None:
+            verified["online_scan"] = max(verified.get("online_scan", 0.0), done.ended)
     return verified

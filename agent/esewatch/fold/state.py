@@ -149,7 +149,7 @@ class Database(msgspec.Struct, kw_only=True):
     process: str = ""
     provider: str = ""
     role: str = ""
-    """active, passive, or empty when unknown."""
+    """As its events tell: active, passive, or empty when they do not."""
     role_time: float = 0.0
     generation: str = ""
     """2007 or current: which family of maintenance events it logs."""
@@ -204,8 +204,11 @@ class Database(msgspec.Struct, kw_only=True):
     """Errors up to this time are dealt with (acknowledged, or a clean scan that was evicted)."""
     page_scan: dict[str, int] = {}
     """What page scans read of it: pages, bytes, bad_pages; empty when none has."""
-    page_error_times: list[float] = []
-    """Sorted times of the last 256 uncorrected page errors."""
+    page_error_spans: list[tuple[float, float]] = []
+    """(first, last) of uncorrected page errors, sorted, apart; at most 320.
+
+    Each end is the time of an error. Between them are others, and no scan that had none.
+    """
     io_error_times: list[float] = []
     """Sorted times of the last 64 failed reads, writes and flushes (481, 482, 551)."""
     verified: dict[str, float] = {}

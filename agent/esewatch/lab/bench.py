@@ -29,12 +29,29 @@ class LabError(EsewatchError):
     """An experiment could not be run: says why."""
 
 
+class Load(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a workload on modelled drives. Latencies are seconds of a request."""
+
+    name: str
+    requests: int
+    seconds: float
+    """Until the last request was done."""
+    bytes_per_second: float
+    latency_mean: float
+    latency_p99: float
+
+
 class Run:
     """What a run of the engine left behind."""
 
     def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._events = str(folder / "events.jsonl")
         self._counters = str(folder / "counters.csv")
+
+    def of(self, computer: str) -> "Run":
+        """What the passive copies on a computer of its plan left."""
+        return Run(self._folder / computer)
 
     def events(self) -> list[Event]:
         """All that it logged. Raises LabError, SourceError."""
@@ -90,13 +107,31 @@ class Bench:
 
         Raises LabError, OSError.
         """
-        file, folder = self.folder / f"{name}.json", self.folder / name
+        folder = self.folder / name
+        self._told(
+            name, "run", "--dir", str(folder), "--plan", self._written(name, plan),
+            "--days", repr(seconds / DAY), "--until-eof",
+        )  # fmt: skip
+        return Run(folder)
+
+    def disks(self, name: str, plan: Mapping[str, Any]) -> dict[str, Load]:
+        """Workloads of a plan of docs/engine.md on modelled drives, by their names.
+
+        Raises LabError, OSError.
+        """
+        said = self._told(name, "disks", self._written(name, plan))
+        found = [msgspec.json.decode(line, type=Load) for line in said.splitlines()]
+        return {each.name: each for each in found}
+
+    def _written(self, name: str, plan: Mapping[str, Any]) -> str:
+        file = self.folder / f"{name}.json"
         file.write_bytes(msgspec.json.encode(plan, order="sorted"))
-        command = [
-            sys.executable, "-m", "esewatch", "engine", "run",
-            "--dir", str(folder), "--plan", str(file),
-            "--days", repr(seconds / DAY), "--seed", str(self.seed), "--until-eof",
-        ]  # fmt: skip
+        return str(file)
+
+    def _told(self, name: str, *words: str) -> str:
+        """Start the engine with these words: what it prints. Raises LabError, OSError."""
+        folder = self.folder / name
+        command = [sys.executable, "-m", "esewatch", "engine", *words, "--seed", str(self.seed)]
         # Nothing is ever written: the engine ends when this end of the pipe goes, with us.
         reader, writer = os.pipe()
         try:
@@ -118,7 +153,7 @@ class Bench:
             said = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
             raise LabError(f"{folder}: the engine could not run: {said[-1]}")
         self.tell()
-        return Run(folder)
+        return done.stdout
 
     def need(self, size: int) -> None:
         """Be sure that so many bytes can be written. Raises LabError, OSError."""

@@ -9,7 +9,10 @@ from esewatch.lab import (
     backup_buffered,
     checkdb_luns,
     checksum_parallel,
+    io_reduction,
     old_ratio,
+    passive_io,
+    scan_kindness,
     write_cache,
     zeroing,
 )
@@ -21,8 +24,11 @@ EXPERIMENTS: Final[dict[str, Experiment]] = {
     for module in (
         old_ratio,
         checksum_parallel,
+        scan_kindness,
         zeroing,
+        passive_io,
         backup_buffered,
+        io_reduction,
         write_cache,
         checkdb_luns,
     )

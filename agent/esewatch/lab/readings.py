@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from esewatch.lab.bench import DAY
 from esewatch.model import Event, Reading
 
 SCANNED = "Online Maintenance (DB Scan) Pages Read/sec"
@@ -30,6 +31,18 @@ class Point(NamedTuple):
 
     time: float
     value: float
+
+
+class Requests(NamedTuple):
+    """Requests to a database file."""
+
+    reads: float
+    writes: float
+
+    @property
+    def total(self) -> float:
+        """Both."""
+        return self.reads + self.writes
 
 
 class Scan(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,3 +120,20 @@ def grown(of: Sequence[Point], begin: float, end: float) -> float:
     before = [point.value for point in of if point.time <= begin]
     after = [point.value for point in of if point.time >= end]
     return after[0] - before[-1] if before and after else 0.0
+
+
+def requests(readings: Sequence[Reading], instance: str, begin: float, morning: float) -> Requests:
+    """Those of an instance from `begin` on, without the first `morning` seconds of each day.
+
+    Days are of UTC; a sample belongs to where it begins.
+    """
+    return Requests(
+        *(
+            sum(
+                after.value * (after.time - before.time)
+                for before, after in pairwise(points(readings, instance, counter))
+                if before.time >= begin and before.time % DAY >= morning
+            )
+            for counter in (DATABASE_READS, DATABASE_WRITES)
+        )
+    )

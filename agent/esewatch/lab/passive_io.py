@@ -1,0 +1,156 @@
+"""What a passive copy reads and writes, with its cache dropped after each batch and kept."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from esewatch.lab import readings
+from esewatch.lab.bench import DAY, Bench
+from esewatch.lab.frame import Comparison, Experiment, Findings, Row, Signal, Span, compared, ratio
+from esewatch.model import Reading
+
+PAGES: Final = 2000
+DAYS: Final = 15
+CACHES: Final = (100, 400, 1000)
+"""Pages of cache of a database of PAGES, the active copy's and each passive one's."""
+
+MORNING: Final = 6 * 3600.0
+"""Until then retention, online defragmentation and the scan have their time."""
+
+_COPIES: Final = (
+    ("cache dropped", "EX02", "drop", Span(least=2.0, most=3.0)),
+    ("cache kept", "EX03", "keep", Span(least=0.5, most=1.0)),
+)
+"""Case, computer, `cache` of the plan, and published times of the active copy's requests."""
+_READINGS: Final = (("whole days", 0.0), ("06:00 to 24:00", MORNING))
+_ALERT: Final = 1.5
+"""Times over a day from which EsePassiveIoHigh is raised."""
+_KIND: Final = "engine-counted"
+_NIGHT: Final = (
+    "at night the active copy also reads for retention, online defragmentation and the scan;"
+    " a copy gets of that only what was changed"
+)
+_DAY: Final = (
+    "the day's changes lie on few pages, which a batch reads and writes once each, while the active"
+    " copy with so small a cache reads most of what its users ask for from the disk"
+)
+
+
+class Copy(msgspec.Struct, frozen=True, kw_only=True):
+    """Requests a day of one copy, in the order of _READINGS."""
+
+    case: str
+    counted: Sequence[readings.Requests]
+
+
+def plan(pages: int) -> dict[str, Any]:
+    """A database for each of CACHES, with a copy of each kind."""
+    return {
+        "databases": [
+            {
+                "name": _name(cache),
+                "pages": pages,
+                "cache_pages": cache * pages // PAGES,
+                "mail": {"kept": 28.0},
+                "defrag_pause": 3.0 * PAGES / pages,
+                "copies": [
+                    {"computer": computer, "cache": kind} for _, computer, kind, _ in _COPIES
+                ],
+            }
+            for cache in CACHES
+        ],
+        "sample": 300.0,
+    }
+
+
+def run(bench: Bench, pages: int = PAGES, days: int = DAYS) -> Findings:
+    """See EXPERIMENT. `pages`: of each database; `days`: of virtual time."""
+    made = bench.engine("copies", plan(pages), days * DAY)
+    sides = [("active", made.readings())]
+    sides += [(case, made.of(computer).readings()) for case, computer, _, _ in _COPIES]
+    rows: list[Row] = []
+    comparisons: list[Comparison] = []
+    most = 0.0
+    for cache in CACHES:
+        found = [_copy(case, counted, cache, days) for case, counted in sides]
+        for at, (when, _) in enumerate(_READINGS):
+            where = f"{when}, {cache:,} pages of cache"
+            rows += _rows(where, at, found)
+            comparisons += _comparisons(where, at, found)
+        most = max(most, *(_times(found, each, 0) or 0.0 for each in found[1:]))
+    said = "comes to" if most > _ALERT else "stays under"
+    return Findings(
+        rows=rows,
+        comparisons=comparisons,
+        remarks=[
+            f"EsePassiveIoHigh looks at whole days, in which the most here {said} its"
+            f" {_ALERT:g} times; the published copy passes it."
+        ],
+    )
+
+
+def _name(cache: int) -> str:
+    return f"cache-{cache}"
+
+
+def _copy(case: str, counted: Sequence[Reading], cache: int, days: int) -> Copy:
+    found = [
+        readings.requests(counted, _name(cache), begin=0.0, morning=morning)
+        for _, morning in _READINGS
+    ]
+    return Copy(
+        case=case,
+        counted=[readings.Requests(each.reads / days, each.writes / days) for each in found],
+    )
+
+
+def _times(found: Sequence[Copy], copy: Copy, at: int) -> float | None:
+    """Requests of a copy by those of the active one."""
+    return ratio(copy.counted[at].total, found[0].counted[at].total)
+
+
+def _rows(where: str, at: int, found: Sequence[Copy]) -> list[Row]:
+    """Reads and writes apart: a cache that is kept saves the one more than the other."""
+    return [
+        Row(quantity=f"{what}, {where}", case=copy.case, unit="1/day", kind=_KIND, ours=ours)
+        for what in ("reads", "writes")
+        for copy in found
+        for ours in [getattr(copy.counted[at], what)]
+    ]
+
+
+def _comparisons(where: str, at: int, found: Sequence[Copy]) -> list[Comparison]:
+    return [
+        compared(
+            f"requests of the passive copy, by those of the active one: {case}, {where}",
+            _KIND, published, _times(found, copy, at), why=_DAY if at else _NIGHT,
+        )
+        for copy, (case, _, _, published) in zip(found[1:], _COPIES, strict=True)
+    ]  # fmt: skip
+
+
+EXPERIMENT: Final = Experiment(
+    name="passive-io",
+    article="P1",
+    question="What does a passive copy read and write when its cache is dropped after each batch?",
+    setup=[
+        f"{DAYS} days of three databases of {PAGES:,} pages, of which the cache holds"
+        f" {CACHES[0]}, {CACHES[1]} or {CACHES[2]:,}. Each has two passive copies with as much"
+        " cache: one drops it after each batch of logs, as before SP1, one keeps it. A batch is"
+        " what was closed within a minute.",
+        "Requests are reads and writes of the database file. Published: 3,500 a second of the"
+        " passive copy and 1,300 of the active one for 3,500 mailboxes, before SP1.",
+        "The article does not say whether its figures are of whole days or of office hours: each"
+        " reading has a line. Nightly work (retention, online defragmentation, checksum scan) ends"
+        " before 06:00.",
+        "Which part of a database the published caches held is not known either, so no one of the"
+        " three caches is taken for the published one.",
+    ],
+    steps=1,
+    run=run,
+    signals=[
+        Signal(side="bad", case="cache dropped as published", alerts=("EsePassiveIoHigh",)),
+        Signal(side="good", case="cache kept"),
+    ],
+)
