@@ -128,9 +128,10 @@ def test_a_window_that_is_too_short_makes_a_ticket_and_a_note_with_the_length_ad
         f"Online defragmentation of {database} on ex01 should have completed N ago and has not. See"
         " what interrupts it, then make its window longer: esewatch advise PATH"
     )
-    assert text(note) == (
+    # How sure it is depends on the hour at which the logs end.
+    assert re.sub(r"\b[1-9]\d%", "N%", text(note)) == (
         f"Advised for {database} on ex01, action grow: make the window longer from 1h to 2h"
-        " (confidence 27%). The reasons: esewatch advise --explain"
+        " (confidence N%). The reasons: esewatch advise --explain"
         " --config.file /etc/esewatch/esewatch.yml"
     )
 
