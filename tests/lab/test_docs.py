@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import msgspec
+
 from esewatch.lab.catalogue import EXPERIMENTS
 from esewatch.lab.docs import INTRODUCTION, document
 from esewatch.lab.frame import Result
@@ -32,7 +34,7 @@ def test_the_written_page_is_of_these_experiments() -> None:
 
 
 def test_a_result_without_signals_has_no_table_of_them() -> None:
-    experiment = EXPERIMENTS["zeroing"]
+    experiment = msgspec.structs.replace(RESULT.experiment, signals=[])
 
     found = document([Result(experiment=experiment, findings=RESULT.findings)])
     assert "What tells the sides apart" not in found

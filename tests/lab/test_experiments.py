@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -12,7 +13,9 @@ from esewatch.lab import (
     backup_buffered,
     checkdb_luns,
     checksum_parallel,
+    io_reduction,
     old_ratio,
+    passive_io,
     readings,
     real_files,
     scan_kindness,
@@ -275,6 +278,26 @@ def test_the_same_seed_gives_the_same_bytes_and_another_does_not(tmp_path: Path)
     assert len(first) == 16
     assert lines("a much longer name of a folder", 1) == first
     assert lines("c", 2) != first
+
+
+# Each way to get a figure out of the engine; the long test below has all experiments.
+SMALL: dict[str, Callable[[Bench], Findings]] = {
+    "old-ratio": lambda bench: old_ratio.run(bench, pages=100, days=1.5),
+    "scan-kindness": lambda bench: scan_kindness.run(bench, seconds=0.1),
+    "passive-io": lambda bench: passive_io.run(bench, pages=100, days=1),
+    "io-reduction": lambda bench: io_reduction.run(bench, size=1 << 20, days=3, warm=1),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_what_is_repeatable_comes_out_the_same_a_second_time(name: str, tmp_path: Path) -> None:
+    def lines(folder: str) -> list[bytes]:
+        findings = SMALL[name](Bench(tmp_path / folder, 3, lambda: None))
+        return repeatable_bytes(Result(experiment=EXPERIMENTS[name], findings=findings))
+
+    first = lines("a")
+    assert any(b'"ours"' in line for line in first)
+    assert lines("b") == first
 
 
 @pytest.mark.slow

@@ -2,8 +2,8 @@
 
 import pytest
 
-from esewatch.lab.frame import Span, Value
-from esewatch.lab.output import listed, markdown, objects, shown, text
+from esewatch.lab.frame import Comparison, Span, Value, told
+from esewatch.lab.output import listed, markdown, objects, reasons, shown, text
 from tests.lab.examples import RESULT
 
 
@@ -94,6 +94,16 @@ def test_the_page_has_the_same_figures_and_what_alerts_say() -> None:
     assert "| read | one | MB/s | 250 | 1,235 | modelled disk |" in lines
     assert "| bad | two | EseDefragRatioLow | grow |" in lines
     assert "- advice: it is late." in lines
+
+
+def test_statements_with_the_same_reason_stand_before_it_together() -> None:
+    def missed(what: str, why: str) -> Comparison:
+        return told(what, "engine-counted", "fewer", "more", why=why)
+
+    holds = told("c", "engine-counted", "fewer", "fewer", why="no room")
+    found = [missed("a", "no room"), missed("b", "too late"), holds, missed("d", "no room")]
+
+    assert reasons(found) == ["a; d: no room.", "b: too late."]
 
 
 def test_the_list_has_a_line_each() -> None:

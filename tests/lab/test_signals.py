@@ -1,26 +1,22 @@
 """What the sides of an experiment make the rules say, through the rules that are shipped."""
 
 import re
+from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from esewatch.config.settings import DatabaseRule
-from esewatch.engine.clock import VirtualClock
-from esewatch.engine.machine import Machine
-from esewatch.engine.plan import Plan
-from esewatch.lab import old_ratio, scan_kindness
-from esewatch.lab.bench import Bench, Run
+from esewatch.lab import scan_kindness
+from esewatch.lab.bench import Bench
 from esewatch.lab.catalogue import EXPERIMENTS
-from esewatch.model import Event, Reading, Record
-from tests.e2e.harness import serving
+from tests.e2e.harness import Prometheus, serving
+from tests.lab import signals_sides, signals_told
+from tests.lab.signals_sides import Side
 from tests.rules.expressions import ROOT, alerts
 from tests.rules.quality import backfill, replaying
-from tests.rules.quality.engine_made import backups, of_server
-from tests.rules.quality.month import END, HOUR, START, Month
+from tests.rules.quality.month import END, HOUR, START
 
-PAGES = 2000
 ALL = {alert for each in EXPERIMENTS.values() for side in each.signals for alert in side.alerts}
 
 
@@ -54,59 +50,82 @@ def test_the_bad_side_of_scan_kindness_is_beyond_the_limit_of_its_alert_and_no_g
         assert (found / 1e3 > limit) == (signal.side == "bad")
 
 
-def months(folder: Path) -> list[Month]:
-    """Each churn of old-ratio as the only database of a server of its own, with backups."""
-    plan = msgspec.convert(old_ratio.plan(PAGES), type=Plan)
-    machine = Machine(folder, plan, clock=VirtualClock(START), seed=1, computer="lab")
-    machine.open()
-    machine.run(END)
-    machine.close()
-    run = Run(folder)
-    records: list[Record] = [*run.events(), *run.readings()]
-    return [_month(churn.name, records) for churn in old_ratio.CHURNS]
+def sides(folder: Path) -> Iterator[Side]:
+    """Of all experiments."""
+    for make in (
+        signals_sides.old_ratios,
+        signals_sides.checksums,
+        signals_sides.zeroings,
+        signals_sides.passives,
+        signals_sides.caches,
+        signals_sides.write_caches,
+        signals_told.kindnesses,
+        signals_told.buffered,
+        signals_told.checks,
+    ):
+        (folder / make.__name__).mkdir()
+        yield from make(folder / make.__name__)
 
 
-def _month(name: str, records: list[Record]) -> Month:
-    computer = f"ex-{name}"
-    called = {name: f"{computer}-{name}"}
-    found = [of_server(each, called, computer) for each in records if _is_of(each, name)]
-    found += backups(computer, list(called.values()))
-    settings = msgspec.structs.replace(
-        old_ratio.settings(PAGES), databases=[DatabaseRule(match="*.edb", window="nightly")]
-    )
-    return Month(computer, name, found, settings)
+def loaded(folder: Path, found: Sequence[Side]) -> Path:
+    """The blocks of a Prometheus with the months of all sides, and what rules record of them."""
+    data = folder / "data"
+
+    def written(side: Side) -> tuple[float, int]:
+        return side.since, side.step
+
+    for (since, step), group in groupby(sorted(found, key=written), written):
+        text = folder / "months.om"
+        together = [month for side in group for month in side.months]
+        replaying.write(text, together, 6 * HOUR, since=since, step=step)
+        backfill.load(text, data)
+        text.unlink()
+    backfill.record(folder, data, START, END)
+    return data
 
 
-def _is_of(record: Record, name: str) -> bool:
-    if isinstance(record, Event):
-        return record.ese_instance == name
-    return isinstance(record, Reading) and record.feed is not None and record.feed.name == name
+def at_the_end(prometheus: Prometheus, expression: str, label: str) -> dict[str, set[str]]:
+    """Agent -> the values of a label of what it says at the end of the month."""
+    said: dict[str, set[str]] = {}
+    for labels, _ in prometheus.query(expression.replace("@", f"@ {END:.0f}")):
+        said.setdefault(labels["instance"], set()).add(labels[label])
+    return said
+
+
+def severities(names: Collection[str]) -> set[tuple[str, str]]:
+    """The rules of these alerts."""
+    return {
+        (rule["alert"], rule["labels"]["severity"]) for rule in alerts() if rule["alert"] in names
+    }
 
 
 @pytest.mark.e2e
-def test_the_bad_churns_raise_their_alert_and_the_good_one_none(tmp_path: Path) -> None:
-    made = months(tmp_path / "run")
-    text, data = tmp_path / "months.om", tmp_path / "data"
-    replaying.write(text, made, 6 * HOUR)
-    backfill.load(text, data)
-    text.unlink()
-    backfill.record(tmp_path, data, START, END)
-    with serving(tmp_path, data) as prometheus:
+@pytest.mark.beside
+def test_each_bad_side_raises_its_alert_and_no_good_one_any(tmp_path: Path) -> None:
+    signals = {
+        (name, signal.case): signal for name, each in EXPERIMENTS.items() for signal in each.signals
+    }
+    found = list(sides(tmp_path))
+    assert {(side.experiment, side.case) for side in found} == signals.keys()
+    with serving(tmp_path, loaded(tmp_path, found)) as prometheus:
         fired = backfill.fired(prometheus, START, END)
+        advised = at_the_end(prometheus, "ese_window_advice @ == 1", "action")
+        findings = at_the_end(prometheus, "ese_finding @ == 1", "finding")
 
-    found = {
-        month.kind: {
-            (each.alert, each.severity)
+    told = {}
+    for side in found:
+        agents = {month.instance for month in side.months}
+        raised = [
+            each
             for each in fired
-            if each.labels["instance"] == month.instance
-        }
-        for month in made
-    }
-    expected = {
-        signal.case: {(alert, "info") for alert in signal.alerts}
-        for signal in EXPERIMENTS["old-ratio"].signals
-    }
-    assert {
-        case: {each for each in told if each[0] in ALL or each[1] != "info"}
-        for case, told in found.items()
-    } == expected
+            if each.labels["instance"] in agents and (each.alert in ALL or each.severity != "info")
+        ]
+        told[side.experiment, side.case] = {(each.alert, each.severity) for each in raised}
+        assert all(each.when.start >= side.bad_from for each in raised)
+        signal = signals[side.experiment, side.case]
+        for agent in agents:
+            assert advised.get(agent, set()) >= ({signal.action} if signal.action else set())
+            collide = "scans_collide" in findings.get(agent, set())
+            assert collide == ("EseScansCollide" in signal.alerts)
+    # An alert with two limits is raised with both severities.
+    assert told == {case: severities(signal.alerts) for case, signal in signals.items()}

@@ -229,7 +229,7 @@ EXPERIMENT: Final = Experiment(
     steps=4,
     run=run,
     signals=[
-        Signal(side="bad", case="buffered", alerts=("EseBackupSlowsInJob",)),
-        Signal(side="good", case="direct"),
+        Signal(side="bad", case="buffered as published", alerts=("EseBackupSlowsInJob",)),
+        Signal(side="good", case="direct as published"),
     ],
 )

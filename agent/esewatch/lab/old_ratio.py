@@ -163,8 +163,6 @@ EXPERIMENT: Final = Experiment(
         "Ratio and advice are what esewatch advise says after that month; the floor of its"
         f" evidence is {2 * PAGES:,} pages read. The article's event 703 stands beside busy; its"
         " database is far larger.",
-        "With databases of half the size one seed of three says keep for quiet: a night that freed"
-        " a dozen pages was taken for a mass deletion.",
     ],
     steps=1,
     run=run,

@@ -77,9 +77,7 @@ def text(result: Result) -> Iterator[str]:
     yield from _indented(
         _columns([COMPARISONS, *comparison_cells(findings.comparisons)], numbers=(1, 2, 3))
     )
-    for each in findings.comparisons:
-        if each.why:
-            yield f"  {each.what}: {each.why}."
+    yield from (f"  {line}" for line in reasons(findings.comparisons))
     yield ""
 
 
@@ -89,14 +87,14 @@ def markdown(result: Result) -> Iterator[str]:
     yield f"## {experiment.name}"
     yield ""
     article = ARTICLES[experiment.article]
-    yield f"**{experiment.question}** {result.verdict.capitalize()}. ({article})"
+    yield f"**{experiment.question}** {result.verdict.capitalize()}. Published: {article}."
     yield ""
     yield from (f"- {sentence}" for sentence in (*experiment.setup, *findings.remarks))
     yield ""
     yield from _table(ROWS, row_cells(findings.rows))
     yield from _table(COMPARISONS, comparison_cells(findings.comparisons))
-    unlike = [each for each in findings.comparisons if each.why]
-    yield from (f"- {each.what}: {each.why}." for each in unlike)
+    unlike = reasons(findings.comparisons)
+    yield from (f"- {line}" for line in unlike)
     if unlike:
         yield ""
     if experiment.signals:
@@ -129,6 +127,15 @@ def comparison_cells(comparisons: Sequence[Comparison]) -> list[tuple[str, ...]]
         )
         for each in comparisons
     ]  # fmt: skip
+
+
+def reasons(comparisons: Sequence[Comparison]) -> list[str]:
+    """A sentence for each reason, with all statements that have it in front."""
+    found: dict[str, list[str]] = {}
+    for each in comparisons:
+        if each.why:
+            found.setdefault(each.why, []).append(each.what)
+    return [f"{'; '.join(statements)}: {why}." for why, statements in found.items()]
 
 
 def signal_cells(signals: Sequence[Signal]) -> list[tuple[str, ...]]:

@@ -9,7 +9,7 @@ from esewatch.expose.pages import render
 from esewatch.lab import output
 from esewatch.lab.frame import ARTICLES, Result, Row, Span, Value
 
-WIDTH: Final = 320
+WIDTH: Final = 240
 """Units of the longest bar."""
 
 

@@ -9,7 +9,7 @@ import msgspec
 from esewatch.lab import readings
 from esewatch.lab.bench import DAY, Bench
 from esewatch.lab.checksum_parallel import DRIVES, PAGE
-from esewatch.lab.frame import Comparison, Experiment, Findings, Row, Span, compared, ratio
+from esewatch.lab.frame import Comparison, Experiment, Findings, Row, Signal, Span, compared, ratio
 from esewatch.lab.readings import GENERATION, ZEROING
 from esewatch.model import Reading
 
@@ -189,4 +189,8 @@ EXPERIMENT: Final = Experiment(
     ],
     steps=2,
     run=run,
+    signals=[
+        Signal(side="good", case="one database"),
+        Signal(side="bad", case="two on one LUN", alerts=("EseScansCollide",)),
+    ],
 )

@@ -72,13 +72,16 @@ def moments(records: Sequence[Record]) -> Iterator[tuple[int, list[Record]]]:
 
 
 def replayed(
-    month: Month, judged_every: float, also: Set[str] = frozenset()
+    month: Month, judged_every: float, also: Set[str] = frozenset(), step: int = STEP
 ) -> tuple[list[Series], list[Change]]:
-    """What `esewatch replay --advice` makes of the month, of what rules and `also` ask for."""
+    """What `esewatch replay --advice` makes of the month, of what rules and `also` ask for.
+
+    `step`: seconds between two samples.
+    """
     known = replayed_metrics((), advice=True) - own_metrics()
     names = frozenset((asked_for() | also) & known)
     first = milliseconds(START)
-    replay = Replay(month.settings, first, STEP * 1000, names, milliseconds(judged_every))
+    replay = Replay(month.settings, first, step * 1000, names, milliseconds(judged_every))
     changes = list(replay.changes(moments(month.records)))
     return replay.series, changes
 
@@ -154,13 +157,18 @@ def write(
     judged_every: float,
     also: Set[str] = frozenset(),
     since: float = START,
+    *,
+    step: int = STEP,
 ) -> None:
-    """All months as one OpenMetrics file, of `also` beside what rules ask for, from `since` on."""
+    """All months as one OpenMetrics file, of `also` beside what rules ask for, from `since` on.
+
+    `step`: seconds between two samples.
+    """
     series: list[Series] = []
     placed: list[Placed] = []
     ids = event_ids()
     for month in months:
-        for some, changes in (replayed(month, judged_every, also), own(month)):
+        for some, changes in (replayed(month, judged_every, also, step), own(month)):
             begin = len(series)
             series += [labelled(one, month) for one in some]
             families = [family_of(one) for one in some]
@@ -173,7 +181,7 @@ def write(
     placed.sort()
     if since > START:
         placed = cut(placed, milliseconds(since))
-    grid = Grid(milliseconds(since), milliseconds(END), STEP * 1000)
+    grid = Grid(milliseconds(since), milliseconds(END), step * 1000)
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for piece in month_text(series, placed, {}, grid):
             if piece != "# EOF\n":
