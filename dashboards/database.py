@@ -309,7 +309,7 @@ DATABASE_BOARD = Board(
     "esewatch-database",
     "ESE: a database",
     "One database: what is known of its pages, its nights, its forecasts, its work and its window.",
-    (computer_variable(), instance_variable(), database_variable(all_first=False)),
+    (computer_variable(), instance_variable(), database_variable()),
     (
         Row("At a glance", glance),
         Row("Nights", nights),

@@ -91,10 +91,10 @@ def instance_variable() -> builder.QueryVariable:
     return variable("ese_instance", "ESE instance", query)
 
 
-def database_variable(*, within: str = INSTANCE, all_first: bool = True) -> builder.QueryVariable:
-    """The databases of what is chosen before it."""
-    query = f"label_values(ese_database_info{{{within}}}, database)"
-    return variable("database", "Database", query, all_first=all_first)
+def database_variable() -> builder.QueryVariable:
+    """The databases of what is chosen before it, at first one of them."""
+    query = f"label_values(ese_database_info{{{INSTANCE}}}, database)"
+    return variable("database", "Database", query, all_first=False)
 
 
 def thresholds(*steps: tuple[float | None, str]) -> builder.ThresholdsConfig:

@@ -1,28 +1,39 @@
 """Storage: who shares a device and when, how fast it is against its own past, and what it costs."""
 
+from grafana_foundation_sdk.builders import dashboard as builder
+
 from dashboards.alerted import against, drawn, limit_of
 from dashboards.backed_up import backups
+from dashboards.backup_jobs import backup_jobs
 from dashboards.board import Board, Row
+from dashboards.checked import checks
 from dashboards.devices import devices, now, throughput
 from dashboards.latency import INSTANCE, NO_COUNTERS, latencies
 from dashboards.links import runbook, to_database, to_instance
 from dashboards.parts import (
+    AGENT,
     COMPUTER,
     DATABASE,
     ON_DATABASE,
     Panel,
     Query,
     Words,
-    computer_variable,
-    database_variable,
     finish,
     lines,
     variable,
 )
 from dashboards.placed import of_databases, of_instances
 
+OF_DATABASES = "ese_database_info|sqlserver_database_first_seen_timestamp_seconds"
+OF_DEVICES = "ese_database_device_info|sqlserver_database_device_info"
 NO_COPIES = "No passive copy, or nothing to compare it with"
 PATH = "{{computer}} {{database}}"
+
+
+def _offered(label: str, title: str, metrics: str, selection: str) -> builder.QueryVariable:
+    """Values of a label: alerts of SQL Server lead here too, so its databases are among them."""
+    query = f'label_values({{__name__=~"{metrics}",{selection}}}, {label})'
+    return variable(label, title, query)
 
 
 def active_and_passive() -> list[Panel]:
@@ -119,13 +130,11 @@ STORAGE = Board(
     "esewatch-storage",
     "ESE: storage",
     "Who shares a device and when, throughput and latency against their own history, copies,"
-    " backups and cache.",
+    " backups, cache and checks of SQL Server.",
     (
-        computer_variable(),
-        variable(
-            "device", "Device", f"label_values(ese_database_device_info{{{COMPUTER}}}, device)"
-        ),
-        database_variable(within=COMPUTER),
+        _offered("computer", "Computer", OF_DATABASES, AGENT),
+        _offered("device", "Device", OF_DEVICES, COMPUTER),
+        _offered("database", "Database", OF_DATABASES, COMPUTER),
     ),
     (
         Row("Now", now),
@@ -134,6 +143,8 @@ STORAGE = Board(
         Row("Latency", latencies),
         Row("Copies", active_and_passive),
         Row("Backups", backups),
+        Row("Backup jobs", backup_jobs),
         Row("Cache", memory),
+        Row("SQL Server: DBCC CHECKDB", checks),
     ),
 )

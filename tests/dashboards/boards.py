@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from tests.rules.expressions import ROOT, uses
+from tests.rules.expressions import ROOT, Selector, uses
 
 FOLDER = ROOT / "dashboards"
 Json = dict[str, Any]
@@ -72,6 +72,12 @@ def queries() -> Iterator[Query]:
             yield Query(board, asked, {"refId": "A", "expr": each["expr"], "range": True})
 
 
+def named(selector: Selector) -> list[str]:
+    """The metrics that a selector asks for: one, or those of its `__name__=~"a|b"`."""
+    listed = [value for label, value in selector.matchers if label == "__name__"]
+    return [name for value in listed for name in value.split("|")] or [selector.metric]
+
+
 def metrics() -> set[str]:
     """Those that queries and variables name."""
     span = Span(0.0, 60.0, 15.0, 15.0)
@@ -80,7 +86,7 @@ def metrics() -> set[str]:
         for variable in variables(board).values():
             if variable["type"] == "query":
                 texts.append(interpolated(list_query(variable)[0], board, span, {}))
-    return {selector.metric for text in texts if text for selector in uses(text).selectors}
+    return {name for text in texts if text for each in uses(text).selectors for name in named(each)}
 
 
 class Span(NamedTuple):

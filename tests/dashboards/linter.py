@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import promql_parser as ql
 
-from tests.dashboards.boards import VARIABLE, Json, list_query, panels, variables
-from tests.rules.expressions import RUNBOOKS, golden, recorded, unknown, uses
+from tests.dashboards.boards import VARIABLE, Json, list_query, named, panels, variables
+from tests.rules.expressions import RUNBOOKS, Selector, golden, recorded, unknown, uses
 from tests.rules.lint import counters, wrong_joins
 from tests.rules.shapes import COMPARISONS, bare, nodes, operator, shape
 
@@ -153,14 +153,20 @@ def template_label_promql(board: Json, boards: Sequence[Json]) -> Iterator[Probl
             continue
         try:
             selector, label = list_query(each)
-            problems = list(unknown(as_promql(selector)))
-            (metric,) = [found.metric for found in uses(as_promql(selector)).selectors]
+            (found,) = uses(as_promql(selector)).selectors
         except (AssertionError, ValueError) as error:
             yield "", f"{name}: {error}"
             continue
-        yield from (("", f"{name}: {problem}") for problem in problems)
-        if metric in golden() and label not in golden()[metric] | set(ORIGINAL):
-            yield "", f"{name}: {metric} has no label {label}"
+        for metric in named(found):
+            yield from (("", f"{name}: {each}") for each in unknown(_of_one(found, metric)))
+            if metric in golden() and label not in golden()[metric] | set(ORIGINAL):
+                yield "", f"{name}: {metric} has no label {label}"
+
+
+def _of_one(selector: Selector, metric: str) -> str:
+    """The selector with `metric` in the place of all the names that it has."""
+    others = [f'{label}=~".+"' for label, _ in selector.matchers if label != "__name__"]
+    return f"{metric}{{{','.join(others)}}}"
 
 
 def template_on_time_change_reload(board: Json, boards: Sequence[Json]) -> Iterator[Problem]:

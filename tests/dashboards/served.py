@@ -17,7 +17,7 @@ def served_months(folder: Path, told: Sequence[Story]) -> Iterator[Prometheus]:
     """The server; it has what the dashboards ask for, from SINCE to END."""
     text, data = folder / "months.om", folder / "data"
     months = list({id(story.month): story.month for story in told}.values())
-    replaying.write(text, months, 6 * HOUR, metrics(), SINCE)
+    replaying.write(text, months, 6 * HOUR, metrics(), since=SINCE)
     backfill.load(text, data)
     text.unlink()
     backfill.record(folder, data, SINCE, END, metrics() & recorded())

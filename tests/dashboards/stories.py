@@ -14,6 +14,7 @@ from esewatch.config.settings import CopyOf, DatabaseRule
 from esewatch.engine.plan import FaultKind, FaultPlan
 from esewatch.ese.counter_feeds import feed_of, kind_of
 from esewatch.model import Event, Feed, HeaderSeen, PagesScanned, Reading, Record
+from tests.dashboards.neighbours import ntbackup, sql_server
 from tests.rules.quality.built import background, controller, search
 from tests.rules.quality.engine_made import (
     BACKUP_HOUR,
@@ -361,6 +362,8 @@ def stories() -> list[Story]:
         Story("one disk", devices("one-disk"), at(DAYS - 1, OPENS + 1.58)),
         Story("copies", copies("mbx"), END),
         Story("controller", controller("dc", SEED), END),
+        Story("sql server", sql_server("sql"), END),
+        Story("ntbackup", ntbackup("tape"), END),
         Story("blind", blind("blind"), END),
         Story("gone", gone("gone"), END),
     ]

@@ -9,9 +9,19 @@ import sys
 
 import pytest
 
-from tests.dashboards.boards import FOLDER, Json, loaded, metrics, panels, variables
+from tests.dashboards.boards import (
+    FOLDER,
+    Json,
+    interpolated,
+    list_query,
+    loaded,
+    metrics,
+    named,
+    panels,
+    variables,
+)
 from tests.dashboards.linter import targets
-from tests.rules.expressions import ROOT, alerts, golden
+from tests.rules.expressions import ROOT, alerts, golden, uses
 
 BOARDS = {"esewatch-fleet", "esewatch-database", "esewatch-storage", "esewatch-agent"}
 each_board = pytest.mark.parametrize("board", loaded(), ids=lambda board: board["uid"])
@@ -55,6 +65,16 @@ def test_the_window_advice_comes_last_in_the_fleet_and_is_collapsed() -> None:
     assert last["collapsed"]
     assert "ese_window_advice" in json.dumps(last["panels"])
     assert "ese_window_advice" not in json.dumps(fleet["panels"][:-1])
+
+
+@pytest.mark.parametrize("name", ["computer", "database", "device"])
+def test_the_storage_dashboard_offers_what_alerts_of_sql_server_lead_to(name: str) -> None:
+    (storage,) = [board for board in loaded() if board["uid"] == "esewatch-storage"]
+    selector, label = list_query(variables(storage)[name])
+    (asked,) = uses(interpolated(selector, storage, None, {})).selectors
+
+    assert label == name
+    assert {metric.partition("_")[0] for metric in named(asked)} == {"ese", "sqlserver"}
 
 
 def test_the_fleet_begins_with_four_numbers() -> None:

@@ -244,6 +244,18 @@ BAD: list[tuple[str, Change]] = [
     ("template-label-promql", in_variable(3, query="label_values(ese_database_info{, computer)")),
     ("template-label-promql", in_variable(3, query="label_values(ese_nothing, computer)")),
     ("template-label-promql", in_variable(3, query="label_values(esewatch_build_info, computer)")),
+    (
+        "template-label-promql",
+        in_variable(
+            3, query='label_values({__name__=~"ese_database_info|ese_nothing"}, computer)'
+        ),
+    ),
+    (
+        "template-label-promql",
+        in_variable(
+            3, query='label_values({__name__=~"ese_database_info|esewatch_build_info"}, computer)'
+        ),
+    ),
     ("template-label-promql", in_variable(3, query="metrics(.*)")),
     ("template-on-time-change-reload", in_variable(3, refresh=1)),
     ("panel-datasource", in_panel(datasource={"type": "prometheus", "uid": "abc"})),

@@ -32,6 +32,7 @@ from tests.e2e.logs import (
 from tests.rules.quality.backfill import STEP
 from tests.rules.quality.month import END
 from tests.support.evtx_writer import EvtxWriter
+from tests.support.metrics_server import MetricsServer, metrics_server, says
 from tests.support.tools import require
 
 pytestmark = [pytest.mark.e2e, pytest.mark.beside]
@@ -50,6 +51,12 @@ ALWAYS_ZERO = {
     ("esewatch-agent", "What nobody sees whole", "A"),
 }
 """Queries whose series say by their labels what is 0."""
+CHECK = (
+    "spid53      DBCC CHECKDB (sales) executed by D\\u found 0 errors and repaired 0 errors. "
+    "Elapsed time: 4 hours 0 minutes 0 seconds."
+)
+READ_RATE = 1e11
+"""Bytes a second of a disk: after some seconds it is enough for a mean of five minutes."""
 Told = dict[tuple[str, str, str], str]
 
 
@@ -85,19 +92,30 @@ def told() -> list[Story]:
 
 
 class Scraped(NamedTuple):
-    """A Prometheus that scrapes a real agent, and a log that the agent follows."""
+    """A Prometheus that scrapes a real agent, and what the agent reads."""
 
     prometheus: Prometheus
     counters: CounterLog
+    disks: MetricsServer
 
     def is_at_work(self) -> bool:
         """Whether the agent had something to store, two seconds ago at the latest; it gets more."""
         self.counters.sample(1430, 10)
+        self.disks.answer(says(read_from_disks(time.time() * READ_RATE)))
         lately = f"[{4 * SCRAPED_EVERY:g}s] offset 2s"
         growth = f"rate(esewatch_journal_commit_duration_seconds_count{lately})"
         return bool(
             self.prometheus.query(f"{growth} > 0 and rate(process_cpu_seconds_total{lately}) > 0")
+            and self.prometheus.query(
+                "database:ese_device_read_bytes_busiest:ratio_rate5m offset 2s"
+            )
         )
+
+
+def read_from_disks(total: float) -> str:
+    """What windows_exporter shows of two disks, one of which a check reads."""
+    name = "windows_physical_disk_read_bytes_total"
+    return f'# TYPE {name} counter\n{name}{{disk="1"}} {total}\n{name}{{disk="2"}} 0\n'
 
 
 @pytest.fixture(scope="module")
@@ -112,15 +130,28 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scraped]:
         write_bad_page(log, now - timedelta(days=1), page=17)
     counters = CounterLog(folder / "perf.csv", "Information Store/SG06", now - timedelta(hours=1))
     counters.sample(1430, 10, count=5)
-    sources: list[Json] = [
-        {"type": "evtx", "path": str(folder / "app.evtx")},
-        {"type": "perfmon_csv", "path": str(folder / "perf.csv")},
-    ]
-    with (
-        start_agent(folder / "agent", {"sources": sources}) as agent,
-        start_prometheus(folder / "prometheus", [agent.address]) as server,
-    ):
-        yield Scraped(server, counters)
+    when = f"{now - timedelta(hours=5):%Y-%m-%d %H:%M:%S}.00"
+    (folder / "ERRORLOG").write_text(f"{when} {CHECK}\n", "utf-16")
+    with metrics_server() as disks:
+        disks.answer(says(read_from_disks(time.time() * READ_RATE)))
+        sources: list[Json] = [
+            {"type": "evtx", "path": str(folder / "app.evtx")},
+            {"type": "perfmon_csv", "path": str(folder / "perf.csv")},
+            {
+                "type": "sqlserver_errorlog",
+                "path": str(folder / "ERRORLOG"),
+                "computer": "sql01",
+                "timezone": "UTC",
+            },
+            {"type": "prometheus", "url": disks.url, "computer": "sql01", "interval": "1s"},
+        ]
+        databases = [{"match": "sales", "devices": ["1", "2"]}]
+        settings = {"sources": sources, "databases": databases}
+        with (
+            start_agent(folder / "agent", settings) as agent,
+            start_prometheus(folder / "prometheus", [agent.address]) as server,
+        ):
+            yield Scraped(server, counters, disks)
 
 
 @pytest.fixture(scope="module")

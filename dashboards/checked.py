@@ -1,0 +1,177 @@
+"""Databases of SQL Server: how old the last DBCC CHECKDB is, what it found, how it read."""
+
+from dashboards.alerted import against, drawn, limit_of
+from dashboards.links import runbook, to_device
+from dashboards.parts import (
+    BLUE,
+    DATABASE,
+    DEVICE,
+    ON_DATABASE,
+    ON_DEVICE,
+    VERMILION,
+    Panel,
+    Query,
+    Words,
+    bars,
+    finish,
+    lines,
+)
+from dashboards.tables import Column, rows
+
+NO_CHECK = "No DBCC CHECKDB was ever seen"
+NO_DEVICES = "No devices of SQL Server: set devices in the configuration and read the disks"
+SELECTED = f'{DEVICE},database=~"$database"'
+NAME = "{{computer}} {{database}}"
+FULL = f'{DATABASE},physical_only="false"'
+PHYSICAL = f'{DATABASE},physical_only="true"'
+COMPLETED = "sqlserver_checkdb_last_completion_timestamp_seconds"
+DURATION = "sqlserver_checkdb_last_duration_seconds"
+WORST = (None, BLUE), (1, VERMILION)
+
+
+def _latest(metric: str, selection: str = DATABASE) -> str:
+    return f"max by ({ON_DATABASE}) ({metric}{{{selection}}})"
+
+
+AGE = (
+    f"(time() - ({_latest(COMPLETED, FULL)}"
+    f" or {_latest('sqlserver_database_first_seen_timestamp_seconds')}))"
+)
+"""Seconds without a full check: since the first one seen of any kind where none was full."""
+ALLOWED = _latest("esewatch_policy_checkdb_within_seconds")
+OF_POLICY = f"{AGE} / on ({ON_DATABASE}) {ALLOWED}"
+LEFT = _latest("sqlserver_checkdb_last_errors")
+
+
+def checks() -> list[Panel]:
+    """Is each database checked often enough, and is it sound?"""
+    return [_latest_checks(), _against_policy(), _duration(), _left(), _found(), *_devices()]
+
+
+def _latest_checks() -> Panel:
+    fields = "__data.fields"
+    failed = [runbook("SqlserverCheckdbFailed", fields)]
+    aborted = _latest("sqlserver_checkdb_last_abort_timestamp_seconds")
+    return rows(
+        Words(
+            "Checks of SQL Server",
+            "The last DBCC CHECKDB of each database of SQL Server, the longest ago first.",
+            "short",
+            NO_CHECK,
+        ),
+        {"database": "Database", "computer": "Computer"},
+        [
+            Column("Without a full one for", AGE, "dtdurations"),
+            Column(
+                "Of its policy",
+                OF_POLICY,
+                "percentunit",
+                limit=WORST,
+                links=[runbook("SqlserverCheckdbOverdue", fields)],
+            ),
+            Column("It took", _latest(DURATION, FULL), "dtdurations", decimals=1),
+            Column("Physical only, ago", f"time() - {_latest(COMPLETED, PHYSICAL)}", "dtdurations"),
+            Column("Errors left", LEFT, limit=WORST, links=failed),
+            Column("Broken off ago", f"time() - {aborted}", "dtdurations", links=failed),
+        ],
+        hidden=("job", "instance"),
+        height=8,
+    )
+
+
+def _against_policy() -> Panel:
+    return against(
+        Words(
+            "Age of the last CHECKDB against policy",
+            "Time without a full DBCC CHECKDB as a part of what the policy allows.",
+            "percentunit",
+            f"{NO_CHECK}, or none is asked for",
+        ),
+        [Query(OF_POLICY, NAME)],
+        [drawn(1, OF_POLICY, "policy")],
+        [runbook("SqlserverCheckdbOverdue")],
+    )
+
+
+def _duration() -> Panel:
+    panel: Panel = finish(
+        lines(),
+        Words(
+            "Duration of CHECKDB",
+            "How long the latest DBCC CHECKDB took, full ones and those with PHYSICAL_ONLY apart.",
+            "s",
+            NO_CHECK,
+        ),
+        [
+            Query(_latest(DURATION, FULL), NAME),
+            Query(_latest(DURATION, PHYSICAL), f"{NAME} physical only"),
+        ],
+        [runbook("SqlserverCheckdbSerialized"), runbook("SqlserverCheckdbOverdue")],
+    )
+    return panel
+
+
+def _left() -> Panel:
+    return against(
+        Words(
+            "Errors that CHECKDB left",
+            "Errors that the latest DBCC CHECKDB found and did not repair; one is too many.",
+            "short",
+            NO_CHECK,
+        ),
+        [Query(LEFT, NAME)],
+        [],
+        [runbook("SqlserverCheckdbFailed")],
+    )
+
+
+def _found() -> Panel:
+    grown = f"increase(sqlserver_checkdb_errors_total{{{DATABASE}}}[7d])"
+    panel: Panel = finish(
+        bars(),
+        Words(
+            "Errors that CHECKDB found in a week",
+            "Errors that each DBCC CHECKDB of 7 days found, repaired ones too.",
+            "short",
+            NO_CHECK,
+        ),
+        [Query(f"sum by ({ON_DATABASE}) ({grown})", NAME)],
+        [runbook("SqlserverCheckdbFailed")],
+    )
+    return panel
+
+
+def _devices() -> list[Panel]:
+    """Are the devices of a database read side by side?"""
+    read = (
+        f"max by ({ON_DATABASE}, device) (sqlserver_database_device_info{{{SELECTED}}})"
+        f" * on ({ON_DEVICE}) group_left ()"
+        f" rate(ese_device_read_bytes_total{{{DEVICE}}}[$__rate_interval])"
+    )
+    busiest = f"database:ese_device_read_bytes_busiest:ratio_rate5m{{{DATABASE}}}"
+    serialized = runbook("SqlserverCheckdbSerialized")
+    by_device: Panel = finish(
+        lines(),
+        Words(
+            "Reads by device of SQL Server",
+            "Bytes a second read from each device of a database, whoever asked; while DBCC CHECKDB"
+            " runs all of them should be busy.",
+            "Bps",
+            NO_DEVICES,
+        ),
+        [Query(read, f"{NAME} {{{{device}}}}")],
+        [to_device(), serialized],
+    )
+    share = against(
+        Words(
+            "Busiest device of SQL Server",
+            "What the busiest device of a database gives of all that is read, where that is"
+            " 50 MiB/s or more; above the line the others idle.",
+            "percentunit",
+            "The devices are not known, or nothing reads them fast",
+        ),
+        [Query(busiest, NAME)],
+        [drawn(limit_of("SqlserverCheckdbSerialized"), busiest)],
+        [serialized],
+    )
+    return [by_device, share]
