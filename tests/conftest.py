@@ -1,8 +1,53 @@
 """Settings of the whole test run."""
 
+import contextlib
+import gc
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "esewatch", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("esewatch")
+
+LEFT_OPEN = 6
+"""A test may leave so many descriptors open: those of a server that serves a module."""
+
+_BEFORE = pytest.StashKey[Counter[str]]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Look at what is open before anything is made for the test."""
+    item.stash[_BEFORE] = _open_files()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """Fail a test that leaves files open: beyond 1,024 of them `select` fails in others.
+
+    Servers of the e2e tests may live longer than one test.
+    """
+    yield
+    if item.get_closest_marker("e2e") is not None:
+        return
+    before = item.stash[_BEFORE]
+    if (_open_files() - before).total() > LEFT_OPEN:
+        gc.collect()
+        left = _open_files() - before
+        if left.total() > LEFT_OPEN:
+            pytest.fail(f"files left open: {', '.join(sorted(left.elements()))}")
+
+
+def _open_files() -> Counter[str]:
+    """What descriptors of this process are open on; nothing where the system does not tell."""
+    found = Counter[str]()
+    folder = Path("/proc/self/fd")
+    for entry in list(folder.iterdir()) if folder.is_dir() else ():
+        with contextlib.suppress(FileNotFoundError):  # that of the listing itself
+            found[str(entry.readlink())] += 1
+    return found

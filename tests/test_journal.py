@@ -14,8 +14,10 @@ from esewatch.config import Settings
 from esewatch.fold import rollups
 from esewatch.fold.folder import Folder
 from esewatch.fold.instances import engine_changes
+from esewatch.fold.integrity import ERROR_SLACK, MAX_ERROR_SPANS, verifies
+from esewatch.fold.passes import derive
 from esewatch.fold.rollups import PAGES_FREED, PAGES_READ
-from esewatch.fold.state import SourceState, State
+from esewatch.fold.state import Pass, SourceState, State
 from esewatch.journal import Journal, LockedError
 from esewatch.model import Batch, Feed, HeaderSeen, JournalError, Owner, Reading
 from tests.support.records import DAY, EPOCH, GB, HOUR, LABEL, backed_up, checkdb, event, folder_of
@@ -115,6 +117,56 @@ def test_a_journal_without_days_sizes_and_gaps_is_read_and_they_begin(tmp_path: 
     assert old.sampled_since == EPOCH + 60
     (entry,) = state.databases.values()
     assert (entry.size_bytes, rollups.sizes(entry.sizes)) == (8192, [])
+
+
+def as_before_spans(journal: Journal, times: list[float]) -> None:
+    """Write the databases as a version did that kept the last 256 times of page errors."""
+    rows = journal._db.execute(
+        "SELECT kind, first, second, value FROM entity WHERE kind = 'database'"
+    ).fetchall()
+    for *key, value in rows:
+        plain = msgspec.msgpack.decode(value)
+        del plain["page_error_spans"]
+        plain["page_error_times"] = times[-256:]
+        older = msgspec.msgpack.encode(plain)
+        journal._db.execute(
+            "UPDATE entity SET value = ?, crc = ? WHERE kind = ? AND first = ? AND second = ?",
+            (older, zlib.crc32(older, zlib.crc32("\0".join(key).encode())), *key),
+        )
+    journal._db.execute("PRAGMA user_version = 2")
+
+
+@pytest.mark.parametrize("errors", [1, 90, 200, 1000])
+def test_page_errors_of_a_journal_that_kept_their_times_are_known(
+    tmp_path: Path, errors: int
+) -> None:
+    fields = {"seconds": 3600, "bad_checksums": 0}
+    passes = [event(732, day * DAY, fields=fields) for day in (-2, 0, 10)]
+    times = [-100 * DAY + (each - errors) * HOUR for each in range(errors - 1)] + [-60.0]
+    pages = [event(474, time, fields={"page_number": 17}) for time in times]
+    folder = folder_of([*passes, *pages])
+    journal = Journal(tmp_path / "j.db")
+    commit(journal, folder, {})
+    as_before_spans(journal, [EPOCH + time for time in times])
+    journal.close()
+
+    with closing(Journal(tmp_path / "j.db")) as again:
+        (entry,) = again.load()[0].databases.values()
+    (new,) = folder.state.databases.values()
+    assert entry.bad_pages == new.bad_pages
+    proven = [verifies(done, entry) for done in derive(entry)["checksum"].passes]
+    assert proven == [True, False, True]
+    if errors < 100:
+        assert entry == new
+    assert len(entry.page_error_spans) <= MAX_ERROR_SPANS + ERROR_SLACK
+    oldest = Pass(
+        task="checksum",
+        started=EPOCH - 5000 * DAY,
+        ended=EPOCH - 4999 * DAY,
+        outcome="completed",
+        completion_event=732,
+    )
+    assert verifies(oldest, entry) is (errors < 256)
 
 
 def test_checks_of_sql_server_are_there_again_until_their_database_is_forgotten(

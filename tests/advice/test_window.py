@@ -179,6 +179,19 @@ def test_a_mass_deletion_is_forgotten_after_two_weeks() -> None:
     assert judged(history).action == "shrink"
 
 
+@pytest.mark.parametrize(
+    ("least_read", "freed", "rule"),
+    [(100_000, 1_001, "quiet"), (100_000, 1_000, "ratio_high"), (400, 12, "quiet")],
+)
+def test_a_night_that_freed_few_pages_is_no_mass_deletion(
+    least_read: int, freed: int, rule: str
+) -> None:
+    one = days(1, 50 * freed, freed, ago=9)
+    history = store(days=[*days(50, 30_000, 2, ago=10), *one, *days(9, 30_000, 2)])
+
+    assert judged(history, policy=Policy(min_pages_read=least_read)).rule == rule
+
+
 def test_nights_that_free_unevenly_are_no_mass_deletion() -> None:
     uneven = [
         day for n in reversed(range(60)) for day in days(1, 300_000, 2_900 if n % 7 else 200, ago=n)

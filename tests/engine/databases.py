@@ -3,7 +3,7 @@
 import random
 import struct
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from esewatch.engine import node
 from esewatch.engine.btree import BTree
@@ -124,7 +124,11 @@ def changed(disk: Disk, number: int, page_size: int = 4096) -> Iterator[bytearra
 
 def bytes_of(disk: Disk) -> dict[str, bytes]:
     """The content of each file."""
-    return {name: disk.open(name).read(0, 1 << 30) for name in disk.names()}
+    found = {}
+    for name in disk.names():
+        with closing(disk.open(name)) as file:
+            found[name] = file.read(0, 1 << 30)
+    return found
 
 
 def content(disk: Disk, number: int, page_size: int = 4096) -> bytes:

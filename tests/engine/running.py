@@ -1,8 +1,11 @@
 """Machines in virtual time on random plans: helpers of the simulations."""
 
+import os
 import random
 import shutil
 from pathlib import Path
+
+import psutil
 
 from esewatch.engine.clock import VirtualClock
 from esewatch.engine.instance import Instance
@@ -53,8 +56,18 @@ def end_as_if_killed(running: Machine, folder: Path) -> None:
     left = folder.with_name(f"{folder.name}.left")
     shutil.copytree(folder, left)
     # Whatever the old one still does goes where nobody looks.
+    let_go(folder, running)
     shutil.rmtree(folder)
     left.rename(folder)
+
+
+def let_go(folder: Path, running: Machine | None = None) -> None:
+    """Close what a machine in `folder` holds open that nobody uses any more, as its end would."""
+    if running is not None:
+        running.schedule.close()
+    for file in psutil.Process().open_files():
+        if Path(file.path).is_relative_to(folder.resolve()):
+            os.close(file.fd)
 
 
 def random_plan(chance: random.Random, *, days: float, faults: int = 0) -> Plan:

@@ -20,7 +20,7 @@ from esewatch.engine.passive import PassiveCopy
 from esewatch.engine.plan import DAY, CopyPlan, DatabasePlan, DevicePlan, MailPlan, Plan
 from esewatch.engine.profiles import PROFILES
 from tests.engine.mailing import Records, expect_consistent, write
-from tests.engine.running import START, end_as_if_killed, machine, random_plan, run
+from tests.engine.running import START, end_as_if_killed, let_go, machine, random_plan, run
 from tests.engine.test_machine import files
 from tests.scan.scanning import scan
 from tests.support.engine_truth import agent_families, differences
@@ -270,6 +270,7 @@ def test_a_copy_on_the_computer_of_the_active_one_is_refused(tmp_path: Path) -> 
     plan = plan_of(CopyPlan(computer="lab"))
     with pytest.raises(OpenError, match="a copy cannot be on lab, the active one is"):
         Machine(tmp_path, plan, clock=VirtualClock(START), seed=1, computer="LAB.example")
+    let_go(tmp_path)
 
 
 def test_a_copy_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
@@ -280,6 +281,7 @@ def test_a_copy_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
     with pytest.raises(OpenError) as refused:
         machine(tmp_path, plan_of(DROP))
     assert str(refused.value).startswith(f"{file}: ")
+    let_go(tmp_path)
 
 
 def test_a_copy_that_cannot_go_on_ends_the_run_and_is_named(tmp_path: Path) -> None:
@@ -293,6 +295,7 @@ def test_a_copy_that_cannot_go_on_ends_the_run_and_is_named(tmp_path: Path) -> N
     with pytest.raises(LogError) as ended:
         running.run(running.now() + DAY)
     assert str(ended.value).startswith(f"{folder / 'a.edb'}: the header of generation ")
+    let_go(tmp_path, running)
 
 
 def test_engine_check_looks_at_the_copies_too(

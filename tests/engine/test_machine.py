@@ -13,7 +13,7 @@ from esewatch.engine.clock import VirtualClock
 from esewatch.engine.machine import InUseError, Machine
 from esewatch.engine.plan import DAY, DatabasePlan, FaultPlan, MailPlan, Plan, WindowPlan
 from esewatch.ese.page import HEADER_PAGES
-from tests.engine.running import PAGE_SIZES, START, machine, random_plan, run
+from tests.engine.running import PAGE_SIZES, START, let_go, machine, random_plan, run
 from tests.support.obvious_checksum import page_class
 
 HOUR = 3600.0
@@ -149,6 +149,7 @@ def test_a_fault_is_in_the_truth_even_where_the_process_ends_at_once(tmp_path: P
     (fault,) = told(tmp_path / "copy")
     assert (fault["kind"], fault["page_number"]) == ("flip_two", 20)
     assert START + HOUR <= float(str(fault["time"])) <= START + HOUR + 1.0
+    let_go(tmp_path, dropped)
 
 
 def test_counters_are_sampled_at_even_times_however_slow_the_disk_is(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
 import random
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -9,9 +10,11 @@ from esewatch.fold.folder import Folder
 from esewatch.fold.integrity import (
     ERROR_SLACK,
     MAX_ERROR_SPANS,
+    MAX_SPARED,
     count_pages,
     known_bad_pages,
     last_verifications,
+    verifies,
 )
 from esewatch.fold.state import UNLOCATED
 from esewatch.model import Batch, Event
@@ -175,7 +178,7 @@ def test_a_last_run_count_verifies_only_without_page_errors_within_the_pass() ->
     assert verified(folder_of([mismatch(17, 0), completion])) == {"online_scan": EPOCH + DAY}
 
 
-MANY = MAX_ERROR_SPANS + 2 * ERROR_SLACK
+MANY = 384
 
 
 def scanned(start: float, end: float, bad_checksums: int = 0) -> list[Event]:
@@ -250,6 +253,45 @@ def test_what_many_errors_leave_verified_is_what_every_single_one_would(seed: in
     spans = the_database(folder).page_error_spans
     assert MAX_ERROR_SPANS // 2 < len(spans) <= MAX_ERROR_SPANS + ERROR_SLACK
     assert spans[-1][1] == EPOCH + max(damaged.values())
+
+
+def a_history(chance: random.Random, errors: int) -> tuple[list[float], list[tuple[float, float]]]:
+    """Times of page errors, and (start, end) of passes one after another, some among them."""
+    times = sorted({float(chance.randrange(2000 * errors)) for _ in range(errors)})
+    ends = sorted(chance.sample(range(2000 * errors), 2 * chance.randint(1, 60)))
+    return times, [(float(a), float(b)) for a, b in zip(ends[::2], ends[1::2], strict=True)]
+
+
+def known_clean(folder: Folder) -> set[float]:
+    """Ends of the passes that are known to have met no page error."""
+    entry = the_database(folder)
+    passes = views(folder)["checksum"].passes
+    return {(done.ended or 0.0) - EPOCH for done in passes if verifies(done, entry)}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_kept_of_page_errors_says_what_all_their_times_say(seed: int) -> None:
+    chance = random.Random(seed)
+    few = seed % 2 == 0
+    most = MAX_ERROR_SPANS + ERROR_SLACK
+    times, scans = a_history(chance, chance.randint(2, most) if few else 5 * most)
+    clean = {end for start, end in scans if not any(start <= time <= end for time in times)}
+    records: list[Event] = [mismatch(18, time) for time in times]
+    records += [record for start, end in scans for record in scanned(start, end)]
+    shuffled = folder_of(chance.sample(records, len(records)))
+    records.sort(key=lambda record: record.time or 0.0)
+    in_order = folder_of(records)
+
+    for folder in (in_order, shuffled):
+        spans = the_database(folder).page_error_spans
+        assert len(spans) <= most
+        assert {EPOCH + time for time in times} >= {end for span in spans for end in span}
+        assert all(any(a <= EPOCH + time <= b for a, b in spans) for time in times)
+        assert all(before[1] < after[0] for before, after in pairwise(spans))
+    youngest = sorted(clean)[-MAX_SPARED:]
+    assert clean >= known_clean(in_order) >= set(youngest)
+    # Where more errors come than are kept, and after them a pass among them, nothing is made up.
+    assert known_clean(shuffled) == clean if few else known_clean(shuffled) <= clean
 
 
 def test_a_pass_that_skipped_pages_verifies_nothing() -> None:

@@ -92,9 +92,10 @@ def _mass_deletions(at: Moment, since: float) -> list[float]:
     """Ends of the days on which far more was freed than usual.
 
     A day that still read more than `ratio_high` pages for one freed had no mass of them, nor had
-    one that freed no more than another of the 28 days: it is only uneven.
+    one that freed no more than another of the 28 days: it is only uneven. Nor had
+    one that freed no more than a ratio of `ratio_high` frees of `min_pages_read` pages.
     """
-    days = at.timeline.days
+    days, policy = at.timeline.days, at.policy
     if at.timeline.history.sampled_since is None:
         return []
     found = []
@@ -102,7 +103,8 @@ def _mass_deletions(at: Moment, since: float) -> list[float]:
         day = days[index]
         if day_start(day.day) >= at.time:
             break
-        if day.pages_read >= at.policy.ratio_high * day.pages_freed:
+        read = max(day.pages_read, policy.min_pages_read)
+        if read >= policy.ratio_high * day.pages_freed:
             continue
         first = bisect_left(days, day.day - MEDIAN_DAYS, key=lambda each: each.day)
         usual = [each.pages_freed for each in days[first:index] if each.pages_read > 0]

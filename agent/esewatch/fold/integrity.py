@@ -13,9 +13,9 @@ from esewatch.fold.passes import WALL_CLOCK, TaskView, derive
 from esewatch.fold.state import UNLOCATED, BadKind, BadPage, Database, PageErrorKind, Pass
 
 MAX_BAD_PAGES = 1000
-MAX_ERROR_SPANS = 256
+MAX_ERROR_SPANS = 96
 MAX_SPARED = MAX_ERROR_SPANS // 2 - 1
-ERROR_SLACK = 64
+ERROR_SLACK = 32
 """So many more are let in before any are joined: one walk through the passes for all of them."""
 HISTORY_SECONDS = 7 * 86400.0
 """A bad page that the first reading finds older than this is history: a warning, not a page."""
@@ -53,13 +53,14 @@ def latch(database: Database, page: int, kind: BadKind, time: float, *, history:
     Beyond 1,000 pages only the number is kept.
     """
     if kind != "corrected":
-        _note_error(database, time)
+        note_error(database, time)
     if not latch_found(database, page, kind, time, history=history):
         count, last = database.bad_pages_overflow.get(kind, (0, 0.0))
         database.bad_pages_overflow[kind] = (count + 1, max(last, time))
 
 
-def _note_error(database: Database, time: float) -> None:
+def note_error(database: Database, time: float) -> None:
+    """Keep when a page error was met that nothing corrected."""
     spans = database.page_error_spans
     place = bisect_right(spans, (time, math.inf))
     if place == 0 or spans[place - 1][1] < time:
@@ -69,7 +70,7 @@ def _note_error(database: Database, time: float) -> None:
 
 
 def _join_spans(database: Database) -> None:
-    """Join the spans that are closest until 256 are left, none across a gap that decides a pass."""
+    """Join the spans that are closest until 96 are left, none across a gap that decides a pass."""
     spans = database.page_error_spans
     kept = {bisect_right(spans, (end, math.inf)) for end in _ends_of_spared(database)}
     gaps = [(spans[at][0] - spans[at - 1][1], at) for at in range(1, len(spans)) if at not in kept]

@@ -205,9 +205,10 @@ class Database(msgspec.Struct, kw_only=True):
     page_scan: dict[str, int] = {}
     """What page scans read of it: pages, bytes, bad_pages; empty when none has."""
     page_error_spans: list[tuple[float, float]] = []
-    """(first, last) of uncorrected page errors, sorted, apart; at most 320.
+    """(first, last) of uncorrected page errors, sorted, apart; at most 128.
 
-    Each end is the time of an error. Between them are others, and no scan that had none.
+    Each end is the time of an error, the first 0 where older ones are not known. Between them
+    are others, and no scan that had none.
     """
     io_error_times: list[float] = []
     """Sorted times of the last 64 failed reads, writes and flushes (481, 482, 551)."""

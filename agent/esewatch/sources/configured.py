@@ -1,4 +1,8 @@
-"""Sources from the configuration."""
+"""Sources from the configuration.
+
+A kind of source is imported where one is configured: a daemon has few kinds, and all of them
+are 4 MB.
+"""
 
 from esewatch.config import (
     Disks,
@@ -14,19 +18,6 @@ from esewatch.config import (
     WindowsLog,
 )
 from esewatch.model import Source, SourceError
-from esewatch.sources.disks import DisksSource
-from esewatch.sources.eseutil_log import EseutilLogSource
-from esewatch.sources.event_stream import event_stream_source
-from esewatch.sources.evtx import EvtxSource
-from esewatch.sources.exporter import MAX_TIMEOUT, ExporterSource
-from esewatch.sources.formats.found import Options
-from esewatch.sources.ntbackup_log import ntbackup_log_source
-from esewatch.sources.page_scan import PageScanSource
-from esewatch.sources.perfmon_csv import perfmon_csv_source
-from esewatch.sources.scrape import Target
-from esewatch.sources.sqlserver_errorlog import sqlserver_errorlog_source
-from esewatch.sources.windows_counters import WindowsCountersSource
-from esewatch.sources.windows_log import WindowsLogSource
 
 
 def build_sources(settings: Settings) -> list[Source]:
@@ -42,29 +33,53 @@ def build_source(entry: SourceSettings, settings: Settings) -> Source:
         case Exporter():
             return _exporter(entry)
         case Disks():
-            return DisksSource(entry.name, interval=entry.interval, computer=entry.computer or "")
+            return _disks(entry)
         case EseutilLogs():
-            return EseutilLogSource(
-                entry.name, entry.paths, computer=entry.computer, database=entry.database or ""
-            )
+            return _eseutil_logs(entry)
         case SqlserverLogs():
             return _sqlserver_logs(entry)
         case NtbackupLogs():
             return _ntbackup_logs(entry)
         case PageScan():
-            return PageScanSource(entry, settings)
+            return _page_scan(entry, settings)
         case WindowsLog():
             return _windows_log(entry, settings)
         case WindowsCounters():
-            return WindowsCountersSource(
-                entry.name,
-                entry.counters,
-                interval=entry.interval,
-                computer=entry.computer or "",
-            )
+            return _windows_counters(entry)
+
+
+def _disks(entry: Disks) -> Source:
+    from esewatch.sources.disks import DisksSource
+
+    return DisksSource(entry.name, interval=entry.interval, computer=entry.computer or "")
+
+
+def _eseutil_logs(entry: EseutilLogs) -> Source:
+    from esewatch.sources.eseutil_log import EseutilLogSource
+
+    return EseutilLogSource(
+        entry.name, entry.paths, computer=entry.computer, database=entry.database or ""
+    )
+
+
+def _page_scan(entry: PageScan, settings: Settings) -> Source:
+    from esewatch.sources.page_scan import PageScanSource
+
+    return PageScanSource(entry, settings)
+
+
+def _windows_counters(entry: WindowsCounters) -> Source:
+    from esewatch.sources.windows_counters import WindowsCountersSource
+
+    return WindowsCountersSource(
+        entry.name, entry.counters, interval=entry.interval, computer=entry.computer or ""
+    )
 
 
 def _windows_log(entry: WindowsLog, settings: Settings) -> Source:
+    from esewatch.sources.formats.found import Options
+    from esewatch.sources.windows_log import WindowsLogSource
+
     options = Options(
         providers=tuple(settings.providers), computer=entry.computer or "", companions=True
     )
@@ -74,6 +89,8 @@ def _windows_log(entry: WindowsLog, settings: Settings) -> Source:
 def _log_files(entry: LogFiles, settings: Settings) -> Source:
     computer = entry.computer or ""
     if entry.type == "evtx":
+        from esewatch.sources.evtx import EvtxSource
+
         return EvtxSource(
             entry.name,
             entry.paths,
@@ -83,9 +100,13 @@ def _log_files(entry: LogFiles, settings: Settings) -> Source:
             computer=computer,
         )
     if entry.type == "perfmon_csv":
+        from esewatch.sources.perfmon_csv import perfmon_csv_source
+
         return perfmon_csv_source(
             entry.name, entry.paths, computer=computer, timezone=entry.timezone, ese_only=True
         )
+    from esewatch.sources.event_stream import event_stream_source
+
     return event_stream_source(
         entry.name,
         entry.paths,
@@ -98,6 +119,8 @@ def _log_files(entry: LogFiles, settings: Settings) -> Source:
 
 
 def _sqlserver_logs(entry: SqlserverLogs) -> Source:
+    from esewatch.sources.sqlserver_errorlog import sqlserver_errorlog_source
+
     return sqlserver_errorlog_source(
         entry.name,
         entry.paths,
@@ -109,6 +132,8 @@ def _sqlserver_logs(entry: SqlserverLogs) -> Source:
 
 
 def _ntbackup_logs(entry: NtbackupLogs) -> Source:
+    from esewatch.sources.ntbackup_log import ntbackup_log_source
+
     return ntbackup_log_source(
         entry.name,
         entry.paths,
@@ -120,6 +145,9 @@ def _ntbackup_logs(entry: NtbackupLogs) -> Source:
 
 
 def _exporter(entry: Exporter) -> Source:
+    from esewatch.sources.exporter import MAX_TIMEOUT, ExporterSource
+    from esewatch.sources.scrape import Target
+
     target = Target(
         url=entry.url,
         timeout=min(entry.interval, MAX_TIMEOUT),

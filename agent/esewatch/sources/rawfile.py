@@ -45,18 +45,26 @@ class RawFile(Protocol):
 
 def open_raw(path: str) -> RawFile:
     """Open a regular file, as gzip if it begins as one. Raises OSError."""
-    # A pipe that took the file's place must not block the agent.
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    file = FileIO(os.open(path, flags), "r")
+    file = open_regular(path)
     try:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(0, "not a regular file", path)
         magic = file.read(len(GZIP_MAGIC))
         file.seek(0)
     except OSError:
         file.close()
         raise
     return GzipRaw(file) if magic == GZIP_MAGIC else PlainRaw(file)
+
+
+def open_regular(path: str) -> FileIO:
+    """Open a regular file for reading. Raises OSError, also where it is none."""
+    # A pipe that took the file's place must not block the agent.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    # Opened within FileIO, which closes a folder that it refuses.
+    file = FileIO(path, "r", opener=lambda name, _: os.open(name, flags))
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(0, "not a regular file", path)
+    return file
 
 
 def read_at(raw: RawFile, offset: int, size: int) -> bytes:
