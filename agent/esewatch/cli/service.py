@@ -1,0 +1,91 @@
+"""`run --windows.service`: the daemon under the service control manager of Windows.
+
+The daemon keeps the main thread, for only there Python takes signals; what the manager says comes
+in a thread of its own. Documented in "Service Programs" of the Windows SDK.
+"""
+
+import _thread
+import logging
+import signal
+import threading
+from collections.abc import Callable
+from typing import Literal, Protocol
+
+from esewatch.model import EsewatchError
+
+log = logging.getLogger("esewatch")
+
+START_SECONDS = 30.0
+"""The manager is to ask for the service within this time."""
+
+FAILED = 2
+
+State = Literal["start pending", "running", "stop pending", "stopped"]
+
+
+class Manager(Protocol):
+    """The service control manager, as `service_manager` reaches it."""
+
+    def dispatch(self, main: Callable[[], None]) -> None:
+        """Let the manager call `main`; returns after it. Raises OSError where no manager asks."""
+
+    def register(self, stop: Callable[[], None]) -> None:
+        """Take orders from now on; `stop` is called when the service is to end. From `main`."""
+
+    def report(self, state: State, status: int = 0) -> None:
+        """Tell the state; `status` is the exit status of a service that has stopped."""
+
+
+class _Service:
+    """One run of `work` for the manager."""
+
+    def __init__(self, manager: Manager) -> None:
+        self._manager = manager
+        self._asked, self._done = threading.Event(), threading.Event()
+        self._problem: OSError | None = None
+        self._status = FAILED
+
+    def run(self, work: Callable[[], int]) -> int:
+        thread = threading.Thread(target=self._dispatch, name="service", daemon=True)
+        thread.start()
+        if not self._asked.wait(START_SECONDS) or self._problem is not None:
+            reason = self._problem or "it is silent"
+            raise EsewatchError(f"the service control manager did not start this: {reason}")
+        try:
+            self._status = work()
+        except (EsewatchError, OSError, MemoryError) as error:
+            # Nobody reads the standard error of a service.
+            log.error("%s", " ".join(str(error).split()))
+        finally:
+            self._done.set()
+            thread.join(START_SECONDS)
+        return self._status
+
+    def _dispatch(self) -> None:
+        try:
+            self._manager.dispatch(self._main)
+        except OSError as error:
+            self._problem = error
+            self._asked.set()
+
+    def _main(self) -> None:
+        """What the manager calls: it lasts as long as the service."""
+        self._manager.register(self._stop)
+        self._manager.report("running")
+        self._asked.set()
+        self._done.wait()
+        self._manager.report("stopped", self._status)
+
+    def _stop(self) -> None:
+        self._manager.report("stop pending")
+        # As if it were sent: the daemon hears it in its own thread, and ends in good order.
+        _thread.interrupt_main(signal.SIGTERM)
+
+
+def run_as_service(manager: Manager, work: Callable[[], int]) -> int:
+    """Run `work` in this thread, the main one, as a service; its exit status.
+
+    It hears of its end as SIGTERM. An error of it is one line of the log and status 2. Raises
+    EsewatchError where the manager has not started this process.
+    """
+    return _Service(manager).run(work)

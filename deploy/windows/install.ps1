@@ -1,0 +1,203 @@
+#Requires -Version 5.1
+#Requires -RunAsAdministrator
+<#
+.SYNOPSIS
+Installs esewatch as a Windows service with no more rights than it needs.
+
+.DESCRIPTION
+The service runs as NT SERVICE\esewatch, an account that Windows makes for it and that has no password.
+It is a member of Event Log Readers and Performance Monitor Users, and may write in
+%ProgramData%\esewatch\state and \logs only. The hidden counters of ESE are switched on.
+
+What the registry had before is noted in %ProgramData%\esewatch\install.json, for uninstall.ps1. A second run installs
+the new version and keeps configuration, state and what was noted. -WhatIf says what would be done.
+
+.PARAMETER Python
+python.exe of an installation for all users, 3.11 to 3.13. Default: the one that py.exe finds.
+
+.PARAMETER Source
+Folder of the sources, or a wheel of esewatch. Default: the sources that this script is part of.
+
+.PARAMETER Wheels
+Folder with all packages of requirements\runtime.lock, for a server without internet.
+
+.PARAMETER ListenAddress
+Where metrics are served. Default 127.0.0.1:19703, which this machine alone reaches.
+
+.PARAMETER WebConfig
+File for TLS and logins, read by the service: put it into %ProgramData%\esewatch.
+
+.PARAMETER KeepCountersHidden
+Leave the registry as it is: no figures of online defragmentation.
+
+.EXAMPLE
+.\install.ps1 -WhatIf
+#>
+[CmdletBinding(SupportsShouldProcess)]
+param(
+    [string] $Python,
+    [string] $Source = (Join-Path $PSScriptRoot '..\..'),
+    [string] $Wheels,
+    [string] $ListenAddress = '127.0.0.1:19703',
+    [string] $WebConfig,
+    [switch] $KeepCountersHidden
+)
+
+Set-StrictMode -Version 2
+$ErrorActionPreference = 'Stop'
+
+$Name = 'esewatch'
+$Account = "NT SERVICE\$Name"
+$Program = Join-Path $env:ProgramFiles $Name
+$Data = Join-Path $env:ProgramData $Name
+$Config = Join-Path $Data 'esewatch.yml'
+$Log = Join-Path $Data 'logs\esewatch.log'
+$Noted = Join-Path $Data 'install.json'
+# SYSTEM, Administrators.
+$Trusted = 'S-1-5-18', 'S-1-5-32-544'
+# The same on a Windows in any language: Event Log Readers, Performance Monitor Users.
+$Groups = 'S-1-5-32-573', 'S-1-5-32-558'
+$Counters = 'Show Advanced Counters'
+# ESE is Exchange, ESENT all other databases of Windows.
+$Libraries = 'ESE', 'ESENT'
+
+function Invoke-Program {
+    param([string] $Path, [string[]] $Words)
+    & $Path @Words
+    if ($LASTEXITCODE -ne 0) { throw "$Path ended with $LASTEXITCODE" }
+}
+
+function Find-Python {
+    if (-not $Python) {
+        $launcher = Get-Command py.exe -CommandType Application -ErrorAction SilentlyContinue |
+            Select-Object -First 1
+        if (-not $launcher) { throw 'No Python is installed for all users: install one, or name it with -Python' }
+        $script:Python = & $launcher.Source -3 -c 'import sys; print(sys.executable)'
+    }
+    $found = & $Python -c 'import sys; print(sys.version_info[0] * 100 + sys.version_info[1], sys.base_exec_prefix, sep=chr(10))'
+    if ($LASTEXITCODE -ne 0) { throw "$Python does not run" }
+    if ([int] $found[0] -lt 311 -or [int] $found[0] -gt 313) { throw "$Python is not Python 3.11 to 3.13" }
+    # Who can change the interpreter could do all that the service may do. A virtual environment starts a second process, which the service manager does not know.
+    $path = Join-Path $found[1] 'python.exe'
+    $safe = @($env:ProgramFiles, ${env:ProgramFiles(x86)}) | Where-Object { $_ }
+    if (-not ($safe | Where-Object { $path.StartsWith("$_\", [StringComparison]::OrdinalIgnoreCase) })) {
+        throw "$path is not below ${env:ProgramFiles}: install Python for all users"
+    }
+    $path
+}
+
+function Install-Packages {
+    param([string] $Interpreter)
+    $app = Join-Path $Program 'app'
+    $fresh = Join-Path $Program 'app.new'
+    New-Item $Program -ItemType Directory -Force | Out-Null
+    if (Test-Path $fresh) { Remove-Item $fresh -Recurse -Force }
+    $from = @()
+    if ($Wheels) { $from = '--no-index', '--find-links', (Resolve-Path $Wheels).Path }
+    $pip = '-m', 'pip', 'install', '--disable-pip-version-check', '--quiet', '--target', $fresh
+    $lock = Join-Path $PSScriptRoot '..\..\requirements\runtime.lock'
+    Invoke-Program $Interpreter ($pip + $from + @('--only-binary', ':all:', '--require-hashes', '--requirement', $lock))
+    Invoke-Program $Interpreter ($pip + $from + @('--no-deps', (Resolve-Path $Source).Path))
+    # A new version that cannot be installed leaves the old one at work.
+    if ($service) { Stop-Service $Name }
+    if (Test-Path $app) { Remove-Item $app -Recurse -Force }
+    Rename-Item $fresh 'app'
+}
+
+function Install-Service {
+    param([string] $Command)
+    if ($service) {
+        $done = Get-CimInstance Win32_Service -Filter "Name='$Name'" |
+            Invoke-CimMethod -MethodName Change -Arguments @{ PathName = $Command }
+        if ($done.ReturnValue -ne 0) { throw "the service was not changed: $($done.ReturnValue)" }
+    }
+    else {
+        New-Service -Name $Name -DisplayName 'esewatch' -StartupType Automatic -BinaryPathName $Command `
+            -Description 'Watches the online maintenance of ESE databases.' | Out-Null
+    }
+    New-ItemProperty "HKLM:\SYSTEM\CurrentControlSet\Services\$Name" -Name Environment -PropertyType MultiString -Force -Value @(
+        "PYTHONPATH=$(Join-Path $Program 'app')", 'PYTHONDONTWRITEBYTECODE=1', 'PYTHONNOUSERSITE=1') | Out-Null
+    Invoke-Program sc.exe @('config', $Name, 'obj=', $Account) | Out-Null
+    Invoke-Program sc.exe @('failure', $Name, 'reset=', '86400', 'actions=', 'restart/10000/restart/60000/restart/600000') | Out-Null
+    Invoke-Program sc.exe @('failureflag', $Name, '1') | Out-Null
+}
+
+function Set-Folders {
+    # Nobody else inherits anything: SYSTEM and Administrators may do all, the service may read.
+    $sid = ([Security.Principal.NTAccount] $Account).Translate([Security.Principal.SecurityIdentifier]).Value
+    if ((Test-Path $Data) -and (Get-Acl $Data).GetOwner([Security.Principal.SecurityIdentifier]).Value -notin $Trusted) {
+        throw "$Data is there and belongs to somebody who is no administrator: look at it, and delete it"
+    }
+    foreach ($part in '', 'state', 'logs') {
+        $folder = Join-Path $Data $part
+        New-Item $folder -ItemType Directory -Force | Out-Null
+        $right = if ($part) { 'M' } else { 'RX' }
+        Invoke-Program icacls.exe @($folder, '/setowner', '*S-1-5-32-544', '/q') | Out-Null
+        Invoke-Program icacls.exe @($folder, '/inheritance:r', '/grant:r', '*S-1-5-18:(OI)(CI)F',
+            '*S-1-5-32-544:(OI)(CI)F', "*${sid}:(OI)(CI)$right", '/q') | Out-Null
+    }
+}
+
+function Join-Groups {
+    foreach ($group in $Groups) {
+        try { Add-LocalGroupMember -SID $group -Member $Account }
+        catch [Microsoft.PowerShell.Commands.MemberExistsException] { Write-Verbose "already in $group" }
+    }
+}
+
+function Show-Counters {
+    # What a value was is noted before it is changed. A second run finds it noted.
+    $before = @{}
+    if (Test-Path $Noted) {
+        $read = Get-Content $Noted -Raw -Encoding UTF8 | ConvertFrom-Json
+        foreach ($each in $read.PSObject.Properties) { $before[$each.Name] = $each.Value }
+    }
+    foreach ($library in $Libraries) {
+        $key = "HKLM:\SYSTEM\CurrentControlSet\Services\$library\Performance"
+        if (-not (Test-Path $key)) { continue }
+        $value = (Get-Item $key).GetValue($Counters)
+        if ($value -eq 1) { continue }
+        if (-not $before.ContainsKey($library)) {
+            $before[$library] = $value
+            $before | ConvertTo-Json | Set-Content $Noted -Encoding UTF8
+        }
+        New-ItemProperty -Path $key -Name $Counters -Value 1 -PropertyType DWord -Force | Out-Null
+    }
+}
+
+function Start-Checked {
+    $kept = $env:PYTHONPATH
+    try {
+        $env:PYTHONPATH = Join-Path $Program 'app'
+        Invoke-Program $interpreter @('-P', '-m', 'esewatch', 'config', 'check', '--config.file', $Config)
+    }
+    finally { $env:PYTHONPATH = $kept }
+    Start-Service $Name
+    Write-Output "esewatch serves http://$ListenAddress/ and logs to $Log"
+}
+
+# Domain role 4 and 5: its groups are those of the domain, and no account of one machine can be in them.
+if ((Get-CimInstance Win32_ComputerSystem).DomainRole -ge 4) {
+    throw 'This is a domain controller: read docs/windows.md, "Domain controllers"'
+}
+$interpreter = Find-Python
+$service = Get-Service $Name -ErrorAction SilentlyContinue
+$command = '"{0}" -P -m esewatch run --windows.service --config.file "{1}" --log.file "{2}" --web.listen-address {3}' -f
+    $interpreter, $Config, $Log, $ListenAddress
+if ($WebConfig) { $command += ' --web.config.file "{0}"' -f (Resolve-Path $WebConfig).Path }
+
+if ($PSCmdlet.ShouldProcess($Program, "install the packages for $interpreter")) {
+    Install-Packages $interpreter
+}
+if ($PSCmdlet.ShouldProcess($Name, "make the service, as $Account")) { Install-Service $command }
+if ($PSCmdlet.ShouldProcess($Data, 'make the folders, and the configuration where there is none')) {
+    Set-Folders
+    if (-not (Test-Path $Config)) { Copy-Item (Join-Path $PSScriptRoot 'esewatch.yml') $Config }
+}
+if ($PSCmdlet.ShouldProcess($Account, 'make it a member of Event Log Readers and Performance Monitor Users')) {
+    Join-Groups
+}
+if (-not $KeepCountersHidden -and $PSCmdlet.ShouldProcess($Libraries -join ', ', "set $Counters to 1")) {
+    Show-Counters
+}
+if ($PSCmdlet.ShouldProcess($Name, 'check the configuration and start the service')) { Start-Checked }

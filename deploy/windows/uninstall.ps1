@@ -1,0 +1,76 @@
+#Requires -Version 5.1
+#Requires -RunAsAdministrator
+<#
+.SYNOPSIS
+Takes back what install.ps1 did.
+
+.DESCRIPTION
+The service ends and is deleted, its memberships and its packages go, and the registry has the values again
+that it had before. Configuration, state and logs in %ProgramData%\esewatch stay, unless -Purge is given.
+-WhatIf says what would be done.
+
+.PARAMETER Purge
+Delete configuration, state and logs too.
+
+.EXAMPLE
+.\uninstall.ps1 -WhatIf
+#>
+[CmdletBinding(SupportsShouldProcess)]
+param([switch] $Purge)
+
+Set-StrictMode -Version 2
+$ErrorActionPreference = 'Stop'
+
+$Name = 'esewatch'
+$Account = "NT SERVICE\$Name"
+$Program = Join-Path $env:ProgramFiles $Name
+$Data = Join-Path $env:ProgramData $Name
+$Noted = Join-Path $Data 'install.json'
+# The same on a Windows in any language: Event Log Readers, Performance Monitor Users.
+$Groups = 'S-1-5-32-573', 'S-1-5-32-558'
+$Counters = 'Show Advanced Counters'
+
+$what = if (Test-Path $Noted) { Get-Content $Noted -Raw -Encoding UTF8 | ConvertFrom-Json }
+
+if ((Get-Service $Name -ErrorAction SilentlyContinue) -and $PSCmdlet.ShouldProcess($Name, 'stop the service')) {
+    Stop-Service $Name
+}
+# Before the service is deleted: without it nobody knows its account by name.
+foreach ($group in $Groups) {
+    if ($PSCmdlet.ShouldProcess($group, "remove $Account from the group")) {
+        Remove-LocalGroupMember -SID $group -Member $Account -ErrorAction SilentlyContinue
+    }
+}
+if ($what) {
+    foreach ($library in $what.PSObject.Properties) {
+        $key = "HKLM:\SYSTEM\CurrentControlSet\Services\$($library.Name)\Performance"
+        if (-not (Test-Path $key)) { continue }
+        if ($null -eq $library.Value) {
+            if ($PSCmdlet.ShouldProcess($key, "remove $Counters")) {
+                Remove-ItemProperty -Path $key -Name $Counters -ErrorAction SilentlyContinue
+            }
+        }
+        elseif ($PSCmdlet.ShouldProcess($key, "set $Counters to $($library.Value) again")) {
+            Set-ItemProperty -Path $key -Name $Counters -Value $library.Value -Type DWord
+        }
+    }
+    if ($PSCmdlet.ShouldProcess($Noted, 'forget what was noted')) { Remove-Item $Noted }
+}
+if (Get-Service $Name -ErrorAction SilentlyContinue) {
+    $sid = ([Security.Principal.NTAccount] $Account).Translate([Security.Principal.SecurityIdentifier]).Value
+    $profiles = @(Get-CimInstance Win32_UserProfile -Filter "SID='$sid'")
+    if ($profiles -and $PSCmdlet.ShouldProcess($Account, 'delete the profile that Windows made for it')) {
+        $profiles | Remove-CimInstance
+    }
+}
+if ((Get-Service $Name -ErrorAction SilentlyContinue) -and $PSCmdlet.ShouldProcess($Name, 'delete the service')) {
+    # Windows PowerShell 5.1 has no Remove-Service.
+    sc.exe delete $Name | Out-Null
+    if ($LASTEXITCODE -ne 0) { throw "sc.exe ended with $LASTEXITCODE" }
+}
+if ((Test-Path $Program) -and $PSCmdlet.ShouldProcess($Program, 'delete the packages')) {
+    Remove-Item $Program -Recurse -Force
+}
+if ($Purge -and (Test-Path $Data) -and $PSCmdlet.ShouldProcess($Data, 'delete configuration, state and logs')) {
+    Remove-Item $Data -Recurse -Force
+}

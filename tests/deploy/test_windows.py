@@ -1,0 +1,162 @@
+"""The scripts for Windows, read: what they name is what the program and Windows know.
+
+They are not run here: there is no PowerShell and no Windows.
+"""
+
+import argparse
+import os
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from esewatch.cli import run
+from esewatch.config import load
+from esewatch.ese.counter_commands import LIBRARIES, counter_commands
+from esewatch.ese.counter_feeds import ONLINE_DEFRAG, paths
+
+ROOT = Path(__file__).resolve().parents[2]
+WINDOWS = ROOT / "deploy" / "windows"
+SCRIPTS = ("install.ps1", "uninstall.ps1")
+EVENT_LOG_READERS, PERFORMANCE_MONITOR_USERS = "S-1-5-32-573", "S-1-5-32-558"
+CHANGES = re.compile(
+    r"\b((?:New|Set|Add|Remove|Rename|Copy|Start|Stop)-(?!StrictMode\b|Checked\b|Folders\b)\w+"
+    r"|Invoke-Program|Invoke-CimMethod|sc\.exe delete)"
+)
+
+
+def script(name: str) -> str:
+    return (WINDOWS / name).read_text(encoding="ascii")
+
+
+def code(name: str) -> str:
+    """The script without comments."""
+    return re.sub(r"^\s*#.*\n", "", re.sub(r"<#.*?#>", "", script(name), flags=re.S), flags=re.M)
+
+
+def value(name: str, variable: str) -> str:
+    (found,) = re.findall(rf"^\${variable} = (.*)$", code(name), re.MULTILINE)
+    return str(found)
+
+
+def test_the_list_of_counters_golden_is_what_feeds_a_metric() -> None:
+    file = WINDOWS / "counters.txt"
+    expected = "".join(f"{path}\r\n" for path in paths()).encode("ascii")
+    if os.environ.get("ESEWATCH_REWRITE_GOLDEN"):
+        file.write_bytes(expected)
+
+    assert file.read_bytes() == expected
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_groups_and_counters_are_named_so_that_every_language_of_windows_knows_them(
+    name: str,
+) -> None:
+    commands = [counter_commands([ONLINE_DEFRAG], library) for library in LIBRARIES]
+    keys = [
+        re.search(r'"HKLM\\(.*)\\(ESE|ESENT)\\Performance" /v "(.*?)"', each.show)
+        for each in commands
+        if each is not None
+    ]
+    shown = {(key[1], key[3]) for key in keys if key}
+
+    assert value(name, "Groups") == f"'{EVENT_LOG_READERS}', '{PERFORMANCE_MONITOR_USERS}'"
+    assert shown == {("SYSTEM\\CurrentControlSet\\Services", value(name, "Counters").strip("'"))}
+    assert re.search(r"HKLM:\\SYSTEM\\CurrentControlSet\\Services\\\$\S+\\Performance", code(name))
+
+
+def test_both_scripts_mean_the_same_service_account_and_folders() -> None:
+    for variable in ("Name", "Account", "Program", "Data", "Noted", "Groups", "Counters"):
+        assert value("install.ps1", variable) == value("uninstall.ps1", variable)
+    assert value("install.ps1", "Libraries").replace("'", "").split(", ") == list(LIBRARIES)
+    assert value("install.ps1", "Account") == '"NT SERVICE\\$Name"'
+
+
+def test_the_service_is_started_with_options_that_the_agent_knows() -> None:
+    (command,) = re.findall(r"^\$command = '(.*)' -f$", code("install.ps1"), re.MULTILINE)
+    (secure,) = re.findall(r"\$command \+= '(.*)' -f", code("install.ps1"))
+    filled = command.format("C:/python.exe", "C:/esewatch.yml", "C:/esewatch.log", ":19703")
+    interpreter, *words = shlex.split(filled + secure.format("C:/web.yml"))
+    parser = argparse.ArgumentParser()
+    run.add_commands(parser.add_subparsers())
+
+    options = parser.parse_args(words[words.index("esewatch") + 1 :])
+
+    assert interpreter == "C:/python.exe"
+    assert words[:3] == ["-P", "-m", "esewatch"]
+    assert options.service is True
+    assert (options.config, options.log_file) == ("C:/esewatch.yml", "C:/esewatch.log")
+    assert (options.listen, options.web_config) == (":19703", "C:/web.yml")
+
+
+def test_the_service_is_called_what_the_agent_calls_itself() -> None:
+    manager = ROOT / "agent" / "esewatch" / "cli" / "service_manager.py"
+    (name,) = re.findall(r'^NAME = "(.*)"$', manager.read_text(encoding="utf-8"), re.MULTILINE)
+
+    assert value("install.ps1", "Name") == f"'{name}'"
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_nothing_is_changed_without_being_asked_for(name: str) -> None:
+    """Outside of functions each change stands behind ShouldProcess, so -WhatIf changes nothing."""
+    text = code(name)
+    body = re.sub(r"^function .*?^}\n", "", text, flags=re.MULTILINE | re.DOTALL)
+    depth = 0
+    guarded: list[int] = []
+    loose = []
+    for line in body.splitlines():
+        while guarded and depth <= guarded[-1] and not line.lstrip().startswith("}"):
+            guarded.pop()
+        asks = "ShouldProcess(" in line
+        if CHANGES.search(line) and not (asks or guarded):
+            loose.append(line)
+        if asks:
+            guarded.append(depth)
+        depth += line.count("{") - line.count("}")
+
+    assert "[CmdletBinding(SupportsShouldProcess)]" in text
+    assert body.count("ShouldProcess(") >= 6
+    assert loose == []
+
+
+def test_uninstalling_takes_back_each_thing_that_installing_did() -> None:
+    done, undone = code("install.ps1"), code("uninstall.ps1")
+    pairs = {
+        "New-Service": "sc.exe delete",
+        "Add-LocalGroupMember -SID $group": "Remove-LocalGroupMember -SID $group",
+        "New-ItemProperty -Path $key": "Remove-ItemProperty -Path $key -Name $Counters",
+        "Set-Content $Noted": "Remove-Item $Noted",
+        "New-Item $Program": "Remove-Item $Program",
+    }
+
+    assert [made for made in pairs if made not in done] == []
+    assert [gone for gone in pairs.values() if gone not in undone] == []
+    # What a value was is noted before it is changed, and only when nothing is noted yet.
+    assert done.index("ContainsKey($library)") < done.index("Set-Content $Noted")
+    assert done.index("Set-Content $Noted") < done.index("-Name $Counters -Value 1")
+    # While the service is there its account has a name.
+    assert undone.index("Remove-LocalGroupMember") < undone.index("sc.exe delete")
+
+
+def test_the_service_may_write_where_its_journal_and_its_log_are_and_nowhere_else() -> None:
+    done = code("install.ps1")
+    settings = load(WINDOWS / "esewatch.yml")
+
+    assert "foreach ($part in '', 'state', 'logs')" in done
+    assert "$right = if ($part) { 'M' } else { 'RX' }" in done
+    assert Path(settings.journal) == WINDOWS / "state" / "journal.db"
+    assert value("install.ps1", "Log") == "Join-Path $Data 'logs\\esewatch.log'"
+    assert [source.type for source in settings.sources] == [
+        "windows_log",
+        "windows_counters",
+        "disks",
+    ]
+
+
+def test_packages_are_those_of_the_lock_with_their_hashes() -> None:
+    done = code("install.ps1")
+
+    assert "'--require-hashes', '--requirement', $lock" in done
+    assert "'..\\..\\requirements\\runtime.lock'" in done
+    assert "'--no-deps', (Resolve-Path $Source).Path" in done
