@@ -11,7 +11,7 @@ PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup tools lint rules test test-slow bench lab demo demo-stack images golden docs fuzz lock clean
+.PHONY: help setup tools lint rules test test-slow bench lab demo demo-stack images golden docs fuzz audit lock deb clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,8 +41,9 @@ test: setup tools lint ## all checks and tests but the slow ones
 	$(PY) -m pytest -m "(not e2e or beside) and not slow" -n 2 --dist loadfile $(PYTEST_ARGS)
 
 test-slow: setup tools ## the long tests; writes docs/reliability.md, docs/alerts.md
+	@scripts/tools deploy
 	@rm -f $(FIGURES) $(VERDICTS)
-	ESEWATCH_FIGURES=$(FIGURES) $(PY) -m pytest -m slow $(PYTEST_ARGS)
+	ESEWATCH_FIGURES=$(FIGURES) $(PY) -m pytest -m "slow or fault" $(PYTEST_ARGS)
 	$(PY) -m tests.support.figures $(FIGURES) docs/reliability.md
 	$(PY) -m tests.rules.quality.page docs/alerts.md $(VERDICTS)
 
@@ -69,6 +70,8 @@ golden: setup ## write the golden files anew; read the difference before you kee
 docs: setup ## write the generated pages and dashboards anew
 	$(PY) -m esewatch.expose.docs >docs/metrics.md.new
 	mv docs/metrics.md.new docs/metrics.md
+	$(PY) -m esewatch.config.docs docs/configuration.md >docs/configuration.md.new
+	mv docs/configuration.md.new docs/configuration.md
 	$(PY) -m tests.rules.quality.page docs/alerts.md
 	$(PY) -m dashboards.build
 
@@ -78,8 +81,14 @@ fuzz: setup ## feed each reader mutated input for FUZZ_SECONDS (60); findings in
 	ESEWATCH_FIGURES=$(FIGURES) $(PY) -m tests.fuzz.campaign $(FUZZ_SECONDS)
 	$(PY) -m tests.support.figures $(FIGURES) docs/reliability.md
 
+audit: setup ## ask for known vulnerabilities of what is installed at run time
+	@$(PY) scripts/audit
+
 lock: setup ## write requirements/*.lock anew with the newest versions
 	@scripts/lock
+
+deb: setup ## build dist/esewatch_VERSION_ARCHITECTURE.deb for the Debian it runs on
+	@scripts/deb
 
 clean: ## remove what the other targets made, .venv too
 	rm -rf .venv build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

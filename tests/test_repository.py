@@ -189,7 +189,9 @@ def test_the_locks_hold_every_requirement_with_its_hash() -> None:
     wanted = {
         "runtime": project["project"]["dependencies"],
         "dev": [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]],
+        "build": project["dependency-groups"]["build"],
         "fuzz": project["dependency-groups"]["fuzz"],
+        "audit": project["dependency-groups"]["audit"],
     }
     for name, requirements in wanted.items():
         lock = (ROOT / "requirements" / f"{name}.lock").read_text()

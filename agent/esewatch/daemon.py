@@ -18,7 +18,7 @@ from esewatch.expose.database_page import DatabasePage
 from esewatch.expose.few_lines import FewLines
 from esewatch.expose.metrics import Snapshot, families
 from esewatch.expose.overview import Overview
-from esewatch.expose.own_figures import OwnFigures, rebuilt_sentence
+from esewatch.expose.own_figures import OwnFigures, TakenUp, rebuilt_sentence
 from esewatch.expose.pace import NEVER, Pace
 from esewatch.expose.shown import Shown
 from esewatch.fold import rebuilt
@@ -31,6 +31,7 @@ from esewatch.journal.loading import load_or_rebuild
 from esewatch.model import Batch, EsewatchError, JournalError, Source, SourceError
 from esewatch.sources.configured import build_source
 from esewatch.sources.succession import Build, digests, moves, predecessors, prepare, show
+from esewatch.sources.turns import Turns
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +66,7 @@ class Daemon:
         clock: Callable[[], float] = time.time,
         load: Callable[[], Settings] | None = None,
         build: Build = build_source,
+        web: TakenUp | None = None,
     ) -> None:
         self.settings = settings
         self._journal = journal
@@ -75,16 +77,16 @@ class Daemon:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._handover, self._lines = Handover(), FewLines(log)
-        self._figures = OwnFigures(clock())
+        self._figures = OwnFigures(clock(), web)
         self._pending: dict[str, dict[str, bytes | None]] = {}
-        self._polls: dict[str, Generator[Batch, None, None]] = {}
-        self._polled = ""
+        self._turns = Turns()
+        self._polls: dict[str, Generator[Batch | None, None, None]] = {}
         self._retry: dict[str, float] = {}
         self._complaints: dict[str, str] = {}
         self._commit_again = NEVER
         """When a commit that failed is tried again."""
         self._waiting = True
-        self._started = self._alive = time.monotonic()
+        self._started = time.monotonic()
         self._expiry = Expiry(clock(), self._started)
         self._pace, self._advisor = Pace(), Advisor()
         self._folder = self._begin(*load_or_rebuild(journal))
@@ -116,7 +118,6 @@ class Daemon:
     def run(self) -> None:
         """Read until `stop`; commits what was folded before it returns."""
         while not self._stop.is_set():
-            self._alive = time.monotonic()
             self._take_up()
             if not self._cycle():
                 self._stop.wait(POLL_SECONDS)
@@ -129,18 +130,23 @@ class Daemon:
         self._stop.set()
 
     def close(self, *, running: bool = False) -> None:
-        """Close sources and journal.
+        """Close sources and journal, but for sources that do not answer.
 
-        `running`: the reading thread did not end, because a source does not answer. That
-        source and the journal are left to the end of the process: each batch is committed.
+        `running`: the reading thread did not end, so the journal is left to the end of the
+        process: each batch is committed.
         """
         for source in self._sources:
-            if not (running and source.name == self._polled):
-                source.close()
-        if running:
-            log.warning("%s: %s and is left behind", self._polled, HANGS)
-        else:
+            self._close(source)
+        self._turns.close()
+        if not running:
             self._journal.close()
+
+    def _close(self, source: Source) -> None:
+        """A source that does not answer keeps its thread until it does, or the process ends."""
+        if source.name in self._turns.under_way:
+            log.warning("%s: %s and is left behind", source.name, HANGS)
+        else:
+            source.close()
 
     def reload(self) -> None:
         """Read the settings again and take them up; the old ones stay where that fails.
@@ -181,10 +187,10 @@ class Daemon:
         for source in change.dropped:
             if (poll := self._polls.pop(source.name, None)) is not None:
                 poll.close()
-            self._retry.pop(source.name, None)
-            self._complaints.pop(source.name, None)
             with contextlib.suppress(Exception):  # a defect of one source must not stop the others
-                source.close()
+                self._close(source)
+            for known in (self._retry, self._complaints, self._turns.under_way):
+                known.pop(source.name, None)
         with self._lock:
             self._sources = change.sources
             show(self._sources, self._folder.state)
@@ -223,12 +229,13 @@ class Daemon:
 
     def _poll(self, source: Source) -> bool:
         """Read for a slice of time; True when something was read."""
-        self._polled, self._alive = source.name, time.monotonic()
         poll = self._polls.pop(source.name, None) or self._batches(source)
         end = time.monotonic() + SLICE_SECONDS
         read = False
         for batch in poll:
-            self._alive = time.monotonic()
+            if batch is None:
+                self._polls[source.name] = poll
+                return read
             stored = True
             if batch.records or batch.positions or batch.unreadable or self._news(source, batch):
                 read = True
@@ -254,10 +261,10 @@ class Daemon:
         moved = (known.caught_up, known.backlog_bytes) != (batch.caught_up, batch.backlog_bytes)
         return not known.up or moved or known.baseline
 
-    def _batches(self, source: Source) -> Generator[Batch, None, None]:
-        """The batches of one poll; a failure is one line and is tried again later."""
+    def _batches(self, source: Source) -> Generator[Batch | None, None, None]:
+        """The batches of one poll, None while it hangs; a failure is one line and tried again."""
         try:
-            yield from source.poll()
+            yield from self._turns.batches(source)
             self._complaints.pop(source.name, None)
         except SourceError as error:
             self._failed(source.name, str(error))
@@ -293,17 +300,11 @@ class Daemon:
                 log.warning("%s: %s", known.name, rebuilt_sentence(known))
 
     def watch(self) -> None:
-        """Called by another thread now and then: a source that hangs is down, figures stay new."""
-        name = self._polled
-        if time.monotonic() - self._alive <= HANG_SECONDS or self._lock.locked():
-            return
-        if name in self._folder.state.sources and self._complaints.get(name) != HANGS:
-            self._complaints[name] = HANGS
-            log.error("%s: %s", name, HANGS)
-            with self._lock:
-                self._folder.source_failed(name)
-            self._pace.hurry()
-        self._publish_if_due()
+        """Called by another thread now and then: a source that hangs is down."""
+        for name in self._turns.silent(HANG_SECONDS) & self._folder.state.sources.keys():
+            if self._complaints.get(name) != HANGS:
+                self._failed(name, HANGS)
+                self._publish()
 
     def _try_commit(self) -> bool:
         """Commit; False when the disk does not take it: nothing more is read until it does."""

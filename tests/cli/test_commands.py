@@ -24,6 +24,7 @@ COMMANDS = [
     ["scan"],
     ["header"],
     ["advise"],
+    ["doctor"],
     ["replay"],
     ["config", "check"],
     ["config", "show"],
@@ -31,6 +32,8 @@ COMMANDS = [
     ["config", "import-exchange"],
     ["forget"],
     ["ack"],
+    ["lab", "list"],
+    ["lab", "run"],
 ]
 
 

@@ -2,6 +2,7 @@
 
 import http.client
 import socket
+import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from esewatch.expose.overview import Overview
 from esewatch.expose.runbooks import Runbooks
 from esewatch.expose.server import HttpServer, Limits
 from esewatch.expose.shown import Shown
+from esewatch.expose.web import WebConfiguration
 from esewatch.fold.state import State
 from esewatch.model import EsewatchError
 from tests.expose.examples import NOW, example
@@ -80,10 +82,11 @@ def serving(
     limits: Limits | None = None,
     runbooks: Runbooks | None = None,
     body_seconds: float = 10.0,
+    web: WebConfiguration | None = None,
 ) -> Iterator[HttpServer]:
     """The server, until the end of the block."""
-    app = App(view or FakeDaemon(), runbooks=runbooks, body_seconds=body_seconds)
-    server = HttpServer(app, "127.0.0.1:0", limits)
+    app = App(view or FakeDaemon(), runbooks=runbooks, body_seconds=body_seconds, web=web)
+    server = HttpServer(app, "127.0.0.1:0", limits, web.tls if web is not None else None)
     server.start()
     try:
         yield server
@@ -102,13 +105,20 @@ def ask(
     method: str = "GET",
     headers: Mapping[str, str] | None = None,
     body: bytes | None = None,
+    context: ssl.SSLContext | None = None,
 ) -> Answer:
-    """One request on a connection of its own."""
-    with closing(http.client.HTTPConnection("127.0.0.1", port_of(server), timeout=10)) as client:
+    """One request on a connection of its own, with TLS where a context is given."""
+    with closing(_client(port_of(server), context)) as client:
         client.request(method, path, body=body, headers={"Connection": "close", **(headers or {})})
         answer = client.getresponse()
         names = {name.lower(): value for name, value in answer.getheaders()}
         return Answer(answer.status, names, answer.read())
+
+
+def _client(port: int, context: ssl.SSLContext | None) -> http.client.HTTPConnection:
+    if context is None:
+        return http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    return http.client.HTTPSConnection("127.0.0.1", port, timeout=10, context=context)
 
 
 def connect(server: HttpServer) -> socket.socket:

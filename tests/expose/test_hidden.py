@@ -1,8 +1,8 @@
 """Hidden counters: one set of commands for all computers that need the same."""
 
 from esewatch.config import default_settings
-from esewatch.expose.hidden import MAX_NAMED, grouped
-from esewatch.expose.overview import Hidden, overview
+from esewatch.expose.hidden import MAX_NAMED, Hidden, grouped
+from esewatch.expose.overview import overview
 from esewatch.fold.state import Database, Host, State
 from tests.expose.examples import NOW
 

@@ -72,6 +72,11 @@ SETTINGS = Settings(
 )
 
 
+class _Web:
+    successful = True
+    taken_up = NOW - DAY
+
+
 def _summary(seconds: int, bad: int = 0, days: int = 1) -> dict[str, int | float]:
     return {
         "seconds": seconds,
@@ -337,7 +342,7 @@ def _snapshot(tmp_path: Path) -> Snapshot:
         kernel="compiled",
         proc=_fake_proc(tmp_path),
     )
-    figures = OwnFigures(NOW).families(journal_set_aside=NOW - 2 * DAY)
+    figures = OwnFigures(NOW, _Web()).families(journal_set_aside=NOW - 2 * DAY)
     advised = advice_families(advise(golden_state(), SETTINGS, NOW))
     return Snapshot.of([*families(golden_state(), SETTINGS, NOW), *advised, *own, *figures])
 

@@ -5,27 +5,57 @@ variable ESEWATCH_FIGURES names, nowhere without it). `make test-slow` and
 `make fuzz` set it and write docs/reliability.md from it:
 
     python -m tests.support.figures FIGURES PAGE
+
+The page begins with the table of faults: its rows are the marks of the tests
+(tests/support/faults.py), the seconds in it are figures.
 """
 
 import json
 import os
 import platform
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
+
+from tests.support.faults import marked
 
 VARIABLE = "ESEWATCH_FIGURES"
 
 INTRODUCTION = """\
 # Reliability
 
-What was tried, and what came out. Each row was measured by the command beside it and written
-by it; nothing here is typed by hand. Times are of one machine and say nothing of yours.
+What was tried, and what came out. Nothing here is typed by hand. Times are of one machine and
+say nothing of yours.
+
+## Faults
+
+Each row is a test that provokes the fault and fails when more is lost than stands here. Seconds
+were measured by the test, from the moment the cause is gone (the file back, the disk free, the
+process started again) until the figures are the true ones. `make test-slow` runs these tests and
+writes the table; `make test` runs all but the slowest. What a person does in such a case is in
+[operation](operation.md).
+
+| fault | how provoked | lost | right again after | test |
+| --- | --- | --- | --- | --- |
+"""
+
+FIGURES = """
+Not tried: a power cut (it rests on SQLite) and a machine without memory (its kernel ends
+processes as `kill -9` does).
+
+## Figures
+
+Each row was measured by the command beside it and written by it.
 
 | what was tried | figure | command | measured |
 | --- | --- | --- | --- |
 """
+
+NOT_MEASURED = "not measured"
 
 
 class Figure(TypedDict):
@@ -39,27 +69,64 @@ class Figure(TypedDict):
 
 def record(what: str, figure: str, command: str = "make test-slow") -> None:
     """Note a figure: what was tried, what came out, the command that does it again."""
+    measured = f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}"
+    append(json.dumps(Figure(what=what, figure=figure, command=command, measured=measured)))
+
+
+def append(line: str) -> None:
+    """Add a line to the file of figures, if one is asked for."""
     path = os.environ.get(VARIABLE)
     if not path:
         return
-    measured = f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}"
-    row = Figure(what=what, figure=figure, command=command, measured=measured)
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     with Path(path).open("a", encoding="utf-8") as file:
-        file.write(json.dumps(row) + "\n")
+        file.write(line + "\n")
+
+
+@contextmanager
+def until_right_again() -> Iterator[None]:
+    """Measure the block for the row of the test that runs: from the mending to the true figures."""
+    begin = time.monotonic()
+    yield
+    seconds = time.monotonic() - begin
+    test = os.environ["PYTEST_CURRENT_TEST"].rsplit(" ", 1)[0].partition("[")[0]
+    append(json.dumps({"test": test, "seconds": seconds}))
 
 
 def page(figures: Path, old: str) -> str:
     """The page: new figures take the place of older ones of the same name."""
-    rows: dict[str, str] = {}
-    for line in old.splitlines():
-        if line.startswith("| ") and not line.startswith(("| what was tried", "| ---")):
-            rows[line.split(" | ")[0].removeprefix("| ")] = line
-    for text in figures.read_text(encoding="utf-8").splitlines():
-        row: Figure = json.loads(text)
-        cells = (row["what"], row["figure"], f"`{row['command']}`", row["measured"])
-        rows[row["what"]] = f"| {' | '.join(cells)} |"
-    return INTRODUCTION + "".join(f"{rows[what]}\n" for what in sorted(rows))
+    found = [json.loads(text) for text in figures.read_text(encoding="utf-8").splitlines()]
+    faults, _, tried = old.partition("## Figures\n")
+    rows = {line.split(" | ")[0].removeprefix("| "): line for line in _rows(tried)}
+    for row in found:
+        if "what" in row:
+            cells = (row["what"], row["figure"], f"`{row['command']}`", row["measured"])
+            rows[row["what"]] = f"| {' | '.join(cells)} |"
+    table = "".join(f"{rows[what]}\n" for what in sorted(rows))
+    return INTRODUCTION + _faults(found, faults) + FIGURES + table
+
+
+def _rows(text: str) -> list[str]:
+    """The rows of a table, without the two lines of its head."""
+    return [line for line in text.splitlines() if line.startswith("| ")][2:]
+
+
+def _faults(found: list[dict[str, Any]], old: str) -> str:
+    """The rows of all marked tests, with the seconds measured now or before."""
+    known = {}
+    for line in _rows(old):
+        *_, again, test = line.removesuffix(" |").split(" | ")
+        known[test.strip("`")] = again
+    slowest: dict[str, float] = {}
+    for row in found:
+        if "test" in row:
+            slowest[row["test"]] = max(row["seconds"], slowest.get(row["test"], 0.0))
+    known |= {test: f"{seconds:.1f} s" for test, seconds in slowest.items()}
+    return "".join(
+        f"| {each.fault} | {each.provoked} | {each.lost} | "
+        f"{each.again or known.get(each.test, NOT_MEASURED)} | `{each.test}` |\n"
+        for each in marked()
+    )
 
 
 def main(arguments: list[str]) -> int:

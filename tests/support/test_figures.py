@@ -1,8 +1,10 @@
+import json
 from pathlib import Path
 
 import pytest
 
-from tests.support.figures import VARIABLE, page, record
+from tests.support.faults import marked
+from tests.support.figures import NOT_MEASURED, VARIABLE, page, record, until_right_again
 
 
 def test_a_new_figure_takes_the_place_of_the_older_one(
@@ -32,3 +34,42 @@ def test_without_the_variable_nothing_is_noted(
     monkeypatch.chdir(tmp_path)
     record("a", "1")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_time_until_all_is_right_again_is_that_of_the_running_test(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "figures"))
+    with until_right_again():
+        pass
+    row = json.loads((tmp_path / "figures").read_text())
+    name = "test_the_time_until_all_is_right_again_is_that_of_the_running_test"
+    assert row["test"] == f"tests/support/test_figures.py::{name}"
+    assert 0 <= row["seconds"] < 1
+
+
+def test_the_slowest_time_of_a_run_is_the_one_that_stands_until_the_next(tmp_path: Path) -> None:
+    test = next(each.test for each in marked() if each.again is None)
+    figures = tmp_path / "figures"
+    figures.write_text(
+        "".join(json.dumps({"test": test, "seconds": each}) + "\n" for each in (2.0, 3.26, 1.0))
+    )
+    first = page(figures, "")
+    assert f"| 3.3 s | `{test}` |\n" in first
+    figures.write_text("")
+    assert page(figures, first) == first
+
+
+def test_the_table_of_faults_is_that_of_the_marks_and_every_time_in_it_was_measured(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "figures").touch()
+    text = (Path(__file__).parents[2] / "docs" / "reliability.md").read_text(encoding="utf-8")
+    assert page(tmp_path / "figures", text) == text, "run `make test-slow`"
+    assert NOT_MEASURED not in text, "run `make test-slow`"
+
+
+def test_every_fault_has_one_row_and_every_row_a_test() -> None:
+    rows = marked()
+    assert len(rows) >= 30
+    assert len({each.fault for each in rows}) == len({each.test for each in rows}) == len(rows)

@@ -27,6 +27,7 @@ MODULES = {
     "scan": "scan",
     "header": "header",
     "advise": "advise",
+    "doctor": "doctor",
     "replay": "replay",
     "engine": "engine",
     "lab": "lab",

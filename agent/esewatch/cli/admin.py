@@ -1,23 +1,19 @@
 """`config check|show|alertmanager|import-exchange`, `forget` and `ack`."""
 
 import argparse
-import json
 import sys
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import Any
 
 from esewatch.cli import alertmanager, import_exchange
-from esewatch.cli.options import add_config_option, load_settings
+from esewatch.cli.local import add_address_options, post
+from esewatch.cli.options import add_config_option, add_web_config_option, load_settings
 from esewatch.config import dump
-from esewatch.expose.server import DEFAULT_ADDRESS
+from esewatch.expose.web import WebConfiguration
 from esewatch.fold.commands import acknowledge, forget
 from esewatch.fold.folder import Folder
 from esewatch.journal import Journal, LockedError
 from esewatch.model import EsewatchError
-
-TIMEOUT_SECONDS = 10.0
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -36,6 +32,8 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
             epilog=f"example: esewatch config {name} --config.file /etc/esewatch/esewatch.yml",
         )
         add_config_option(action)
+        if name == "check":
+            add_web_config_option(action)
         action.set_defaults(function=function)
     alertmanager.add_command(actions)
     import_exchange.add_command(actions)
@@ -60,18 +58,15 @@ def _add_database_options(parser: argparse.ArgumentParser) -> None:
     add_config_option(parser)
     parser.add_argument("database", metavar="DATABASE", help="its `database` label")
     parser.add_argument("--computer", default="", help="needed when several have this database")
-    parser.add_argument(
-        "--web.address",
-        dest="address",
-        default=DEFAULT_ADDRESS,
-        metavar="HOST:PORT",
-        help=f"of the running esewatch; default {DEFAULT_ADDRESS}",
-    )
+    add_address_options(parser)
 
 
 def check_config(options: argparse.Namespace) -> int:
     """`config check`. Raises ConfigError."""
     settings = load_settings(options)
+    if options.web_config:
+        WebConfiguration(options.web_config)
+        print(f"{options.web_config}: valid")
     print(
         f"{options.config or 'no file: the defaults'}: valid: {len(settings.sources)} sources, "
         f"{len(settings.windows)} windows, {len(settings.databases)} database rules"
@@ -89,7 +84,7 @@ def forget_database(options: argparse.Namespace) -> int:
     """`forget`: through the daemon while it runs, else in the journal."""
     journal = _journal(options)
     if journal is None:
-        _post(options, "forget", {"computer": options.computer, "database": options.database})
+        post(options, "forget", {"computer": options.computer, "database": options.database})
     else:
         with _Edit(journal, options) as folder:
             forget(folder, options.computer, options.database)
@@ -106,7 +101,7 @@ def ack_pages(options: argparse.Namespace) -> int:
             "database": options.database,
             "pages": options.pages,
         }
-        count = int(_post(options, "ack", body)["acknowledged"])
+        count = int(post(options, "ack", body)["acknowledged"])
     else:
         with _Edit(journal, options) as folder:
             count = acknowledge(folder, options.computer, options.database, options.pages)
@@ -139,25 +134,3 @@ class _Edit:
         if kind is None:
             self._journal.commit(self._folder.state, self._folder.changed, {})
         self._journal.close()
-
-
-def _post(options: argparse.Namespace, command: str, body: dict[str, Any]) -> dict[str, Any]:
-    request = urllib.request.Request(
-        f"http://{options.address}/api/v1/{command}",
-        data=json.dumps(body).encode(),
-        headers={"Content-Type": "application/json", "X-Esewatch": "1"},
-        method="POST",
-    )
-    # The daemon is on this machine; a proxy of the environment is not.
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with opener.open(request, timeout=TIMEOUT_SECONDS) as answer:
-            decoded: dict[str, Any] = json.load(answer)
-            return decoded
-    except urllib.error.HTTPError as error:
-        raise EsewatchError(error.read(4096).decode("utf-8", "replace").strip()) from error
-    except (OSError, ValueError) as error:
-        raise EsewatchError(
-            f"an esewatch holds the journal but does not answer at {options.address}: {error}; "
-            "name its address: --web.address HOST:PORT"
-        ) from error

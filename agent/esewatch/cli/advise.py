@@ -76,7 +76,7 @@ def print_advice(options: argparse.Namespace) -> int:
     asked = change(options.what_if)
     settings = load_settings(options)
     if not options.paths:
-        state = _journaled(Path(settings.journal))
+        state = journaled(Path(settings.journal))
         _tell_unknown(state)
         told = _told(state, settings, asked, time.time())
         _print(told, options)
@@ -141,8 +141,11 @@ def _read(reader: Reader, settings: Settings) -> State:
     return folder.state
 
 
-def _journaled(path: Path) -> State:
-    """The state of the last commit, also while a daemon writes the journal: read from a copy."""
+def journaled(path: Path) -> State:
+    """The state of the last commit, also while a daemon writes the journal: read from a copy.
+
+    Raises EsewatchError without a journal, JournalError for one that cannot be read.
+    """
     if not path.exists():
         raise EsewatchError(
             f"{path}: there is no journal: name inputs, or the configuration: --config.file F"

@@ -29,6 +29,7 @@ from esewatch.cli.demo_events import LastEvents
 from esewatch.cli.demo_processes import Processes
 from esewatch.cli.demo_screen import Terminal, View, draw
 from esewatch.cli.demo_stories import STORIES, Seen, judge
+from esewatch.cli.engine import NOT_FOR_WINDOWS
 from esewatch.expose.server import DEFAULT_ADDRESS
 from esewatch.model import EsewatchError
 
@@ -92,6 +93,8 @@ def run(options: argparse.Namespace, extras: Extras | None = None) -> int:
     1 and one line on stderr: a story was missing, or a process ended by itself. Raises
     EsewatchError when it cannot be started.
     """
+    if sys.platform == "win32":
+        raise EsewatchError(NOT_FOR_WINDOWS)
     wishes = _listen_to_signals()
     address = choose_address(options.listen)
     folder = make_folder(options.dir)
@@ -246,8 +249,7 @@ def _listen_to_signals() -> "queue.SimpleQueue[Wish]":
 
     signal.signal(signal.SIGINT, stop)
     signal.signal(signal.SIGTERM, stop)
-    if sys.platform != "win32":
-        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup
-            signal.signal(signal.SIGHUP, stop)
-        signal.signal(signal.SIGWINCH, redraw)
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup
+        signal.signal(signal.SIGHUP, stop)
+    signal.signal(signal.SIGWINCH, redraw)
     return wishes

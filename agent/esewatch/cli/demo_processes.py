@@ -48,9 +48,6 @@ class Child:
 
     def end(self, name: signal.Signals) -> None:
         """Send a signal to it and to what it has started."""
-        if sys.platform == "win32":
-            self.process.terminate()
-            return
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, name)
 

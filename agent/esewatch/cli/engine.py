@@ -2,9 +2,12 @@
 
 import argparse
 import os
-import subprocess
 import sys
 from typing import Any
+
+from esewatch.model import EsewatchError
+
+NOT_FOR_WINDOWS = "the engine is not for Windows: it needs flock and positioned reads"
 
 _COMMAND = [sys.executable, "-m", "esewatch.engine"]
 
@@ -22,13 +25,13 @@ def add_commands(commands: Any) -> None:
 
 
 def become_engine(options: argparse.Namespace) -> int:
-    """Start the engine with the same words; its exit status.
+    """Become the engine, with the same words: who kills the one kills the other.
 
-    Where the system can, this process becomes it: who kills the one kills the other.
+    Raises EsewatchError on Windows.
     """
+    if sys.platform == "win32":
+        raise EsewatchError(NOT_FOR_WINDOWS)
     command = [*_COMMAND, *options.words]
-    if sys.platform != "win32":
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os.execv(command[0], command)
-    return subprocess.run(command, check=False).returncode
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(command[0], command)

@@ -13,6 +13,16 @@ def add_config_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_web_config_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--web.config.file`."""
+    parser.add_argument(
+        "--web.config.file",
+        dest="web_config",
+        metavar="F",
+        help="TLS and users of the HTTP side (YAML, docs/security.md); default none",
+    )
+
+
 def load_settings(options: argparse.Namespace) -> Settings:
     """The settings of `--config.file`, or the defaults. Raises ConfigError."""
     return load(Path(options.config)) if options.config else default_settings()

@@ -10,12 +10,13 @@ import sys
 import threading
 import time
 from datetime import UTC, datetime
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import FrameType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from esewatch import __version__
-from esewatch.cli.options import add_config_option, load_settings
+from esewatch.cli.options import add_config_option, add_web_config_option, load_settings
 from esewatch.daemon import Daemon
 from esewatch.expose.http import App
 from esewatch.expose.server import DEFAULT_ADDRESS, HttpServer
@@ -23,10 +24,16 @@ from esewatch.journal import Journal
 from esewatch.model import EsewatchError
 from esewatch.sources.configured import build_sources
 
+if TYPE_CHECKING:
+    from esewatch.expose.web import WebConfiguration
+
 log = logging.getLogger("esewatch")
 
 SWITCH_SECONDS = 0.001
 """The reading thread lets a scrape through so often: an answer takes dozens of turns."""
+
+LOG_BYTES = 10 << 20
+"""A log file that has grown to this is followed by a new one."""
 
 STOP_SECONDS = 3.0
 """The process ends after so long, also when a source does not answer."""
@@ -49,6 +56,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         metavar="HOST:PORT",
         help=f"where to serve; default {DEFAULT_ADDRESS}, ':19703' is every interface",
     )
+    add_web_config_option(parser)
     parser.add_argument(
         "--log.level",
         dest="log_level",
@@ -58,24 +66,48 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     parser.add_argument(
         "--log.format", dest="log_format", default="logfmt", choices=("logfmt", "json")
     )
+    parser.add_argument(
+        "--log.file",
+        dest="log_file",
+        metavar="F",
+        help="log to this file, at most 5 old ones of 10 MiB are kept; default: standard error",
+    )
+    parser.add_argument(
+        "--windows.service",
+        dest="service",
+        action="store_true",
+        help="be the Windows service esewatch (deploy/windows); the service manager starts it",
+    )
     parser.set_defaults(function=run)
 
 
 def run(options: argparse.Namespace) -> int:
+    """The daemon, by itself or as a Windows service."""
+    set_up_logging(options.log_level, options.log_format, options.log_file)
+    if not options.service:
+        return _run(options)
+    if sys.platform == "win32":
+        from esewatch.cli.service import run_as_service  # noqa: PLC0415 - nowhere else
+        from esewatch.cli.service_manager import WindowsManager  # noqa: PLC0415
+
+        return run_as_service(WindowsManager(), lambda: _run(options))
+    raise EsewatchError("--windows.service is for Windows: elsewhere `run` is enough")
+
+
+def _run(options: argparse.Namespace) -> int:
     """Run until SIGTERM or SIGINT; SIGHUP takes the configuration up anew."""
-    set_up_logging(options.log_level, options.log_format)
     sys.setswitchinterval(SWITCH_SECONDS)
     wishes = _listen_to_signals()
     settings = load_settings(options)
+    web = _web_configuration(options.web_config) if options.web_config else None
     journal = Journal(Path(settings.journal))
-    daemon = Daemon(settings, journal, build_sources(settings), load=lambda: load_settings(options))
-    server = HttpServer(App(daemon), options.listen)
+    sources = build_sources(settings)
+    daemon = Daemon(settings, journal, sources, load=lambda: load_settings(options), web=web)
+    server = HttpServer(App(daemon, web=web), options.listen, secure=web.tls if web else None)
     reader = threading.Thread(target=_read, args=(daemon, wishes), name="fold", daemon=True)
     try:
         server.start()
-        log.info("esewatch %s serves http://%s/metrics", __version__, server.address)
-        if server.address.startswith(("127.", "[::1]")):
-            log.info("only this machine can reach it; to open it: --web.listen-address :19703")
+        _say_where(server.address, web)
         if not settings.sources:
             log.warning("no sources are configured, so nothing is watched: see `sources:`")
         reader.start()
@@ -89,6 +121,23 @@ def run(options: argparse.Namespace) -> int:
         daemon.close(running=reader.is_alive())
     log.info("stopped")
     return 0 if asked else 2
+
+
+def _web_configuration(file: str) -> "WebConfiguration":
+    """Loaded where it is asked for: what few have costs the others no memory."""
+    from esewatch.expose.web import WebConfiguration  # noqa: PLC0415
+
+    return WebConfiguration(file)
+
+
+def _say_where(address: str, web: "WebConfiguration | None") -> None:
+    secure = web is not None and web.secure
+    scheme = "https" if secure else "http"
+    log.info("esewatch %s serves %s://%s/metrics", __version__, scheme, address)
+    if address.startswith(("127.", "[::1]")):
+        log.info("only this machine can reach it; to open it: --web.listen-address :19703")
+    elif web is not None and web.asks_for_passwords and not secure:
+        log.warning("passwords go over the network as they are: set tls_server_config")
 
 
 def _listen_to_signals() -> "queue.SimpleQueue[Wish]":
@@ -157,8 +206,10 @@ class _Formatter(logging.Formatter):
         return f"ts={fields['ts']} level={fields['level']} msg={json.dumps(message)}"
 
 
-def set_up_logging(level: str, form: str) -> None:
-    """Log to stderr in one-line records."""
-    handler = logging.StreamHandler(sys.stderr)
+def set_up_logging(level: str, form: str, file: str | None = None) -> None:
+    """Log to stderr, or to a file, in one-line records. Raises OSError for a file."""
+    handler: logging.Handler = logging.StreamHandler(sys.stderr)
+    if file is not None:
+        handler = RotatingFileHandler(file, maxBytes=LOG_BYTES, backupCount=5, encoding="utf-8")
     handler.setFormatter(_Formatter(form))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

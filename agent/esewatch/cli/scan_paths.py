@@ -2,13 +2,14 @@
 
 import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from esewatch.ese.header import HEADER_BYTES, Header, parse_header
 from esewatch.scan.reading import DatabaseFile
 from esewatch.scan.trouble import why_not_opened
+from esewatch.sources.globs import matches
 
 
 class Found(NamedTuple):
@@ -27,7 +28,7 @@ def find_databases(named: Sequence[str]) -> Found:
     files: dict[str, None] = {}
     errors: list[str] = []
     for name in named:
-        paths = [name] if os.path.lexists(name) else sorted(_matches(name))
+        paths = [name] if os.path.lexists(name) else matches(name)
         if not paths:
             errors.append(f"{name}: {_why_nothing(name)}")
         for path in paths:
@@ -42,18 +43,6 @@ def _why_nothing(name: str) -> str:
     if glob.has_magic(name):
         return "no file matches"
     return "no such file or folder: is it named rightly, and its volume mounted?"
-
-
-def _matches(pattern: str) -> Iterator[str]:
-    if not glob.has_magic(pattern):
-        return
-    if "**" not in pattern:
-        yield from glob.iglob(pattern)  # noqa: PTH207
-        return
-    # This one does not follow links below `**`, so a loop of them ends.
-    whole = Path(pattern)
-    start = Path(whole.anchor) if whole.anchor else Path()
-    yield from map(str, start.glob(str(whole.relative_to(whole.anchor))))
 
 
 def _below(folder: str, errors: list[str]) -> list[str]:

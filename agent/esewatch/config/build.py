@@ -28,6 +28,10 @@ class Problems:
         """Note that the value of `node` is not what is allowed there."""
         self.add(node.line, node.place, f"found {node.found()}, allowed: {allowed}")
 
+    def hide(self, node: Node, allowed: str) -> None:
+        """As `at`, where what was found may be a secret."""
+        self.add(node.line, node.place, f"found something else, allowed: {allowed}")
+
     def lines(self, path: str, limit: int = 20) -> list[str]:
         """`path:line: place: text`, at most `limit` of them and a count of the rest."""
         shown = [f"{path}:{line}: {text}" for line, text in sorted(self._found)[:limit]]
@@ -66,7 +70,7 @@ def _scalar(node: Node, kind: Scalar, problems: Problems) -> Any:
             return kind.parse(node.value)
         except ValueError:
             pass
-    problems.at(node, kind.allowed)
+    (problems.hide if kind.secret else problems.at)(node, kind.allowed)
     return msgspec.UNSET
 
 
@@ -89,10 +93,16 @@ def _list(node: Node, hint: Any, problems: Problems) -> Any:
 
 def _dict(node: Node, hint: Any, problems: Problems) -> Any:
     if not isinstance(node.value, dict):
-        problems.at(node, "a mapping")
+        # A name and its secret without a space behind the colon are one text.
+        (problems.hide if _is_secret(hint) else problems.at)(node, "a mapping")
         return msgspec.UNSET
     built = {key: build(item, hint, problems) for key, item in node.value.items()}
     return msgspec.UNSET if msgspec.UNSET in built.values() else built
+
+
+def _is_secret(hint: Any) -> bool:
+    kinds = get_args(hint)[1:]
+    return any(isinstance(kind, Scalar) and kind.secret for kind in kinds)
 
 
 def _part_of(node: Node, struct: type[msgspec.Struct], problems: Problems) -> Any:

@@ -23,7 +23,7 @@ from esewatch.config.settings import (
     WindowsCounters,
     WindowsLog,
 )
-from esewatch.config.tree import MAX_BYTES, TreeError, parse
+from esewatch.config.tree import MAX_BYTES, Node, TreeError, parse
 from esewatch.config.units import Scalar
 from esewatch.model import ConfigError
 
@@ -33,21 +33,25 @@ def load(path: str | Path) -> Settings:
 
     Raises ConfigError with one line a problem: `esewatch.yml:12: sources[0].tpye: ...`.
     """
-    name = str(path)
-    try:
-        with Path(path).open("rb") as file:
-            tree = parse(file.read(MAX_BYTES + 1))
-    except OSError as error:
-        raise ConfigError(f"{name}: cannot be read: {error.strerror}") from error
-    except TreeError as error:
-        raise ConfigError(f"{name}:{error.line}: {error}") from error
+    tree = read_tree(path)
     problems = Problems()
     settings = build(tree, Settings, problems)
     if settings is not msgspec.UNSET:
         check(tree, settings, problems)
-    if lines := problems.lines(name):
+    if lines := problems.lines(str(path)):
         raise ConfigError("\n".join(lines))
     return _settled(settings, Path(path).resolve().parent)
+
+
+def read_tree(path: str | Path) -> Node:
+    """The YAML tree of a file. Raises ConfigError, one line: `esewatch.yml:12: ...`."""
+    try:
+        with Path(path).open("rb") as file:
+            return parse(file.read(MAX_BYTES + 1))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except TreeError as error:
+        raise ConfigError(f"{path}:{error.line}: {error}") from error
 
 
 def default_settings(platform: str = sys.platform) -> Settings:

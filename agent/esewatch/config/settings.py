@@ -1,7 +1,7 @@
 """The settings as structs. This is the schema: keys, kinds, defaults.
 
 A field is a key of the file; its annotation says what is allowed. Adding a setting is
-adding a field here and its row in docs/configuration.md.
+adding a field here, `make docs`, and what it means in docs/configuration.md.
 """
 
 import ntpath
@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from esewatch.config.secrets import masked
 from esewatch.config.units import (
     Clock,
     CodePage,
@@ -159,7 +160,7 @@ def _address(text: str) -> str:
     return text
 
 
-Address = Annotated[str, Scalar("an address such as http://ex01:9182/metrics", _address, str)]
+Address = Annotated[str, Scalar("an address such as http://ex01:9182/metrics", _address, masked)]
 
 
 class BasicAuth(msgspec.Struct, frozen=True, kw_only=True):

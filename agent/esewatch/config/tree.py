@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from esewatch.config.secrets import masked
 from esewatch.model import ConfigError
 
 MAX_BYTES = 1 << 20
@@ -34,7 +35,7 @@ class Node:
             case None:
                 return "nothing"
             case str(text):
-                return quote(text)
+                return quote(masked(text) if "://" in text else text)
             case list():
                 return "a list"
             case _:
@@ -156,7 +157,8 @@ def _refuse_indirect(event: Any, where: str) -> None:
     if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
         raise TreeError(_line(event), f"{where}found an anchor or alias, allowed: plain values")
     if event.tag is not None:
-        found = f"found the tag {quote(event.tag)}"
+        # A local tag may be a password that begins with `!`.
+        found = f"found the tag {quote(event.tag)}" if ":" in event.tag else "found a local tag"
         raise TreeError(_line(event), f"{where}{found}, allowed: plain values")
 
 

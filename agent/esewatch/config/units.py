@@ -25,6 +25,8 @@ class Scalar(NamedTuple):
     allowed: str
     parse: Callable[[str], Any]
     show: Callable[[Any], Any]
+    secret: bool = False
+    """No message may quote what was found."""
 
 
 def parse_duration(text: str) -> float:

@@ -10,21 +10,47 @@ import contextlib
 import socket
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what few have costs the others no memory
+    from esewatch.expose.tls import Tls
 
 Peer = tuple[Any, ...]
 """Host and port of a client, as `scope["client"]` has them."""
 
+Secure = Callable[[], "Tls | None"]
+"""What a new connection is made with; None: plain."""
+
 LEFT_SECONDS = 0.5
 """What a client that sends no more may still wait for its request to begin."""
 
+GOODBYE_SECONDS = 2.0
+"""What a client may take to answer the end of TLS."""
+
 
 class Connection(asyncio.Protocol):
-    """One connection: hands everything to the server's own protocol and keeps its transport."""
+    """One connection: hands everything to the server's own protocol and keeps its transport.
 
-    def __init__(self, inner: Any, limits: "ConnectionLimits") -> None:
+    With `tls` the handshake comes first, within `handshake_seconds`; the connection is
+    counted and may have to give way from its very beginning.
+    """
+
+    def __init__(
+        self,
+        inner: Any,
+        limits: "ConnectionLimits",
+        tls: "Tls | None" = None,
+        handshake_seconds: float = 0.0,
+    ) -> None:
         self._inner = inner
         self._limits = limits
+        self._tls = tls
+        self._handshake_seconds = handshake_seconds
+        self._handshake: asyncio.Task[None] | None = None
+        self._begun = False
+        """The server's protocol knows of the connection."""
+        self._early = bytearray()
+        """What came behind the handshake before the server's protocol was told of it."""
         self._transport: asyncio.BaseTransport | None = None
         self.peer: Peer = ()
         self.active = time.monotonic()
@@ -40,22 +66,57 @@ class Connection(asyncio.Protocol):
         _send_at_once(transport)
         self.peer = tuple(transport.get_extra_info("peername") or ())[:2]
         self._limits.opened(self)
+        if self._tls is None:
+            self._begin(transport)
+        elif isinstance(transport, asyncio.Transport):
+            self._handshake = asyncio.create_task(self._secure(transport, self._tls))
+
+    async def _secure(self, plain: asyncio.Transport, tls: "Tls") -> None:
+        """The handshake; who fails it or is not allowed in is gone."""
+        transport = None
+        with contextlib.suppress(OSError, RuntimeError):  # asyncio's, when it is lost meanwhile
+            transport = await asyncio.get_running_loop().start_tls(
+                plain,
+                self,
+                tls.context,
+                server_side=True,
+                ssl_handshake_timeout=self._handshake_seconds,
+                ssl_shutdown_timeout=GOODBYE_SECONDS,
+            )
+        admitted = transport is not None and tls.admits(transport.get_extra_info("peercert"))
+        if transport is None or not admitted or plain.is_closing():
+            self._limits.closed(self)
+            plain.abort()
+            return
+        self._begin(transport)
+        if self._early:
+            self._inner.data_received(bytes(self._early))
+            self._early.clear()
+        if self.left is not None:
+            self._inner.eof_received()
+
+    def _begin(self, transport: asyncio.BaseTransport) -> None:
+        self._transport, self._begun = transport, True
         self._inner.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
         """Bytes of the client."""
-        self._inner.data_received(data)
+        if self._begun:
+            self._inner.data_received(data)
+        else:
+            self._early += data
 
     def eof_received(self) -> bool | None:
         """The client will send no more."""
         self.left = time.monotonic()
-        keep: bool | None = self._inner.eof_received()
+        keep: bool | None = self._inner.eof_received() if self._begun else None
         return keep
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is gone."""
         self._limits.closed(self)
-        self._inner.connection_lost(exc)
+        if self._begun:
+            self._inner.connection_lost(exc)
 
     def pause_writing(self) -> None:
         """More waits to be sent than the transport likes."""
@@ -150,10 +211,18 @@ class GuardedLoop(asyncio.SelectorEventLoop):
     The selector loop on every system: it takes any socket that is already bound.
     """
 
-    def __init__(self, limits: ConnectionLimits, listening: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        limits: ConnectionLimits,
+        listening: Callable[[], None],
+        secure: Secure | None,
+        handshake_seconds: float,
+    ) -> None:
         super().__init__()
         self._limits = limits
         self._listening = listening
+        self._secure = secure or (lambda: None)
+        self._handshake_seconds = handshake_seconds
 
     async def create_server(
         self, protocol_factory: Callable[[], asyncio.BaseProtocol], *args: Any, **kwargs: Any
@@ -161,7 +230,8 @@ class GuardedLoop(asyncio.SelectorEventLoop):
         """As asyncio's, with each connection wrapped; says when it listens."""
 
         def guarded() -> asyncio.BaseProtocol:
-            return Connection(protocol_factory(), self._limits)
+            seconds = self._handshake_seconds
+            return Connection(protocol_factory(), self._limits, self._secure(), seconds)
 
         server: asyncio.Server = await super().create_server(guarded, *args, **kwargs)
         self._listening()

@@ -1,6 +1,7 @@
 """Writes docs/metrics.md from the catalogue: `python -m esewatch.expose.docs > docs/metrics.md`."""
 
 import sys
+from typing import Final, NamedTuple
 
 from esewatch.expose.catalogue import SECTIONS
 from esewatch.expose.rows import LABELS, Row
@@ -27,12 +28,74 @@ timestamps; times are values, in seconds since 1970, UTC.
   `esewatch replay` leaves these metrics out unless it is asked for them (`--advice`).
 - A value that belongs to an instance carries `ese_instance`; `ese_database_info` joins it to the
   database where the instance has one.
+- `job` and `instance` are Prometheus' own: keep them in `on (...)`, or agents get mixed.
 """
+
+
+class Join(NamedTuple):
+    """A query that puts two kinds of metrics together."""
+
+    heading: str
+    says: str
+    query: str
+
+
+JOINS: Final = (
+    Join(
+        "The ratio of a database, and on which side of its band",
+        "Counters are of instances, policy is of databases. The value is pages read for each page"
+        " freed\nin 28 days, from `rules/esewatch.rules.yml`; `band` says whether it is above what"
+        " the policy calls\nhigh, below what it calls low, or between.",
+        """\
+label_replace(
+  database:ese_defrag_pages_read_per_freed:ratio_increase28d
+  > on (job, instance, computer, database) last_over_time(esewatch_policy_ratio_high[1h]),
+  "band", "above", "", ""
+)
+or
+label_replace(
+  database:ese_defrag_pages_read_per_freed:ratio_increase28d
+  < on (job, instance, computer, database) last_over_time(esewatch_policy_ratio_low[1h]),
+  "band", "below", "", ""
+)
+or
+label_replace(
+  database:ese_defrag_pages_read_per_freed:ratio_increase28d
+  <= on (job, instance, computer, database) last_over_time(esewatch_policy_ratio_high[1h])
+  >= on (job, instance, computer, database) last_over_time(esewatch_policy_ratio_low[1h]),
+  "band", "between", "", ""
+)""",
+    ),
+    Join(
+        "The age of the last verification against its deadline",
+        "1 is the deadline, 2 is twice as old. A database that was never verified has no age and is"
+        ' not in\nit: `ese_finding{finding="never_verified"}` has it.',
+        """\
+(
+  time()
+  - max by (job, instance, computer, database) (
+    last_over_time(ese_last_full_verification_timestamp_seconds[1h])
+  )
+)
+/ on (job, instance, computer, database)
+last_over_time(ese_verification_deadline_seconds[1h])""",
+    ),
+    Join(
+        "From a database to what its device reads",
+        "Bytes a second, of all that reads from the device. Two databases on one device have the"
+        " same\nvalue.",
+        """\
+max by (job, instance, computer, database, device) (last_over_time(ese_database_device_info[1h]))
+* on (job, instance, computer, device) group_left ()
+rate(ese_device_read_bytes_total[15m])""",
+    ),
+)
+"""The joins that people write, as the page shows them."""
 
 
 def markdown() -> str:
     """The whole page, with a final newline."""
-    parts = [INTRODUCTION]
+    parts = [INTRODUCTION, "## Joins\n", *map(_shown, JOINS)]
     for heading, rows in SECTIONS.items():
         lines = ["| metric | type | unit | labels | what | origin |", "| --- " * 6 + "|"]
         parts.append(f"## {heading}\n\n" + "\n".join([*lines, *map(_line, rows)]) + "\n")
@@ -40,6 +103,10 @@ def markdown() -> str:
     lines += [f"| `{label}` | {_cell(values)} |" for label, values in sorted(LABELS.items())]
     parts.append("## Labels\n\n" + "\n".join(lines) + "\n")
     return "\n".join(parts)
+
+
+def _shown(join: Join) -> str:
+    return f"### {join.heading}\n\n{join.says}\n\n```promql\n{join.query}\n```\n"
 
 
 def _line(row: Row) -> str:

@@ -4,10 +4,26 @@ from collections.abc import Iterable
 
 import msgspec
 
-from esewatch.ese.counter_commands import LIBRARIES, CounterCommands, counter_commands
-from esewatch.expose.overview import Hidden
+from esewatch.ese.counter_commands import (
+    LIBRARIES,
+    CounterCommands,
+    Library,
+    counter_commands,
+    library_of,
+)
+from esewatch.expose.words import tidy
+from esewatch.fold.state import State
 
 MAX_NAMED = 50
+
+
+class Hidden(msgspec.Struct, frozen=True, kw_only=True):
+    """Counters that a computer's input does not expose."""
+
+    computer: str
+    counters: tuple[str, ...]
+    libraries: tuple[Library, ...]
+    """What serves the databases known of it; empty when none is."""
 
 
 class HiddenGroup(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,6 +37,22 @@ class HiddenGroup(msgspec.Struct, frozen=True, kw_only=True):
     """One for each library that serves databases there; of both where no database is known."""
 
 
+def hidden_counters(state: State) -> tuple[Hidden, ...]:
+    """By computer, the counters looked for and not found in its counter input."""
+    serving: dict[str, set[Library]] = {}
+    for database in state.databases.values():
+        serving.setdefault(database.computer, set()).add(library_of(database.provider))
+    return tuple(
+        Hidden(
+            computer=tidy(host.computer),
+            counters=tuple(tidy(name) for name in names),
+            libraries=tuple(sorted(serving.get(host.computer, ()))),
+        )
+        for _, host in sorted(state.hosts.items())
+        if (names := sorted(name for name, there in host.counters_present.items() if not there))
+    )
+
+
 def grouped(hidden: Iterable[Hidden]) -> list[HiddenGroup]:
     """Those with the same commands together, so that a farm has few of them."""
     found: dict[tuple[object, ...], list[Hidden]] = {}
@@ -31,10 +63,15 @@ def grouped(hidden: Iterable[Hidden]) -> list[HiddenGroup]:
 
 def _group(members: list[Hidden]) -> HiddenGroup:
     first = members[0]
-    told = [counter_commands(first.counters, library) for library in first.libraries or LIBRARIES]
     return HiddenGroup(
         computers=tuple(each.computer for each in members[:MAX_NAMED]),
         more=max(0, len(members) - MAX_NAMED),
         counters=first.counters,
-        commands=tuple(each for each in told if each is not None),
+        commands=commands_of(first),
     )
+
+
+def commands_of(hidden: Hidden) -> tuple[CounterCommands, ...]:
+    """The commands that show them, for each library that may have them there."""
+    told = [counter_commands(hidden.counters, each) for each in hidden.libraries or LIBRARIES]
+    return tuple(each for each in told if each is not None)

@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from http import HTTPStatus
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
@@ -39,6 +39,9 @@ from esewatch.expose.requests import (
 from esewatch.expose.runbooks import Runbooks
 from esewatch.expose.words import iso_time
 from esewatch.model import EsewatchError, JournalError
+
+if TYPE_CHECKING:  # what few have costs the others no memory
+    from esewatch.expose.web import WebConfiguration
 
 log = logging.getLogger(__name__)
 
@@ -112,12 +115,21 @@ Body = TypeVar("Body", _Forget, _Ack)
 
 
 class App:
-    """The ASGI application. `body_seconds` is how long a request's body may take."""
+    """The ASGI application. `body_seconds` is how long a request's body may take.
+
+    `web` says who may ask, whatever the page; None: everybody.
+    """
 
     def __init__(
-        self, view: View, *, runbooks: Runbooks | None = None, body_seconds: float = 10.0
+        self,
+        view: View,
+        *,
+        runbooks: Runbooks | None = None,
+        body_seconds: float = 10.0,
+        web: "WebConfiguration | None" = None,
     ) -> None:
         self._view = view
+        self._web = web
         self._runbooks = runbooks or Runbooks()
         self._body_seconds = body_seconds
         self._pages = asyncio.Semaphore(PAGES_AT_ONCE)
@@ -158,23 +170,37 @@ class App:
                 RefusedError(500, "This page failed. The log of esewatch says why.")
             )
         log.debug("%s %s %d", scope["method"], scope["path"][:200], response.status)
-        await _respond(response, receive, send)
+        await _respond(self._headers(response), response.body, response.status, receive, send)
+
+    def _headers(self, response: Response) -> dict[str, str]:
+        headers = {
+            "content-type": response.content_type,
+            "content-length": str(len(response.body)),
+            "cache-control": "no-store",
+            "x-content-type-options": "nosniff",
+            **response.headers,
+        }
+        if self._web is not None:
+            self._web.add_headers(headers)
+        return headers
 
     async def _read(self, scope: Message, receive: Receive) -> Request:
         if scope["http_version"] not in ("1.0", "1.1"):
             # Over HTTP/2 one connection could ask for many large answers and read none.
-            raise RefusedError(505, "This server speaks HTTP/1.1.")
+            raise RefusedError(400, "This server speaks HTTP/1.1.")
         headers: dict[str, str] = {}
         for raw_name, raw_value in scope["headers"]:
             name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
             headers[name] = f"{headers[name]}, {value}" if name in headers else value
-        client = scope.get("client")
+        client = str(scope["client"][0]) if scope.get("client") else ""
+        if self._web is not None:
+            await self._web.admit(headers, client)
         return Request(
             method=scope["method"],
             path=scope["path"],
             query=scope["query_string"],
             headers=headers,
-            client=str(client[0]) if client else "",
+            client=client,
             body=await self._read_body(receive),
         )
 
@@ -335,18 +361,13 @@ def _decode(request: Request, body: type[Body]) -> Body:
         raise RefusedError(400, f"The body is not what is expected here: {error}") from None
 
 
-async def _respond(response: Response, receive: Receive, send: Send) -> None:
-    headers = {
-        "content-type": response.content_type,
-        "content-length": str(len(response.body)),
-        "cache-control": "no-store",
-        "x-content-type-options": "nosniff",
-        **response.headers,
-    }
+async def _respond(
+    headers: dict[str, str], body: bytes, status: int, receive: Receive, send: Send
+) -> None:
     raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
     # What still comes in must be taken, or the server waits for us while we wait for it.
     gone = asyncio.create_task(_until_disconnect(receive))
-    sent = asyncio.create_task(_send_all(response, raw, send))
+    sent = asyncio.create_task(_send_all(body, status, raw, send))
     try:
         await asyncio.wait((gone, sent), return_when=asyncio.FIRST_COMPLETED)
         if sent.done():
@@ -356,10 +377,12 @@ async def _respond(response: Response, receive: Receive, send: Send) -> None:
         sent.cancel()
 
 
-async def _send_all(response: Response, headers: list[tuple[bytes, bytes]], send: Send) -> None:
-    await send({"type": "http.response.start", "status": response.status, "headers": headers})
-    for start in range(0, len(response.body), CHUNK):
-        chunk = response.body[start : start + CHUNK]
+async def _send_all(
+    body: bytes, status: int, headers: list[tuple[bytes, bytes]], send: Send
+) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    for start in range(0, len(body), CHUNK):
+        chunk = body[start : start + CHUNK]
         await send({"type": "http.response.body", "body": chunk, "more_body": True})
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 

@@ -28,8 +28,12 @@ from esewatch.advice.verdict import (
 )
 from esewatch.advice.windows_passed import stale_seconds
 from esewatch.config import Settings, policy_for
-from esewatch.ese.counter_commands import Library, library_of
+from esewatch.expose.checks import CheckedDatabase, checked_databases
+from esewatch.expose.diagnosis import diagnose
+from esewatch.expose.diagnosis_databases import Known
+from esewatch.expose.diagnosis_problem import Problem
 from esewatch.expose.fleet import Fleet, blind_places
+from esewatch.expose.hidden import Hidden, hidden_counters
 from esewatch.expose.ratio import Ratio, defrag_ratio
 from esewatch.expose.words import plural, tidy
 from esewatch.fold.backups import completed, verified_by_streaming
@@ -122,15 +126,6 @@ class SourceFigures(msgspec.Struct, frozen=True, kw_only=True):
     computers: tuple[str, ...]
 
 
-class Hidden(msgspec.Struct, frozen=True, kw_only=True):
-    """Counters that a computer's input does not expose."""
-
-    computer: str
-    counters: tuple[str, ...]
-    libraries: tuple[Library, ...]
-    """What serves the databases known of it; empty when none is."""
-
-
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """All that the status page shows. `ignored` counts databases that it leaves out."""
 
@@ -139,7 +134,11 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     databases: tuple[DatabaseFigures, ...]
     sources: tuple[SourceFigures, ...]
     hidden: tuple[Hidden, ...]
+    problems: tuple[Problem, ...]
+    """What is missing, and what mends it."""
     fleet: Fleet
+    checks: tuple[CheckedDatabase, ...]
+    """The databases of SQL Server, worst first."""
     ignored: int
     dropped: int
     advice: tuple[Advice, ...]
@@ -155,16 +154,28 @@ def overview(
     """
     shown, ignored = all_details(state, settings, now, advice)
     databases = tuple(details.figures for details in shown)
+    hidden = hidden_counters(state)
     return Overview(
         now=now,
         version=__version__,
         databases=databases,
         sources=tuple(_source(source) for _, source in sorted(state.sources.items())),
-        hidden=hidden_counters(state),
+        hidden=hidden,
+        problems=diagnose(state, settings, now, [_known(each) for each in shown], hidden),
         fleet=_fleet(databases, state),
+        checks=checked_databases(
+            state, settings, now, blind=blind_computers(state.sources.values())
+        ),
         ignored=ignored,
         dropped=state.databases_dropped,
         advice=advice,
+    )
+
+
+def _known(details: Details) -> Known:
+    figures = details.figures
+    return Known(
+        database=details.database, tier=figures.tier, model=figures.model, views=details.views
     )
 
 
@@ -219,22 +230,6 @@ def all_details(
     shown = [each for each in found if each.figures.tier != "ignored" or each.standing]
     shown.sort(key=lambda each: _worst_first(each.figures))
     return shown, len(found) - len(shown)
-
-
-def hidden_counters(state: State) -> tuple[Hidden, ...]:
-    """By computer, the counters looked for and not found in its counter input."""
-    serving: dict[str, set[Library]] = {}
-    for database in state.databases.values():
-        serving.setdefault(database.computer, set()).add(library_of(database.provider))
-    return tuple(
-        Hidden(
-            computer=tidy(host.computer),
-            counters=tuple(tidy(name) for name in names),
-            libraries=tuple(sorted(serving.get(host.computer, ()))),
-        )
-        for _, host in sorted(state.hosts.items())
-        if (names := sorted(name for name, there in host.counters_present.items() if not there))
-    )
 
 
 def _worst_first(figures: DatabaseFigures) -> tuple[int, int, int, float, str, str]:

@@ -1,5 +1,7 @@
 """What the agent knows of itself alone: commits of its journal, reloads of its configuration."""
 
+from typing import Protocol
+
 from prometheus_client.core import Metric
 
 from esewatch.expose.metrics import commit_histogram, own_families
@@ -18,10 +20,20 @@ def rebuilt_sentence(source: SourceState) -> str:
     return f"not rebuilt: records from {since} to {iso_time(lost.until)} are no longer there"
 
 
+class TakenUp(Protocol):
+    """Settings that are read anew when they change."""
+
+    successful: bool
+    """They hold as they are now."""
+    taken_up: float
+    """Since when those that hold do."""
+
+
 class OwnFigures:
     """Counts over the life of the process. `now` is when the configuration was read first."""
 
-    def __init__(self, now: float) -> None:
+    def __init__(self, now: float, web: TakenUp | None = None) -> None:
+        self._web = web
         self.commits = commit_histogram()
         self.commit_failures = 0
         self._reload_successful = True
@@ -48,6 +60,10 @@ class OwnFigures:
         out = Samples()
         out.add("esewatch_config_last_reload_successful", {}, int(self._reload_successful))
         out.add("esewatch_config_last_reload_success_timestamp_seconds", {}, self._reloaded)
+        if self._web is not None:
+            successful, taken_up = int(self._web.successful), self._web.taken_up
+            out.add("esewatch_web_config_last_reload_successful", {}, successful)
+            out.add("esewatch_web_config_last_reload_success_timestamp_seconds", {}, taken_up)
         out.add("esewatch_journal_commit_failures_total", {}, self.commit_failures)
         out.add("esewatch_journal_set_aside_timestamp_seconds", {}, journal_set_aside)
         return out.families()

@@ -191,6 +191,18 @@ AGENT = (
         "When the configuration was taken up.",
         "the reload by SIGHUP or /-/reload, at first the start",
     ),
+    gauge(
+        "esewatch_web_config_last_reload_successful",
+        (),
+        "1 when the web configuration holds as its files are now; absent without one.",
+        "the look at its files at each connection and request",
+    ),
+    gauge(
+        "esewatch_web_config_last_reload_success_timestamp_seconds",
+        (),
+        "When the web configuration was taken up; absent without one.",
+        "the look at its files at each connection and request",
+    ),
     counter("process_cpu_seconds_total", (), "User and system time of the process.", PROCESS),
     gauge("process_max_fds", (), "Most file descriptors that may be open.", PROCESS),
     gauge("process_open_fds", (), "File descriptors that are open.", PROCESS),

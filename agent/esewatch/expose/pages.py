@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from esewatch import __version__
 from esewatch.advice.verdict import Verdict
 from esewatch.advice.window_rules import Action
+from esewatch.expose.checks import MAX_CHECKS
 from esewatch.expose.database_page import MAX_PASSES, DatabasePage
 from esewatch.expose.hidden import grouped
 from esewatch.expose.markdown import to_html
@@ -39,6 +39,9 @@ from esewatch.expose.words import (
     tidy,
     time_tag,
 )
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _UNSEEN = dict.fromkeys(
     (
@@ -139,7 +142,8 @@ def render_computer(view: Overview, computer: str) -> str | None:
     rows = [row_of(each, view.now) for each in view.databases if each.computer == computer]
     sources = [source for source in view.sources if computer in source.computers]
     hidden = [each for each in view.hidden if each.computer == computer]
-    if not rows and not sources and not hidden:
+    checks = [each for each in view.checks if each.computer == computer]
+    if not rows and not sources and not hidden and not checks:
         return None
     return render(
         "computer.html.j2",
@@ -147,6 +151,7 @@ def render_computer(view: Overview, computer: str) -> str | None:
         computer=computer,
         rows=rows,
         sources=sources,
+        checks=checks,
         blind=[each for each in view.fleet.blind if each.name == computer],
         hidden=grouped(hidden),
     )
@@ -182,7 +187,10 @@ def render(template: str, **values: Any) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def _environment() -> "Environment":
+    # Not before somebody looks at a page: many daemons are only scraped.
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
+
     environment = Environment(
         loader=PackageLoader("esewatch.expose"),
         autoescape=True,
@@ -207,6 +215,7 @@ def _environment() -> Environment:
     environment.globals.update(
         actions=ACTIONS,
         bad_kinds=BAD_KINDS,
+        max_checks=MAX_CHECKS,
         models=MODELS,
         signs=SIGNS,
         verdicts=VERDICTS,

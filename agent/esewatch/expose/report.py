@@ -11,6 +11,7 @@ import msgspec
 
 from esewatch.advice.advise import Advice
 from esewatch.config import Settings
+from esewatch.expose.checks import CheckedDatabase, checked_databases, last_checks
 from esewatch.expose.database_page import MAX_PASSES, DatabasePage, database_page
 from esewatch.expose.fleet import Fleet
 from esewatch.expose.hidden import HiddenGroup, grouped
@@ -68,6 +69,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[Row, ...]
     """Of those that are watched, in the same order."""
     windows: tuple[Row, ...]
+    checks: tuple[CheckedDatabase, ...]
+    """Each as of the latest check of its computer."""
     ignored: int
     instances: tuple[InstanceRow, ...]
     hidden: tuple[HiddenGroup, ...]
@@ -130,6 +133,9 @@ def build_report(
         others=tuple(each for each in pages if each.figures.tier != "watched"),
         rows=rows,
         windows=tuple(window_rows(rows)),
+        checks=checked_databases(
+            state, settings, now, ends=last_checks(state.sql_databases.values(), now)
+        ),
         ignored=view.ignored,
         instances=_lone_instances(state),
         hidden=tuple(grouped(view.hidden)),

@@ -15,7 +15,7 @@ import msgspec
 from hypercorn.asyncio import serve
 from hypercorn.config import Config, Sockets
 
-from esewatch.expose.connections import ConnectionLimits, GuardedLoop
+from esewatch.expose.connections import ConnectionLimits, GuardedLoop, Secure
 from esewatch.model import EsewatchError
 
 log = logging.getLogger(__name__)
@@ -98,15 +98,21 @@ class _BoundConfig(Config):
 class HttpServer:
     """Serves `app` (ASGI 3) at `address` from `start` until `stop`.
 
-    Both are called by the owner, not from a request.
+    Both are called by the owner, not from a request. `secure` gives what each new connection
+    is made with, None for plain HTTP.
     """
 
     def __init__(
-        self, app: Application, address: str = DEFAULT_ADDRESS, limits: Limits | None = None
+        self,
+        app: Application,
+        address: str = DEFAULT_ADDRESS,
+        limits: Limits | None = None,
+        secure: Secure | None = None,
     ) -> None:
         self._app = app
         self._limits = limits or Limits()
         self._open = ConnectionLimits(self._limits.connections)
+        self._secure = secure
         self._socket: socket.socket | None = None
         self._address = address
         self._thread: threading.Thread | None = None
@@ -150,7 +156,9 @@ class HttpServer:
 
     def _run(self) -> None:
         def loop_factory() -> asyncio.AbstractEventLoop:
-            return GuardedLoop(self._open, self._listening.set)
+            return GuardedLoop(
+                self._open, self._listening.set, self._secure, self._limits.head_seconds
+            )
 
         try:
             with asyncio.Runner(loop_factory=loop_factory) as runner:

@@ -15,6 +15,7 @@ from esewatch.ese.dates import DateOrder
 from esewatch.model import Batch, SourceError, Unreadable
 from esewatch.sources.evtx_file import FileReader, FileState, Key, Plan, Step, key_of, plan
 from esewatch.sources.evtx_records import ChunkDecoder
+from esewatch.sources.globs import matches
 
 _BATCH_RECORDS: Final = 2000
 _BATCH_BYTES: Final = 4 << 20
@@ -100,8 +101,7 @@ class EvtxSource:
             except (FileNotFoundError, NotADirectoryError):
                 if not glob.has_magic(pattern):
                     missing.append(pattern)
-                # Path.glob takes no absolute pattern.
-                found.update(dict.fromkeys(sorted(glob.glob(pattern, recursive=True))))  # noqa: PTH207
+                found.update(dict.fromkeys(matches(pattern)))
             except OSError:
                 found[pattern] = None
             else:

@@ -71,7 +71,7 @@ class ExporterSource:
         self.name = name
         self._target = target
         self._computer = computer or urlsplit(target.url).hostname or ""
-        self._reader = _Reader(self._computer, target.url, read_map(entries or {}))
+        self._reader = _Reader(self._computer, target.shown, read_map(entries or {}))
         self._pace = pace or Pace(interval)
         self._clock = clock or SampleClock()
         self._monotonic = monotonic
@@ -101,7 +101,7 @@ class ExporterSource:
             if self._pace.due():
                 self._start()
         elif self._monotonic() - self._began > self._target.timeout + GRACE:
-            self._failure = f"{self._target.url}: no answer, not even to the name of the server"
+            self._failure = f"{self._target.shown}: no answer, not even to the name of the server"
         if self._failure:
             raise SourceError(self._failure)
         if not batches:
@@ -126,7 +126,7 @@ class ExporterSource:
             self._result = Scraped([], str(error))
         except Exception as error:  # a defect must not end in silence
             reason = f"unexpected {type(error).__name__}: {error}"
-            self._result = Scraped([], f"{self._target.url}: {reason}")
+            self._result = Scraped([], f"{self._target.shown}: {reason}")
 
     def _finished(self) -> Scraped | None:
         """The result of a scrape that has ended since the last look."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from esewatch.sources.globs import matches
 from esewatch.sources.rawfile import RawFile, open_raw
 
 STABLE_TRIES = 5
@@ -119,5 +120,5 @@ def _expand(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
         if not glob.has_magic(pattern) or Path(pattern).exists():
             yield pattern, True
             continue
-        for path in sorted(glob.iglob(pattern, recursive=True)):  # noqa: PTH207
+        for path in matches(pattern):
             yield path, False

@@ -15,7 +15,7 @@ from esewatch.sources.decoder import Decoder, DecoderFactory, Fed, OrderKey
 from esewatch.sources.encodings import detect, to_utf8
 from esewatch.sources.filescan import MovedError, open_known
 from esewatch.sources.fileset import PATIENCE, FileSet, Watched
-from esewatch.sources.rawfile import RawFile, open_raw, read_at
+from esewatch.sources.rawfile import RawFile, open_raw, open_regular, read_at
 from esewatch.sources.textfile import BLOCK, HEAD, LONGEST, Lines, TextFile
 
 __all__ = ["Decoder", "DecoderFactory", "Fed", "FollowedFiles", "OrderKey", "sniff"]
@@ -41,8 +41,8 @@ def sniff(path: str) -> tuple[bytes, bytes]:
             head = _head(raw)
         finally:
             raw.close()
-        with open(path, "rb") as file:  # noqa: PTH123 - strings all the way
-            stored = file.read(16)
+        with open_regular(path) as file:
+            stored = file.read(16) or b""
     except OSError as error:
         raise SourceError(f"{path}: {error.strerror or error}") from error
     return head, stored

@@ -12,6 +12,7 @@ from esewatch.sources.event_stream import event_stream_source, recognise
 from esewatch.sources.evtx import EvtxSource
 from esewatch.sources.follow import sniff
 from esewatch.sources.formats.found import Options
+from esewatch.sources.globs import matches
 from esewatch.sources.ntbackup_log import is_ntbackup_log, ntbackup_log_source
 from esewatch.sources.perfmon_csv import is_binary_log, is_perfmon_text, perfmon_csv_source
 from esewatch.sources.sqlserver_errorlog import is_errorlog, sqlserver_errorlog_source
@@ -51,7 +52,7 @@ def expand(paths: Sequence[str]) -> list[str]:
     """
     files: dict[str, None] = {}
     for path in paths:
-        named = [path] if Path(path).exists() else sorted(glob.glob(path, recursive=True))  # noqa: PTH207
+        named = [path] if Path(path).exists() else matches(path)
         for name in named or [path]:
             below = sorted(Path(name).rglob("*")) if Path(name).is_dir() else [Path(name)]
             files.update((str(file), None) for file in below if not file.is_dir())

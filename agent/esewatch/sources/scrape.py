@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import SplitResult, urljoin, urlsplit
 
+from esewatch.config.secrets import masked
 from esewatch.model import SourceError
 
 MAX_BYTES = 64 * 2**20
@@ -45,6 +46,11 @@ class Target(NamedTuple):
     ca_file: str = ""
     """Certificates to trust in the place of the system's."""
 
+    @property
+    def shown(self) -> str:
+        """The address for messages, without secrets that its query may hold."""
+        return masked(self.url)
+
 
 def scrape(target: Target) -> Page:
     """Get the metrics of `target`. Raises SourceError with the address and the reason."""
@@ -65,7 +71,7 @@ def scrape(target: Target) -> Page:
             raise
         else:
             reason = _reason(error)
-        raise SourceError(f"{target.url}: {reason}") from error
+        raise SourceError(f"{target.shown}: {reason}") from error
     finally:
         watch.cancel()
         exchange.close()
@@ -78,6 +84,8 @@ def _reason(error: Exception) -> str:
         return "the server closed the connection without an answer"
     if isinstance(error, zlib.error):
         return "the compressed answer is damaged"
+    if isinstance(error, http.client.InvalidURL):
+        return "the server redirects to what is no address"
     text = str(getattr(error, "strerror", "") or error).splitlines() or [""]
     return text[0][:200] or type(error).__name__
 
@@ -90,12 +98,14 @@ def _follow(target: Target, exchange: "_Exchange") -> Page:
             break
         goal = urljoin(url, answer.getheader("Location", ""))
         if _server(urlsplit(goal)) != _server(urlsplit(url)):
-            raise SourceError(f"{target.url}: redirects to another server, {goal[:200]!r}")
+            raise SourceError(
+                f"{target.shown}: redirects to another server, {masked(goal)[:200]!r}"
+            )
         url = goal
         exchange.close()
     if answer.status != 200:
         hint = ", check basic_auth" if answer.status in {401, 403} else ""
-        raise SourceError(f"{target.url}: answered {answer.status} {answer.reason[:80]}{hint}")
+        raise SourceError(f"{target.shown}: answered {answer.status} {answer.reason[:80]}{hint}")
     data = _body(target, answer)
     kind = answer.getheader("Content-Type", "").split(";", 1)[0].strip().lower()
     return Page(data, kind == "application/openmetrics-text")
@@ -109,7 +119,7 @@ def _body(target: Target, answer: http.client.HTTPResponse) -> bytes:
     """The whole body, unpacked; never more than MAX_BYTES of it in memory."""
     encoding = answer.getheader("Content-Encoding", "identity").strip().lower()
     if encoding not in {"gzip", "identity", ""}:
-        raise SourceError(f"{target.url}: answered in the encoding {encoding[:40]!r}")
+        raise SourceError(f"{target.shown}: answered in the encoding {encoding[:40]!r}")
     stream = gzip.GzipFile(fileobj=answer) if encoding == "gzip" else answer
     parts: list[bytes] = []
     size = 0
@@ -117,14 +127,14 @@ def _body(target: Target, answer: http.client.HTTPResponse) -> bytes:
         try:
             part = stream.read(_CHUNK)
         except EOFError:
-            raise SourceError(f"{target.url}: the compressed answer was cut short") from None
+            raise SourceError(f"{target.shown}: the compressed answer was cut short") from None
         if not part:
             if answer.length:
-                raise SourceError(f"{target.url}: the answer was cut short")
+                raise SourceError(f"{target.shown}: the answer was cut short")
             return b"".join(parts)
         parts.append(part)
         size += len(part)
-    raise SourceError(f"{target.url}: the answer has more than {MAX_BYTES // 2**20} MiB")
+    raise SourceError(f"{target.shown}: the answer has more than {MAX_BYTES // 2**20} MiB")
 
 
 class _Exchange:

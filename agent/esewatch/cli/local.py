@@ -1,0 +1,119 @@
+"""Requests of commands to the esewatch that runs on this machine (docs/decisions/0017)."""
+
+import argparse
+import base64
+import http.client
+import json
+import ssl
+from pathlib import Path
+from typing import Any
+
+from esewatch.cli.options import add_web_config_option
+from esewatch.config.web import WebSettings, load_web
+from esewatch.expose.server import DEFAULT_ADDRESS, parse_address
+from esewatch.model import EsewatchError
+
+TIMEOUT_SECONDS = 10.0
+MAX_LOGIN = 4096
+MAX_ANSWER = 1 << 20
+STOPPED = "or stop it, run this command again, and start it"
+
+
+def add_address_options(parser: argparse.ArgumentParser) -> None:
+    """Add where the running esewatch is and how to be let in."""
+    parser.add_argument(
+        "--web.address",
+        dest="address",
+        default=DEFAULT_ADDRESS,
+        metavar="HOST:PORT",
+        help=f"of the running esewatch; default {DEFAULT_ADDRESS}",
+    )
+    add_web_config_option(parser)
+    parser.add_argument(
+        "--web.login-file",
+        dest="login_file",
+        metavar="F",
+        help="file with one line NAME:PASSWORD, where the running esewatch has users",
+    )
+
+
+def post(options: argparse.Namespace, command: str, body: dict[str, Any]) -> dict[str, Any]:
+    """The answer to a request to change something. Raises EsewatchError with what to do."""
+    web = load_web(options.web_config) if options.web_config else WebSettings()
+    headers = {"Content-Type": "application/json", "X-Esewatch": "1", "Connection": "close"}
+    if options.login_file:
+        headers["Authorization"] = f"Basic {base64.b64encode(_login(options.login_file)).decode()}"
+    connection = connection_to(options.address, web)
+    try:
+        connection.connect()
+        if web.tls is not None:
+            _must_be_ours(connection.sock, web.tls.cert_file)
+        connection.request("POST", f"/api/v1/{command}", json.dumps(body), headers)
+        answer = connection.getresponse()
+        return _decoded(answer.status, answer.read(MAX_ANSWER))
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise EsewatchError(_reason(options, web, error)) from error
+    finally:
+        connection.close()
+
+
+def _decoded(status: int, body: bytes) -> dict[str, Any]:
+    if status == 401:
+        raise EsewatchError(
+            "the running esewatch wants a name and a password: write NAME:PASSWORD into a file "
+            f"that only you can read and name it, --web.login-file F; {STOPPED}"
+        )
+    if status != 200:
+        raise EsewatchError(body[:4096].decode("utf-8", "replace").strip())
+    decoded: dict[str, Any] = json.loads(body)
+    return decoded
+
+
+def connection_to(address: str, web: WebSettings) -> http.client.HTTPConnection:
+    """A connection that is not open yet. Raises EsewatchError for an address that is none."""
+    host, port = parse_address(address)
+    host = host or "127.0.0.1"
+    if web.tls is None:
+        return http.client.HTTPConnection(host, port, timeout=TIMEOUT_SECONDS)
+    # The certificate names the machine and not 127.0.0.1: `_must_be_ours` compares it.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return http.client.HTTPSConnection(host, port, timeout=TIMEOUT_SECONDS, context=context)
+
+
+def _must_be_ours(found: Any, cert_file: str) -> None:
+    """Raises EsewatchError unless the server has the certificate of the file."""
+    end = "-----END CERTIFICATE-----"
+    try:
+        text = Path(cert_file).read_text(encoding="ascii", errors="replace")
+        first = text[text.index("-----BEGIN") : text.index(end) + len(end)]
+        expected = ssl.PEM_cert_to_DER_cert(first)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "no certificate in PEM form"
+        raise EsewatchError(f"{cert_file}: cannot be read: {reason}") from error
+    if found.getpeercert(binary_form=True) != expected:
+        raise EsewatchError(f"what answers has not the certificate of {cert_file}: nothing is sent")
+
+
+def _login(file: str) -> bytes:
+    try:
+        with Path(file).open("rb") as stream:
+            line = stream.readline(MAX_LOGIN).rstrip(b"\r\n")
+    except OSError as error:
+        raise EsewatchError(f"{file}: cannot be read: {error.strerror}") from error
+    if b":" not in line:
+        raise EsewatchError(f"{file}: the first line is not NAME:PASSWORD")
+    return line
+
+
+def _reason(options: argparse.Namespace, web: WebSettings, error: Exception) -> str:
+    if web.tls is not None and web.tls.client_auth_type == "RequireAndVerifyClientCert":
+        return (
+            "the running esewatch takes none without a client certificate, which this command has "
+            "not: stop it, run this command again, and start it"
+        )
+    said = f"an esewatch holds the journal but does not answer at {options.address}: {error}; "
+    return (
+        f"{said}name its address: --web.address HOST:PORT, and its web configuration if it has "
+        f"one: --web.config.file F; {STOPPED}"
+    )

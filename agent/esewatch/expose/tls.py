@@ -1,0 +1,129 @@
+"""TLS of the HTTP side: the settings as contexts of Python's ssl."""
+
+import ipaddress
+import ssl
+from asyncio import sslproto
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from esewatch.config.web import TlsServer
+from esewatch.model import ConfigError
+
+_VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
+_CURVES = {
+    "CurveP256": "prime256v1",
+    "CurveP384": "secp384r1",
+    "CurveP521": "secp521r1",
+    "X25519": "X25519",
+}
+_CLIENTS = {
+    "NoClientCert": ssl.CERT_NONE,
+    "VerifyClientCertIfGiven": ssl.CERT_OPTIONAL,
+    "RequireAndVerifyClientCert": ssl.CERT_REQUIRED,
+}
+_AES = {"AES_128_CBC_SHA": "AES128-SHA", "AES_256_CBC_SHA": "AES256-SHA"}
+_LARGEST = 1 << 20
+"""Bytes of a certificate or key file."""
+_BUFFER = 16 << 10
+"""Bytes that each connection keeps to receive: a record of TLS. asyncio's own 256 KiB would be
+64 MiB where all connections are taken."""
+
+
+class Tls(NamedTuple):
+    """What a new connection is made with."""
+
+    context: ssl.SSLContext
+    allowed_sans: frozenset[str]
+    """Alternative names of clients that may come in; empty: all."""
+
+    def admits(self, certificate: Mapping[str, Any] | None) -> bool:
+        """Whether a client with this certificate (as of `getpeercert`) may come in."""
+        if not self.allowed_sans:
+            return True
+        named = (certificate or {}).get("subjectAltName", ())
+        return any(_normal(text) in self.allowed_sans for _, text in named)
+
+
+def tls_of(settings: TlsServer) -> Tls:
+    """The context of settings whose paths are absolute. Raises ConfigError, one line."""
+    sslproto.SSLProtocol.max_size = _BUFFER
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = _VERSIONS[settings.min_version]
+    context.maximum_version = _VERSIONS[settings.max_version]
+    context.set_alpn_protocols(["http/1.1"])
+    context.options |= ssl.OP_NO_RENEGOTIATION
+    if not settings.prefer_server_cipher_suites:
+        context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
+    _choose_ciphers(context, settings)
+    for curve in settings.curve_preferences:
+        context.set_ecdh_curve(_CURVES[curve])
+    _load_certificate(context, settings)
+    if settings.client_ca_file is not None:
+        _refuse_unreadable(settings.client_ca_file)
+        try:
+            context.load_verify_locations(settings.client_ca_file)
+        except (ssl.SSLError, ValueError) as error:
+            raise ConfigError(f"{settings.client_ca_file}: no certificate in PEM form") from error
+    context.verify_mode = _CLIENTS[settings.client_auth_type]
+    return Tls(context, frozenset(map(_normal, settings.client_allowed_sans)))
+
+
+def _choose_ciphers(context: ssl.SSLContext, settings: TlsServer) -> None:
+    chosen = [_openssl_name(each) for each in settings.cipher_suites if "_WITH_" in each]
+    if settings.cipher_suites and not chosen:
+        if settings.max_version == "TLS12":
+            raise ConfigError("cipher_suites: names none for TLS 1.2, and max_version is TLS12")
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+    if chosen:
+        try:
+            context.set_ciphers(":".join(chosen))
+        except ssl.SSLError as error:
+            raise ConfigError("cipher_suites: OpenSSL of this machine has none of them") from error
+
+
+def _openssl_name(name: str) -> str:
+    """`ECDHE-RSA-AES128-GCM-SHA256` of `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256` (RFC 5289)."""
+    exchange, _, cipher = name.removeprefix("TLS_").partition("_WITH_")
+    if cipher == "CHACHA20_POLY1305_SHA256":
+        cipher = "CHACHA20-POLY1305"
+    cipher = _AES.get(cipher, cipher.replace("AES_", "AES").replace("_", "-"))
+    return f"{exchange.replace('_', '-')}-{cipher}"
+
+
+def _load_certificate(context: ssl.SSLContext, settings: TlsServer) -> None:
+    for file in (settings.cert_file, settings.key_file):
+        _refuse_unreadable(file)
+
+    def refuse() -> str:
+        raise ConfigError(f"{settings.key_file}: the key is encrypted: write it without a password")
+
+    try:
+        # Without the callback OpenSSL would ask at the terminal.
+        context.load_cert_chain(settings.cert_file, settings.key_file, refuse)
+    except ssl.SSLError as error:
+        if error.reason == "KEY_VALUES_MISMATCH":
+            text = f"{settings.key_file}: not the key of the certificate {settings.cert_file}"
+        else:
+            text = f"{settings.cert_file}, {settings.key_file}: no certificate and key in PEM form"
+        raise ConfigError(text) from error
+
+
+def _refuse_unreadable(file: str) -> None:
+    try:
+        if not Path(file).is_file():
+            raise ConfigError(f"{file}: not there, or not a regular file")
+        with Path(file).open("rb") as stream:
+            too_large = len(stream.read(_LARGEST + 1)) > _LARGEST
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
+    if too_large:
+        raise ConfigError(f"{file}: larger than {_LARGEST} bytes")
+
+
+def _normal(name: str) -> str:
+    """Addresses in one form; OpenSSL writes IPv6 out in full."""
+    try:
+        return str(ipaddress.ip_address(name.strip()))
+    except ValueError:
+        return name

@@ -1,0 +1,48 @@
+"""What a command says when the running esewatch does not let it in."""
+
+import argparse
+import socket
+from pathlib import Path
+
+import pytest
+
+from esewatch.cli.local import post
+from esewatch.model import EsewatchError
+from tests.expose.examples import PRIV03
+from tests.expose.serving import FakeDaemon, serving
+
+BODY = {"computer": PRIV03[0], "database": PRIV03[1]}
+
+
+def refused(address: str, **more: str) -> str:
+    options = {"address": address, "web_config": None, "login_file": None} | more
+    with pytest.raises(EsewatchError) as caught:
+        post(argparse.Namespace(**options), "forget", BODY)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_request_reaches_the_daemon() -> None:
+    view = FakeDaemon()
+    with serving(view) as server:
+        options = argparse.Namespace(address=server.address, web_config=None, login_file=None)
+        assert post(options, "forget", BODY) == {"forgotten": True}
+    assert view.forgotten == [PRIV03]
+
+
+def test_a_login_file_must_hold_a_login(tmp_path: Path) -> None:
+    file = tmp_path / "login"
+    said = refused("127.0.0.1:1", login_file=str(file))
+    assert said == f"{file}: cannot be read: No such file or directory"
+    file.write_text("planted-password\n")
+    said = refused("127.0.0.1:1", login_file=str(file))
+    assert said == f"{file}: the first line is not NAME:PASSWORD"
+
+
+def test_what_is_no_esewatch_is_told_with_what_to_try() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        address = f"127.0.0.1:{unused.getsockname()[1]}"
+    said = refused(address)
+    assert f"does not answer at {address}: " in said
+    assert "--web.address HOST:PORT" in said
+    assert "is not host:port" in refused("nowhere")

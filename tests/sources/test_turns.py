@@ -1,0 +1,90 @@
+"""Sources are asked in turn; one that hangs keeps its thread and nobody else."""
+
+import threading
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from esewatch.model import Batch, SourceError
+from esewatch.sources import turns as module
+from esewatch.sources.turns import Turns
+
+
+class Asked:
+    """A source that hands out `count` batches and waits for `gate` before each."""
+
+    def __init__(self, name: str, count: int = 2, failure: Exception | None = None) -> None:
+        self.name = name
+        self.gate, self.ended = threading.Event(), threading.Event()
+        self.gate.set()
+        self.threads: list[int] = []
+        self._count, self._failure = count, failure
+
+    def restore(self, positions: Mapping[str, bytes]) -> None:
+        raise AssertionError
+
+    def poll(self, *, final: bool = False) -> Iterator[Batch]:
+        try:
+            for _ in range(self._count):
+                self.gate.wait()
+                self.threads.append(threading.get_ident())
+                yield Batch(caught_up=True)
+            if self._failure is not None:
+                raise self._failure
+        finally:
+            self.ended.set()
+
+    def close(self) -> None:
+        raise AssertionError
+
+
+@pytest.fixture(autouse=True)
+def _little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.05)
+
+
+def test_batches_come_in_order_from_one_thread_beside() -> None:
+    turns, first, second = Turns(), Asked("a"), Asked("b", 3)
+    assert len(list(turns.batches(first))) == 2
+    assert len(list(turns.batches(second))) == 3
+    assert len({*first.threads, *second.threads}) == 1
+    assert threading.get_ident() not in first.threads
+    assert turns.under_way == {}
+    turns.close()
+
+
+def test_what_a_source_raises_comes_to_who_asked() -> None:
+    turns = Turns()
+    polled = turns.batches(Asked("a", 1, SourceError("a: gone")))
+    assert next(polled) == Batch(caught_up=True)
+    with pytest.raises(SourceError, match="a: gone"):
+        next(polled)
+    assert turns.under_way == {}
+    turns.close()
+
+
+def test_beside_one_that_hangs_others_are_read_and_it_goes_on_where_it_was() -> None:
+    turns, hanging, other = Turns(), Asked("hanging"), Asked("other")
+    hanging.gate.clear()
+    waited = turns.batches(hanging)
+    assert next(waited) is None
+    assert len(list(turns.batches(other))) == 2
+    assert next(waited) is None
+    assert (turns.silent(0.0), turns.silent(60.0)) == ({"hanging"}, set())
+    hanging.gate.set()
+    assert [batch for batch in waited if batch] == [Batch(caught_up=True)] * 2
+    assert turns.under_way == {}
+    turns.close()
+
+
+def test_a_poll_that_is_broken_off_is_closed_unless_it_hangs() -> None:
+    turns, hanging, fine = Turns(), Asked("hanging"), Asked("fine")
+    hanging.gate.clear()
+    for source in (hanging, fine):
+        polled = turns.batches(source)
+        next(polled)
+        polled.close()
+    assert (fine.ended.is_set(), hanging.ended.is_set()) == (True, False)
+    assert list(turns.under_way) == ["hanging"]
+    hanging.gate.set()
+    turns.close()
