@@ -37,7 +37,7 @@ rules: ## check and test the Prometheus rules where promtool is installed
 	else echo "promtool is not installed (make tools): rules not checked"; fi
 
 test: setup tools lint ## all checks and tests but the slow ones
-	$(PY) -m pytest -m "e2e and not beside and not slow" $(PYTEST_ARGS)
+	$(PY) -m pytest -m "e2e and not beside and not slow" -n 3 --dist loadfile $(PYTEST_ARGS)
 	$(PY) -m pytest -m "(not e2e or beside) and not slow" -n 2 --dist loadfile $(PYTEST_ARGS)
 
 test-slow: setup tools ## the long tests; writes docs/reliability.md, docs/alerts.md

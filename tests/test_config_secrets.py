@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from esewatch.config.secrets import masked
@@ -18,8 +20,19 @@ from esewatch.config.secrets import masked
         ("https://ex01/m?abc", "https://ex01/m?***"),
         ("https://ex01/m?a=b?c=d", "https://ex01/m?a=***"),
         ("https://ex01/m?a=b;c=d", "https://ex01/m?a=***"),
+        ("http://u:p w@ex01/m", "http://***@ex01/m"),
+        ("http://ex01/m#token=abc", "http://ex01/m#***"),
+        ("http://ex01/m?a=b#c?d", "http://ex01/m?a=***#***"),
+        ("http://u:p#w@ex01/m", "http://***@ex01/m"),
         ("no address", "no address"),
     ],
 )
 def test_of_an_address_neither_login_nor_values_are_shown(url: str, shown: str) -> None:
     assert masked(url) == shown
+
+
+def test_a_long_address_of_an_exporter_costs_no_time() -> None:
+    """A pattern that begins anew at each slash took 2.8 s of the whole agent for this one."""
+    begin = time.process_time()
+    assert masked("http:" + "/" * 65_000) == "http:" + "/" * 65_000
+    assert time.process_time() - begin < 0.5

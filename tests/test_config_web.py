@@ -127,6 +127,11 @@ def test_an_empty_file_asks_for_nothing(tmp_path: Path, text: str) -> None:
             "ssl reads it from a file, name one",
         ),
         (
+            "rate_limit:\n  interval: 1s\n  burst: 20\n",
+            "web.yml:2: rate_limit: found something else, allowed: nothing: the limits are built "
+            "in, see docs/security.md",
+        ),
+        (
             "http_server_config:\n  headers:\n    Server: x\n",
             'web.yml:3: http_server_config.headers.Server: unknown key "Server", allowed: '
             "Content-Security-Policy, X-Frame-Options, X-Content-Type-Options, X-XSS-Protection, "

@@ -21,6 +21,7 @@ from esewatch.model import (
     SourceError,
     Unreadable,
 )
+from esewatch.sources import turns as turns_module
 from tests.support.records import DAY, EPOCH, HOUR, LABEL, event
 
 Script = list[list[Batch] | Exception]
@@ -481,6 +482,26 @@ def test_a_source_that_hangs_is_down_and_does_not_hold_up_reload_or_stop(
     assert "hanging: does not answer and is left behind" in said
 
 
+def test_a_source_that_hangs_is_left_behind_when_it_is_taken_out_and_begins_anew_when_it_is_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(turns_module, "PATIENCE_SECONDS", 0.01)
+    hanging, other = Endless("hanging"), Scripted("other", [])
+    hanging.gate.clear()
+    with Running(tmp_path, logs(hanging="/1", other="/2"), hanging, other) as running:
+        assert hanging.done.wait(20)
+        running.reload(logs(other="/2"))
+        assert 'source="hanging"' not in exposed(running.daemon)
+        back = running.built["hanging"] = Scripted("hanging", [[batch(event(704, 0))]])
+        running.reload(logs(hanging="/1", other="/2"))
+        assert back.done.wait(20)
+        hanging.gate.set()
+        counted = 'esewatch_source_records_total{source="hanging"} 1.0'
+        wait_until(lambda: counted in exposed(running.daemon))
+    said = [record.message for record in caplog.records]
+    assert said.count("hanging: does not answer and is left behind") == 1
+
+
 def test_while_the_disk_is_full_the_agent_serves_and_tells(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -567,11 +588,12 @@ def test_a_damaged_row_is_told_and_what_cannot_be_rebuilt_too(
 class Looking(Scripted):
     """A source that remembers the databases known at each poll."""
 
-    def look_at(self, state: State) -> None:
-        self.state, self.known = state, list[set[str]]()
+    def look_at(self, state: State, lock: threading.Lock) -> None:
+        self.state, self.lock, self.known = state, lock, list[set[str]]()
 
     def poll(self, *, final: bool = False) -> Iterator[Batch]:
-        self.known.append({label for _, label in self.state.databases})
+        with self.lock:
+            self.known.append({label for _, label in self.state.databases})
         yield from super().poll(final=final)
 
 

@@ -431,6 +431,12 @@ def test_a_file_that_was_removed_is_held_until_there_is_a_place_for_it(tmp_path:
     journal.close()
 
 
+@pytest.mark.fault(
+    "another file lies in the place of the journal",
+    provoked="a file renamed over it",
+    lost="nothing; that file is left alone",
+    again="the first commit after it is gone (tried every 10 s)",
+)
 def test_another_file_in_its_place_is_left_alone(tmp_path: Path) -> None:
     folder = filled()
     journal = Journal(tmp_path / "j.db")

@@ -112,7 +112,7 @@ class Daemon:
             opened.settings = wanted[source.name]
             if aside is not None:
                 rebuilt.begin(opened, self._journal.salvaged.get(source.name))
-        show(self._sources, state)
+        show(self._sources, state, self._lock)
         return folder
 
     def run(self) -> None:
@@ -193,7 +193,7 @@ class Daemon:
                 known.pop(source.name, None)
         with self._lock:
             self._sources = change.sources
-            show(self._sources, self._folder.state)
+            show(self._sources, self._folder.state, self._lock)
             self.settings = new
             self._folder.reconfigure(new)
             succeed(self._folder, change.origins, change.digests)

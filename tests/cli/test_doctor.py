@@ -8,10 +8,12 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from esewatch.cli import main
+from esewatch.cli import doctor, main
 from esewatch.cli.doctor_bounded import look_all, within
+from esewatch.config import default_settings
 from esewatch.expose.web import WebConfiguration
 from tests.cli.doctor_site import DATABASES, DAY, HOUR, SOURCES, Site
 from tests.expose.serving import serving
@@ -126,15 +128,21 @@ def test_a_wrong_configuration_is_a_problem_for_each_of_its_lines(site: Site) ->
     assert found[0]["command"] == f"esewatch config check --config.file {site.config}"
 
 
-@pytest.mark.parametrize("kind", ["missing", "pipe", "folder"])
+@pytest.mark.parametrize("kind", ["missing", "pipe", "folder", "barred"])
 def test_a_configuration_that_cannot_be_read_is_status_2_at_once(
-    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kind: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path = tmp_path / "esewatch.yml"
     if kind == "pipe":
         os.mkfifo(path)
     elif kind == "folder":
         path.mkdir()
+    elif kind == "barred":
+        path.write_text("")
+        monkeypatch.setattr(os, "access", lambda *_: False)
     began = time.monotonic()
     assert main(["doctor", "--config.file", str(path)]) == 2
     assert time.monotonic() - began < 5
@@ -153,6 +161,17 @@ def test_a_path_that_leads_to_no_file_is_named_once(site: Site, path: str, what:
         assert found["source"] == "logs"
         assert what in found["sentence"]
         site.ran()
+
+
+def test_a_folder_that_is_not_there_is_told_beside_one_that_is(site: Site) -> None:
+    site.write()
+    paths = "['logs/*.evtx', 'none/*.evtx', 'gone/*/x.evtx', 'logs/*.none']"
+    site.configure(f"sources: [{{name: logs, type: evtx, path: {paths}}}]\n")
+    found = [each for each in site.doctor()[1] if each["problem"] == "path_matches_nothing"]
+    assert [each["sentence"].split(":")[0] for each in found] == [
+        f"{site.folder}/none/*.evtx",
+    ]
+    assert {each["command"] for each in found} == {f"ls -l {site.folder}"}
 
 
 def test_a_pipe_in_the_place_of_a_log_is_not_opened(site: Site) -> None:
@@ -234,6 +253,7 @@ MESSAGE = (
             "2026-06-21 03:14:15.10 Server  UTC adjustment: 2:00\n",
             False,
         ),
+        ("sqlserver_errorlog", "2026-06-21 03:14:15.10 Server  UTC-Anpassung: 2:00\n", False),
     ],
 )
 def test_local_times_without_a_zone_are_said_to_be_taken_for_utc(
@@ -332,7 +352,43 @@ def test_a_source_that_the_daemon_has_not_taken_up_is_told(site: Site) -> None:
         ]
     assert [each["source"] for each in found] == ["counters", "more"]
     assert "other settings" in found[0]["sentence"]
-    assert all("/-/reload" in each["command"] for each in found)
+    reload = f"curl -X POST http://{address}/-/reload"
+    assert all(each["command"] in (reload, "systemctl reload esewatch") for each in found)
+
+
+def test_a_journal_that_takes_too_long_is_not_called_damaged(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.write()
+    site.ran()
+
+    def slow(_: Path) -> None:
+        raise TimeoutError("no answer within 20 s")
+
+    monkeypatch.setattr(doctor, "journaled", slow)
+    assert site.names() == ["path_hangs"]
+    assert "no answer within 20 s" in site.named("path_hangs")["sentence"]
+
+
+def test_where_no_daemon_runs_it_leaves_no_file_beside_the_journal(site: Site) -> None:
+    site.write()
+    site.ran()
+    before = sorted(site.journal.parent.iterdir())
+    assert [path.name for path in before] == ["journal.db", "journal.db.lock"]
+    assert site.names() == []
+    assert sorted(site.journal.parent.iterdir()) == before
+
+
+def test_without_a_configuration_it_says_that_there_is_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = default_settings()
+    nowhere = msgspec.structs.replace(settings, journal=str(tmp_path / "journal.db"))
+    monkeypatch.setattr(doctor, "load_settings", lambda _: nowhere)
+    assert main(["doctor", "--web.address", "127.0.0.1:1"]) == 1
+    told = capsys.readouterr().out
+    assert "nothing_configured" in told
+    assert "looked at no configuration (--config.file), the inputs" in told
 
 
 def test_a_damaged_journal_is_told_and_left_as_it_is(site: Site) -> None:

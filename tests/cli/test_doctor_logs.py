@@ -21,7 +21,13 @@ def site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Site:
 
 
 def write_log(
-    site: Site, *, days: int, first: int = 90_000, name: str = "ex01.evtx", until: int = 0
+    site: Site,
+    *,
+    days: int,
+    first: int = 90_000,
+    name: str = "ex01.evtx",
+    until: int = 0,
+    channel: str = "Application",
 ) -> None:
     """A log of `days` up to `until` days ago with a pass of two days in it, and other events."""
     end = datetime.now(UTC) - HOUR - until * DAY
@@ -34,7 +40,7 @@ def write_log(
         events[end - 2 * DAY - HOUR / 9] = (717, HEAD)
         summary = [day, "9000", "1", "1", "5850768", "0", "72"]
         events[end - HOUR / 9] = (721, [*HEAD, *summary])
-    with EvtxWriter(site.logs / name, first_record_id=first) as writer:
+    with EvtxWriter(site.logs / name, channel=channel, first_record_id=first) as writer:
         for time, (event_id, strings) in sorted(events.items()):
             writer.write(event_id, strings, time=time)
 
@@ -51,6 +57,14 @@ def test_a_log_that_wrapped_within_two_passes_comes_with_the_size_it_needs(site:
     held = (site.logs / "ex01.evtx").stat().st_size
     # Three days are there, four are asked for; the file has its header and a last chunk beside.
     assert 1.2 < needed / held < 1.5
+
+
+@pytest.mark.parametrize(
+    "channel", ['A" & calc & "', "$(calc)", "`calc`", "%PATH%", "a\u201d; calc"]
+)
+def test_a_name_that_could_run_something_is_in_no_command(site: Site, channel: str) -> None:
+    write_log(site, days=3, channel=channel)
+    assert "command" not in site.named("log_short")
 
 
 @pytest.mark.parametrize(("days", "first"), [(5, 90_000), (3, 1)])

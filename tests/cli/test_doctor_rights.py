@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from esewatch.cli.doctor_rights import Account, account_of, granting, missing_rights
+from esewatch.cli.doctor_rights import Account, account_of, granting, missing_rights, shell_word
 from tests.cli.doctor_site import Site
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="rights of POSIX")
@@ -57,6 +57,38 @@ def test_what_may_not_be_read_comes_with_a_command_that_mends_it(site: Site, wha
             run(each["command"])
         assert "no_permission" not in site.names()
     barred.chmod(0o755)
+
+
+@pytest.mark.parametrize("mode", [0, 0o700, 0o711])
+@pytest.mark.parametrize("pattern", ["logs/*/*.evtx", "logs/**/*.evtx"])
+def test_a_folder_that_a_pattern_goes_through_is_mended_too(
+    site: Site, pattern: str, mode: int
+) -> None:
+    if not ROOT:
+        pytest.skip("only root can look as another account")
+    below = site.logs / "a $(b) 'c'"
+    below.mkdir()
+    (site.logs / "ex01.evtx").rename(below / "ex01.evtx")
+    site.configure(f'sources: [{{name: logs, type: evtx, path: "{pattern}"}}]\n')
+    below.chmod(mode)
+    found = site.named("no_permission")
+    assert str(below) in found["sentence"]
+    run(found["command"])
+    assert below.stat().st_mode & 0o005 == 0o005 or shutil.which("setfacl")
+    assert "no_permission" not in site.names()
+
+
+def test_a_command_that_does_not_mend_all_says_so(site: Site) -> None:
+    if not ROOT:
+        pytest.skip("only root can look as another account")
+    for number in range(9):
+        barred = site.logs / f"{number}.evtx"
+        barred.write_bytes(b"")
+        barred.chmod(0)
+    found = site.named("no_permission")
+    assert found["sentence"].endswith("and 6 more. The command is for the first of them")
+    run(found["command"])
+    assert "first of them" not in site.named("no_permission")["sentence"]
 
 
 def test_folders_on_the_way_are_named_too(site: Site) -> None:
@@ -124,3 +156,21 @@ def test_access_lists_are_used_where_the_machine_has_them(monkeypatch: pytest.Mo
     )
     monkeypatch.setattr(shutil, "which", lambda _: None)
     assert granting(Account("esewatch", 7), missing) == "chmod a+rx '/a b' && chmod a+r /c"
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("C:\\a b\\it's", '"C:\\a b\\it\'s"'),
+        ("C:\\$x\\it's", "'C:\\$x\\it''s'"),
+        ("C:\\`x%", "'C:\\`x%'"),
+        ("C:\\\u201dx\u2019", "'C:\\\u201dx\u2019\u2019'"),
+    ],
+)
+def test_words_of_windows_commands_are_taken_as_they_are(
+    monkeypatch: pytest.MonkeyPatch, text: str, word: str
+) -> None:
+    monkeypatch.setattr(os, "name", "nt")
+    written = shell_word(text)
+    monkeypatch.undo()
+    assert written == word

@@ -180,6 +180,8 @@ def test_ctrl_c_before_there_is_anything_to_close_is_no_traceback(tmp_path: Path
     process = started("run", "--dir", tmp_path / "run", "--plan", pipe)
     # It reads the plan now, and nobody writes one.
     with pipe.open("wb"):
+        # Between its opening and its reading a signal is noted and waits for the end of the read.
+        wait_for("it waits", lambda: psutil.Process(process.pid).status() == "sleeping")
         process.send_signal(signal.SIGINT)
         done = finished(process, 20.0)
     assert (done.status, done.out, done.error) == (130, "", "")

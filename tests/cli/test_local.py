@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from esewatch.cli.local import post
+from esewatch.expose.web import WebConfiguration
 from esewatch.model import EsewatchError
 from tests.expose.examples import PRIV03
 from tests.expose.serving import FakeDaemon, serving
+from tests.support.certificates import self_signed
 
 BODY = {"computer": PRIV03[0], "database": PRIV03[1]}
 
@@ -37,6 +39,17 @@ def test_a_login_file_must_hold_a_login(tmp_path: Path) -> None:
     file.write_text("planted-password\n")
     said = refused("127.0.0.1:1", login_file=str(file))
     assert said == f"{file}: the first line is not NAME:PASSWORD"
+
+
+def test_a_certificate_behind_its_key_in_one_file_is_compared(tmp_path: Path) -> None:
+    pair = self_signed("one")
+    (tmp_path / "both.pem").write_bytes(pair.key + pair.certificate)
+    text = "tls_server_config: {cert_file: both.pem, key_file: both.pem}\n"
+    (tmp_path / "web.yml").write_text(text)
+    view, web = FakeDaemon(), str(tmp_path / "web.yml")
+    with serving(view, web=WebConfiguration(web)) as server:
+        options = argparse.Namespace(address=server.address, web_config=web, login_file=None)
+        assert post(options, "forget", BODY) == {"forgotten": True}
 
 
 def test_what_is_no_esewatch_is_told_with_what_to_try() -> None:

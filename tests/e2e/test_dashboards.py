@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from esewatch.advice.verdict import VERDICTS
+from esewatch.expose.docs import JOINS, Join
 from tests.dashboards.asking import Answer, ask, offered
 from tests.dashboards.boards import Json, Query, Span, loaded, queries, span_of
 from tests.dashboards.served import served_months
@@ -223,6 +224,18 @@ def test_the_months_have_each_verdict_that_logs_alone_can_give(past: Prometheus)
     found = ask(past.url, Query(loaded()[0], {}, target), span, {}).series
 
     assert {each["metric"]["verdict"] for each in found} == set(VERDICTS) - {"blind"}
+
+
+@pytest.mark.parametrize("join", JOINS, ids=lambda join: join.heading.replace(" ", "_"))
+def test_a_join_of_the_page_of_metrics_has_data_in_a_story(
+    join: Join, told: list[Story], past: Prometheus
+) -> None:
+    query = Query(loaded()[0], {}, {"expr": join.query, "instant": True})
+    moments = sorted({story.looked_at for story in told})
+    answers = [ask(past.url, query, Span(SINCE, time, STEP, STEP), {}) for time in moments]
+
+    assert [each.complaints for each in answers] == [[] for _ in moments]
+    assert any(each.speaks for each in answers)
 
 
 def test_each_story_that_is_told_is_of_a_query_that_exists() -> None:

@@ -9,6 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from esewatch.sources.exporter_map import FORMATTED, PREFIX
 from tests.e2e.harness import Agent, get, start_agent, wait_for
+from tests.support.figures import until_right_again
 from tests.support.metrics_server import Answer, MetricsServer, hangs, metrics_server, says
 
 pytestmark = pytest.mark.e2e
@@ -106,6 +107,11 @@ ILLS: dict[str, tuple[Answer, str]] = {
 }
 
 
+@pytest.mark.fault(
+    "exporters fall ill",
+    provoked="one answers 500, one garbage, one hangs, one is dead, then all are well",
+    lost="no growth: their running counts hold it; levels and latencies of that time",
+)
 def test_exporters_that_fall_ill_are_down_and_come_back(tmp_path: Path) -> None:
     with ExitStack() as stack:
         servers = {name: stack.enter_context(metrics_server()) for name in ILLS}
@@ -130,9 +136,10 @@ def test_exporters_that_fall_ill_are_down_and_come_back(tmp_path: Path) -> None:
         servers["dead"] = stack.enter_context(metrics_server(servers["dead"].port))
         for server in servers.values():
             server.answer(says(page(500, 50, 12.5)))
-        for name in servers:
-            wait_for_value(agent, "esewatch_source_up", {"source": name}, 1)
-            wait_for_value(agent, "ese_defrag_pages_read_total", {"computer": name}, 1000)
+        with until_right_again():
+            for name in servers:
+                wait_for_value(agent, "esewatch_source_up", {"source": name}, 1)
+                wait_for_value(agent, "ese_defrag_pages_read_total", {"computer": name}, 1000)
         assert "Traceback" not in agent.log()
 
 

@@ -175,6 +175,12 @@ def test_local_commands_get_in_or_say_what_to_do(guarded: Guarded) -> None:
     assert guarded.local(*web, *login).endswith("stop it, run this command again, and start it")
 
 
+@pytest.mark.fault(
+    "the web configuration is broken while it is in use",
+    provoked="a password that is no hash",
+    lost="nothing: the old one stays, a metric says so",
+    again="the next connection after it is mended",
+)
 def test_a_web_configuration_is_taken_up_while_it_runs_and_a_broken_one_is_a_metric(
     guarded: Guarded,
 ) -> None:

@@ -109,6 +109,19 @@ FORMS: dict[str, tuple[str, Check]] = {
             ABORTED, "数据", {"command": "CHECKDB", "physical_only": 0, "state": 5, "seconds": 123}
         ),
     ),
+    "another language, a name with brackets": (
+        "DBCC CHECKDB (Lager (alt) 2) x D\\u z 3 f und 2 g. h: 26 Stunden 3 Minuten 4 Sekunden.",
+        Check(COMPLETED, "Lager (alt) 2", result(3, 2, 93784)),
+    ),
+    "another language, a name with half a bracket": (
+        "DBCC CHECKDB (Lager (alt) x D\\u z 3 f und 2 g. h: 0 Stunden 0 Minuten 4 Sekunden.",
+        Check(COMPLETED, "Lager (alt", result(3, 2, 4)),
+    ),
+    "French, where the numbers of the snapshot have another name": (
+        "DBCC CHECKDB (a) exécuté par sa a trouvé 0 erreurs et réparé 0 erreurs. Temps écoulé : 0 "
+        "heures 12 minutes 34 secondes. NSE = 00000026:0000089d:0001 et 00000026:0000089c:0001.",
+        Check(COMPLETED, "a", result(0, 0, 754)),
+    ),
     "another language": (
         "DBCC CHECKDB (Lager) WITH no_infomsgs, physical_only x y DOM\\sql2019 z 15 f und 2 g. "
         "h: 1 Stunden 3 Minuten 23 Sekunden. Interner LSN = 00000026:0000089d:0001",
@@ -145,6 +158,10 @@ def test_the_result_in_a_real_log_is_read() -> None:
         "REPAIR_ALLOW_DATA_LOSS is the minimum repair level found by DBCC CHECKDB (mydb).",
         "DBCC CHECKDB (mydb executed by sa found 1 errors and repaired 0 errors.",
         "DBCC CHECKDB (mydb) 1 2",
+        "DBCC CHECKDB (a) executed by sa found 1,234 errors and repaired 0 errors. Elapsed time: 0 "
+        "hours 0 minutes 14 seconds.",
+        "DBCC CHECKDB (a) x: 1.234 f, 0 g. h: 0 Stunden 1 Minuten 2 Sekunden.",
+        "1.5 DBCC CHECKDB (a) x h: 0 Stunden 1 Minuten 2 Sekunden.",
         "",
     ],
 )

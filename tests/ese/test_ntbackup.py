@@ -100,9 +100,12 @@ def test_numbers_are_grouped_in_many_ways(number: str) -> None:
     assert line_of(f"Octets\u00a0: {number}") == Count(88464866402)
 
 
-def test_a_number_of_two_ways_is_none() -> None:
-    assert line_of("Bytes: 88,464.866,402") is None
-    assert line_of(f"Bytes: {2**60}") is None
+@pytest.mark.parametrize(
+    "number",
+    ["88,464.866,402", str(2**60), "1.234.567,8", "1,234,567.8", "12.34", "1,23", "1,2345", "-5"],
+)
+def test_a_number_that_may_be_another_one_is_a_count_that_cannot_be_read(number: str) -> None:
+    assert line_of(f"Bytes: {number}") == Count(None)
 
 
 @pytest.mark.parametrize(
@@ -125,6 +128,12 @@ def test_a_number_of_two_ways_is_none() -> None:
         ("Time: 2 hours, 75 minutes, and 11 seconds", None),
         ("Time: 1 a, 2 b, 3 c, 4 d, 5 e", None),
         ("Time: 9999999 hours", None),
+        ("Süre: 2 saat ve 11 saniye", 7211),
+        ("Aika: 2 tuntia ja 11 sekuntia", 7211),
+        ("時間: 2 時間 11 秒", 7211),
+        ("시간: 2시간 11초", 7211),
+        ("Muda: 2 masaa na 11 xyz", None),
+        ("Time: 2h 3m", None),
     ],
 )
 def test_the_time_taken_is_read_by_its_units_or_by_its_order(

@@ -1,6 +1,7 @@
 """What esewatch cannot see: the list of the status page, from records that were folded."""
 
 import re
+import shlex
 from collections.abc import Iterable
 from datetime import time
 from pathlib import Path
@@ -9,8 +10,13 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from esewatch.config import DatabaseRule, LogFiles, PageScan, Policy, Settings, Window
-from esewatch.expose.diagnosis_problem import Problem, ProblemName, quoted
+from esewatch.config import DatabaseRule, Disks, LogFiles, PageScan, Policy, Settings, Window
+from esewatch.expose.diagnosis_problem import (
+    Problem,
+    ProblemName,
+    endpoint_setting,
+    quoted,
+)
 from esewatch.expose.overview import overview
 from esewatch.expose.pages import render_status
 from esewatch.expose.runbooks import Runbooks
@@ -114,6 +120,9 @@ def test_a_server_that_tells_all_has_no_problem() -> None:
 
 def test_without_a_source_nothing_is_watched() -> None:
     assert names(State(), Settings()) == ["nothing_configured"]
+    assert names(State(), Settings(sources=[Disks(type="disks", name="disks")])) == [
+        "nothing_configured"
+    ]
 
 
 def test_a_database_without_a_window_comes_with_the_rule_that_names_one() -> None:
@@ -272,6 +281,25 @@ def test_a_source_that_cannot_be_read_has_no_further_complaint() -> None:
     assert names(folder.state) == ["source_down"]
 
 
+def test_the_name_of_a_source_is_one_word_of_the_command() -> None:
+    settings = msgspec.structs.replace(
+        WHOLE, sources=[msgspec.structs.replace(LOGS, name="it's (x")]
+    )
+    folder = folded([])
+    folder.open_source("it's (x", NOW)
+    folder.source_failed("it's (x")
+    (found,) = [one for one in told(folder.state, settings) if one.problem == "source_down"]
+    assert shlex.split(found.command)[3:] == ["-g", re.escape("it's (x")]
+
+
+@pytest.mark.parametrize("name", ["ex'01, x: {y}", "a\nb: 1", "a/../b", "e" * 300])
+def test_a_computer_that_is_no_host_name_gives_no_address(name: str) -> None:
+    assert endpoint_setting(name) == ""
+    assert endpoint_setting("null") == (
+        "sources: [{type: prometheus, url: 'http://null:9182/metrics', computer: 'null'}]"
+    )
+
+
 def test_a_source_that_went_silent_is_told_after_its_patience() -> None:
     state = folded([*night(), *sampled()]).state
     assert names(state, now=NOW + 35 * HOUR) == []
@@ -369,7 +397,8 @@ def test_hostile_names_stay_on_one_line_and_give_no_setting() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "written"), [("ex01", "ex01"), ("e:\\a", "'e:\\a'"), ("it's", "'it''s'"), ("1", "'1'")]
+    ("text", "written"),
+    [("ex01", "ex01"), ("e:\\a", "'e:\\a'"), ("it's", "'it''s'"), ("1", "'1'"), ("null", "'null'")],
 )
 def test_names_are_quoted_as_yaml_wants_it(text: str, written: str) -> None:
     assert quoted(text) == written

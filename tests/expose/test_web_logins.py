@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import os
 import statistics
 import sys
 import threading
@@ -125,6 +126,30 @@ def test_a_changed_password_holds_at_once_and_the_old_one_no_more(tmp_path: Path
         (tmp_path / "web.yml").write_text("basic_auth_users: {alice: plain-text}\n")
         assert ask(server, "/metrics").status == 401
         assert not web.successful
+
+
+def test_users_that_are_emptied_while_it_runs_stay_asked_for(tmp_path: Path) -> None:
+    web = configured(tmp_path, {"alice": hashed("wonder")})
+    with serving(web=web) as server:
+        for text in ("", "http_server_config: {}\n", "basic_auth_users: {}\n"):
+            (tmp_path / "web.yml").write_text(text)
+            assert ask(server, "/metrics").status == 401
+            assert ask(server, "/metrics", headers=basic("alice", "wonder")).status == 200
+            assert not web.successful
+
+
+def test_a_change_that_keeps_size_and_time_is_seen(tmp_path: Path) -> None:
+    file = tmp_path / "web.yml"
+    with serving(web=configured(tmp_path, {"alice": hashed("old")})) as server:
+        assert ask(server, "/metrics", headers=basic("alice", "old")).status == 200
+        before = file.stat()
+        text = f"basic_auth_users:\n  alice: {hashed('new')}\n"
+        while file.stat().st_ctime_ns == before.st_ctime_ns:
+            file.write_text(text)
+            os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert (file.stat().st_ino, file.stat().st_size) == (before.st_ino, before.st_size)
+        assert ask(server, "/metrics", headers=basic("alice", "old")).status == 401
+        assert ask(server, "/metrics", headers=basic("alice", "new")).status == 200
 
 
 def test_an_unknown_name_takes_as_long_as_a_wrong_password(

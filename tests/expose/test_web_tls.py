@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from esewatch.config.web import load_web
+from esewatch.expose import tls as tls_module
 from esewatch.expose.server import Limits
-from esewatch.expose.tls import tls_of
+from esewatch.expose.tls import Tls, tls_of
 from esewatch.expose.web import WebConfiguration
 from esewatch.model import ConfigError
 from tests.expose.serving import ask, connect, port_of, serving
@@ -133,10 +134,23 @@ def test_files_that_cannot_serve_are_one_line_at_the_start(tmp_path: Path) -> No
     assert refused(tmp_path, CLIENTS.replace("ca.pem", "web.yml")) == (
         "web.yml: web.yml: no certificate in PEM form"
     )
+    assert refused(tmp_path, pair=self_signed("small", bits="-newkey rsa:1024")) == (
+        "web.yml: server.pem: too weak for OpenSSL: EE_KEY_TOO_SMALL"
+    )
     os.mkfifo(tmp_path / "pipe")
     assert refused(tmp_path, TLS.replace("server.pem", "pipe")) == (
         "web.yml: pipe: not there, or not a regular file"
     )
+
+
+@pytest.mark.parametrize("name", ["server.pem", "server.key", "ca.pem"])
+def test_a_file_that_goes_while_it_is_read_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(tls_module, "_refuse_unreadable", lambda file: None)
+    said = refused(tmp_path, CLIENTS.replace(name, "gone"))
+    assert "gone" in said
+    assert said.endswith("cannot be read: No such file or directory")
 
 
 def test_only_a_client_with_a_certificate_of_the_authority_comes_in(tmp_path: Path) -> None:
@@ -185,6 +199,56 @@ def test_of_clients_with_a_certificate_only_the_named_come_in(
             assert wait_until(lambda: server.connections == 0)
 
 
+def test_names_that_are_no_text_neither_let_in_nor_stop_the_others() -> None:
+    directory = ("DirName", ((("commonName", "prometheus"),),))
+    other = ("othername", "<unsupported>")
+    tls = Tls(ssl.create_default_context(), frozenset({"prometheus", "<unsupported>"}))
+    assert not tls.admits({"subjectAltName": (directory, other)})
+    assert tls.admits({"subjectAltName": (directory, other, ("DNS", "prometheus"))})
+
+
+def test_a_certificate_in_the_clients_file_is_trusted_though_it_is_no_root(tmp_path: Path) -> None:
+    pinned = client("DNS:prometheus")
+    web = configured(tmp_path, CLIENTS)
+    (tmp_path / "ca.pem").write_bytes(pinned.certificate)
+    with serving(web=web) as server:
+        assert ask(server, "/-/healthy", context=trusting(tmp_path, own=pinned)).status == 200
+        with pytest.raises(OSError):
+            ask(server, "/-/healthy", context=trusting(tmp_path, own=client("DNS:other")))
+
+
+@pytest.mark.parametrize(
+    ("text", "lost"),
+    [
+        ("", "tls_server_config, client_auth_type RequireAndVerifyClientCert, client_allowed_sans"),
+        (TLS, "client_auth_type RequireAndVerifyClientCert, client_allowed_sans"),
+        (CLIENTS, "client_allowed_sans"),
+    ],
+)
+def test_a_file_that_is_half_written_opens_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str, lost: str
+) -> None:
+    whole = f"{CLIENTS}  client_allowed_sans: [prometheus]\n"
+    web = configured(tmp_path, whole)
+    with serving(web=web) as server:
+        own = trusting(tmp_path, own=client("DNS:prometheus"))
+        assert ask(server, "/-/healthy", context=own).status == 200
+        (tmp_path / "web.yml").write_text(text)
+        for stranger in (None, trusting(tmp_path, own=client("DNS:other"))):
+            with pytest.raises((OSError, http.client.HTTPException)):
+                ask(server, "/-/healthy", context=stranger)
+        assert ask(server, "/-/healthy", context=own).status == 200
+        assert not web.successful
+        assert (
+            caplog.records[-1]
+            .getMessage()
+            .endswith(f"asks no more for {lost}: holds from the next start, not before")
+        )
+        (tmp_path / "web.yml").write_text(f"{whole}# and more\n")
+        assert ask(server, "/-/healthy", context=own).status == 200
+        assert web.successful
+
+
 def test_a_new_certificate_holds_for_the_next_connection(tmp_path: Path) -> None:
     web = configured(tmp_path)
     with serving(web=web) as server:
@@ -197,6 +261,12 @@ def test_a_new_certificate_holds_for_the_next_connection(tmp_path: Path) -> None
         assert web.successful
 
 
+@pytest.mark.fault(
+    "certificate and key do not belong together",
+    provoked="the key replaced alone, then both; then the file deleted",
+    lost="nothing: the old certificate stays, one line says so",
+    again="the next connection after it is mended",
+)
 def test_a_broken_change_keeps_what_held_and_says_so_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -74,7 +75,7 @@ class Bench:
             program=self.program,
         )
         source.restore(self.positions)
-        source.look_at(self.folder.state)
+        source.look_at(self.folder.state, threading.Lock())
         return source
 
     def clock(self) -> float:

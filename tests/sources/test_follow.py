@@ -82,6 +82,12 @@ def test_a_growing_file_gives_each_whole_line_once(tmp_path: Path) -> None:
     assert journal.take(source.poll()) == ["three", "four"]
 
 
+@pytest.mark.fault(
+    "a line is caught half written",
+    provoked="a line without its end",
+    lost="nothing",
+    again="the poll after its end is there",
+)
 def test_half_a_line_waits_for_its_newline_until_the_poll_is_final(tmp_path: Path) -> None:
     path = write(tmp_path / "a.log", b"whole\nhalf")
     clock, journal = Clock(), Journal()
@@ -252,6 +258,12 @@ def sparse(path: Path, size: int) -> Path:
     return path
 
 
+@pytest.mark.fault(
+    "a text has a line of 1 GB",
+    provoked="a real file, 400 MB of address space",
+    lost="that line: it is told, and counted as unreadable",
+    again="the next line",
+)
 @pytest.mark.skipif(sys.platform != "linux", reason="address space limits are of Linux")
 def test_a_line_of_1_gb_is_skipped_within_400_mb_of_address_space(tmp_path: Path) -> None:
     path = sparse(tmp_path / "a.log", 1 << 30)

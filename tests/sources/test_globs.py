@@ -1,8 +1,12 @@
+import os
 from pathlib import Path
 
 import pytest
 
 from esewatch.sources.globs import matches
+
+DEPTH = 1100
+"""More folders than Python calls a function in itself."""
 
 
 @pytest.fixture
@@ -44,6 +48,27 @@ def test_links_that_lead_back_are_not_followed_for_ever(folder: Path) -> None:
     assert found == [
         f"{folder}/{name}" for name in ("[x]/f.log", "a.log", "sub/c.log", "sub/deep/d.log")
     ]
+
+
+def test_folders_a_thousand_deep_end_no_search(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who may write beside the logs may nest as deep as the disk takes it."""
+    monkeypatch.chdir(folder / "sub")
+    for _ in range(DEPTH):
+        Path("d").mkdir()
+        os.chdir("d")
+    Path("e.log").touch()
+    try:
+        found = matches(f"{folder}/**/*.log")
+    finally:
+        for _ in range(DEPTH):  # shutil.rmtree would go no deeper than Python's stack
+            Path("e.log").unlink(missing_ok=True)
+            os.chdir("..")
+            Path("d").rmdir()
+    deep = f"{folder}/sub/{'d/' * DEPTH}e.log"
+    assert deep in found
+    assert len(found) == 5
 
 
 def test_a_link_that_the_pattern_names_or_that_is_a_file_is_followed(folder: Path) -> None:

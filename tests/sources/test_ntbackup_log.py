@@ -250,6 +250,10 @@ def test_files_verifications_and_restores_are_no_backups_of_storage_groups(tmp_p
     ("line", "reason"),
     [
         ("Bytes: 1,000", f"the backup of {EX01}SG1 copied nothing"),
+        (
+            ": 1,000",
+            f"the backup of {EX01}SG1 does not tell its bytes, or not so that they can be read",
+        ),
         ("Backup of", f"the backup of {EX01}SG1 is in a language that is not known"),
         ("Backup completed on", f"{EX01}SG1: start, end or duration of the backup cannot be read"),
         ("Time:  1 hour", f"{EX01}SG1: start, end or duration of the backup cannot be read"),
@@ -259,6 +263,7 @@ def test_files_verifications_and_restores_are_no_backups_of_storage_groups(tmp_p
 def test_what_is_damaged_is_told_in_one_line(tmp_path: Path, line: str, reason: str) -> None:
     other = {
         "Bytes: 1,000": "Bytes: 0",
+        ": 1,000": ": 1,000.5",
         "Backup of": "Kuharu za",
         "Backup completed on": "99",
         "Time:  1 hour": "Time:  9999999 hours",

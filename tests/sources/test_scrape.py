@@ -105,7 +105,7 @@ def test_an_answer_without_end_is_given_up_at_the_limit(
     [
         (b"a 1\n", {"Content-Length": "4000"}, "the answer was cut short"),
         (
-            gzip.compress(b"a 1\n" * 1000)[:-12],
+            gzip.compress(b"a 1\n" * 1000, mtime=0)[:-12],
             {"Content-Encoding": "gzip"},
             "the compressed answer was cut short",
         ),
@@ -121,7 +121,7 @@ def test_an_answer_that_is_not_whole_or_not_plain_is_refused(
 
 
 @pytest.mark.parametrize(
-    "body", [b"no gzip at all", gzip.compress(b"a 1\n" * 999)[:12] + b"\xff" * 99]
+    "body", [b"no gzip at all", gzip.compress(b"a 1\n" * 999, mtime=0)[:12] + b"\xff" * 99]
 )
 def test_a_damaged_gzip_answer_is_one_line(server: MetricsServer, body: bytes) -> None:
     server.answer(says(body, headers={"Content-Encoding": "gzip"}))
@@ -181,6 +181,12 @@ def test_a_server_that_hangs_or_drips_ends_with_the_time_limit(
     assert time.monotonic() - began < 5
 
 
+@pytest.mark.fault(
+    "an exporter answers a byte at a time",
+    provoked="a real server that drips, with a length and without",
+    lost="that scrape; no other source waits for it",
+    again="the next scrape",
+)
 @pytest.mark.parametrize("length", [{"Content-Length": "100000"}, {}])
 def test_a_body_that_drips_ends_with_the_time_limit(
     server: MetricsServer, length: dict[str, str]

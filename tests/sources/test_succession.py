@@ -1,5 +1,6 @@
 import datetime
 from collections.abc import Iterator, Mapping
+from threading import Lock
 from typing import Any
 
 import pytest
@@ -143,15 +144,15 @@ def test_a_source_that_cannot_be_made_closes_those_that_were() -> None:
 class Looking(Recorded):
     def __init__(self) -> None:
         super().__init__("looking")
-        self.seen: list[State] = []
+        self.seen: list[tuple[State, Lock]] = []
 
-    def look_at(self, state: State) -> None:
-        self.seen.append(state)
+    def look_at(self, state: State, lock: Lock) -> None:
+        self.seen.append((state, lock))
 
 
 def test_a_source_that_looks_at_the_state_is_shown_it_and_no_other_is() -> None:
-    looking, state = Looking(), State()
+    looking, state, lock = Looking(), State(), Lock()
 
-    show([Recorded("a"), looking], state)
+    show([Recorded("a"), looking], state, lock)
 
-    assert looking.seen == [state]
+    assert looking.seen == [(state, lock)]

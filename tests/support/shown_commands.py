@@ -39,22 +39,23 @@ def blocks(text: str) -> Iterator[Block]:
             if mark:
                 fence = mark[1]
             item = _ITEM.match(line)
-            margin = len(item[0]) if item else indent
+            if item or after_blank or indent < margin:
+                margin = len(item[0]) if item else indent
         elif found:
             found.append("")
         after_blank = not line.strip()
 
 
-def command_lines(lines: tuple[str, ...], shown: frozenset[str]) -> Iterator[str]:
+def command_lines(lines: tuple[str, ...], shown: tuple[str, ...]) -> Iterator[str]:
     """The commands of a block, without prompts and comments, each on one line.
 
-    A line of `shown`, or any after a line with a prompt, begins what a command prints.
+    What a command prints begins with a line that begins with one of `shown`, or after a prompt.
     """
     whole = re.sub(r"\\\n *", "", "\n".join(lines)).splitlines()
     prompted = whole[0].startswith("$ ")
     for line in whole:
         command = re.sub(r"(?:^| +)# .*", "", line.removeprefix("$ ")).strip()
-        if command in shown or (prompted and not line.startswith("$ ")):
+        if command.startswith(shown) or (prompted and not line.startswith("$ ")):
             return
         if command:
             yield command

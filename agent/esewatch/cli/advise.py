@@ -163,7 +163,16 @@ def journaled(path: Path) -> State:
 
 
 def _copy(path: Path, to: Path) -> None:
-    source = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    """A journal that nobody has open is read without beginning files beside it (-wal, -shm)."""
+    beside = Path(f"{path}-wal")
+    alone = not beside.exists()
+    _back_up(path, "mode=ro&immutable=1" if alone else "mode=ro", to)
+    if alone and beside.exists():  # opened meanwhile: what was copied may be of two commits
+        _back_up(path, "mode=ro", to)
+
+
+def _back_up(path: Path, how: str, to: Path) -> None:
+    source = sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True)
     with contextlib.closing(source), contextlib.closing(sqlite3.connect(to)) as target:
         source.backup(target)
 

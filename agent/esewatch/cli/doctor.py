@@ -3,7 +3,6 @@
 import argparse
 import functools
 import os
-import shlex
 import stat
 import sys
 import time
@@ -14,12 +13,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from esewatch.cli.advise import journaled
-from esewatch.cli.doctor_agent import not_taken_up, of_daemon, of_journal
+from esewatch.cli.doctor_agent import not_taken_up, of_daemon, of_journal, restarting
 from esewatch.cli.doctor_bounded import look_all, within
 from esewatch.cli.doctor_files import FILE_SOURCES, of_files
 from esewatch.cli.doctor_logs import Channel, Length, lengths, longest_passes, short_logs
 from esewatch.cli.doctor_look import Look
-from esewatch.cli.doctor_rights import Account, account_of
+from esewatch.cli.doctor_rights import Account, account_of, shell_word
 from esewatch.cli.local import add_address_options
 from esewatch.cli.options import add_config_option, add_format_option, load_settings
 from esewatch.cli.reader import HEALTHY, WRONG
@@ -96,6 +95,8 @@ def _settings(options: argparse.Namespace) -> Settings:
             raise EsewatchError(f"{options.config}: cannot be read: {reason}") from error
         if not stat.S_ISREG(found.st_mode):
             raise EsewatchError(f"{options.config}: cannot be read: not a regular file")
+        if not os.access(options.config, os.R_OK):
+            raise EsewatchError(f"{options.config}: cannot be read: Permission denied")
     try:
         return within(SECONDS, lambda: load_settings(options))
     except TimeoutError as error:
@@ -108,7 +109,7 @@ def _wrong_lines(config: str, error: ConfigError) -> tuple[Problem, ...]:
             problem="configuration_wrong",
             source=config,
             sentence=line,
-            command=f"esewatch config check --config.file {shlex.quote(config)}",
+            command=f"esewatch config check --config.file {shell_word(config)}",
             needs_person=True,
         )
         for line in str(error).splitlines()
@@ -136,10 +137,13 @@ def _examine(settings: Settings, options: argparse.Namespace) -> tuple[tuple[Pro
     told = overview(known.state, settings, now).problems
     short = short_logs(logs, longest_passes(known.state), known.state)
     silent = any(each.problem == "daemon_silent" for each in agent)
-    stale = not_taken_up(settings, known.state) if known.journal and not silent else ()
+    stale = (
+        not_taken_up(settings, known.state, options.address) if known.journal and not silent else ()
+    )
     found = [*agent, *known.problems, *files, *short, *stale]
     found += _without_consequences(told, files, known)
     looked = (
+        f"{'' if options.config else 'no configuration (--config.file), '}"
         f"{known.whence}, {plural(len(settings.sources), 'source')}, "
         f"{plural(len(known.state.databases), 'database')}, the daemon at {options.address}, "
         f"files as {account.name}"
@@ -172,15 +176,17 @@ def _known(settings: Settings, path: Path, config: str) -> _Known:
             return _Known(state, [], reasons, {}, f"the journal {path}", True)
     except PermissionError:
         again = (
-            f"sudo esewatch doctor --config.file {shlex.quote(config)}"
+            f"sudo esewatch doctor --config.file {shell_word(config)}"
             if config
             else "sudo esewatch doctor"
         )
         problems.append(
             _of_journal("no_permission", f"this account may not read the journal {path}", again)
         )
+    except TimeoutError as error:
+        problems.append(_of_journal("path_hangs", f"the journal {path}: {error}", ""))
     except (JournalError, OSError) as error:
-        problems.append(_of_journal("journal_damaged", str(error), "systemctl restart esewatch"))
+        problems.append(_of_journal("journal_damaged", str(error), restarting(config)))
     look = Look(settings)
     state = look.read()
     if look.unread:

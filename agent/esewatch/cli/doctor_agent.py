@@ -3,16 +3,16 @@
 import argparse
 import http.client
 import os
-import shlex
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
 
-from esewatch.cli.doctor_rights import Account, missing_rights
+from esewatch.cli.doctor_rights import Account, missing_rights, shell_word
 from esewatch.cli.local import connection_to
 from esewatch.config import Settings
 from esewatch.config.web import WebSettings, load_web
 from esewatch.expose.diagnosis_problem import Problem
+from esewatch.expose.server import parse_address
 from esewatch.fold.state import State
 from esewatch.sources.succession import digests
 
@@ -46,8 +46,9 @@ def of_journal(path: Path, account: Account, config: str) -> list[Problem]:
 
 def _owning(account: Account, path: Path) -> str:
     if os.name == "nt":
-        return f'icacls "{path.parent}" /grant "{account.name}:(OI)(CI)M"'
-    both = f"{shlex.quote(str(path.parent))} {shlex.quote(str(path))}"
+        name = shell_word(f"{account.name}:(OI)(CI)M")
+        return f"icacls {shell_word(str(path.parent))} /grant {name}"
+    both = f"{shell_word(str(path.parent))} {shell_word(str(path))}"
     return f"chown {account.name}: {both} && chmod u+rwX {both}"
 
 
@@ -75,7 +76,7 @@ def _no_room(folder: Path) -> list[Problem]:
         Problem(
             problem="journal_unwritable",
             sentence=f"the disk of the journal ({folder}) {what}: nothing more is read",
-            command=f"df -h {shlex.quote(str(folder))}",
+            command=f"df -h {shell_word(str(folder))}",
             needs_person=True,
         )
     ]
@@ -83,9 +84,18 @@ def _no_room(folder: Path) -> list[Problem]:
 
 def starting(config: str) -> str:
     """The command that starts the daemon: the unit where one is installed."""
-    if any(Path(unit).exists() for unit in UNITS):
+    if _has_unit():
         return "systemctl enable --now esewatch"
-    return f"esewatch run --config.file {shlex.quote(config)}" if config else "esewatch run"
+    return f"esewatch run --config.file {shell_word(config)}" if config else "esewatch run"
+
+
+def restarting(config: str) -> str:
+    """The command that restarts it, or starts it where no unit is installed."""
+    return "systemctl restart esewatch" if _has_unit() else starting(config)
+
+
+def _has_unit() -> bool:
+    return any(Path(unit).exists() for unit in UNITS)
 
 
 def of_daemon(options: argparse.Namespace) -> list[Problem]:
@@ -132,8 +142,11 @@ def _silent(options: argparse.Namespace, reason: str) -> Problem:
     )
 
 
-def not_taken_up(settings: Settings, state: State) -> Iterator[Problem]:
-    """Sources of the file that the daemon has not, or has with other settings."""
+def not_taken_up(settings: Settings, state: State, address: str) -> Iterator[Problem]:
+    """Sources of the file that the daemon at `address` has not, or has with other settings."""
+    host, port = parse_address(address)
+    where = f"[{host}]" if ":" in host else host or "127.0.0.1"
+    reload = shell_word(f"http://{where}:{port}/-/reload")
     for name, digest in digests(settings).items():
         known = state.sources.get(name)
         if known is None or known.settings != digest:
@@ -143,8 +156,6 @@ def not_taken_up(settings: Settings, state: State) -> Iterator[Problem]:
                 sentence="esewatch has not taken this source up as the file has it"
                 if known is None
                 else "esewatch still reads this source with other settings than the file has",
-                command="systemctl reload esewatch"
-                if any(Path(unit).exists() for unit in UNITS)
-                else "curl -X POST http://127.0.0.1:19703/-/reload",
+                command="systemctl reload esewatch" if _has_unit() else f"curl -X POST {reload}",
                 needs_person=True,
             )

@@ -2,7 +2,6 @@
 
 import glob
 import os
-import shlex
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from esewatch.cli.doctor_rights import (
     folders_above,
     granting,
     missing_rights,
+    shell_word,
 )
 from esewatch.config import (
     EseutilLogs,
@@ -31,6 +31,7 @@ from esewatch.sources.follow import sniff
 from esewatch.sources.formats.found import Options
 from esewatch.sources.globs import matches
 from esewatch.sources.perfmon_header import Header, is_header, read_header
+from esewatch.sources.sqlserver_errorlog import tells_offset
 
 FileSource = LogFiles | EseutilLogs | NtbackupLogs | SqlserverLogs | PageScan
 FILE_SOURCES = (LogFiles, EseutilLogs, NtbackupLogs, SqlserverLogs, PageScan)
@@ -39,6 +40,8 @@ MOST_FILES = 10_000
 """Files of a source that are counted."""
 MOST_ASKED = 200
 """Files of which it is asked whether they may be read: the youngest."""
+MOST_MENDED = 8
+"""Rights that one command gives."""
 ELSEWHERE = "Asia/Tokyo"
 """A zone that has no daylight saving time and is not UTC."""
 _ZONE_COMMAND = "tzutil /g"
@@ -83,7 +86,9 @@ def _head(entry: FileSource, files: Sequence[str]) -> bytes:
 def _absent(entry: FileSource, files: Sequence[str], records: int) -> Iterator[Problem]:
     if files and not isinstance(entry, PageScan):
         for path in entry.paths:
-            if not glob.has_magic(path) and path not in files:
+            folder = str(Path(path).parent)
+            gone = not glob.has_magic(folder) and not _is_there(folder)
+            if gone or (not glob.has_magic(path) and path not in files):
                 yield _nothing_at(entry, [path])
     elif not files and isinstance(entry, PageScan):
         # A snapshot comes and goes; one that was read was there.
@@ -116,23 +121,43 @@ def _nothing_at(entry: FileSource, paths: Sequence[str]) -> Problem:
 
 
 def _listing(path: str) -> str:
-    folder = str(Path(path).parent)
-    return f'dir "{folder}"' if os.name == "nt" else f"ls -l {shlex.quote(folder)}"
+    folder = Path(path).parent
+    while folder != folder.parent and not _is_there(str(folder)):
+        folder = folder.parent
+    return f"{'dir' if os.name == 'nt' else 'ls -l'} {shell_word(str(folder))}"
 
 
 def _barred(entry: FileSource, files: Sequence[str], account: Account) -> list[Right]:
     """The rights that are missing on the way to the files, and to themselves."""
     asked: dict[Right, None] = {}
     for pattern in entry.paths:
-        fixed = pattern
-        while glob.has_magic(fixed) and not _is_there(fixed):
-            fixed = str(Path(fixed).parent)
-        if fixed != pattern and _is_there(fixed):
-            asked[("r", fixed)] = asked[("x", fixed)] = None
+        fixed = _fixed(pattern)
         asked.update(dict.fromkeys(("x", folder) for folder in folders_above(fixed)))
+        if fixed != pattern:
+            listed = [fixed, *_folders_matched(pattern, fixed)]
+            asked.update(dict.fromkeys((mode, path) for path in listed for mode in "rx"))
     asked.update(dict.fromkeys(("r", path) for path in files[-MOST_ASKED:]))
     there = [(mode, path) for mode, path in asked if _is_there(path)]
     return missing_rights(account, there)
+
+
+def _fixed(pattern: str) -> str:
+    """The folder that the search for a pattern begins in; a path that is none as it is."""
+    while glob.has_magic(pattern) and not _is_there(pattern):
+        pattern = str(Path(pattern).parent)
+    return pattern
+
+
+def _folders_matched(pattern: str, fixed: str) -> list[str]:
+    """Folders below `fixed` that must be listed to find what matches, as far as they are seen."""
+    found: list[str] = []
+    above = Path(pattern).parent
+    while str(above) != fixed and above != above.parent:
+        # `**` alone is the files below; folders at any depth are what `**/*` gives.
+        names = matches(str(above / "*" if above.name == "**" else above))
+        found = [*(each for each in names if Path(each).is_dir()), *found]
+        above = above.parent
+    return found[:MOST_ASKED]
 
 
 def _is_there(path: str) -> bool:
@@ -149,8 +174,9 @@ def _no_permission(entry: FileSource, barred: Sequence[Right], account: Account)
     return Problem(
         problem="no_permission",
         source=entry.name,
-        sentence=f"{account.name} may not read {listed_names(paths)}",
-        command=granting(account, barred[:8]),
+        sentence=f"{account.name} may not read {listed_names(paths)}"
+        + (". The command is for the first of them" if len(barred) > MOST_MENDED else ""),
+        command=granting(account, barred[:MOST_MENDED]),
         needs_person=True,
     )
 
@@ -204,7 +230,7 @@ def _is_naive(entry: SourceSettings, path: str, head: bytes) -> bool:
     if isinstance(entry, NtbackupLogs):
         return True
     if isinstance(entry, SqlserverLogs):
-        return b"UTC adjustment" not in head
+        return not tells_offset(head)
     if not isinstance(entry, LogFiles) or entry.type == "evtx":
         return False
     if entry.type == "perfmon_csv":

@@ -1,6 +1,7 @@
 """How long an event log lasts: from its files, against the longest pass that it must hold."""
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
@@ -31,6 +32,9 @@ LEAST_SPAN = 3600.0
 """A log of less says nothing about how much a day writes."""
 STEP = 64 << 10
 """Sizes of event logs are multiples of it (wevtutil sl /?)."""
+
+_PLAIN = re.compile(r"[\w ./()-]{1,255}")
+"""What names of logs are made of. The name is told by a file: no other goes into a command."""
 
 Channel = tuple[str, str]
 """(computer label, name of the log)."""
@@ -146,7 +150,9 @@ def short_logs(
             sentence=f"the log {name} goes back {duration(held)}; two of the longest passes took "
             f"{duration(wanted)}. It grows by {size(a_day)} a day and needs {size(needed)}"
             + (": what was read before it wrapped is kept" if read >= wanted else ""),
-            command=f'wevtutil sl "{name}" /ms:{needed} /rt:false',
+            command=f'wevtutil sl "{name}" /ms:{needed} /rt:false'
+            if _PLAIN.fullmatch(name)
+            else "",
             needs_person=read < wanted,
         )
 

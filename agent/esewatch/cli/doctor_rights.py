@@ -1,6 +1,7 @@
 """Who reads: the account of the daemon, what it may read, and the command that lets it."""
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -89,9 +90,24 @@ def granting(account: Account, missing: Iterable[Right]) -> str:
     for mode, path in missing:
         by_path[path] = by_path.get(path, "") + mode
     if os.name == "nt":
-        return " & ".join(f'icacls "{path}" /grant "{name}:(RX)"' for path in by_path)
+        grants = (
+            f"icacls {shell_word(path)} /grant {shell_word(name + ':(RX)')}" for path in by_path
+        )
+        return "; ".join(grants)
     if shutil.which("setfacl") is None:
-        return " && ".join(f"chmod a+{mode} {shlex.quote(path)}" for path, mode in by_path.items())
+        return " && ".join(f"chmod a+{mode} {shell_word(path)}" for path, mode in by_path.items())
     return " && ".join(
-        f"setfacl -m u:{name}:{mode} {shlex.quote(path)}" for path, mode in by_path.items()
+        f"setfacl -m u:{name}:{mode} {shell_word(path)}" for path, mode in by_path.items()
     )
+
+
+def shell_word(text: str) -> str:
+    """`text` as one word of a command, for sh; on Windows for PowerShell, for cmd too if it can.
+
+    PowerShell expands `$` and backticks between double quotes, and takes curly ones for straight.
+    """
+    if os.name != "nt":
+        return shlex.quote(text)
+    if re.search('["%$`\u201c\u201d\u201e]', text) is None:
+        return f'"{text}"'
+    return "'" + re.sub("(['\u2018\u2019\u201a\u201b])", r"\1\1", text) + "'"

@@ -83,10 +83,11 @@ def connection_to(address: str, web: WebSettings) -> http.client.HTTPConnection:
 
 def _must_be_ours(found: Any, cert_file: str) -> None:
     """Raises EsewatchError unless the server has the certificate of the file."""
-    end = "-----END CERTIFICATE-----"
+    begin, end = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
     try:
         text = Path(cert_file).read_text(encoding="ascii", errors="replace")
-        first = text[text.index("-----BEGIN") : text.index(end) + len(end)]
+        start = text.index(begin)  # the key may stand before it in the same file
+        first = text[start : text.index(end, start) + len(end)]
         expected = ssl.PEM_cert_to_DER_cert(first)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no certificate in PEM form"

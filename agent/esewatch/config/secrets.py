@@ -1,19 +1,21 @@
 """What of an address may be shown."""
 
-import re
-
 HIDDEN = "***"
-
-_LOGIN = re.compile(r"//\S*@")
 
 
 def masked(url: str) -> str:
-    """`url` without a login and without the values of its query.
+    """`url` without a login, without the values of its query and without a fragment.
 
     Those of lists, `collect[]=ese`, stay: exporters choose what they collect by them.
     """
-    address, mark, query = _LOGIN.sub(f"//{HIDDEN}@", url).partition("?")
-    return address + mark + "&".join(map(_masked_field, query.split("&"))) if mark else address
+    # What is no address may be masked too, of any length: in one pass, over blanks.
+    scheme, slashes, rest = url.partition("//")
+    _, at, place = rest.rpartition("@")
+    shown = f"{scheme}//{HIDDEN}@{place}" if at else scheme + slashes + rest
+    shown, sharp, _ = shown.partition("#")
+    address, mark, query = shown.partition("?")
+    fields = "&".join(map(_masked_field, query.split("&"))) if mark else ""
+    return address + mark + fields + (sharp and f"#{HIDDEN}")
 
 
 def _masked_field(field: str) -> str:

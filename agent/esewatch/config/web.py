@@ -85,6 +85,10 @@ Inline = Annotated[
     Scalar("nothing: Python's ssl reads it from a file, name one", _never, str, secret=True),
 ]
 
+Limit = Annotated[
+    str, Scalar("nothing: the limits are built in, see docs/security.md", _never, str, secret=True)
+]
+
 
 class TlsServer(msgspec.Struct, frozen=True, kw_only=True):
     """`tls_server_config`. Files may be relative to the web configuration until `load_web`."""
@@ -148,6 +152,7 @@ class WebSettings(msgspec.Struct, frozen=True, kw_only=True):
     )
     users: dict[str, Hash] = msgspec.field(default_factory=dict, name="basic_auth_users")
     """Name -> bcrypt hash of the password; empty: no login."""
+    rate_limit: Limit | None = None
 
     def files(self) -> list[str]:
         """The files that it names."""

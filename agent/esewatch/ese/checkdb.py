@@ -16,7 +16,9 @@ COMPLETED, ABORTED = 8957, 5235
 
 _LONGEST_SECONDS = 366 * 86400
 _START = "DBCC CHECK"
-_COMMAND = re.compile(r"DBCC (CHECK[A-Z]{1,30})\s*\((.{1,400}?)\)", re.DOTALL)
+_COMMAND = re.compile(
+    r"DBCC (CHECK[A-Z]{1,30})\s*\(((?:[^()]|\([^()]{0,200}\)){1,400}|.{1,400}?)\)", re.DOTALL
+)
 _ENGLISH = re.compile(
     r"DBCC (CHECK[A-Z]{1,30})\s*\((.{1,400}?)\)(?:\s+WITH\s+([\w\s,=]{1,200}?))?"
     r"\s+executed\s+by\s.{0,300}?\s(?:found\s+(\d{1,10})\s+errors?\s+and\s+repaired\s+"
@@ -25,8 +27,9 @@ _ENGLISH = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _OPTION = re.compile(r"\s*,\s*(noindex|repair_\w{1,30})\s*", re.IGNORECASE)
-_SNAPSHOT = re.compile(r"LSN\s*=")
-_NUMBER = re.compile(r"(?<![A-Za-z0-9_.\\$-])\d{1,10}(?![A-Za-z0-9_\\$-])", re.ASCII)
+_SNAPSHOT = re.compile(r"LSN\s*=|\b[0-9a-f]{8}:[0-9a-f]{8}:[0-9a-f]{4}\b", re.IGNORECASE)
+"""Where its sequence numbers begin; their name is translated, their form is not."""
+_NUMBER = re.compile(r"(?<![A-Za-z0-9_.,\\$-])\d{1,10}(?:[.,]\d+)*(?![A-Za-z0-9_\\$-])", re.ASCII)
 _NAME = re.compile(r"CHECK[A-Z]+", re.IGNORECASE)
 
 
@@ -65,12 +68,16 @@ def _in_another_language(text: str, before: str) -> Check | None:
         return None
     end = _SNAPSHOT.search(text)
     rest = text[match.end() : end.start() if end else None]
-    numbers = [int(number) for number in _NUMBER.findall(rest)]
+    found = _NUMBER.findall(rest)[-5:]
+    state = [*_NUMBER.findall(before), *found[:-3]][-1:]
+    if not all(map(str.isdigit, found)):
+        return None  # they are not written in groups or with a fraction: it is something else
+    numbers = [int(number) for number in found]
     fields = _with_options(match[1], rest)
-    if len(numbers) >= 5:
-        fields["errors"], fields["repaired"] = numbers[-5:-3]
-    elif len(numbers) in {3, 4} and (state := [*_NUMBER.findall(before), *numbers[:-3]]):
-        fields["state"] = int(state[-1])
+    if len(numbers) == 5:
+        fields["errors"], fields["repaired"] = numbers[:2]
+    elif len(numbers) in {3, 4} and state and state[0].isdigit():
+        fields["state"] = int(state[0])
     else:
         return None
     _add_seconds(fields, *numbers[-3:])

@@ -38,9 +38,10 @@ _FORENOON = re.compile("上午|午前|오전")
 _AFTERNOON = re.compile("下午|午後|오후")
 _COUNT = re.compile(
     rf"[^\d:\uff1a]{{2,40}}?{_COLON}"
-    r"(\d{1,3}([.,'\u2019 \u00a0\u202f])\d{2,3}(?:\2\d{2,3})*"
+    r"(\d{1,3}([.,'\u2019 \u00a0\u202f])(?:\d{2,3}\2)*\d{3}"
     r"|\d{1,19})\s*\.?\s*"
 )
+_NO_COUNT = re.compile(rf"[^\d:\uff1a]{{2,40}}?{_COLON}[-+]?\d[\d.,'\u2019 \u00a0\u202f]*")
 _TOOK = re.compile(rf"[^\d:\uff1a]{{2,40}}?{_COLON}(\d[^:]{{2,120}})")
 _PART = re.compile(r"(\d{1,7})\s*([^\W\d_]{1,20})")
 _VALUE = re.compile(rf"[^\d:\uff1a]{{2,40}}?{_COLON}([^\W\d_][^\d:]{{2,40}})")
@@ -55,9 +56,9 @@ _TROUBLE = re.compile(
 _SENTENCE = re.compile(r"(?:\S+\s+){3,}\S+[.!]")
 _UNITS = (
     (86400, re.compile(r"da[yg]|tag|jour|giorn|dia|d[ií]as?\b|dzie|dni\b")),
-    (3600, re.compile(r"h|stund|std|or[ae]|u(?:ur|ren)\b|tim|godz|saat|час")),
-    (60, re.compile(r"min|мин")),
-    (1, re.compile(r"s(?:e[cgk]|\b)|сек")),
+    (3600, re.compile(r"h|stund|std|or[ae]|u(?:ur|ren)\b|tim|tun|godz|saat|час|小?[时時]|시간")),
+    (60, re.compile(r"min|dak|perc|мин|分|분")),
+    (1, re.compile(r"s(?:e[cgk]|an|\b)|masodp|сек|秒|초")),
 )
 
 
@@ -80,9 +81,9 @@ class Heading(NamedTuple):
 
 
 class Count(NamedTuple):
-    """A number behind its label: folders, files, bytes."""
+    """A number behind its label: folders, files, bytes. None: it cannot be read."""
 
-    value: int
+    value: int | None
 
 
 class Took(NamedTuple):
@@ -136,7 +137,9 @@ def _numbered(text: str) -> Moment | Count | Took | None:
         return Moment(_moment(dated))
     if (count := _COUNT.fullmatch(text)) is not None:
         value = int(re.sub(r"\D", "", count[1]))
-        return Count(value) if value < _MOST_BYTES else None
+        return Count(value if value < _MOST_BYTES else None)
+    if _NO_COUNT.fullmatch(text) is not None:
+        return Count(None)
     took = _TOOK.fullmatch(text)
     parts = _PART.findall(took[1]) if took is not None else []
     if took is None or not parts or re.search(r"\d", _PART.sub("", took[1])):
@@ -181,11 +184,16 @@ def _moment(dated: re.Match[str]) -> str:
 
 
 def _seconds(parts: list[tuple[str, str]]) -> int | None:
-    """By their units where all are known, else from the last one, which is seconds."""
+    """By their units where all are known. Three or four others are those up to seconds."""
     if len(parts) > len(_UNITS):
         return None
     told = [unit for _, word in parts if (unit := _unit(word)) is not None]
-    units = told if len(set(told)) == len(parts) else [unit for unit, _ in _UNITS][-len(parts) :]
+    if len(set(told)) == len(parts):
+        units = told
+    elif len(parts) >= len(_UNITS) - 1:
+        units = [unit for unit, _ in _UNITS][-len(parts) :]
+    else:
+        return None
     known = [(int(number), unit) for (number, _), unit in zip(parts, units, strict=True)]
     if any(unit < 3600 and value >= 60 for value, unit in known[1:]):
         return None

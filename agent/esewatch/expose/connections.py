@@ -27,6 +27,11 @@ LEFT_SECONDS = 0.5
 GOODBYE_SECONDS = 2.0
 """What a client may take to answer the end of TLS."""
 
+UNSENT = 64 << 10
+"""Bytes that wait for a client that does not read, as without TLS; asyncio's own are 512 KiB."""
+
+_NOT_IMPLEMENTED, _BAD_REQUEST = b"HTTP/1.1 501 ", b"HTTP/1.1 400 "
+
 
 class Connection(asyncio.Protocol):
     """One connection: hands everything to the server's own protocol and keeps its transport.
@@ -67,14 +72,15 @@ class Connection(asyncio.Protocol):
         self.peer = tuple(transport.get_extra_info("peername") or ())[:2]
         self._limits.opened(self)
         if self._tls is None:
-            self._begin(transport)
+            self._begin(transport, transport)
         elif isinstance(transport, asyncio.Transport):
             self._handshake = asyncio.create_task(self._secure(transport, self._tls))
 
     async def _secure(self, plain: asyncio.Transport, tls: "Tls") -> None:
         """The handshake; who fails it or is not allowed in is gone."""
         transport = None
-        with contextlib.suppress(OSError, RuntimeError):  # asyncio's, when it is lost meanwhile
+        # Asyncio's when it is lost meanwhile, and of a certificate whose names are no text.
+        with contextlib.suppress(OSError, RuntimeError, ValueError):
             transport = await asyncio.get_running_loop().start_tls(
                 plain,
                 self,
@@ -88,16 +94,17 @@ class Connection(asyncio.Protocol):
             self._limits.closed(self)
             plain.abort()
             return
-        self._begin(transport)
+        transport.set_write_buffer_limits(UNSENT)
+        self._begin(transport, plain)
         if self._early:
             self._inner.data_received(bytes(self._early))
             self._early.clear()
         if self.left is not None:
             self._inner.eof_received()
 
-    def _begin(self, transport: asyncio.BaseTransport) -> None:
+    def _begin(self, transport: asyncio.BaseTransport, plain: asyncio.BaseTransport) -> None:
         self._transport, self._begun = transport, True
-        self._inner.connection_made(transport)
+        self._inner.connection_made(_Answers(transport, plain))
 
     def data_received(self, data: bytes) -> None:
         """Bytes of the client."""
@@ -143,6 +150,31 @@ class Connection(asyncio.Protocol):
         """End it now; what was not sent is dropped."""
         if isinstance(self._transport, asyncio.WriteTransport):
             self._transport.abort()
+
+
+class _Answers:
+    """A transport whose answers end with the connection and blame the client for what it sent.
+
+    asyncio warns of each write to a client that is gone: a client could fill the log.
+    h11 answers an unknown Transfer-Encoding with 501, as RFC 9112, 6.1 proposes; who watches for
+    server errors would be called by any malformed request. Nothing else here says 501.
+    """
+
+    def __init__(self, transport: asyncio.BaseTransport, plain: asyncio.BaseTransport) -> None:
+        self._transport: Any = transport
+        self._plain = plain
+        """What carries it: that it is lost is known here before TLS hears of it."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Send an answer, or a part of one, unless nobody is there to take it."""
+        if self._transport.is_closing() or self._plain.is_closing():
+            return
+        if data.startswith(_NOT_IMPLEMENTED):
+            data = _BAD_REQUEST + data[len(_NOT_IMPLEMENTED) :]
+        self._transport.write(data)
 
 
 def _send_at_once(transport: asyncio.BaseTransport) -> None:

@@ -9,7 +9,13 @@ import msgspec
 from esewatch.advice.history import FREED, READ
 from esewatch.config import Settings, rule_for, window_for
 from esewatch.ese.counter_feeds import DATABASE_MAINTENANCE, ONLINE_DEFRAG
-from esewatch.expose.diagnosis_problem import Problem, listed_names, quoted, rule_setting
+from esewatch.expose.diagnosis_problem import (
+    Problem,
+    endpoint_setting,
+    listed_names,
+    quoted,
+    rule_setting,
+)
 from esewatch.expose.hidden import Hidden, commands_of
 from esewatch.expose.words import plural
 from esewatch.fold.identity import device_of
@@ -190,8 +196,7 @@ def _none_sampled(computer: str, known: Sequence[Known]) -> Problem:
         sentence=f"no counters are read of it ({plural(len(known), 'database')}): no ratio, no "
         "latencies, no cache. Log them, and name the files in a source perfmon_csv",
         command=LOGMAN.format(_JOB[library]),
-        setting="sources: [{type: prometheus, "
-        f"url: 'http://{computer}:9182/metrics', computer: {quoted(computer)}}}]",
+        setting=endpoint_setting(computer),
         needs_person=any(each.model == "window" for each in known),
     )
 
@@ -240,7 +245,9 @@ def _names(host: Host, state: State, settings: Settings) -> Iterator[Problem]:
                 sentence=f"a source names it without a domain, others name {listed_names(longer)}"
                 f": {'it is' if len(longer) == 1 else 'which it is is not known, so it is'} "
                 "taken for another computer",
-                setting=f"computers: {{{quoted(host.computer)}: {quoted(longer[0])}}}",
+                setting=f"computers: {{{quoted(host.computer)}: {quoted(longer[0])}}}"
+                if (host.computer + longer[0]).isprintable()
+                else "",
                 needs_person=True,
             )
 

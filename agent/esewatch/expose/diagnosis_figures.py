@@ -5,7 +5,12 @@ from collections.abc import Iterator, Sequence
 
 from esewatch.config import Settings, policy_for, rule_for
 from esewatch.expose.diagnosis_databases import Known, on_windows
-from esewatch.expose.diagnosis_problem import Problem, ProblemName, rule_setting
+from esewatch.expose.diagnosis_problem import (
+    Problem,
+    ProblemName,
+    endpoint_setting,
+    rule_setting,
+)
 from esewatch.fold.identity import database_name, device_of, role_of
 from esewatch.fold.state import Host, Instance, State
 
@@ -89,9 +94,7 @@ def _disk(each: Known, state: State, settings: Settings) -> Iterator[Problem]:
         "disk_counters_missing",
         each,
         f"no counters of its disk {device} are read: no throughput and no latency of it",
-        f"sources: [{{type: prometheus, url: 'http://{database.computer}:9182/metrics'}}]"
-        if on_windows(database)
-        else "sources: [{type: disks}]",
+        endpoint_setting(database.computer) if on_windows(database) else "sources: [{type: disks}]",
     )
 
 

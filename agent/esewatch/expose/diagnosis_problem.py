@@ -52,7 +52,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is missing, of what, and how to mend it. Text that is empty is unknown or not asked.
 
     `sentence` is one line. `command` is exact, for the shell of the machine that it concerns
-    (PowerShell or cmd for Windows); `setting` is a line of the configuration where that mends it.
+    (PowerShell for Windows); `setting` is a line of the configuration where that mends it.
     Without `needs_person` it is only said: nothing that is judged waits for it.
     """
 
@@ -100,7 +100,7 @@ def _encodable(text: str) -> str:
 
 def quoted(text: str) -> str:
     """A YAML scalar in single quotes, or plain where that is safe."""
-    if re.fullmatch(r"[A-Za-z][A-Za-z0-9_.-]*", text):
+    if re.fullmatch(r"(?!(?i:null)\Z)[A-Za-z][A-Za-z0-9_.-]*", text):
         return text
     return "'" + text.replace("'", "''") + "'"
 
@@ -117,6 +117,14 @@ def rule_setting(settings: Settings, computer: str, database: str, what: str) ->
     if not (computer + database).isprintable() or set(database) & set("*?"):
         return ""
     return f"databases: [{{match: {quoted(database)}, computer: {quoted(computer)}, {what}}}]"
+
+
+def endpoint_setting(computer: str) -> str:
+    """The entry of `sources` for the exporter of a computer, empty where that is no host name."""
+    if re.fullmatch(r"[A-Za-z0-9._-]{1,253}", computer) is None:
+        return ""
+    url = f"http://{computer}:9182/metrics"
+    return f"sources: [{{type: prometheus, url: '{url}', computer: {quoted(computer)}}}]"
 
 
 def listed_names(names: Sequence[str], most: int = 3) -> str:

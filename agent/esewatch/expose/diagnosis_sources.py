@@ -1,5 +1,7 @@
 """What is missing of the sources: read to the end, in time, whole, with the right clock."""
 
+import re
+import shlex
 from collections.abc import Iterator
 
 from esewatch.advice.windows_passed import DAY, two_windows
@@ -13,7 +15,7 @@ from esewatch.config import (
     WindowsCounters,
     WindowsLog,
 )
-from esewatch.expose.diagnosis_problem import Problem, listed_names, quoted
+from esewatch.expose.diagnosis_problem import Problem, listed_names
 from esewatch.expose.words import duration, plural, size
 from esewatch.fold.plausible import EARLIEST_NOW
 from esewatch.fold.state import Channel, SourceState, State
@@ -46,10 +48,10 @@ Readers, into Performance Monitor Users, by number because their names are trans
 
 def of_sources(state: State, settings: Settings, now: float) -> Iterator[Problem]:
     """Of each source and channel, and of the clock of this machine (`now`)."""
-    if not settings.sources:
+    if all(isinstance(entry, Disks) for entry in settings.sources):
         yield Problem(
             problem="nothing_configured",
-            sentence="no source is configured, so nothing is watched",
+            sentence="no source of events or counters is configured, so no database is watched",
             setting="sources: [{type: evtx, path: '/logs/*.evtx'}]",
             needs_person=True,
         )
@@ -111,7 +113,9 @@ def _down(entry: SourceSettings) -> Problem:
         problem="source_down",
         source=entry.name,
         sentence="it cannot be read; the log of esewatch says why",
-        command=GROUPS.get(entry.type, f"journalctl -u esewatch -g {quoted(entry.name)}"),
+        command=GROUPS.get(
+            entry.type, f"journalctl -u esewatch -g {shlex.quote(re.escape(entry.name))}"
+        ),
         needs_person=True,
     )
 

@@ -23,6 +23,9 @@ _CLIENTS = {
     "RequireAndVerifyClientCert": ssl.CERT_REQUIRED,
 }
 _AES = {"AES_128_CBC_SHA": "AES128-SHA", "AES_256_CBC_SHA": "AES256-SHA"}
+_NAMES = ("DNS", "IP Address", "URI", "email")
+"""Alternative names that are text; a directory's name is a tree, others Python does not read."""
+_TOO_WEAK = ("EE_KEY_TOO_SMALL", "CA_KEY_TOO_SMALL", "CA_MD_TOO_WEAK")
 _LARGEST = 1 << 20
 """Bytes of a certificate or key file."""
 _BUFFER = 16 << 10
@@ -42,7 +45,7 @@ class Tls(NamedTuple):
         if not self.allowed_sans:
             return True
         named = (certificate or {}).get("subjectAltName", ())
-        return any(_normal(text) in self.allowed_sans for _, text in named)
+        return any(kind in _NAMES and _normal(text) in self.allowed_sans for kind, text in named)
 
 
 def tls_of(settings: TlsServer) -> Tls:
@@ -65,6 +68,10 @@ def tls_of(settings: TlsServer) -> Tls:
             context.load_verify_locations(settings.client_ca_file)
         except (ssl.SSLError, ValueError) as error:
             raise ConfigError(f"{settings.client_ca_file}: no certificate in PEM form") from error
+        except OSError as error:
+            raise ConfigError(f"{settings.client_ca_file}: {_unreadable(error)}") from error
+        # As in Go: whoever stands in the file is trusted, a root or not.
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.verify_mode = _CLIENTS[settings.client_auth_type]
     return Tls(context, frozenset(map(_normal, settings.client_allowed_sans)))
 
@@ -101,12 +108,18 @@ def _load_certificate(context: ssl.SSLContext, settings: TlsServer) -> None:
     try:
         # Without the callback OpenSSL would ask at the terminal.
         context.load_cert_chain(settings.cert_file, settings.key_file, refuse)
-    except ssl.SSLError as error:
-        if error.reason == "KEY_VALUES_MISMATCH":
-            text = f"{settings.key_file}: not the key of the certificate {settings.cert_file}"
-        else:
-            text = f"{settings.cert_file}, {settings.key_file}: no certificate and key in PEM form"
-        raise ConfigError(text) from error
+    except OSError as error:
+        raise ConfigError(_why(error, settings)) from error
+
+
+def _why(error: OSError, settings: TlsServer) -> str:
+    if not isinstance(error, ssl.SSLError):  # exchanged between the look and the reading
+        return f"{settings.cert_file}, {settings.key_file}: {_unreadable(error)}"
+    if error.reason == "KEY_VALUES_MISMATCH":
+        return f"{settings.key_file}: not the key of the certificate {settings.cert_file}"
+    if error.reason in _TOO_WEAK:
+        return f"{settings.cert_file}: too weak for OpenSSL: {error.reason}"
+    return f"{settings.cert_file}, {settings.key_file}: no certificate and key in PEM form"
 
 
 def _refuse_unreadable(file: str) -> None:
@@ -116,9 +129,13 @@ def _refuse_unreadable(file: str) -> None:
         with Path(file).open("rb") as stream:
             too_large = len(stream.read(_LARGEST + 1)) > _LARGEST
     except OSError as error:
-        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
+        raise ConfigError(f"{file}: {_unreadable(error)}") from error
     if too_large:
         raise ConfigError(f"{file}: larger than {_LARGEST} bytes")
+
+
+def _unreadable(error: OSError) -> str:
+    return f"cannot be read: {error.strerror}"
 
 
 def _normal(name: str) -> str:

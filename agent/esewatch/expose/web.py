@@ -15,8 +15,11 @@ from esewatch.model import ConfigError
 
 log = logging.getLogger(__name__)
 
-Stamp = tuple[tuple[int, int, int], ...]
-"""Inode, size and mtime of each file; zeros where it is not there."""
+Stamp = tuple[tuple[int, ...], ...]
+"""Inode, size, mtime and ctime of each file; zeros where it is not there.
+
+The ctime tells of permissions that were mended, and of a file that kept its mtime.
+"""
 
 
 class WebConfiguration:
@@ -28,7 +31,7 @@ class WebConfiguration:
     def __init__(self, path: str | Path) -> None:
         self._path = str(path)
         self._logins = Logins()
-        self._settings = WebSettings()
+        self._settings = WebSettings()  # guards nothing: any file may be the first
         self._files = [self._path]
         self._take_up()
 
@@ -39,6 +42,7 @@ class WebConfiguration:
         settings = load_web(self._path)
         self._files = [self._path, *settings.files()]
         self._stamp = self._stamp[:1] + _look(self._files[1:])
+        _refuse_opening(self._path, self._settings, settings)
         try:
             tls = tls_of(settings.tls) if settings.tls is not None else None
             check = bcrypt_check() if settings.users else None
@@ -91,13 +95,37 @@ class WebConfiguration:
             log.info("the web configuration is taken up: %s", self._path)
 
 
+def _refuse_opening(path: str, old: WebSettings, new: WebSettings) -> None:
+    """Raises ConfigError where `new` asks for less than `old`: so looks a file that is being
+    written, or that a full disk has emptied.
+    """
+    before, after = _guards(old), _guards(new)
+    if lost := [name for name in before if name not in after]:
+        raise ConfigError(
+            f"{path}: asks no more for {', '.join(lost)}: holds from the next start, not before"
+        )
+
+
+def _guards(settings: WebSettings) -> list[str]:
+    tls = settings.tls
+    required = tls is not None and tls.client_auth_type == "RequireAndVerifyClientCert"
+    named = tls is not None and tls.client_allowed_sans
+    asked = {
+        "tls_server_config": tls,
+        "client_auth_type RequireAndVerifyClientCert": required,
+        "client_allowed_sans": named,
+        "basic_auth_users": settings.users,
+    }
+    return [name for name, value in asked.items() if value]
+
+
 def _look(files: list[str]) -> Stamp:
     return tuple(map(_stamp, files))
 
 
-def _stamp(file: str) -> tuple[int, int, int]:
+def _stamp(file: str) -> tuple[int, ...]:
     try:
         found = Path(file).stat()
     except (OSError, ValueError):
-        return 0, 0, 0
-    return found.st_ino, found.st_size, found.st_mtime_ns
+        return 0, 0, 0, 0
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns

@@ -25,9 +25,30 @@ def _below(parts: tuple[str, ...]) -> Iterator[str]:
     while rest[:1] == ("**",):
         rest = rest[1:]
     for start in matches(str(Path(*parts[:at]))):
-        for place, folders, names in os.walk(start):
-            folders[:] = [name for name in folders if not name.startswith(".")]
-            if rest:
+        for place, names in _folders(start):
+            if "**" in rest:
                 yield from matches(str(Path(glob.escape(place), *rest)))
+                continue
+            if rest:
+                found = glob.iglob(str(Path(*rest)), root_dir=place)  # noqa: PTH207
             else:
-                yield from (str(Path(place, name)) for name in names if not name.startswith("."))
+                found = (name for name in names if not name.startswith("."))
+            yield from (_join(place, name) for name in found)
+
+
+def _folders(start: str) -> Iterator[tuple[str, list[str]]]:
+    """Each folder from `start` down, with the names in it that are no folders."""
+    waiting = [start]
+    while waiting:
+        place = waiting.pop()
+        # One level at a time: os.walk calls itself for each, and a thousand end it.
+        _, folders, names = next(os.walk(place), ("", [], []))
+        yield place, names
+        below = [_join(place, name) for name in folders if not name.startswith(".")]
+        # pathlib's raises where the path is too long.
+        waiting += [folder for folder in below if not os.path.islink(folder)]  # noqa: PTH114
+
+
+def _join(place: str, name: str) -> str:
+    # pathlib takes a path to pieces each time: seconds, where folders are deep.
+    return name if place == "." else os.path.join(place, name)  # noqa: PTH118

@@ -214,6 +214,8 @@ def _fault(done: _Set) -> str:
     """Why a set of a storage group does not count, empty when it does."""
     if done.trouble:
         return f"is not whole: {done.trouble}"
+    if done.bytes is None:
+        return "does not tell its bytes, or not so that they can be read"
     if not done.bytes:
         return "copied nothing"
     return "is in a language that is not known" if done.backup is None else ""

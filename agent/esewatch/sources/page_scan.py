@@ -9,6 +9,7 @@ import math
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from threading import Lock
 from typing import Final
 
 from esewatch.config import PageScan, Settings
@@ -72,7 +73,7 @@ class PageScanSource:
         self._clock = clock
         self._monotonic = monotonic
         self._program = program
-        self._state = State()
+        self._state, self._lock = State(), Lock()
         self._passes = Passes(self._whose)
         self._due: dict[str, Seen] = {}
         """Path -> the file to be read in this window, in it or not yet."""
@@ -94,9 +95,9 @@ class PageScanSource:
         """See `model.Source.restore`. A position that is not understood begins anew."""
         self._passes.restore(positions)
 
-    def look_at(self, state: State) -> None:
+    def look_at(self, state: State, lock: Lock) -> None:
         """Take note of the fold's state: it says which pages are bad and what is verified."""
-        self._state = state
+        self._state, self._lock = state, lock
 
     def close(self) -> None:
         """End the scanning process. Nothing is lost: the next one goes on at the last place."""
@@ -288,5 +289,6 @@ class PageScanSource:
                 f"{database} does not tell which database it is a snapshot of: "
                 "as: in the configuration names it",
             )
-        known = plan.known_of(self._state, self._label, database)
+        with self._lock:
+            known = plan.known_of(self._state, self._label, database)
         return plan.task(seen, self._passes.begin(seen), known, now, live=self._live)

@@ -82,6 +82,22 @@ def is_errorlog(head: bytes) -> bool:
     return _LINE.match(head.removeprefix(b"\xef\xbb\xbf")) is not None
 
 
+def tells_offset(head: bytes) -> bool:
+    """Does the head of an ERRORLOG (UTF-8), in any language, tell how far it is from UTC?"""
+    return any(_offset_of(line) is not None for line in head.split(b"\n")[:HEAD_LINES])
+
+
+def _offset_of(line: bytes) -> int | None:
+    """Seconds that local time is ahead of UTC; None where this line does not tell."""
+    match = _OFFSET.search(line[:_LONGEST])
+    if match is None:
+        return None
+    seconds = int(match[2]) * 3600 + int(match[3]) * 60
+    if seconds > _FARTHEST:
+        return None
+    return -seconds if match[1] == b"-" else seconds
+
+
 class _Context(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     """What is kept with the position: lines seen, up to the end of the head, what it told."""
 
@@ -139,10 +155,8 @@ class ErrorlogDecoder:
 
     def _learn(self, line: bytes) -> None:
         context = self._context
-        if context.offset is None and (match := _OFFSET.search(line)) is not None:
-            seconds = int(match[2]) * 3600 + int(match[3]) * 60
-            if seconds <= _FARTHEST:
-                context.offset = -seconds if match[1] == b"-" else seconds
+        if context.offset is None:
+            context.offset = _offset_of(line)
         if not context.instance and (match := _PATH.search(line)) is not None:
             context.instance = match[1].decode()
 

@@ -6,6 +6,7 @@ counted anew, because one was added before it) goes on with the positions of the
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import msgspec
@@ -25,15 +26,15 @@ Moves = dict[str, dict[str, bytes | None]]
 class LooksAtState(Protocol):
     """A source whose reading depends on what is known already."""
 
-    def look_at(self, state: State) -> None:
-        """Take note of the fold's state: to be read in `poll` only, and never changed."""
+    def look_at(self, state: State, lock: Lock) -> None:
+        """Take note of the fold's state: to be read with `lock` held, and never changed."""
 
 
-def show(sources: Sequence[Source], state: State) -> None:
-    """Show the state to the sources that look at it, before their next poll."""
+def show(sources: Sequence[Source], state: State, lock: Lock) -> None:
+    """Show the state, which changes under `lock`, to the sources that look at it."""
     for source in sources:
         if isinstance(source, LooksAtState):
-            source.look_at(state)
+            source.look_at(state, lock)
 
 
 class Change(NamedTuple):
