@@ -427,6 +427,12 @@ def test_the_status_page_lists_them_with_their_commands() -> None:
     assert "Nothing that its records would show" in nothing
 
 
+def test_on_the_status_page_a_command_and_a_setting_stand_on_lines_of_their_own() -> None:
+    html = page_of(folded(night()).state, Settings(sources=[LOGS]))
+    both = r"<div>run: <code>[^<]+</code></div>\s*<div>set: <code>[^<]+</code></div>"
+    assert re.search(both, html)
+
+
 def test_the_status_page_names_three_of_each_kind_and_says_how_many_more() -> None:
     many = [
         one
