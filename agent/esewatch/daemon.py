@@ -275,7 +275,7 @@ class Daemon:
     def _failed(self, name: str, reason: str) -> None:
         if self._complaints.get(name) != reason:
             self._complaints[name] = reason
-            log.error("%s: %s", name, reason)
+            self._lines.error(name, reason)
             self._pace.hurry()
         with self._lock:
             self._folder.source_failed(name)

@@ -28,6 +28,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 
 STRINGS = ["MSExchangeIS", "3392", "SG06: ", "e:\\MDB06\\priv06.edb"]
 BEGIN = datetime(2026, 1, 5, tzinfo=UTC)
+UP = "esewatch_source_up"
 UNREADABLE = "esewatch_source_unreadable_total"
 MISSED = "esewatch_source_missed_records_total"
 LOSES_RIGHTS = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
@@ -246,10 +247,12 @@ def test_a_folder_that_may_not_be_read_for_a_while_costs_no_line(
     with reading(tmp_path, f"{logs}/app.ndjson") as agent:
         logs.chmod(0)
         wait_for("the metric", lambda: total(samples(agent), UNREADABLE, source="text-1"))
+        wait_for("down", lambda: not total(samples(agent), UP, source="text-1"))
         logs.chmod(0o700)
         append(logs / "app.ndjson", 20)
         with until_right_again():
             check_events(agent, 120)
+            wait_for("up", lambda: total(samples(agent), UP, source="text-1"))
         assert agent.log().count("Permission denied") == 1
 
 

@@ -16,12 +16,23 @@ from esewatch.ese.eseutil import Check, Run, is_output, runs
 from esewatch.model import Batch, SourceError, Unreadable
 from esewatch.sources.encodings import detect, to_utf8
 from esewatch.sources.eseutil_records import Whose, bad_count, complaints, record_of
-from esewatch.sources.filescan import MovedError, Seen, Stat, look, open_known, unreadable_folders
+from esewatch.sources.filescan import (
+    MovedError,
+    Seen,
+    Stat,
+    all_unreadable,
+    look,
+    open_known,
+    reason_of,
+    unreadable_folders,
+)
 from esewatch.sources.rawfile import read_at
 
 MAX_BYTES = 16 << 20
 """A larger file is no output of eseutil."""
 BATCH_RECORDS = 1000
+REMEMBERED = 1000
+"""Files out of sight that are not forgotten while a folder or a file cannot be looked at."""
 SETTLE_SECONDS = 60.0
 """A file in which no run has begun is judged when it was not written for so long."""
 ABANDONED_SECONDS = 86400.0
@@ -81,6 +92,8 @@ class EseutilLogSource:
         self._again: dict[str, float] = {}
         """When an unchanged file is to be judged once more."""
         self._complaints: dict[str, str] = {}
+        self._failed: dict[str, str] = {}
+        """Path -> reason of what could not be listed or opened in this poll."""
         self._batch = Batch()
 
     def restore(self, positions: Mapping[str, bytes]) -> None:
@@ -97,30 +110,38 @@ class EseutilLogSource:
     def poll(self, *, final: bool = False) -> Iterator[Batch]:
         """See `model.Source.poll`. A file that did not change costs a stat.
 
-        Raises SourceError behind the last batch when a path that is no pattern does not exist.
+        Raises SourceError behind the last batch when a path that is no pattern does not exist,
+        and, unless `final`, when nothing that the paths lead to can be listed or opened.
         """
         self._batch = Batch()
         known = set(self._files)
         found = look(self._paths, lambda key: None, lambda keys: keys == known)
-        troubles = dict(found.troubles)
-        troubles.update((folder, "Permission denied") for folder in unreadable_folders(self._paths))
-        there = {seen.path for seen in found.seen.values()}.union(troubles)
+        self._failed = {**dict(found.troubles), **dict(unreadable_folders(self._paths))}
+        there = {seen.path for seen in found.seen.values()}.union(self._failed)
         self._complaints = {path: why for path, why in self._complaints.items() if path in there}
-        for path, reason in troubles.items():
+        for path, reason in self._failed.items():
             self._complain(path, reason)
+        unlisted = bool(self._failed)
         files = sorted(found.seen.values(), key=lambda seen: (seen.stat[1], seen.path))
         for seen in files:
             for _ in self._file(seen, final=final):
                 yield self._take(caught_up=False)
-        for key in [key for key in self._files if key not in found.seen]:
+        self._drop(
+            [key for key in self._files if key not in found.seen], REMEMBERED if unlisted else 0
+        )
+        error = "" if final else all_unreadable([seen.path for seen in files], self._failed)
+        if found.missing:
+            error = f"{found.missing[0]}: no such file; name an existing file or a pattern"
+        yield self._take(caught_up=not error)
+        if error:
+            raise SourceError(error)
+
+    def _drop(self, gone: Sequence[str], kept: int) -> None:
+        """Forget the files out of sight, but for the `kept` last ones."""
+        for key in gone[: max(0, len(gone) - kept)]:
             del self._files[key]
             self._again.pop(key, None)
             self._batch.positions[key] = None
-        yield self._take(caught_up=not found.missing)
-        if found.missing:
-            raise SourceError(
-                f"{found.missing[0]}: no such file; name an existing file or a pattern"
-            )
 
     def _take(self, *, caught_up: bool) -> Batch:
         batch, self._batch = self._batch, Batch()
@@ -151,7 +172,8 @@ class EseutilLogSource:
         except MovedError:
             return
         except OSError as error:
-            self._complain(seen.path, error.strerror or str(error))
+            self._failed[seen.path] = reason_of(error)
+            self._complain(seen.path, reason_of(error))
             return
         state = self._continued(state, text, stat)
         state.stat = stat

@@ -15,6 +15,7 @@ from esewatch.ese.dates import DateOrder
 from esewatch.model import Batch, SourceError, Unreadable
 from esewatch.sources.evtx_file import FileReader, FileState, Key, Plan, Step, key_of, plan
 from esewatch.sources.evtx_records import ChunkDecoder
+from esewatch.sources.filescan import all_unreadable, reason_of, unreadable_folders, why_unlisted
 from esewatch.sources.globs import matches
 
 _BATCH_RECORDS: Final = 2000
@@ -49,6 +50,8 @@ class EvtxSource:
         self._saved: dict[str, bytes] = {}
         self._deferred: dict[str, set[int]] = {}
         self._complaints: dict[str, str] = {}
+        self._failed: dict[str, str] = {}
+        """Path -> reason of what could not be listed or opened in this poll."""
         self._batch = Batch()
         self._read: dict[str, FileState] = {}
         """State of the files of this poll, ahead of `_states` by what is in `_batch`."""
@@ -69,11 +72,13 @@ class EvtxSource:
         """Read what is new, see `model.Source.poll`. A file that did not change costs a stat.
 
         Raises SourceError, after all else was read, when a path that is no
-        pattern does not exist.
+        pattern does not exist, and, unless `final`, when nothing that the paths lead to
+        can be listed or opened.
         """
-        paths, missing = self._paths()
         self._batch = Batch()
         self._read = {}
+        self._failed = {}
+        paths, missing = self._paths()
         plans = [planned for path in paths if (planned := self._plan(path)) is not None]
         self._drop_vanished(paths)
         backlog = sum(found.size for found, _ in plans)
@@ -87,14 +92,19 @@ class EvtxSource:
                 if len(self._batch.records) >= _BATCH_RECORDS or unsaved >= _BATCH_BYTES:
                     unsaved = 0
                     yield self._take_batch(backlog, caught_up=False)
-        yield self._take_batch(0, caught_up=not missing)
+        error = "" if final else all_unreadable(paths, self._failed)
         if missing:
-            raise SourceError(f"{missing[0]}: no such file; name an existing log or a pattern")
+            error = f"{missing[0]}: no such file; name an existing log or a pattern"
+        yield self._take_batch(0, caught_up=not error)
+        if error:
+            raise SourceError(error)
 
     def _paths(self) -> tuple[list[str], list[str]]:
         """Paths that match now, and those that were named and do not exist."""
         found: dict[str, None] = {}
         missing = []
+        for folder, reason in unreadable_folders(self._patterns):
+            self._complain(folder, reason)
         for pattern in self._patterns:
             try:
                 Path(pattern).stat()
@@ -103,7 +113,8 @@ class EvtxSource:
                     missing.append(pattern)
                 found.update(dict.fromkeys(matches(pattern)))
             except OSError:
-                found[pattern] = None
+                if not glob.has_magic(pattern) or not self._failed:
+                    found[pattern] = None
             else:
                 found[pattern] = None
         return list(found), missing
@@ -118,8 +129,10 @@ class EvtxSource:
             elif state.key == key:
                 return None
             found = plan(path, state)
+        except FileNotFoundError:
+            return None
         except OSError as error:
-            self._complain(path, error)
+            self._complain(path, reason_of(error))
             return None
         problem = found.problem
         if problem is not None and self._complaints.get(path) != problem.reason:
@@ -138,10 +151,10 @@ class EvtxSource:
                 return FileState(None, state.digests, state.tail)
         return FileState()
 
-    def _complain(self, path: str, error: OSError) -> None:
-        """A file that cannot be opened, once; one that vanished just now is no error."""
-        reason = error.strerror or str(error)
-        if not isinstance(error, FileNotFoundError) and self._complaints.get(path) != reason:
+    def _complain(self, path: str, reason: str) -> None:
+        """A file that cannot be opened or a folder that cannot be listed, told once."""
+        self._failed[path] = reason
+        if self._complaints.get(path) != reason:
             self._complaints[path] = reason
             self._batch.unreadable.append(Unreadable(path=path, place="", reason=reason))
 
@@ -149,22 +162,34 @@ class EvtxSource:
         """The steps of one file; `_read` holds how far they went."""
         self._read[found.path] = state
         deferred = self._deferred.setdefault(found.path, set())
+        begun = False
         try:
-            yield from FileReader(found, state, deferred, self._decoder).steps(final=final)
+            for step in FileReader(found, state, deferred, self._decoder).steps(final=final):
+                begun = True
+                yield step
+        except FileNotFoundError:
+            pass  # it vanished just now: no error
         except OSError as error:
-            self._complain(found.path, error)
+            self._complain(found.path, reason_of(error))
+            if begun:
+                del self._failed[found.path]
         if not deferred:
             del self._deferred[found.path]
 
     def _drop_vanished(self, paths: Sequence[str]) -> None:
         """Forget files that are gone; not those whose whole folder is out of reach."""
-        for path in set(self._states).difference(paths):
-            if Path(path).parent.is_dir():
+        vanished = set(self._states).difference(paths)
+        folders = {str(Path(path).parent) for path in vanished}
+        listed = {each for each in folders if not why_unlisted(each) and Path(each).is_dir()}
+        for path in vanished:
+            if str(Path(path).parent) in listed:
                 del self._states[path]
                 self._saved.pop(path, None)
                 self._deferred.pop(path, None)
                 self._complaints.pop(path, None)
                 self._batch.positions[path] = None
+        there = {*paths, *self._failed, *self._states}
+        self._complaints = {path: why for path, why in self._complaints.items() if path in there}
 
     def _take_batch(self, backlog: int, *, caught_up: bool) -> Batch:
         """The batch so far with the positions that belong to it; begins a new one."""

@@ -1,9 +1,10 @@
 """Finding files by path and glob while others rename them."""
 
+import errno
 import glob
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -92,7 +93,7 @@ def _look(listing: list[tuple[str, bool]], path_of: Callable[[str], str | None])
                 found.missing.append(path)
             continue
         except OSError as error:
-            found.troubles.append((path, error.strerror or str(error)))
+            found.troubles.append((path, reason_of(error)))
             continue
         if not stat.S_ISREG(state.st_mode):
             if literal:
@@ -104,20 +105,60 @@ def _look(listing: list[tuple[str, bool]], path_of: Callable[[str], str | None])
     return found
 
 
-def unreadable_folders(paths: Sequence[str]) -> Iterator[str]:
-    """Folders of glob patterns that may not be listed: their globs match nothing, silently."""
+def unreadable_folders(paths: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """(folder, reason) of patterns whose folder cannot be listed: they match nothing, silently."""
     for pattern in paths:
-        if glob.has_magic(pattern) and not Path(pattern).exists():
+        if glob.has_magic(pattern) and not os.path.exists(pattern):  # noqa: PTH110 - never raises
             folder = Path(pattern)
             while glob.has_magic(str(folder)):
                 folder = folder.parent
-            if folder.is_dir() and not os.access(folder, os.R_OK | os.X_OK):
-                yield str(folder)
+            if reason := why_unlisted(str(folder)):
+                yield str(folder), reason
+
+
+def why_unlisted(folder: str) -> str:
+    """Why a folder cannot be listed or passed; empty where it can, or where there is none."""
+    try:
+        with os.scandir(folder) as entries:
+            next(entries, None)
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except OSError as error:
+        return reason_of(error)
+    return "" if os.access(folder, os.R_OK | os.X_OK) else os.strerror(errno.EACCES)
+
+
+def reason_of(error: OSError) -> str:
+    """What the system says, without number and path."""
+    return error.strerror or str(error)
+
+
+def all_unreadable(paths: Iterable[str], failed: dict[str, str]) -> str:
+    """`PATH: reason` of the first that failed, when none of `paths` can be opened; else empty.
+
+    `failed` is what failed in this poll already, by path. A file that did not fail was
+    perhaps not opened, having not changed: so it is tried here, up to the first that opens.
+    """
+    for path in paths:
+        if path in failed:
+            continue
+        # Not opened where nothing failed: on Windows its writer could not rename it meanwhile.
+        if not failed and os.access(path, os.R_OK):
+            return ""
+        try:
+            open_raw(path).close()
+        except FileNotFoundError:
+            return ""
+        except OSError as error:
+            failed[path] = reason_of(error)
+        else:
+            return ""
+    return next((f"{path}: {reason}" for path, reason in failed.items()), "")
 
 
 def _expand(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
     for pattern in paths:
-        if not glob.has_magic(pattern) or Path(pattern).exists():
+        if not glob.has_magic(pattern) or os.path.exists(pattern):  # noqa: PTH110 - never raises
             yield pattern, True
             continue
         for path in matches(pattern):

@@ -16,7 +16,15 @@ from esewatch.sources.fileident import (
     holds,
     same_so_far,
 )
-from esewatch.sources.filescan import Seen, Stat, look, open_known, unreadable_folders
+from esewatch.sources.filescan import (
+    Seen,
+    Stat,
+    all_unreadable,
+    look,
+    open_known,
+    reason_of,
+    unreadable_folders,
+)
 from esewatch.sources.rawfile import RawFile, read_at
 from esewatch.sources.textfile import TextFile
 
@@ -107,6 +115,8 @@ class FileSet:
         self.files: dict[str, Watched] = {}
         self.errors: list[str] = []
         """What is wrong with paths without glob characters."""
+        self.failed: dict[str, str] = {}
+        """Path -> reason of what could not be listed, opened or read since the last look."""
         self.problems: list[Unreadable] = []
         self.changes: dict[str, bytes | None] = {}
         """Positions to be committed that belong to no watched file."""
@@ -120,6 +130,7 @@ class FileSet:
         self._last_lost = 0
         self._waiting: dict[str, Waiting] = {}
         self._told: dict[str, int] = {}
+        self._there: list[str] = []
         self._opened: dict[str, Watched] = {}
 
     def restore(self, positions: Mapping[str, bytes]) -> None:
@@ -170,6 +181,18 @@ class FileSet:
         self.changes[file.key] = None
         self._remember(file.position)
 
+    def blind(self) -> str:
+        """`PATH: reason` when nothing of what is there can be read now; empty otherwise."""
+        reading = (file for file in self.files.values() if file.text and not file.detached)
+        if any(file.path not in self.failed for file in reading):
+            return ""
+        return all_unreadable(self._there, self.failed)
+
+    def fail(self, path: str, error: OSError, mtime: int = 0) -> None:
+        """Note and report a file that the system does not let us read."""
+        self.failed[path] = reason_of(error)
+        self.trouble(path, self.failed[path], mtime)
+
     def trouble(self, path: str, reason: str, mtime: int = 0) -> None:
         """Report a file that cannot be read, once a state of the file."""
         if self._told.get(path) != mtime:
@@ -218,10 +241,10 @@ class FileSet:
             for path in found.missing
             if Path(path).exists() or not self._was_there(path)
         ]
-        for path, reason in found.troubles:
+        self._there = [seen.path for seen in found.seen.values()]
+        self.failed = {**dict(found.troubles), **dict(unreadable_folders(self._paths))}
+        for path, reason in self.failed.items():
             self.trouble(path, reason)
-        for folder in unreadable_folders(self._paths):
-            self.trouble(folder, "Permission denied")
         return found.seen
 
     def _was_there(self, path: str) -> bool:
@@ -245,7 +268,7 @@ class FileSet:
         try:
             holds_on = file.position.ended == new or self._holds(file, new)
         except OSError as error:
-            self.trouble(file.path, error.strerror or str(error), new[1])
+            self.fail(file.path, error, new[1])
             return
         if not holds_on and seen is not None:
             self.lose(file)
@@ -305,7 +328,7 @@ class FileSet:
         try:
             raw = open_known(seen.path, seen.key)
         except OSError as error:
-            self.trouble(seen.path, error.strerror or str(error), seen.stat[1])
+            self.fail(seen.path, error, seen.stat[1])
             return
         try:
             if not quiet and (raw.compressed or seen.stat[0] < TINY):
@@ -314,7 +337,7 @@ class FileSet:
             if position is None and not quiet and self._is_copy(raw):
                 return
         except OSError as error:
-            self.trouble(seen.path, error.strerror or str(error), seen.stat[1])
+            self.fail(seen.path, error, seen.stat[1])
             return
         finally:
             raw.close()

@@ -89,7 +89,8 @@ class FollowedFiles:
         """Read what is new; see `model.Source.poll`.
 
         Raises SourceError behind the last batch when a path without glob characters
-        names no file, or one whose format cannot be read.
+        names no file, or one whose format cannot be read, and, unless `final`, when nothing
+        that the paths lead to can be listed or opened.
         """
         for _ in range(_TRIES):
             try:
@@ -111,6 +112,8 @@ class FollowedFiles:
         errors = self._set.errors + [
             file.refused for file in self._set.files.values() if file.literal and file.refused
         ]
+        if not final and not errors and (blind := self._set.blind()):
+            errors = [blind]
         yield self._batch(0, caught_up=not errors)
         if errors:
             raise SourceError("; ".join(errors))
@@ -161,15 +164,19 @@ class FollowedFiles:
 
     def _read(self, file: Watched, level: int) -> Iterator[None]:
         """Read a file as far as it goes; yields where a batch should be handed out."""
+        start = None
         try:
             text = self._set.open(file)
+            start = text.offset
             if file.compressed and level < FINISHED and not self._overdue(file):
                 return
             text.refresh()
             yield from self._decode(file, text, level)
             self._finish(file, text, level)
         except OSError as error:
-            self._set.trouble(file.path, error.strerror or str(error), file.stat[1])
+            self._set.fail(file.path, error, file.stat[1])
+            if start is not None and text.offset > start:
+                del self._set.failed[file.path]
         except SourceError as error:
             file.refused = str(error)
             file.close()

@@ -218,7 +218,7 @@ class PageScanSource:
         found = look(self._paths, lambda key: None, lambda keys: True)
         there = {seen.path: seen for seen in found.seen.values()}
         troubles = dict(found.troubles)
-        troubles.update((folder, "Permission denied") for folder in unreadable_folders(self._paths))
+        troubles.update(unreadable_folders(self._paths))
         self._missing = ""
         if not there and not troubles and found.missing:
             self._missing = f"{found.missing[0]}: no such file; name an existing file or a pattern"

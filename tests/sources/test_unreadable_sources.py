@@ -1,0 +1,285 @@
+"""Sources of files of which the system lets nothing be read: down until something can be."""
+
+import errno
+import itertools
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from esewatch.config import load
+from esewatch.model import Batch, Source, SourceError
+from esewatch.sources import evtx_file, filescan, rawfile
+from esewatch.sources.configured import build_sources
+from tests.support.ese_text import render
+from tests.support.eseutil_text import check
+from tests.support.evtx_records import COMPLETED, START
+from tests.support.evtx_writer import EvtxWriter
+
+DENIED = "Permission denied"
+STRINGS = ["MSExchangeIS", "3392", "SG06: ", "e:\\MDB06\\priv06.edb"]
+TYPES = {
+    "evtx": "",
+    "event_stream": "",
+    "perfmon_csv": "",
+    "eseutil_log": "    computer: ex01\n",
+    "sqlserver_errorlog": "    computer: sql01\n",
+    "ntbackup_log": "",
+}
+READ = ("evtx", "event_stream", "eseutil_log")
+"""Of these kinds `fill` writes what gives records."""
+
+
+class Barred:
+    """What the system refuses, and why: a file by its path, a folder with all in it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.paths: dict[str, int] = {}
+        access = os.access
+
+        def may(path: str, mode: int) -> bool:
+            return not self._why(path) and access(path, mode)
+
+        monkeypatch.setattr(os, "access", may)
+        monkeypatch.setattr(os, "scandir", self._barring(os.scandir))
+        monkeypatch.setattr(os, "stat", self._barring(os.stat, itself=False))
+        for module in (filescan, evtx_file):
+            monkeypatch.setattr(module, "open_raw", self._barring(rawfile.open_raw))
+
+    def _why(self, path: object, *, itself: bool = True) -> int:
+        text = str(path)
+        number = self.paths.get(text, 0) if itself else 0
+        return number or self.paths.get(text.rpartition("/")[0], 0)
+
+    def _barring(
+        self, real: Callable[..., object], *, itself: bool = True
+    ) -> Callable[..., object]:
+        def barred(path: object, *rest: object, **options: object) -> object:
+            if number := self._why(path, itself=itself):
+                raise OSError(number, os.strerror(number), str(path))
+            return real(path, *rest, **options)
+
+        return barred
+
+
+@pytest.fixture(name="barred")
+def _barred(monkeypatch: pytest.MonkeyPatch) -> Barred:
+    return Barred(monkeypatch)
+
+
+class Reading:
+    """A source, what it has given, and what the journal holds of it."""
+
+    def __init__(self, folder: Path, kind: str, *paths: Path) -> None:
+        self._file = folder / "esewatch.yml"
+        names = "".join(f'\n      - "{path}"' for path in paths)
+        self._file.write_text(f"sources:\n  - type: {kind}\n    paths:{names}\n{TYPES[kind]}")
+        self.positions: dict[str, bytes] = {}
+        self.source = self.start()
+        self.told: list[str] = []
+
+    def start(self) -> Source:
+        """The source as it begins after a restart of the agent."""
+        [self.source] = build_sources(load(self._file))
+        self.source.restore(self.positions)
+        return self.source
+
+    def poll(self) -> tuple[int, str]:
+        """How many records came, and the error: empty where the source is up."""
+        count, last, error = 0, Batch(), ""
+        try:
+            for last in self.source.poll():
+                count += len([each for each in last.records if type(each).__name__ != "Coverage"])
+                self.told += [str(piece) for piece in last.unreadable]
+                for key, value in last.positions.items():
+                    self.positions.pop(key, None)
+                    if value is not None:
+                        self.positions[key] = value
+        except SourceError as caught:
+            error = str(caught)
+        assert last.caught_up == (not error)
+        return count, error
+
+
+@pytest.fixture(name="logs")
+def _logs(tmp_path: Path) -> Path:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    return logs
+
+
+Start = Callable[..., Reading]
+
+
+@pytest.fixture(name="start")
+def _start(tmp_path: Path) -> Iterator[Start]:
+    """Makes a source of a kind over paths, and closes it in the end."""
+    started: list[Reading] = []
+
+    def start(kind: str, *paths: Path) -> Reading:
+        started.append(Reading(tmp_path, kind, *paths))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.source.close()
+
+
+def fill(path: Path, kind: str) -> None:
+    """Two records more of the kinds in `READ`; any text for the others."""
+    if kind == "evtx":
+        with EvtxWriter(path) as log:
+            log.write(701, COMPLETED, time=START)
+            log.write(701, COMPLETED, time=START)
+    elif kind == "eseutil_log":
+        path.write_text(check() + check())
+    else:
+        record = {
+            "SourceName": "ESE",
+            "EventID": 704,
+            "Hostname": "EX02",
+            "TimeCreated": "2026-01-05T00:00:00Z",
+            "Message": render(704, STRINGS),
+        }
+        with path.open("a") as file:
+            file.write((json.dumps(record) + "\n") * 2)
+    os.utime(path, (1_700_000_000, 1_700_000_000 + path.stat().st_size))
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EIO])
+@pytest.mark.parametrize("kind", TYPES)
+def test_a_source_none_of_whose_files_opens_is_down_in_every_poll(
+    logs: Path, barred: Barred, kind: str, number: int, start: Start
+) -> None:
+    for name in ("a.log", "b.log"):
+        fill(logs / name, kind)
+        barred.paths[str(logs / name)] = number
+    reading = start(kind, logs / "*.log")
+    message = f"{logs}/a.log: {os.strerror(number)}"
+    assert [reading.poll() for _ in range(3)] == [(0, message)] * 3
+    assert sorted(reading.told) == [message, message.replace("a.log", "b.log")]
+
+
+@pytest.mark.parametrize("kind", READ)
+def test_it_is_up_and_gives_all_as_soon_as_one_opens(
+    logs: Path, barred: Barred, kind: str, start: Start
+) -> None:
+    fill(logs / "a.log", kind)
+    barred.paths[str(logs / "a.log")] = errno.EACCES
+    reading = start(kind, logs / "a.log")
+    assert reading.poll() == (0, f"{logs}/a.log: {DENIED}")
+    barred.paths.clear()
+    assert [reading.poll() for _ in range(2)] == [(2, ""), (0, "")]
+
+
+@pytest.mark.parametrize("kind", READ)
+def test_a_source_of_which_some_files_open_is_up_and_tells_the_others_once(
+    logs: Path, barred: Barred, kind: str, start: Start
+) -> None:
+    for name in ("a.log", "b.log"):
+        fill(logs / name, kind)
+    barred.paths[str(logs / "a.log")] = errno.EACCES
+    reading = start(kind, logs / "*.log")
+    assert [reading.poll() for _ in range(3)] == [(2, ""), (0, ""), (0, "")]
+    assert reading.told == [f"{logs}/a.log: {DENIED}"]
+
+
+@pytest.mark.parametrize(
+    "how", list(itertools.product(["a.log", "*.log"], [False, True], [errno.EACCES, errno.EIO]))
+)
+@pytest.mark.parametrize("kind", READ)
+def test_a_folder_out_of_reach_for_a_while_costs_nothing_and_nothing_comes_twice(
+    logs: Path, barred: Barred, kind: str, how: tuple[str, bool, int], start: Start
+) -> None:
+    pattern, restarted, number = how
+    fill(logs / "a.log", kind)
+    reading = start(kind, logs / pattern)
+    assert reading.poll() == (2, "")
+    barred.paths[str(logs)] = number
+    if restarted:
+        reading.source.close()
+        reading.start()
+    out = logs if "*" in pattern else logs / pattern
+    assert [reading.poll() for _ in range(2)] == [(0, f"{out}: {os.strerror(number)}")] * 2
+    assert reading.told == [f"{out}: {os.strerror(number)}"]
+    barred.paths.clear()
+    assert reading.poll() == (0, "")
+
+
+@pytest.mark.parametrize("kind", READ)
+def test_of_two_folders_one_out_of_reach_is_told_and_nothing_comes_twice(
+    logs: Path, barred: Barred, kind: str, start: Start
+) -> None:
+    other = logs.with_name("other")
+    other.mkdir()
+    fill(logs / "a.log", kind)
+    fill(other / "a.log", kind)
+    with (other / "a.log").open("a") as file:
+        file.write("\n")
+    reading = start(kind, logs / "*.log", other / "*.log")
+    count, error = reading.poll()
+    assert count >= 2
+    assert error == ""
+    barred.paths[str(logs)] = errno.EACCES
+    before = len(reading.told)
+    assert [reading.poll() for _ in range(2)] == [(0, ""), (0, "")]
+    assert reading.told[before:] == [f"{logs}: {DENIED}"]
+    barred.paths.clear()
+    assert reading.poll() == (0, "")
+
+
+@pytest.mark.parametrize("kind", ["evtx", "eseutil_log"])
+def test_a_file_that_was_read_and_may_no_longer_be_is_down_before_it_changes(
+    logs: Path, barred: Barred, kind: str, start: Start
+) -> None:
+    fill(logs / "a.log", kind)
+    reading = start(kind, logs / "a.log")
+    assert reading.poll() == (2, "")
+    barred.paths[str(logs / "a.log")] = errno.EACCES
+    assert reading.poll() == (0, f"{logs}/a.log: {DENIED}")
+    barred.paths.clear()
+    assert reading.poll() == (0, "")
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_a_pattern_that_matches_nothing_in_a_readable_folder_is_up(
+    logs: Path, kind: str, start: Start
+) -> None:
+    reading = start(kind, logs / "*.log")
+    assert reading.poll() == (0, "")
+    assert reading.told == []
+
+
+@pytest.mark.parametrize("kind", READ)
+def test_a_single_reading_to_the_end_tells_a_file_and_is_no_failure(
+    logs: Path, barred: Barred, kind: str, start: Start
+) -> None:
+    fill(logs / "a.log", kind)
+    barred.paths[str(logs / "a.log")] = errno.EACCES
+    reading = start(kind, logs / "a.log")
+    [batch] = reading.source.poll(final=True)
+    assert [str(piece) for piece in batch.unreadable] == [f"{logs}/a.log: {DENIED}"]
+
+
+def test_a_text_of_which_a_part_came_before_the_disk_failed_is_up_until_nothing_comes(
+    logs: Path, monkeypatch: pytest.MonkeyPatch, start: Start
+) -> None:
+    for _ in range(1000):
+        fill(logs / "a.log", "event_stream")
+    real = rawfile.PlainRaw.read
+
+    def failing(self: rawfile.PlainRaw, size: int) -> bytes:
+        if self.position >= 128 << 10:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return real(self, size)
+
+    monkeypatch.setattr(rawfile.PlainRaw, "read", failing)
+    reading = start("event_stream", logs / "a.log")
+    count, error = reading.poll()
+    assert count > 0
+    assert error == ""
+    assert reading.poll() == (0, f"{logs}/a.log: Input/output error")
+    monkeypatch.undo()
+    assert reading.poll() == (2000 - count, "")
