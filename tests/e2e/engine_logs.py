@@ -62,8 +62,10 @@ def events(folder: Path, event_id: int, database: str = "") -> list[float]:
 
 
 @contextmanager
-def at_work(folder: Path, names: Sequence[str], faults: Sequence[FaultPlan]) -> Iterator[None]:
-    """An engine in real time. `faults` count from its start."""
+def at_work(
+    folder: Path, names: Sequence[str], faults: Sequence[FaultPlan], unscanned: Sequence[str] = ()
+) -> Iterator[None]:
+    """An engine in real time. `faults` count from its start; `unscanned` are defragmented only."""
     window = WindowPlan(period=PERIOD, offset=0.0, length=PERIOD)
     databases = [
         DatabasePlan(
@@ -74,6 +76,7 @@ def at_work(folder: Path, names: Sequence[str], faults: Sequence[FaultPlan]) -> 
             mail=MailPlan(mailboxes=5, kept=200.0),
             defrag_pause=0.01,
             scan_throttle=0.01,
+            scan=name not in unscanned,
         )
         for name in names
     ]
