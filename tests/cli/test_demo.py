@@ -19,12 +19,12 @@ from tests.support.demo_run import (
     Attended,
     children_of,
     demo_command,
-    free_address,
     gone,
     listens,
     stand_in,
     wait_until,
 )
+from tests.support.ports import free_address
 
 
 class Ended(NamedTuple):

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from esewatch.cli.demo_agent import Figures, look
-from tests.support.demo_run import free_address
+from tests.support.ports import free_address
 
 ROW = '{"databases":[{"computer":"c","database":"/d/healthy.edb","name":"healthy"}]}'
 

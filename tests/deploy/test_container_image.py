@@ -18,7 +18,8 @@ import yaml
 from tests.deploy.debian_root import apt_mirror, run
 from tests.deploy.dockerfile import DOCKERFILE, ROOT, health_command
 from tests.deploy.stack import mounted, mounts, option, services
-from tests.e2e.harness import Prometheus, Server, ended, free_port, get, wait_for
+from tests.e2e.harness import Prometheus, Server, ended, get, wait_for
+from tests.support.ports import free_address, free_port
 from tests.support.tools import require, skip
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e, pytest.mark.timeout(1200)]
@@ -206,7 +207,7 @@ def check_health_of_alertmanager(url: str) -> None:
 
 def start_watchers(stack: ExitStack, folder: Path, port: int) -> tuple[Prometheus, Server]:
     """Prometheus and Alertmanager of Debian with the files of the stack and other addresses."""
-    target, own = (f"127.0.0.1:{free_port()}" for _ in range(2))
+    target, own = (free_address() for _ in range(2))
     service = services()["prometheus"]
     config = yaml.safe_load(mounted(service, option(service, "config.file")).read_text())
     config["scrape_configs"][0]["static_configs"][0]["targets"] = [f"127.0.0.1:{port}"]

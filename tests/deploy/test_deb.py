@@ -22,10 +22,11 @@ from tests.deploy.debian_root import (
     require_debian_roots,
     run,
 )
-from tests.e2e.harness import Server, free_port, get, wait_for
+from tests.e2e.harness import Server, get, wait_for
 from tests.e2e.logs import LABEL, utc_now, write_checksum_pass, write_defrag_pass
 from tests.support.edb import write_edb
 from tests.support.evtx_writer import EvtxWriter
+from tests.support.ports import free_port
 from tests.support.tools import skip
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]

@@ -9,7 +9,6 @@ and where a test says so the time for which an alert has to hold.
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -25,6 +24,7 @@ from typing import Any, TypeVar
 
 import yaml
 
+from tests.support.ports import free_address, free_port
 from tests.support.tools import require
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,15 +41,16 @@ LEAST_HOLD = 7.0
 T = TypeVar("T")
 
 
-def free_port() -> int:
-    """A TCP port that nothing listened on a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def wait_for(
+    what: str,
+    ask: Callable[[], T | None],
+    seconds: float = WAIT_SECONDS,
+    every: float = POLL_SECONDS,
+) -> T:
+    """The first answer of `ask` that is neither None, False nor empty; fails after `seconds`.
 
-
-def wait_for(what: str, ask: Callable[[], T | None], seconds: float = WAIT_SECONDS) -> T:
-    """The first answer of `ask` that is neither None, False nor empty; fails after `seconds`."""
+    Asks again after `every` seconds.
+    """
     end = time.monotonic() + seconds
     while True:
         answer = ask()
@@ -57,7 +58,7 @@ def wait_for(what: str, ask: Callable[[], T | None], seconds: float = WAIT_SECON
             return answer
         if time.monotonic() > end:
             raise AssertionError(f"not within {seconds:g} s: {what}")
-        time.sleep(POLL_SECONDS)
+        time.sleep(every)
 
 
 def get(url: str, seconds: float = 5.0) -> str:
@@ -373,7 +374,7 @@ class Agent:
     def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
         folder.mkdir(parents=True)
         self.folder = folder
-        self.address = f"127.0.0.1:{free_port()}"
+        self.address = free_address()
         self.url = f"http://{self.address}"
         self.config = folder / "esewatch.yml"
         self.config.write_text(

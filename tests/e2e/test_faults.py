@@ -16,11 +16,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.e2e.harness import Agent, answers, free_port, get, wait_for
+from tests.e2e.harness import Agent, answers, get, wait_for
 from tests.reliability.server import Server
 from tests.reliability.test_kill import Samples, figures, samples, settings, truth
 from tests.support.ese_text import render
 from tests.support.figures import until_right_again
+from tests.support.ports import free_address
 
 pytestmark = pytest.mark.e2e
 
@@ -435,7 +436,7 @@ def run_script(folder: Path, code: str) -> tuple["subprocess.Popen[bytes]", str,
         "journal": str(folder / "journal.db"),
     }
     (folder / "esewatch.yml").write_text(json.dumps(config))
-    address = f"127.0.0.1:{free_port()}"
+    address = free_address()
     words = ["run", "--config.file", "esewatch.yml", "--web.listen-address", address]
     with (folder / "agent.log").open("wb") as said:
         process = subprocess.Popen([sys.executable, "-c", code, *words], stderr=said, cwd=folder)

@@ -79,8 +79,7 @@ def bytes_read(process: psutil.Process) -> int:
 
 def has_open(process: psutil.Process, path: Path) -> bool:
     """Whether `path` is one of its files."""
-    folder = Path(f"/proc/{process.pid}/fd")
-    return path in {link.readlink() for link in folder.iterdir()}
+    return path in {Path(file.path) for file in process.open_files()}
 
 
 def test_a_bad_page_is_a_metric_at_once_and_a_repaired_copy_clears_it(
@@ -90,10 +89,9 @@ def test_a_bad_page_is_a_metric_at_once_and_a_repaired_copy_clears_it(
     made = database(tmp_path, middle)
     agent.start()
     process = wait_for("a process that scans", lambda: scanner(agent))
-    wait_for("the copy is open", lambda: has_open(process, made.path))
+    wait_for("the copy is open", lambda: has_open(process, made.path), every=0.005)
     goal = bytes_read(process) + (middle + 2) * 4096
-    while bytes_read(process) < goal:
-        time.sleep(0.005)
+    wait_for("it is read", lambda: bytes_read(process) >= goal, every=0.005)
     read = time.monotonic()
 
     wait_for("the bad page", lambda: known_bad(agent) == 1)

@@ -12,9 +12,10 @@ import bcrypt
 import pytest
 import yaml
 
-from tests.e2e.harness import Server, ended, free_port, wait_for
+from tests.e2e.harness import Server, ended, wait_for
 from tests.support.certificates import authority, client, self_signed, trusting
 from tests.support.metrics_server import MetricsServer, says
+from tests.support.ports import free_port
 
 pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 

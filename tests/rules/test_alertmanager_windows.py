@@ -13,8 +13,9 @@ import yaml
 
 from esewatch.cli import main
 from esewatch.config.settings import DAYS
-from tests.e2e.harness import Server, Webhook, ended, free_port, wait_for
+from tests.e2e.harness import Server, Webhook, ended, wait_for
 from tests.rules.expressions import ROOT
+from tests.support.ports import free_port
 from tests.support.tools import require
 
 EXAMPLE = ROOT / "alerts" / "alertmanager" / "alertmanager.yml"

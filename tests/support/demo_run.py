@@ -18,6 +18,8 @@ from typing import TypeVar
 
 import psutil
 
+from tests.support.ports import free_address
+
 ROOT = Path(__file__).resolve().parents[2]
 ANSI = re.compile(r"\x1b\[[?\d;]*[A-Za-z]")
 SECONDS = 15.0
@@ -56,12 +58,6 @@ def listens(address: str) -> bool:
     except OSError:
         return False
     return True
-
-
-def free_address() -> str:
-    """An address of this machine that nothing listened on a moment ago."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return f"127.0.0.1:{probe.getsockname()[1]}"
 
 
 def wait_until(what: str, ask: Callable[[], T], seconds: float = SECONDS) -> T:
