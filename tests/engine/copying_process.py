@@ -1,11 +1,14 @@
 """A process with a machine and passive copies at work, in real time, until it is killed.
 
-python -m tests.engine.copying_process FOLDER SEED
+python -m tests.engine.copying_process FOLDER SEED [scanned]: with copies of a current engine that
+are scanned, else with those of Exchange 2007.
 """
 
 import os
 import sys
 from pathlib import Path
+
+import msgspec
 
 from esewatch.engine.clock import RealClock
 from esewatch.engine.machine import Machine
@@ -32,12 +35,29 @@ PLAN = Plan(
     sample=0.05,
 )
 """A day takes less than a second, and the logs of a day some megabytes."""
+SCANNED = msgspec.structs.replace(
+    PLAN,
+    databases=[
+        msgspec.structs.replace(
+            PLAN.databases[0],
+            generation="current",
+            pages=300,
+            scan_pace=2e7,
+            copies=[
+                msgspec.structs.replace(copy, scan=True, scan_pace=pace)
+                for copy, pace in zip(PLAN.databases[0].copies, (4e6, 4e7), strict=True)
+            ],
+        )
+    ],
+)
+"""A pass of one copy takes half a second and more, one of the other a tenth of that."""
 
 
-def main(folder: str, seed: str) -> None:
+def main(folder: str, seed: str, kind: str = "") -> None:
     """Go on from what is there."""
+    plan = SCANNED if kind == "scanned" else PLAN
     os.write(sys.stdout.fileno(), b"opening\n")
-    machine = Machine(Path(folder), PLAN, clock=RealClock(), seed=int(seed), computer="LAB")
+    machine = Machine(Path(folder), plan, clock=RealClock(), seed=int(seed), computer="LAB")
     machine.open()
     os.write(sys.stdout.fileno(), b"working\n")
     machine.run(float("inf"))

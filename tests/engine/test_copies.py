@@ -342,15 +342,32 @@ def test_copies_of_machines_that_are_killed_again_and_again_go_on(
     check_kills(tmp_path / "run", seed, kills=6)
 
 
+def test_copies_that_are_scanned_go_on_after_kills_too(tmp_path: Path) -> None:
+    events = check_kills(tmp_path / "run", 31, kills=6, scanned=True)
+    assert {"717", "719", "732"} <= events
+    assert not {"398", "399", "474"} & events
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 115))
 def test_copies_of_fifteen_more_machines_that_are_killed_go_on(tmp_path: Path, seed: int) -> None:
     check_kills(tmp_path / "run", seed, kills=12)
 
 
-def check_kills(folder: Path, seed: int, kills: int) -> None:
+def _scanned(database: DatabasePlan) -> DatabasePlan:
+    """The same of a current engine that scans all copies, each in half a day."""
+    pace = 2 * database.pages * database.page_size / DAY
+    copies = [msgspec.structs.replace(copy, scan=True, scan_pace=pace) for copy in database.copies]
+    return msgspec.structs.replace(database, generation="current", copies=copies)
+
+
+def check_kills(folder: Path, seed: int, kills: int, *, scanned: bool = False) -> set[str]:
+    """Kill it so often; which events the copies told."""
     chance = random.Random(seed)
     plan = random_copies(chance)
+    if scanned:
+        databases = [_scanned(database) for database in plan.databases]
+        plan = msgspec.structs.replace(plan, databases=databases)
     for _ in range(kills):
         running = machine(folder, plan, seed=seed)
         running.run(running.now() + chance.uniform(0.1, 1.5) * DAY)
@@ -367,6 +384,7 @@ def check_kills(folder: Path, seed: int, kills: int) -> None:
         for copy in database.copies:
             place = folder / copy.computer / database.name
             assert list(records(RealDisk(place), name)) == active
+    return {event for computer in plan.computers for event in told(folder / computer)}
 
 
 def requests(running: Machine) -> list[tuple[int, int]]:

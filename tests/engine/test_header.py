@@ -24,7 +24,8 @@ def full(page_size: int, state: int = CLEAN) -> DatabaseHeader:
         attach_position=(2 << 20) + 4096, detach=START + 3, detach_position=(3 << 20) + 1048575,
         log_required=(7, 8), corrected=Stamped(count=4, last=START + 4),
         correction_failed=Stamped(count=5, last=START + 5),
-        bad_checksums=Stamped(count=6, last=START + 6),
+        bad_checksums=Stamped(count=6, last=START + 6), scan_finished=START + 7,
+        scan_started=START + 8, scan_page=9,
     )  # fmt: skip
 
 
@@ -55,7 +56,9 @@ def test_a_reader_of_such_files_finds_every_field(page_size: int) -> None:
     assert [count.count for count in counts] == [4, 5, 6]
     assert (found.log_required.first, found.log_required.last) == (7, 8)
     times += [count.last for count in counts]
-    assert [time.timestamp() - START for time in times if time] == [1, 2, 3, 4, 5, 6]
+    times += [found.scan_finished, found.scan_started]
+    assert [time.timestamp() - START for time in times if time] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert found.scan_contiguous_page == found.scan_highest_page == 9
 
 
 @pytest.mark.parametrize("page_size", SIZES)

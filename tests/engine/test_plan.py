@@ -215,6 +215,7 @@ def test_all_databases_of_a_process_are_of_one_generation() -> None:
 def test_a_copy_needs_the_name_of_its_computer_alone() -> None:
     (copy,) = read(plan_of(copies=[{"computer": "EX02"}])).databases[0].copies
     assert (copy.cache, copy.cache_pages, copy.batch, copy.batch_logs) == ("keep", None, 60.0, 1)
+    assert (copy.scan, copy.scan_pace) == (False, None)
 
 
 @pytest.mark.parametrize(
@@ -227,6 +228,8 @@ def test_a_copy_needs_the_name_of_its_computer_alone() -> None:
         ([{"computer": "EX02", "cache_pages": 0}], ">= 4"),
         ([{"computer": "EX02", "batch": 0.0}], ">= 0.01"),
         ([{"computer": "EX02", "batch_logs": 0}], ">= 1"),
+        ([{"computer": "EX02", "scan_pace": 0}], ">= 0.001"),
+        ([{"computer": "EX02", "scan": True}], "scan of a copy is of generation current"),
         ([{"computer": f"EX0{number}"} for number in range(5)], "length <= 4"),
         ([{"computer": "EX02", "device": "lun9"}], "database a: there is no device lun9"),
         ([{"computer": "EX02"}, {"computer": "ex02"}], "2 of them have the name ex02"),

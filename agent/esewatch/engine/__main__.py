@@ -31,20 +31,29 @@ class _Parser(argparse.ArgumentParser):
         self.exit(FAILED, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Do one command; returns the exit status."""
+def command_line() -> argparse.ArgumentParser:
+    """The parser of all commands."""
     parser = _Parser(
         prog="esewatch engine",
         description="The bundled reference engine: a small storage engine in the manner of ESE.",
         epilog="example: esewatch engine run --dir /tmp/month --profile month --days 30",
     )
     commands = parser.add_subparsers(
-        dest="command", required=True, metavar="COMMAND", parser_class=_Parser
+        title="commands",
+        dest="command",
+        required=True,
+        metavar="COMMAND",
+        parser_class=_Parser,
     )
     add_run(commands)
     add_check(commands)
     add_disks(commands)
-    options = parser.parse_args(words)
+    return parser
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Do one command; returns the exit status."""
+    options = command_line().parse_args(words)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # Paths are printed whatever the terminal's locale is.

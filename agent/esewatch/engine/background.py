@@ -11,36 +11,27 @@ from esewatch.engine.tree_defrag import TreeDefrag
 
 
 class Background:
-    """The scan and the defragmentation of one database. A day is the period of its window."""
+    """The scan and the defragmentation of one database."""
 
     def __init__(
-        self,
-        plan: DatabasePlan,
-        database: Database,
-        reports: CurrentReports,
-        counters: Counters,
-        clock: Clock,
+        self, clock: Clock, day: float, *, scan: BackgroundScan | None, defrag: TreeDefrag | None
     ) -> None:
+        """`day`: seconds of what counts as one. None: that is not done."""
         self._clock = clock
-        self._day = plan.window.period
+        self._day = day
         self._closing = False
-        kind = BackgroundScan if plan.role == "active" else PassiveScan
-        self._scan = kind(
-            database, reports, counters, clock, pace=plan.scan_pace, day=plan.window.period
-        )
-        self._defrag = TreeDefrag(database, reports, counters, clock, pause=plan.defrag_pause)
+        self._scan = scan
         self.tasks: list[Task] = []
         """What the schedule is to run."""
-        if plan.scan:
-            self.tasks.append(self._scan_always())
-        if plan.role == "active":
-            # A passive copy has from the logs what the active one did.
-            self.tasks.append(self._defrag_always())
+        if scan is not None:
+            self.tasks.append(self._scan_always(scan))
+        if defrag is not None:
+            self.tasks.append(self._defrag_always(defrag))
 
     @property
     def duration(self) -> int:
         """What the counter "Database Maintenance Duration" says now."""
-        return self._scan.duration
+        return 0 if self._scan is None else self._scan.duration
 
     def close(self) -> None:
         """Stop at once; what is open is saved."""
@@ -52,22 +43,43 @@ class Background:
     def _limit(self) -> float:
         return 0.0 if self._closing else float("inf")
 
-    def _scan_always(self) -> Task:
+    def _scan_always(self, scan: BackgroundScan) -> Task:
         """A day lies between the end of a pass and the next, and after what failed."""
-        due = self._scan.due()
+        due = scan.due()
         while not self._closing:
             yield from self._until(due)
-            yield from self._scan.invocation(self._limit)
+            yield from scan.invocation(self._limit)
             due = self._clock.now() + self._day
 
-    def _defrag_always(self) -> Task:
+    def _defrag_always(self, defrag: TreeDefrag) -> Task:
         """A round a day; one that takes longer is followed by the next."""
-        due = self._defrag.due(self._day)
+        due = defrag.due(self._day)
         while not self._closing:
             yield from self._until(due)
             due = self._clock.now() + self._day
-            yield from self._defrag.invocation(self._limit)
+            yield from defrag.invocation(self._limit)
 
     def _until(self, due: float) -> Task:
         if not self._closing and (left := due - self._clock.now()) > 0:
             yield left
+
+
+def background_of(
+    plan: DatabasePlan,
+    database: Database,
+    reports: CurrentReports,
+    counters: Counters,
+    clock: Clock,
+) -> Background:
+    """That of a database of a plan. A day is the period of its window."""
+    day = plan.window.period
+    kind = BackgroundScan if plan.role == "active" else PassiveScan
+    scan = kind(database, reports, counters, clock, pace=plan.scan_pace, day=day)
+    defrag = TreeDefrag(database, reports, counters, clock, pause=plan.defrag_pause)
+    return Background(
+        clock,
+        day,
+        scan=scan if plan.scan else None,
+        # A passive copy has from the logs what the active one did.
+        defrag=defrag if plan.role == "active" else None,
+    )

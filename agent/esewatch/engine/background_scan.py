@@ -11,9 +11,8 @@ from esewatch.engine import node
 from esewatch.engine.btree import TreeError
 from esewatch.engine.clock import Clock
 from esewatch.engine.counters import Counters
-from esewatch.engine.database import Database
-from esewatch.engine.dbscan import TABLE, DatabaseScan, ScanState
-from esewatch.engine.maintenance import Limit
+from esewatch.engine.dbscan import DatabaseScan, ScanState
+from esewatch.engine.maintenance import Limit, Maintained
 from esewatch.engine.pages import Checked, PageError
 from esewatch.engine.reports_current import (
     THRESHOLD,
@@ -22,7 +21,6 @@ from esewatch.engine.reports_current import (
     PassiveReports,
 )
 from esewatch.engine.schedule import Task
-from esewatch.engine.store import Transaction
 
 SUSPENDED: Final = 1
 """What the counter of its duration says of a pass that is open while nothing runs."""
@@ -55,7 +53,7 @@ class BackgroundScan(DatabaseScan):
 
     def __init__(
         self,
-        database: Database,
+        database: Maintained,
         reports: CurrentReports,
         counters: Counters,
         clock: Clock,
@@ -103,10 +101,7 @@ class BackgroundScan(DatabaseScan):
             self._running = False
 
     def _load(self) -> BackgroundState:
-        return self._database.state(TABLE, BackgroundState) or BackgroundState()
-
-    def _put(self, transaction: Transaction, state: ScanState) -> None:
-        self._database.set_state(transaction, TABLE, state)
+        return self._database.state(self._table, BackgroundState) or BackgroundState()
 
     def _new(self, before: ScanState) -> BackgroundState:
         return BackgroundState(

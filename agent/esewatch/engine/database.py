@@ -167,6 +167,11 @@ class Database:
         else:
             tree.replace(transaction, key, value)
 
+    def keep_state(self, name: str, kept: msgspec.Struct) -> None:
+        """`set_state` in a transaction of its own. Raises LogError too."""
+        with self.store.begin() as transaction:
+            self.set_state(transaction, name, kept)
+
     def close(self, now: float) -> None:
         """Shut down cleanly. An open transaction is aborted."""
         self.store.close(now)

@@ -17,7 +17,6 @@ from esewatch.engine.maintenance import Limit, Maintenance
 from esewatch.engine.pages import Checked, PageError
 from esewatch.engine.reports import ScanSummary
 from esewatch.engine.schedule import Task
-from esewatch.engine.store import Transaction
 from esewatch.engine.trouble import Kind
 
 TABLE: Final = "MSysDatabaseMaintenance"
@@ -58,6 +57,8 @@ class ScanState(msgspec.Struct, kw_only=True):
 class DatabaseScan(Maintenance):
     """The scan of one database; a pause after each read."""
 
+    _table: ClassVar = TABLE
+    """Where the state is kept."""
     _keeps: ClassVar = False
     """Whether `_take` needs the contents of the pages."""
     _read_bytes: ClassVar = READ_BYTES
@@ -92,11 +93,7 @@ class DatabaseScan(Maintenance):
 
     def _load(self) -> ScanState:
         """What the database has of the state, or that of a scan that never ran."""
-        return self._database.state(TABLE, ScanState) or ScanState()
-
-    def _put(self, transaction: Transaction, state: ScanState) -> None:
-        """Let the database have the state."""
-        self._database.set_state(transaction, TABLE, state)
+        return self._database.state(self._table, ScanState) or ScanState()
 
     def _new(self, before: ScanState) -> ScanState:
         """The state of a pass that begins now; `before` is what `_load` said."""
@@ -190,8 +187,7 @@ class DatabaseScan(Maintenance):
 
     def _save(self) -> None:
         self._state.seconds = self._ran()
-        with self._store.begin() as transaction:
-            self._put(transaction, self._state)
+        self._database.keep_state(self._table, self._state)
         self._unsaved = 0
 
 

@@ -57,6 +57,12 @@ class DatabaseHeader(msgspec.Struct, kw_only=True):
     corrected: Stamped = msgspec.field(default_factory=Stamped)
     correction_failed: Stamped = msgspec.field(default_factory=Stamped)
     bad_checksums: Stamped = msgspec.field(default_factory=Stamped)
+    scan_finished: float = 0.0
+    """The last scan of a passive copy; the active one keeps that of its own elsewhere."""
+    scan_started: float = 0.0
+    """The one that is not finished yet."""
+    scan_page: int = 0
+    """Up to which page it came."""
 
     def page(self) -> bytes:
         """One copy, sealed; the file has two of them in front."""
@@ -103,6 +109,8 @@ class DatabaseHeader(msgspec.Struct, kw_only=True):
             (368, "<I", self.corrected.count),
             (384, "<I", self.correction_failed.count),
             (400, "<I", self.bad_checksums.count),
+            (532, "<I", self.scan_page),
+            (652, "<I", self.scan_page),
             (667, "<I", _DATABASE),
         )
 
@@ -116,6 +124,8 @@ class DatabaseHeader(msgspec.Struct, kw_only=True):
             (372, self.corrected.last),
             (388, self.correction_failed.last),
             (404, self.bad_checksums.last),
+            (516, self.scan_finished),
+            (524, self.scan_started),
         )
 
     def _positions(self) -> tuple[tuple[int, int], ...]:
@@ -159,6 +169,9 @@ def read_header(begin: bytes) -> DatabaseHeader:
         bad_checksums=Stamped(
             count=found.bad_checksums.count, last=_epoch(found.bad_checksums.last)
         ),
+        scan_finished=_epoch(found.scan_finished),
+        scan_started=_epoch(found.scan_started),
+        scan_page=found.scan_contiguous_page,
     )
 
 

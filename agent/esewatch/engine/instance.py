@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from esewatch.engine.background import Background
+from esewatch.engine.background import Background, background_of
 from esewatch.engine.clock import Clock
 from esewatch.engine.counter_log import Sample
 from esewatch.engine.counters import Counters
@@ -125,7 +125,7 @@ class Instance:
     def _make_maintenance(self) -> None:
         if self.plan.generation == "current":
             assert isinstance(self._reports, CurrentReports)
-            self._background = Background(
+            self._background = background_of(
                 self.plan, self.database, self._reports, self.counters, self._clock
             )
             return

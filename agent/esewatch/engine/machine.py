@@ -150,7 +150,8 @@ class Machine:
                 self.schedule.start(task)
         for standby in self.standbys.values():
             for copy in standby.copies.values():
-                self.schedule.start(copy.task)
+                for task in copy.tasks():
+                    self.schedule.start(task)
         for task in (self._watch(), self._count()):
             self.schedule.start(task, after=self._plan.sample)
         for fault in self._plan.faults:

@@ -2,15 +2,55 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Protocol, TypeVar
+
+import msgspec
 
 from esewatch.engine.clock import Clock
 from esewatch.engine.counters import Counters
 from esewatch.engine.database import Database
+from esewatch.engine.pages import Checked
 from esewatch.engine.reports import Reports
+from esewatch.engine.store import Store
 
 Limit = Callable[[], float]
 """Until when an invocation goes on, epoch seconds. It is asked at each step: a window may be
 closed before its time."""
+
+
+_State = TypeVar("_State", bound=msgspec.Struct)
+
+
+class MaintainedPages(Protocol):
+    """The pages of a Maintained: see Store for all of it."""
+
+    @property
+    def page_size(self) -> int:
+        """Bytes."""
+
+    @property
+    def pages(self) -> int:
+        """How many there are: they are 1 to this one."""
+
+    def check_pages(self, first: int, count: int, *, keep: bool = False) -> Checked:
+        """Read pages from disk, at once, and verify each; the watcher is told."""
+
+    def flush(self) -> None:
+        """What was kept is durable when this returns."""
+
+
+class Maintained(Protocol):
+    """What is maintained, and has a small record of each task: see Database for all of it."""
+
+    @property
+    def store(self) -> MaintainedPages:
+        """Its pages."""
+
+    def state(self, name: str, type: type[_State]) -> _State | None:
+        """What was last kept under this name."""
+
+    def keep_state(self, name: str, kept: msgspec.Struct) -> None:
+        """Keep it."""
 
 
 class Maintenance:
@@ -18,7 +58,7 @@ class Maintenance:
 
     def __init__(
         self,
-        database: Database,
+        database: Maintained,
         reports: Reports,
         counters: Counters,
         clock: Clock,
@@ -49,6 +89,9 @@ class Maintenance:
 
 class DefragWork(Maintenance):
     """Maintenance that merges pages of trees: what it reads, changes and logs is counted."""
+
+    _database: Database
+    _store: Store
 
     @contextmanager
     def _counting(self) -> Iterator[None]:

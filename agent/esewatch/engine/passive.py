@@ -1,7 +1,8 @@
 """One passive copy at work: logs are shipped to it and replayed in batches, until it is closed.
 
 With the cache dropped after each batch it is that of Exchange 2007, whose recovery ended then;
-with the cache kept it is that of SP1, whose instance is paused (published-facts P1).
+with the cache kept it is that of SP1, whose instance is paused (published-facts P1). That of a
+current engine may be scanned meanwhile.
 """
 
 import shutil
@@ -10,16 +11,21 @@ from typing import Final
 
 import msgspec
 
+from esewatch.engine.background import Background
+from esewatch.engine.background_scan import PassiveScan
 from esewatch.engine.clock import Clock
+from esewatch.engine.copy_scan import ScannedCopy
 from esewatch.engine.counter_log import Sample
 from esewatch.engine.counters import Counters
 from esewatch.engine.device import Storage
 from esewatch.engine.disk import Disk, RealDisk
+from esewatch.engine.header import DatabaseHeader
 from esewatch.engine.log import LogError, begin_of, kept, log_name
 from esewatch.engine.metered import Meter, MeteredDisk
 from esewatch.engine.plan import CopyPlan, DatabasePlan
 from esewatch.engine.replay import Horizon, Replay, seed, ship
 from esewatch.engine.reports import Reports
+from esewatch.engine.reports_current import PassiveReports
 from esewatch.engine.schedule import Task
 from esewatch.engine.store import Store
 
@@ -57,13 +63,14 @@ class PassiveCopy:
         self._clock = setting.clock
         self._reports = setting.reports
         self._drops = setting.plan.cache == "drop"
+        self._depth = 0 if self._drops else setting.database.checkpoint_depth
         self._counters = Counters()
         self._source = RealDisk(setting.source, durable=setting.durable)
         self._replay: Replay | None = None
         self._horizon = Horizon()
         self._closing = False
-        self.task = self._work()
-        """What the schedule is to run."""
+        self._background: Background | None = None
+        self._shipping = self._work()
 
     def hold(self) -> int:
         """The first generation that the active copy must keep for it."""
@@ -85,6 +92,7 @@ class PassiveCopy:
             self._seed(active)
         self._replay = self._opened()
         if not self._leads_on(active):
+            self._give_up_scan(self._replay.header)
             self._replay.close()
             self._seed(active)
             self._replay = self._opened()
@@ -95,6 +103,16 @@ class PassiveCopy:
         self._reports.database_attached(seconds)
         if not self._drops:
             self._reports.recovery_begun()
+        if self._setting.plan.scan:
+            # What a crash tore is not to be taken for bad: the logs have it (see check_pages).
+            for _ in self._batch(least=1, depth=0):
+                pass
+            self._background = self._scanned(self._replay)
+
+    def tasks(self) -> list[Task]:
+        """What the schedule is to run, once it is open."""
+        scan = [] if self._background is None else self._background.tasks
+        return [self._shipping, *scan]
 
     def sample(self) -> Sample:
         """The counters as they are now: all requests are those of a recovery."""
@@ -106,16 +124,18 @@ class PassiveCopy:
             cache_bytes=replay.cache_bytes,
             checkpoint_depth=replay.checkpoint_depth,
             log_generation=replay.shipped,
-            duration=0 if self._setting.database.generation == "current" else None,
+            duration=self._duration(),
             recovers=True,
         )
 
     def close(self) -> None:
         """Ship and replay all closed logs, and let go of the file. Close the active copy first."""
         self._closing = True
-        for _ in self.task:
+        for _ in self._shipping:
             pass
-        for _ in self._batch(least=1):
+        if self._background is not None:
+            self._background.close()
+        for _ in self._named(self._batch(least=1, depth=self._depth)):
             pass
         began = self._clock.now()
         self._opened_replay().close()
@@ -123,6 +143,30 @@ class PassiveCopy:
             self._reports.recovery_done()
         self._reports.database_detached(self._clock.now() - began)
         self._reports.instance_stopped()
+
+    def _scanned(self, replay: Replay) -> Background:
+        setting, day = self._setting, self._setting.database.window.period
+        assert isinstance(self._reports, PassiveReports)
+        scan = PassiveScan(
+            ScannedCopy(replay, setting.clock, day=day),
+            self._reports,
+            self._counters,
+            setting.clock,
+            pace=setting.plan.scan_pace or setting.database.scan_pace,
+            day=day,
+        )
+        return Background(setting.clock, day, scan=scan, defrag=None)
+
+    def _give_up_scan(self, header: DatabaseHeader) -> None:
+        """The file is to be seeded anew, and the pass that is open is of the old one."""
+        if header.scan_started and isinstance(self._reports, PassiveReports):
+            self._reports.checksum_given_up(header.scan_finished)
+
+    def _duration(self) -> int | None:
+        """What the counter of the scan's duration says; None: an engine of 2007 has none."""
+        if self._setting.database.generation != "current":
+            return None
+        return 0 if self._background is None else self._background.duration
 
     def _opened_replay(self) -> Replay:
         assert self._replay is not None
@@ -180,10 +224,21 @@ class PassiveCopy:
         while not self._closing:
             yield self._setting.plan.batch
             if not self._closing:
-                yield from self._batch(least=self._setting.plan.batch_logs)
+                batch = self._batch(least=self._setting.plan.batch_logs, depth=self._depth)
+                yield from self._named(batch)
 
-    def _batch(self, least: int) -> Task:
-        """Ship the logs that are closed, and replay all where at least so many wait."""
+    def _named(self, batch: Task) -> Task:
+        """A batch whose failure names the copy. Raises LogError."""
+        try:
+            yield from batch
+        except LogError as error:
+            raise LogError(f"{self.path}: {error}") from error
+
+    def _batch(self, *, least: int, depth: int) -> Task:
+        """Ship the logs that are closed, and replay all where at least so many wait.
+
+        For `depth` see Replay.rest.
+        """
         replay = self._opened_replay()
         if replay.waiting + self._active.log_generation - 1 - replay.shipped < least:
             return
@@ -193,21 +248,17 @@ class PassiveCopy:
             yield 0.0
         if self._drops:
             self._reports.recovery_begun()
-        try:
-            yield from self._replay_all(replay)
-        except LogError as error:
-            raise LogError(f"{self.path}: {error}") from error
+        yield from self._replay_all(replay, depth)
         if self._drops:
             replay.drop_cache()
             self._reports.recovery_done()
 
-    def _replay_all(self, replay: Replay) -> Task:
+    def _replay_all(self, replay: Replay, depth: int) -> Task:
         replay.begin()
         while replay.waiting:
             generation = replay.log()
             self._reports.log_replayed(str(self._setting.folder / log_name(generation)))
             yield 0.0
-        depth = 0 if self._drops else self._setting.database.checkpoint_depth
         replay.rest(depth=depth, limit=self._horizon.limit(begin_of(replay.next)))
 
     def _ship(self, replay: Replay) -> None:

@@ -28,6 +28,7 @@ CachePages = Annotated[int, Meta(ge=4, le=1_000_000)]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 Pause = Annotated[float, Meta(ge=0.0, le=DAY)]
 Bytes = Annotated[int, Meta(ge=0, le=1 << 40)]
+ScanPace = Annotated[float, Meta(ge=0.001, le=1e12)]
 
 _SEEK: Final = 0.004
 _RATE: Final = 250e6
@@ -91,6 +92,10 @@ class CopyPlan(_Part, frozen=True, kw_only=True):
     """Seconds after which it looks for logs."""
     batch_logs: Annotated[int, Meta(ge=1, le=1000)] = 1
     """A batch begins where so many wait."""
+    scan: bool = False
+    """The copy is scanned in the background too, as a passive one. Of a `current` engine."""
+    scan_pace: ScanPace | None = None
+    """None: that of the active copy."""
 
 
 class DatabasePlan(_Part, frozen=True, kw_only=True):
@@ -119,7 +124,7 @@ class DatabasePlan(_Part, frozen=True, kw_only=True):
     generation: Generation = "2007"
     """A `current` engine has no window, only its period counts: it scans and defragments in the
     background, day and night."""
-    scan_pace: Annotated[float, Meta(ge=0.001, le=1e12)] = 100.0
+    scan_pace: ScanPace = 100.0
     """Bytes a second of a background scan: 1 MB/s of 160 GB are 100 B/s of 16 MB."""
     role: Role = "active"
     """Whose events a `current` engine tells of its scan."""
@@ -136,6 +141,8 @@ class DatabasePlan(_Part, frozen=True, kw_only=True):
             raise ValueError("zero is of generation 2007: a background scan does not zero pages")
         if self.role == "passive" and self.generation != "current":
             raise ValueError("role passive is of generation current")
+        if any(copy.scan for copy in self.copies) and self.generation != "current":
+            raise ValueError("scan of a copy is of generation current")
 
 
 class DisksPlan(_Part, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ from esewatch.engine.checkpoint import Checkpoint
 from esewatch.engine.disk import Disk
 from esewatch.engine.header import CLEAN, DIRTY, DatabaseHeader, read_header
 from esewatch.engine.log import LogError, begin_of, closed_records, generation_of, kept, log_name
-from esewatch.engine.pages import PageFile
+from esewatch.engine.pages import Checked, PageFile
 from esewatch.engine.recovery import RecoveryError, Redo
 from esewatch.engine.trouble import Trouble, Watcher
 from esewatch.ese.header import HEADER_BYTES
@@ -149,6 +149,16 @@ class Replay:
         return made
 
     @property
+    def page_size(self) -> int:
+        """Bytes of a page."""
+        return self.header.page_size
+
+    @property
+    def pages(self) -> int:
+        """How many pages the file has now: they are 1 to this one."""
+        return self._file.pages()
+
+    @property
     def cache_bytes(self) -> int:
         """Bytes of the pages that are in memory now."""
         return self._cache.pages * self.header.page_size
@@ -204,6 +214,28 @@ class Replay:
             for generation in kept(self._disk):
                 if generation < generation_of(safe):
                     self._disk.remove(log_name(generation))
+
+    def check_pages(self, first: int, count: int, *, keep: bool = False) -> Checked:
+        """Read pages from disk, at once and past the cache, and verify each; bad ones are told.
+
+        Not before the logs that were there when it was opened are replayed and all pages written:
+        a crash may have torn a page that a log has whole.
+        """
+        there = max(0, min(count, self.pages + 1 - first))
+        checked = self._file.check(first, there, keep=keep)
+        for trouble in checked.troubles:
+            self._tell(trouble)
+        return checked
+
+    def keep_scan(self, *, finished: float, started: float, page: int) -> None:
+        """Let the header say, durably, how far a scan is. Raises OSError."""
+        header = self.header
+        header.scan_finished, header.scan_started = finished, started
+        header.scan_page = page
+        self._file.write_headers(header.page())
+
+    def flush(self) -> None:
+        """What is kept here is durable at once (see MaintainedPages)."""
 
     def drop_cache(self) -> None:
         """Let go of all pages, which `rest` with no depth wrote."""

@@ -155,6 +155,10 @@ class PassiveReports(CurrentReports):
         last = date_and_time(completed) if completed else "-"
         self._of_task(745, str(page), last, _stats(*run))
 
+    def checksum_given_up(self, completed: float) -> None:
+        """746: the pass that was open will not go on. `completed` as above."""
+        self._of_task(746, date_and_time(completed) if completed else "-")
+
 
 def reports_of(generation: Generation, role: Role) -> type[Reports]:
     """The reports of an engine of this generation with such a copy."""

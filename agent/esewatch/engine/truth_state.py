@@ -30,6 +30,8 @@ INTERRUPTED: Final[dict[int, Task]] = {
     745: "checksum",
 }
 FAILED: Final[dict[int, Task]] = {705: "defrag", 723: "checksum", 724: "zeroing", 734: "checksum"}
+GIVEN_UP: Final[dict[int, Task]] = {746: "checksum"}
+"""A pass is over that was not whole."""
 RUNNING: Final[dict[int, Task]] = {733: "checksum", 744: "checksum"}
 LATE: Final = frozenset({733, 735, 745})
 """Say that a scan is late, or was broken off."""
@@ -278,6 +280,9 @@ def _passes(entry: DatabaseTruth, told: Told) -> None:
         _completed(entry, _of(entry, task), told)
     elif event_id == ZEROED:
         _zeroed(entry, told)
+    elif task := GIVEN_UP.get(event_id):
+        passes = _of(entry, task)
+        passes.open = passes.running = False
     elif task := RUNNING.get(event_id):
         _of(entry, task).running = True
     elif event_id == TREE:

@@ -15,10 +15,11 @@ import msgspec
 
 from esewatch.engine import node
 from esewatch.engine.change import dbtime_of
+from esewatch.engine.database import Database
 from esewatch.engine.dbscan import DatabaseScan, ScanState, summary_of
 from esewatch.engine.pages import Checked
 from esewatch.engine.reports import ZeroingSummary
-from esewatch.engine.store import Transaction
+from esewatch.engine.store import Store
 from esewatch.engine.structure import fault_of
 
 TABLE: Final = "MSysScan1"
@@ -54,13 +55,13 @@ class DatabaseZeroing(DatabaseScan):
     """A scan that zeroes. It reports 718 or 720, then 722, 726 or 724."""
 
     _keeps: ClassVar = True
+    _table: ClassVar = TABLE
+    _database: Database
+    _store: Store
     _state: ZeroingState
 
     def _load(self) -> ZeroingState:
-        return self._database.state(TABLE, ZeroingState) or ZeroingState()
-
-    def _put(self, transaction: Transaction, state: ScanState) -> None:
-        self._database.set_state(transaction, TABLE, state)
+        return self._database.state(self._table, ZeroingState) or ZeroingState()
 
     def _new(self, before: ScanState) -> ZeroingState:
         assert isinstance(before, ZeroingState)
@@ -88,7 +89,7 @@ class DatabaseZeroing(DatabaseScan):
                     zeroed += 1
             if zeroed:
                 state.seconds = self._ran()
-                self._put(transaction, state)
+                self._database.set_state(transaction, self._table, state)
         if zeroed:
             self._unsaved = 0
         self._state = state

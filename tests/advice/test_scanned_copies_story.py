@@ -1,0 +1,104 @@
+"""Copies of the engine that comes along, which scan themselves: from its logs to the alert."""
+
+import json
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from esewatch.advice.advise import Advice, advise
+from esewatch.advice.history import histories
+from esewatch.config import DatabaseRule, Policy, Settings
+from esewatch.engine.plan import CopyPlan
+from esewatch.expose.advice_families import advice_families
+from esewatch.expose.metrics import families
+from esewatch.fold.folder import Folder
+from esewatch.fold.state import State
+from esewatch.sources.event_stream import event_stream_source
+from esewatch.sources.perfmon_csv import perfmon_csv_source
+from tests.engine.background import current_plan
+from tests.engine.running import run
+from tests.rules.expressions import ROOT
+from tests.support.records import DAY
+from tests.support.tools import require
+
+SETTINGS = Settings(
+    databases=[DatabaseRule(match="*", name="a")],
+    policy=Policy(verify_within=7 * DAY),
+)
+RULES = ROOT / "alerts" / "verification.yml"
+Told = set[tuple[str, str]]
+"""Computers and findings."""
+DAYS = 15.0
+"""Of a run: before that the alert holds back."""
+
+
+def read(folder: Path) -> State:
+    """What the agent knows of the computers of a run, by their logs alone."""
+    agent = Folder(State(), SETTINGS)
+    for place in (folder, folder / "EX02"):
+        for source in (
+            event_stream_source(f"{place.name} events", [str(place / "events.jsonl")]),
+            perfmon_csv_source(f"{place.name} counters", [str(place / "counters.csv")]),
+        ):
+            agent.open_source(source.name, 0.0)
+            for batch in source.poll(final=True):
+                agent.fold(source.name, batch)
+            source.close()
+    return agent.state
+
+
+def expect_firing(
+    state: State, told: Sequence[Advice], now: float, wanted: Told, folder: Path
+) -> None:
+    """The alert fires for these alone when all metrics stood as they are now for two hours."""
+    series = []
+    for family in [*families(state, SETTINGS, now), *advice_families(told)]:
+        for sample in family.samples:
+            labels = [f"{name}={json.dumps(text)}" for name, text in sample.labels.items()]
+            labels += ['instance="ex01:19703"', 'job="esewatch"']
+            # The time of promtool begins at 0.
+            value = sample.value - (now if sample.name.endswith("_timestamp_seconds") else 0.0)
+            name = f"{sample.name}{{{','.join(labels)}}}"
+            series.append({"series": name, "values": f"{value:f}x24"})
+    ask = {
+        "expr": "count by (computer, finding)"
+        '(ALERTS{alertname="EseOnlyOneCopyVerified",alertstate="firing"})',
+        "eval_time": "2h",
+        "exp_samples": [
+            {"labels": f'{{computer="{computer}",finding="{finding}"}}', "value": 1}
+            for computer, finding in wanted
+        ],
+    }
+    case = {"interval": "5m", "input_series": series, "promql_expr_test": [ask]}
+    file = folder / "case.json"
+    file.write_text(json.dumps({"rule_files": [str(RULES)], "tests": [case]}))
+    command = [require("promtool"), "test", "rules", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("active", "passive", "expected"),
+    [
+        (True, True, set()),
+        (True, False, {("ex02", "only_active_verified")}),
+        (False, True, {("lab", "only_passive_verified")}),
+    ],
+)
+def test_a_copy_that_is_not_scanned_beside_one_that_is_comes_to_the_alert(
+    tmp_path: Path, active: bool, passive: bool, expected: Told
+) -> None:
+    copy = CopyPlan(computer="EX02", scan=passive)
+    folder = tmp_path / "run"
+    now = run(folder, current_plan(scan=active, copies=[copy]), DAYS)
+
+    state = read(folder)
+    told = advise(state, SETTINGS, now)
+
+    roles = {each.computer: each.role for each in histories(state, SETTINGS).values()}
+    assert roles == {"lab": "active", "ex02": "passive"}
+    found = {(each.computer, name.finding) for each in told for name in each.findings}
+    assert found == expected | {(computer, "never_verified") for computer, _ in expected}
+    expect_firing(state, told, now, expected, tmp_path)
