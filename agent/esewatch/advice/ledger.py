@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from esewatch.advice.copies import Member, comparable, copies_of
 from esewatch.advice.findings import (
     Finding,
     Proof,
@@ -20,8 +21,7 @@ from esewatch.advice.findings import (
     unknown_since,
     verification_overdue,
 )
-from esewatch.advice.maintenance_model import Model
-from esewatch.advice.stagger import MOST_PAGES, Key
+from esewatch.advice.stagger import MOST_PAGES
 from esewatch.advice.windows_passed import one_window
 from esewatch.config import Window
 from esewatch.fold.identity import Tier
@@ -38,9 +38,6 @@ BACKGROUND_BYTES_PER_SECOND = 1e6
 """Pace of the background scan since Exchange 2013 (semantics.md 5), until its own is seen."""
 MOST_PAGE_SIZE = 32768
 
-REPLICATED: frozenset[Model] = frozenset({"window", "background"})
-"""Models of what has copies with roles: Exchange's databases."""
-
 Gap = tuple[float, float, int]
 """(from, to, records missing), as fold/channels.py claims them."""
 
@@ -54,21 +51,10 @@ class Deadline(NamedTuple):
     """Else it is a guess that a healthy copy may miss: nothing is claimed by it."""
 
 
-class Copy(msgspec.Struct, frozen=True, kw_only=True):
+class Copy(Member, frozen=True, kw_only=True):
     """What the ledger judges of one copy. Times are epoch seconds; None is unknown."""
 
-    computer: str
-    database: str
-    name: str
-    """Copies of one database share it, compared without case."""
-    named: bool = False
-    """The name is configured: paths may differ then."""
-    copies: Sequence[Key] = ()
-    """Configured ones: (computer, database)."""
     tier: Tier
-    model: Model
-    role: str
-    """active, passive, or empty when unknown."""
     first_seen: float
     """0 when it is not known."""
     verified: Mapping[str, float] = {}
@@ -116,7 +102,7 @@ def ledgers(copies: Sequence[Copy], now: float) -> list[Ledger]:
     """The ledger of each copy as of `now`, in the order given; what is younger is left out."""
     entries = [_entry(copy, now) for copy in copies]
     for members in _groups(copies):
-        if not _comparable([copies[index] for index in members]):
+        if not comparable(copies[index] for index in members):
             continue
         for index in members:
             others = [(copies[each], entries[each]) for each in members if each != index]
@@ -246,43 +232,12 @@ def _judge(
 
 
 def _groups(copies: Sequence[Copy]) -> list[list[int]]:
-    """Which of them are copies of one database, as indexes: the configured ones, else by name.
-
-    Names come from instances, and many servers have a "First Storage Group" or an "NTDSA" of their
-    own: only Exchange replicates, and on the same path everywhere (Add-MailboxDatabaseCopy).
-    """
-    joined = _joined(copies)
-    found: dict[tuple[str, ...], list[int]] = {}
-    for index, copy in enumerate(copies):
-        configured = joined.get((copy.computer, copy.database))
-        if configured is not None:
-            found.setdefault(("copies", *min(configured)), []).append(index)
-        elif copy.model in REPLICATED:
-            path = "" if copy.named else copy.database
-            found.setdefault(("name", copy.name.casefold(), path), []).append(index)
+    """Which of them are copies of one database, as indexes."""
+    found: dict[str, list[int]] = {}
+    for index, copy_of in enumerate(copies_of(copies)):
+        if copy_of is not None:
+            found.setdefault(copy_of, []).append(index)
     return list(found.values())
-
-
-def _joined(copies: Sequence[Copy]) -> dict[Key, set[Key]]:
-    """By database all that configured copies join it with, whichever of them names the others."""
-    joined: dict[Key, set[Key]] = {}
-    for copy in copies:
-        own = (copy.computer, copy.database)
-        for other in copy.copies:
-            if other[0] == copy.computer:  # one rule for all of them names itself too
-                continue
-            one, two = joined.setdefault(own, {own}), joined.setdefault(other, {other})
-            if one is not two:
-                one |= two
-                joined.update(dict.fromkeys(two, one))
-    return joined
-
-
-def _comparable(group: Sequence[Copy]) -> bool:
-    """Whether roles tell them apart: one database is active once, and once on a computer."""
-    roles = [copy.role for copy in group]
-    computers = {copy.computer for copy in group}
-    return all(roles) and roles.count("active") <= 1 and len(computers) == len(group)
 
 
 def _only_others(
