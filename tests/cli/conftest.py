@@ -1,7 +1,13 @@
 """What tests of several commands read."""
 
+import contextlib
+import queue
+import signal
+import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -18,3 +24,23 @@ def farm(tmp_path_factory: pytest.TempPathFactory) -> Path:
         'databases: [{match: "*priv*.edb", window: nightly}]\n'
     )
     return folder
+
+
+@pytest.fixture
+def asked() -> Iterator[Callable[[], str]]:
+    """Waits for SIGTERM as the daemon does, in short turns: a signal need not end a long one."""
+    wishes: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        wishes.put("stop")
+
+    def wait() -> str:
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            with contextlib.suppress(queue.Empty):
+                return wishes.get(timeout=0.05)
+        return "nothing was asked for"
+
+    before = signal.signal(signal.SIGTERM, stop)
+    yield wait
+    signal.signal(signal.SIGTERM, before)

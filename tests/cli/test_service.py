@@ -1,13 +1,10 @@
 """`run --windows.service`: what the service control manager is told and asks for."""
 
 import logging
-import queue
-import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
 
 import pytest
 
@@ -41,19 +38,6 @@ class Manager:
 
 
 @pytest.fixture
-def asked() -> Iterator["queue.SimpleQueue[str]"]:
-    """What SIGTERM puts in, as in the daemon."""
-    wishes: queue.SimpleQueue[str] = queue.SimpleQueue()
-
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        wishes.put("stop")
-
-    before = signal.signal(signal.SIGTERM, stop)
-    yield wishes
-    signal.signal(signal.SIGTERM, before)
-
-
-@pytest.fixture
 def logging_as_before() -> Iterator[None]:
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
@@ -66,7 +50,7 @@ def logging_as_before() -> Iterator[None]:
 
 
 def test_a_service_runs_until_the_manager_orders_its_end_and_ends_in_good_order(
-    asked: "queue.SimpleQueue[str]",
+    asked: Callable[[], str],
 ) -> None:
     manager = Manager()
 
@@ -75,7 +59,7 @@ def test_a_service_runs_until_the_manager_orders_its_end_and_ends_in_good_order(
         assert manager.running.wait(10)
         assert manager.order is not None
         threading.Thread(target=manager.order).start()
-        assert asked.get(timeout=10) == "stop"
+        assert asked() == "stop"
         return 0
 
     assert run_as_service(manager, work) == 0

@@ -1,5 +1,6 @@
 """The Debian package: what is in it, and its life in a Debian that was made for the test."""
 
+import gzip
 import re
 import shutil
 import site
@@ -178,6 +179,11 @@ def served(root: Root, log: Path) -> Iterator[str]:
     assert status == 0, log.read_text()
 
 
+def unpacked(file: Path) -> bytes:
+    """What a file holds, not how it is packed."""
+    return gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+
+
 def test_the_same_commit_gives_the_same_package_in_another_folder(
     sources: Path, packages: tuple[Path, Path], tmp_path: Path
 ) -> None:
@@ -206,7 +212,7 @@ def test_the_package_holds_no_path_and_no_address_of_the_machine_that_built_it(
         for file in content.rglob("*")
         if file.is_file() and not file.is_symlink()
         for word in foreign
-        if word.encode() in file.read_bytes()
+        if word.encode() in unpacked(file)
     }
 
     assert found == set()
@@ -242,13 +248,25 @@ def test_the_package_holds_the_agent_its_kernel_and_all_locked_libraries(content
         assert shipped >= ours
 
 
-def test_lintian_finds_no_error(packages: tuple[Path, Path]) -> None:
+def test_the_package_has_the_manual_page_and_the_files_that_it_names(content: Path) -> None:
+    page = unpacked(content / "usr/share/man/man1/esewatch.1.gz").decode("ascii")
+    named = set(re.findall(r"/(?:etc|usr|var)/[\w./]*\w", page))
+    made_by_postinst = {"/var/lib/esewatch"}
+
+    assert re.match(r'\.TH ESEWATCH "1" "2026\\-01\\-02" "esewatch ', page)
+    assert len(named) >= 5
+    assert {name for name in named if not (content / name[1:]).exists()} == made_by_postinst
+
+
+def test_lintian_finds_nothing_to_warn_of(packages: tuple[Path, Path]) -> None:
     if shutil.which("lintian") is None:
         skip("lintian is not installed (apt-get install lintian)", {"debian"})
 
-    found = run("lintian", "--allow-root", "--fail-on=error", "--tag-display-limit=0", packages[0])
+    found = run(
+        "lintian", "--allow-root", "--fail-on=warning", "--tag-display-limit=0", packages[0]
+    )
 
-    assert "E:" not in found
+    assert re.findall("^[EW]: .*", found, re.MULTILINE) == []
 
 
 def test_installed_in_a_minimal_debian_it_serves_and_state_and_settings_outlive_an_upgrade(

@@ -70,6 +70,7 @@ def test_the_service_reaches_networks_and_local_sockets_and_no_other_family() ->
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        ("Type", "notify"),
         ("Restart", "on-failure"),
         ("ExecReload", '/bin/sh -c "kill -HUP $MAINPID"'),
         ("EnvironmentFile", "-/etc/default/esewatch"),
