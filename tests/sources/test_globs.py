@@ -1,12 +1,16 @@
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from esewatch.sources.globs import matches
+from esewatch.sources.globs import matches, search
 
 DEPTH = 1100
 """More folders than Python calls a function in itself."""
+NOBODY = 65534
+FOLDERS_SEEN = ("", "/[x]", "/sub", "/sub/deep")
 
 
 @pytest.fixture
@@ -81,3 +85,97 @@ def test_a_link_that_the_pattern_names_or_that_is_a_file_is_followed(folder: Pat
         f"{folder}/link/deep/d.log",
     ]
     assert f"{folder}/link/c.log" in matches(f"{folder}/*/*.log")
+
+
+@contextmanager
+def as_anybody() -> Iterator[None]:
+    """For root, which may read everything: as a user with no rights of its own."""
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("*/c.log", 0, [], ["link", "sub"]),
+        ("*/*.log", 0, ["[x]/f.log"], ["link", "sub"]),
+        ("*/deep/*.log", 0, [], ["link", "sub"]),
+        ("s*/deep/d.log", 0, [], ["sub"]),
+        ("sub/deep/*.log", 0, [], ["sub"]),
+        ("sub/*/*.log", 0, [], ["sub"]),
+        ("sub/**/d.log", 0, [], ["sub"]),
+        ("**/c.log", 0, [], ["sub"]),
+        ("**/*.log", 0, ["[x]/f.log", "a.log"], ["sub"]),
+        ("**", 0, ["[x]/f.log", "a.log", "b.txt", "gone", "loop"], ["sub"]),
+        ("li*/c.log", 0, [], ["link"]),
+        ("link/*.log", 0, [], ["link"]),
+        ("**/x/*.log", 0, [], ["sub"]),
+        ("*.log", 0, ["a.log"], []),
+        ("*/f.log", 0, ["[x]/f.log"], ["link", "sub"]),
+        ("[[]x]/*.log", 0, ["[x]/f.log"], []),
+        # What may be passed and not be listed shows what is named.
+        ("*/c.log", 0o111, ["link/c.log", "sub/c.log"], []),
+        ("**/c.log", 0o111, ["sub/c.log"], ["sub"]),
+        ("s*/*.log", 0o111, [], ["sub"]),
+        # What may be listed and not be passed shows names and no files.
+        ("s*/*.log", 0o444, ["sub/c.log"], []),
+        ("s*/c.log", 0o444, [], ["sub"]),
+        ("**/d.log", 0o444, [], ["sub"]),
+    ],
+)
+def test_a_folder_that_bars_the_way_is_told(
+    folder: Path, case: tuple[str, int, list[str], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pattern, mode, expected, barred = case
+    (folder / "link").symlink_to("sub")
+    (folder / "loop").symlink_to("loop")
+    (folder / "gone").symlink_to("nowhere")
+    folder.chmod(0o755)
+    monkeypatch.chdir(folder)
+    (folder / "sub").chmod(mode)
+    try:
+        with as_anybody():
+            found = search(pattern)
+    finally:
+        (folder / "sub").chmod(0o755)
+    assert found.paths == expected
+    assert found.barred == dict.fromkeys(barred, "Permission denied")
+
+
+def test_of_a_folder_that_may_be_read_nothing_is_told(folder: Path) -> None:
+    (folder / "loop").symlink_to("loop")
+    for pattern in ("*/*.log", "**/*.log", "*/none/*.log", "a.log/*", "none/*", "loop/*", "*/*/*"):
+        assert search(f"{folder}/{pattern}").barred == {}
+
+
+def test_a_search_looks_once_at_each_folder_and_at_nothing_else(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A poll costs so much; beside these a name that stands behind a star is looked at itself."""
+    asked: list[str] = []
+
+    def counted(name: str) -> None:
+        real = getattr(os, name)
+
+        def call(path: object, *rest: object, **options: object) -> object:
+            asked.append(f"{name} {str(path).removeprefix(str(folder))}")
+            return real(path, *rest, **options)
+
+        monkeypatch.setattr(os, name, call)
+
+    for name in ("scandir", "stat", "lstat", "access"):
+        counted(name)
+    assert len(search(f"{folder}/*/*.log").paths) == 2
+    assert sorted(asked) == ["scandir ", "scandir /[x]", "scandir /sub"]
+    asked.clear()
+    assert search(f"{folder}/s*/c.log").paths == [f"{folder}/sub/c.log"]
+    assert sorted(asked) == ["lstat /sub/c.log", "scandir "]
+    asked.clear()
+    assert len(search(f"{folder}/**/*.log").paths) == 4
+    assert sorted(asked) == sorted(f"scandir {name}" for name in FOLDERS_SEEN)

@@ -16,6 +16,7 @@ import pytest
 from esewatch.config import Settings, Window
 from esewatch.model import Event, HeaderSeen, PagesScanned
 from esewatch.sources import page_scan
+from esewatch.sources.filescan import Scan
 from esewatch.sources.page_scan_child import PROGRAM
 from esewatch.sources.page_scan_plan import GONE_SECONDS
 from tests.sources.page_scans import COMPUTER, LABEL, SLOW, SLOWEST, Bench, stamp
@@ -487,6 +488,22 @@ def test_a_path_that_leads_nowhere_is_a_failure_and_a_pattern_is_not(make: Make)
     bench = make(paths=["/nowhere/a.edb"])
     bench.rest()
     assert bench.trouble == "/nowhere/a.edb: no such file; name an existing file or a pattern"
+
+
+def test_a_barred_folder_is_a_failure_until_something_is_found(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_scan, "LOOK_SECONDS", 0.0)
+    bench = make(paths=[f"{tmp_path}/snap/*.edb"])
+    with monkeypatch.context() as barred:
+        denied = Scan(troubles={f"{tmp_path}/snap": "Permission denied"})
+        barred.setattr(page_scan, "look", lambda *_: denied)
+        bench.rest()
+        assert bench.trouble == f"{tmp_path}/snap: Permission denied"
+    assert bench.unreadable == [bench.trouble]
+    bench.database(pages=50)
+    bench.scanned()
+    assert bench.trouble == ""
 
 
 def test_a_missing_file_beside_others_is_one_line(make: Make, tmp_path: Path) -> None:

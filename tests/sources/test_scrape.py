@@ -26,6 +26,7 @@ from tests.support.metrics_server import (
     metrics_server,
     says,
 )
+from tests.support.ports import free_port
 
 
 @pytest.fixture
@@ -146,7 +147,7 @@ def test_another_status_is_a_failure(server: MetricsServer, status: int, reason:
 
 
 def test_nobody_listening_is_one_line() -> None:
-    with metrics_server() as gone:
+    with metrics_server(free_port()) as gone:
         pass
 
     assert failure(gone) == "Connection refused"

@@ -1,13 +1,16 @@
 """Sources are asked in turn; one that hangs keeps its thread and nobody else."""
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
 from esewatch.model import Batch, SourceError
 from esewatch.sources import turns as module
 from esewatch.sources.turns import Turns
+
+LITTLE, LONG = 0.05, 30.0
+"""Seconds of patience."""
 
 
 class Asked:
@@ -38,9 +41,18 @@ class Asked:
         raise AssertionError
 
 
+Patience = Callable[[float], None]
+
+
 @pytest.fixture(autouse=True)
-def _little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.05)
+def patience(monkeypatch: pytest.MonkeyPatch) -> Patience:
+    """Sets how long a batch is waited for: at first longer than any machine takes."""
+
+    def change(seconds: float) -> None:
+        monkeypatch.setattr(module, "PATIENCE_SECONDS", seconds)
+
+    change(LONG)
+    return change
 
 
 def test_batches_come_in_order_from_one_thread_beside() -> None:
@@ -63,11 +75,15 @@ def test_what_a_source_raises_comes_to_who_asked() -> None:
     turns.close()
 
 
-def test_beside_one_that_hangs_others_are_read_and_it_goes_on_where_it_was() -> None:
+def test_beside_one_that_hangs_others_are_read_and_it_goes_on_where_it_was(
+    patience: Patience,
+) -> None:
     turns, hanging, other = Turns(), Asked("hanging"), Asked("other")
     hanging.gate.clear()
     waited = turns.batches(hanging)
+    patience(LITTLE)
     assert next(waited) is None
+    patience(LONG)
     assert len(list(turns.batches(other))) == 2
     assert next(waited) is None
     assert (turns.silent(0.0), turns.silent(60.0)) == ({"hanging"}, set())
@@ -77,11 +93,12 @@ def test_beside_one_that_hangs_others_are_read_and_it_goes_on_where_it_was() -> 
     turns.close()
 
 
-def test_a_poll_that_is_broken_off_is_closed_unless_it_hangs() -> None:
+def test_a_poll_that_is_broken_off_is_closed_unless_it_hangs(patience: Patience) -> None:
     turns, hanging, fine = Turns(), Asked("hanging"), Asked("fine")
     hanging.gate.clear()
     for source in (hanging, fine):
         polled = turns.batches(source)
+        patience(LITTLE if source is hanging else LONG)
         next(polled)
         polled.close()
     assert (fine.ended.is_set(), hanging.ended.is_set()) == (True, False)

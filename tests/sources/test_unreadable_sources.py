@@ -45,6 +45,7 @@ class Barred:
         monkeypatch.setattr(os, "access", may)
         monkeypatch.setattr(os, "scandir", self._barring(os.scandir))
         monkeypatch.setattr(os, "stat", self._barring(os.stat, itself=False))
+        monkeypatch.setattr(os, "lstat", self._barring(os.lstat, itself=False))
         for module in (filescan, evtx_file):
             monkeypatch.setattr(module, "open_raw", self._barring(rawfile.open_raw))
 
@@ -228,6 +229,82 @@ def test_of_two_folders_one_out_of_reach_is_told_and_nothing_comes_twice(
     assert reading.told[before:] == [f"{logs}: {DENIED}"]
     barred.paths.clear()
     assert reading.poll() == (0, "")
+
+
+BELOW = ("*/a.log", "*/*.log", "**/a.log", "**/*.log")
+"""Patterns that lead through folders which nothing names."""
+
+
+def fill_folder(logs: Path, name: str, kind: str) -> None:
+    """A folder below `logs` with a log of two records, unlike those of other folders."""
+    (logs / name).mkdir()
+    path = logs / name / "a.log"
+    fill(path, kind)
+    if kind != "evtx":
+        path.write_text(path.read_text().replace("priv06.edb", f"{name}.edb"))
+
+
+@pytest.mark.parametrize("how", list(itertools.product(BELOW, [errno.EACCES, errno.EIO])))
+@pytest.mark.parametrize("kind", TYPES)
+def test_a_source_all_of_whose_folders_inside_a_pattern_are_barred_is_down(
+    logs: Path, barred: Barred, kind: str, how: tuple[str, int], start: Start
+) -> None:
+    pattern, number = how
+    for name in ("one", "two"):
+        fill_folder(logs, name, kind)
+    for name in ("one", "two"):
+        barred.paths[str(logs / name)] = number
+    reading = start(kind, logs / pattern)
+    # Of a disk that fails it is not known how much of the folder is lost.
+    out = "/a.log" if pattern == "*/a.log" and number == errno.EIO else ""
+    lines = [f"{logs}/{name}{out}: {os.strerror(number)}" for name in ("one", "two")]
+    count, error = reading.poll()
+    assert count == 0
+    assert error in lines
+    assert [reading.poll() for _ in range(2)] == [(0, error)] * 2
+    assert sorted(reading.told) == lines
+
+
+@pytest.mark.parametrize("pattern", BELOW)
+@pytest.mark.parametrize("kind", READ)
+def test_a_barred_folder_inside_a_pattern_is_told_once_and_again_when_it_comes_again(
+    logs: Path, barred: Barred, kind: str, pattern: str, start: Start
+) -> None:
+    for name in ("one", "two"):
+        fill_folder(logs, name, kind)
+    line = f"{logs}/one: {DENIED}"
+    reading = start(kind, logs / pattern)
+    assert reading.poll() == (4, "")
+    for times in (1, 2):
+        barred.paths[str(logs / "one")] = errno.EACCES
+        assert [reading.poll() for _ in range(3)] == [(0, "")] * 3
+        assert reading.told == [line] * times
+        barred.paths.clear()
+        assert [reading.poll() for _ in range(2)] == [(0, "")] * 2
+
+
+@pytest.mark.parametrize("how", list(itertools.product(BELOW, [False, True])))
+@pytest.mark.parametrize("kind", READ)
+def test_what_comes_meanwhile_in_a_barred_folder_inside_a_pattern_is_read_after_it_once(
+    logs: Path, barred: Barred, kind: str, how: tuple[str, bool], start: Start
+) -> None:
+    pattern, restarted = how
+    for name in ("one", "two"):
+        fill_folder(logs, name, kind)
+    reading = start(kind, logs / pattern)
+    assert reading.poll() == (4, "")
+    fill_folder(logs, "three", kind)
+    for name in ("one", "two", "three"):
+        barred.paths[str(logs / name)] = errno.EACCES
+    if restarted:
+        reading.source.close()
+        reading.start()
+    for _ in range(2):
+        count, error = reading.poll()
+        assert count == 0
+        assert error.endswith(DENIED)
+    barred.paths.clear()
+    assert [reading.poll() for _ in range(2)] == [(2, ""), (0, "")]
 
 
 @pytest.mark.parametrize("kind", ["evtx", "eseutil_log"])

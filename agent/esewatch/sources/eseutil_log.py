@@ -24,7 +24,6 @@ from esewatch.sources.filescan import (
     look,
     open_known,
     reason_of,
-    unreadable_folders,
 )
 from esewatch.sources.rawfile import read_at
 
@@ -116,7 +115,7 @@ class EseutilLogSource:
         self._batch = Batch()
         known = set(self._files)
         found = look(self._paths, lambda key: None, lambda keys: keys == known)
-        self._failed = {**dict(found.troubles), **dict(unreadable_folders(self._paths))}
+        self._failed = dict(found.troubles)
         there = {seen.path for seen in found.seen.values()}.union(self._failed)
         self._complaints = {path: why for path, why in self._complaints.items() if path in there}
         for path, reason in self._failed.items():

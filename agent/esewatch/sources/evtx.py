@@ -4,7 +4,6 @@ A log consists of chunks of 64 KiB, each with checksums over its header and its
 records. Only chunks that changed are read; one that is damaged costs only itself.
 """
 
-import glob
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -15,8 +14,8 @@ from esewatch.ese.dates import DateOrder
 from esewatch.model import Batch, SourceError, Unreadable
 from esewatch.sources.evtx_file import FileReader, FileState, Key, Plan, Step, key_of, plan
 from esewatch.sources.evtx_records import ChunkDecoder
-from esewatch.sources.filescan import all_unreadable, reason_of, unreadable_folders, why_unlisted
-from esewatch.sources.globs import matches
+from esewatch.sources.filescan import all_unreadable, listed, reason_of, why_unlisted
+from esewatch.sources.globs import barring
 
 _BATCH_RECORDS: Final = 2000
 _BATCH_BYTES: Final = 4 << 20
@@ -101,23 +100,11 @@ class EvtxSource:
 
     def _paths(self) -> tuple[list[str], list[str]]:
         """Paths that match now, and those that were named and do not exist."""
-        found: dict[str, None] = {}
-        missing = []
-        for folder, reason in unreadable_folders(self._patterns):
+        listing = listed(self._patterns)
+        for folder, reason in listing.barred.items():
             self._complain(folder, reason)
-        for pattern in self._patterns:
-            try:
-                Path(pattern).stat()
-            except (FileNotFoundError, NotADirectoryError):
-                if not glob.has_magic(pattern):
-                    missing.append(pattern)
-                found.update(dict.fromkeys(matches(pattern)))
-            except OSError:
-                if not glob.has_magic(pattern) or not self._failed:
-                    found[pattern] = None
-            else:
-                found[pattern] = None
-        return list(found), missing
+        missing = [path for path, literal in listing.paths.items() if literal and _is_gone(path)]
+        return [path for path in listing.paths if path not in missing], missing
 
     def _plan(self, path: str) -> tuple[Plan, FileState] | None:
         """What to read of one file and from where; None when there is nothing."""
@@ -132,7 +119,8 @@ class EvtxSource:
         except FileNotFoundError:
             return None
         except OSError as error:
-            self._complain(path, reason_of(error))
+            # One line for a folder that is listed and may not be passed, not one for each file.
+            self._complain(path if path in self._patterns else barring(path), reason_of(error))
             return None
         problem = found.problem
         if problem is not None and self._complaints.get(path) != problem.reason:
@@ -201,3 +189,11 @@ class EvtxSource:
                 self._saved[path] = batch.positions[path] = saved
         batch.backlog_bytes, batch.caught_up = backlog, caught_up
         return batch
+
+
+def _is_gone(path: str) -> bool:
+    try:
+        Path(path).stat()
+    except OSError as error:
+        return isinstance(error, FileNotFoundError | NotADirectoryError)
+    return False

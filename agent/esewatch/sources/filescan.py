@@ -4,12 +4,12 @@ import errno
 import glob
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
-from esewatch.sources.globs import matches
+from esewatch.sources.globs import barring, search
 from esewatch.sources.rawfile import RawFile, open_raw
 
 STABLE_TRIES = 5
@@ -40,8 +40,17 @@ class Scan(msgspec.Struct, gc=False):
     seen: dict[str, Seen] = {}
     missing: list[str] = []
     """Paths without glob characters that lead to no regular file, and why."""
-    troubles: list[tuple[str, str]] = []
-    """(path, reason) of what cannot be looked at."""
+    troubles: dict[str, str] = {}
+    """Path -> reason of files that cannot be looked at, and of folders that bar the way."""
+
+
+class Listing(NamedTuple):
+    """What paths and patterns lead to."""
+
+    paths: dict[str, bool]
+    """Path -> whether it was named itself, and not found by a pattern."""
+    barred: dict[str, str]
+    """Folder -> why it cannot be listed or passed, see `search`."""
 
 
 def key_of(state: os.stat_result, path: str) -> str:
@@ -71,21 +80,21 @@ def look(
     were `expected`, the folders are listed again until two listings agree.
     `path_of` tells under which path a file is known.
     """
-    listing = list(_expand(paths))
+    listing = listed(paths)
     for _ in range(STABLE_TRIES):
         found = _look(listing, path_of)
         if expected(set(found.seen)):
             break
-        again = list(_expand(paths))
+        again = listed(paths)
         if again == listing:
             break
         listing = again
     return found
 
 
-def _look(listing: list[tuple[str, bool]], path_of: Callable[[str], str | None]) -> Scan:
-    found = Scan()
-    for path, literal in listing:
+def _look(listing: Listing, path_of: Callable[[str], str | None]) -> Scan:
+    found = Scan(troubles=dict(listing.barred))
+    for path, literal in listing.paths.items():
         try:
             state = os.stat(path)  # noqa: PTH116 - strings all the way
         except FileNotFoundError:
@@ -93,7 +102,8 @@ def _look(listing: list[tuple[str, bool]], path_of: Callable[[str], str | None])
                 found.missing.append(path)
             continue
         except OSError as error:
-            found.troubles.append((path, reason_of(error)))
+            # One line for a folder that is listed and may not be passed, not one for each file.
+            found.troubles[path if literal else barring(path)] = reason_of(error)
             continue
         if not stat.S_ISREG(state.st_mode):
             if literal:
@@ -105,15 +115,18 @@ def _look(listing: list[tuple[str, bool]], path_of: Callable[[str], str | None])
     return found
 
 
-def unreadable_folders(paths: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """(folder, reason) of patterns whose folder cannot be listed: they match nothing, silently."""
+def listed(paths: Sequence[str]) -> Listing:
+    """What `paths` lead to. One with glob characters that is itself there is that file."""
+    listing = Listing({}, {})
     for pattern in paths:
-        if glob.has_magic(pattern) and not os.path.exists(pattern):  # noqa: PTH110 - never raises
-            folder = Path(pattern)
-            while glob.has_magic(str(folder)):
-                folder = folder.parent
-            if reason := why_unlisted(str(folder)):
-                yield str(folder), reason
+        if not glob.has_magic(pattern) or os.path.exists(pattern):  # noqa: PTH110 - never raises
+            listing.paths[pattern] = True
+            continue
+        found = search(pattern)
+        for path in found.paths:
+            listing.paths.setdefault(path, False)
+        listing.barred.update(found.barred)
+    return listing
 
 
 def why_unlisted(folder: str) -> str:
@@ -154,12 +167,3 @@ def all_unreadable(paths: Iterable[str], failed: dict[str, str]) -> str:
         else:
             return ""
     return next((f"{path}: {reason}" for path, reason in failed.items()), "")
-
-
-def _expand(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    for pattern in paths:
-        if not glob.has_magic(pattern) or os.path.exists(pattern):  # noqa: PTH110 - never raises
-            yield pattern, True
-            continue
-        for path in matches(pattern):
-            yield path, False

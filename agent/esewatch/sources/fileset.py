@@ -23,7 +23,6 @@ from esewatch.sources.filescan import (
     look,
     open_known,
     reason_of,
-    unreadable_folders,
 )
 from esewatch.sources.rawfile import RawFile, read_at
 from esewatch.sources.textfile import TextFile
@@ -130,6 +129,8 @@ class FileSet:
         self._last_lost = 0
         self._waiting: dict[str, Waiting] = {}
         self._told: dict[str, int] = {}
+        self._out_of_reach: dict[str, str] = {}
+        """Path -> reason of what the last look could not look at: told once while it lasts."""
         self._there: list[str] = []
         self._opened: dict[str, Watched] = {}
 
@@ -242,9 +243,11 @@ class FileSet:
             if Path(path).exists() or not self._was_there(path)
         ]
         self._there = [seen.path for seen in found.seen.values()]
-        self.failed = {**dict(found.troubles), **dict(unreadable_folders(self._paths))}
-        for path, reason in self.failed.items():
-            self.trouble(path, reason)
+        for path, reason in found.troubles.items():
+            if self._out_of_reach.get(path) != reason:
+                self.problems.append(Unreadable(path=path, place="", reason=reason))
+        self._out_of_reach = found.troubles
+        self.failed = dict(found.troubles)
         return found.seen
 
     def _was_there(self, path: str) -> bool:

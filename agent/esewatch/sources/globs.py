@@ -3,52 +3,143 @@
 `**` does not go through links to folders: two links in a folder that lead back to it would
 be followed for ever. A link that leads to a file is a file, and one that the pattern names, or
 that fits a single `*` of it, is followed: links to logs are common.
+
+Python's glob says nothing of folders that it may not read, so the walk is our own. Each folder is
+listed once; names are compared by fnmatch.
 """
 
+import errno
+import fnmatch
 import glob
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
+from typing import NamedTuple
+
+_QUIET = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
+"""No log is there: gone, no folder, a link to itself, deeper than a path can say."""
+
+Entries = list["os.DirEntry[str]"]
+
+
+class Found(NamedTuple):
+    """What a search found."""
+
+    paths: list[str]
+    """The paths that fit, sorted, each once."""
+    barred: dict[str, str]
+    """Folder -> why it cannot be listed or passed, so that what is in it was not found."""
+
+
+def search(pattern: str) -> Found:
+    """The paths that fit `pattern`; `**` is any folders, hidden ones left out. Never raises."""
+    anchor = Path(pattern).anchor
+    parts = Path(pattern).parts[1 if anchor else 0 :]
+    walk = _Walk()
+    paths = set() if "\0" in pattern else set(walk.below(anchor, parts))
+    return Found(sorted(paths), walk.barred)
 
 
 def matches(pattern: str) -> list[str]:
-    """The paths that fit, sorted; `**` is any folders, hidden ones left out."""
-    parts = Path(pattern).parts
-    if "**" not in parts:
-        return sorted(glob.iglob(pattern))  # noqa: PTH207 - strings all the way
-    return sorted(set(_below(parts)))
+    """The paths that `search` finds."""
+    return search(pattern).paths
 
 
-def _below(parts: tuple[str, ...]) -> Iterator[str]:
-    at = parts.index("**")
-    rest = parts[at:]
-    while rest[:1] == ("**",):
-        rest = rest[1:]
-    for start in matches(str(Path(*parts[:at]))):
-        for place, names in _folders(start):
-            if "**" in rest:
-                yield from matches(str(Path(glob.escape(place), *rest)))
-                continue
-            if rest:
-                found = glob.iglob(str(Path(*rest)), root_dir=place)  # noqa: PTH207
+def barring(path: str) -> str:
+    """The folder that keeps us from looking at `path`; `path` itself where none does."""
+    for place in (path, *map(str, Path(path).parents)):
+        try:
+            os.lstat(place)
+        except PermissionError:
+            continue
+        except OSError:
+            break
+        return place
+    return path
+
+
+class _Walk:
+    """One search. Paths are strings: pathlib takes one to pieces each time."""
+
+    def __init__(self) -> None:
+        self.barred: dict[str, str] = {}
+
+    def below(
+        self, place: str, parts: Sequence[str], listed: Entries | None = None
+    ) -> Iterator[str]:
+        """The paths under `place` that fit `parts`, some perhaps twice. `listed`: what is in it."""
+        fixed = list(takewhile(lambda part: not glob.has_magic(part), parts))
+        if fixed:
+            place, parts, listed = _join(place, *fixed), parts[len(fixed) :], None
+        if not parts:
+            if self._is_there(place):
+                yield place
+        elif parts[0] == "**":
+            yield from self._anywhere(place, parts)
+        else:
+            for entry in _fitting(self._list(place) if listed is None else listed, parts[0]):
+                path = _join(place, entry.name)
+                if len(parts) == 1:
+                    yield path
+                elif self._is_folder(entry, path, links=True):
+                    yield from self.below(path, parts[1:])
+
+    def _anywhere(self, start: str, parts: Sequence[str]) -> Iterator[str]:
+        """What fits behind the `**` at the begin of `parts`, in each folder from `start` down."""
+        while parts and parts[0] == "**":
+            parts = parts[1:]
+        waiting = [start]
+        while waiting:
+            place = waiting.pop()
+            entries = self._list(place)
+            shown = [(each, _join(place, each.name)) for each in _fitting(entries, "*")]
+            if parts:
+                yield from self.below(place, parts, entries)
             else:
-                found = (name for name in names if not name.startswith("."))
-            yield from (_join(place, name) for name in found)
+                yield from (
+                    path for each, path in shown if not self._is_folder(each, path, links=True)
+                )
+            waiting += [path for each, path in shown if self._is_folder(each, path, links=False)]
+
+    def _list(self, folder: str) -> Entries:
+        try:
+            with os.scandir(folder or ".") as entries:
+                return list(entries)
+        except OSError as error:
+            self._note(folder or ".", error)
+            return []
+
+    def _is_folder(self, entry: "os.DirEntry[str]", path: str, *, links: bool) -> bool:
+        try:
+            return entry.is_dir(follow_symlinks=links)
+        except OSError as error:
+            self._note(path, error)
+            return False
+
+    def _is_there(self, path: str) -> bool:
+        try:
+            os.lstat(path)
+        except OSError as error:
+            self._note(path, error)
+            return False
+        return True
+
+    def _note(self, path: str, error: OSError) -> None:
+        if error.errno in _QUIET:
+            return
+        path = barring(path)
+        # What of a folder is out of reach is not told beside the folder.
+        if os.path.dirname(path) not in self.barred:  # noqa: PTH120
+            self.barred[path] = error.strerror or str(error)
 
 
-def _folders(start: str) -> Iterator[tuple[str, list[str]]]:
-    """Each folder from `start` down, with the names in it that are no folders."""
-    waiting = [start]
-    while waiting:
-        place = waiting.pop()
-        # One level at a time: os.walk calls itself for each, and a thousand end it.
-        _, folders, names = next(os.walk(place), ("", [], []))
-        yield place, names
-        below = [_join(place, name) for name in folders if not name.startswith(".")]
-        # pathlib's raises where the path is too long.
-        waiting += [folder for folder in below if not os.path.islink(folder)]  # noqa: PTH114
+def _fitting(entries: Entries, part: str) -> Entries:
+    """Those whose names fit. A name that begins with a dot fits only what begins with one."""
+    hidden = part.startswith(".")
+    shown = {each.name: each for each in entries if hidden or not each.name.startswith(".")}
+    return [shown[name] for name in fnmatch.filter(shown, part)]
 
 
-def _join(place: str, name: str) -> str:
-    # pathlib takes a path to pieces each time: seconds, where folders are deep.
-    return name if place == "." else os.path.join(place, name)  # noqa: PTH118
+def _join(place: str, *names: str) -> str:
+    return os.path.join(place, *names)  # noqa: PTH118

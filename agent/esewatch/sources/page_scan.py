@@ -22,7 +22,7 @@ from esewatch.scan.job import Job, Task
 from esewatch.scan.results import FileResult
 from esewatch.sources import page_scan_plan as plan
 from esewatch.sources.eseutil_records import Whose
-from esewatch.sources.filescan import Seen, look, unreadable_folders
+from esewatch.sources.filescan import Seen, look
 from esewatch.sources.page_scan_child import LATE_SECONDS, PROGRAM, Crashes, ScanProcess
 from esewatch.sources.page_scan_passes import Passes
 from esewatch.sources.process import pause
@@ -85,7 +85,7 @@ class PageScanSource:
         self._broken = ""
         """Why no process does its work."""
         self._missing = ""
-        """What is not there, where nothing is."""
+        """What is not there or may not be looked at, where nothing is to be read."""
         self._complaints: dict[str, str] = {}
         self._left_out: dict[str, tuple[plan.FileState, float]] = {}
         """Path -> the file that could not be scanned, and until when it is left out."""
@@ -218,12 +218,14 @@ class PageScanSource:
         found = look(self._paths, lambda key: None, lambda keys: True)
         there = {seen.path: seen for seen in found.seen.values()}
         troubles = dict(found.troubles)
-        troubles.update(unreadable_folders(self._paths))
-        self._missing = ""
-        if not there and not troubles and found.missing:
-            self._missing = f"{found.missing[0]}: no such file; name an existing file or a pattern"
-        elif found.missing:
+        if there or troubles:
             troubles.update((path, "no such file") for path in found.missing)
+        self._missing = ""
+        if not there and troubles:
+            path, reason = next(iter(troubles.items()))
+            self._missing = f"{path}: {reason}"
+        elif not there and found.missing:
+            self._missing = f"{found.missing[0]}: no such file; name an existing file or a pattern"
         for path, reason in troubles.items():
             self._tell(path, reason)
         gone = self._complaints.keys() - there.keys() - troubles.keys()
