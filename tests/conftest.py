@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,9 @@ settings.load_profile("esewatch")
 
 LEFT_OPEN = 6
 """A test may leave so many descriptors open: those of a server that serves a module."""
+
+CLOSING_SECONDS = 5.0
+"""A thread that ends with a test may close its files so long behind it."""
 
 _BEFORE = pytest.StashKey[Counter[str]]()
 
@@ -36,11 +40,12 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
     if item.get_closest_marker("e2e") is not None:
         return
     before = item.stash[_BEFORE]
-    if (_open_files() - before).total() > LEFT_OPEN:
+    end = time.monotonic() + CLOSING_SECONDS
+    while (left := _open_files() - before).total() > LEFT_OPEN:
         gc.collect()
-        left = _open_files() - before
-        if left.total() > LEFT_OPEN:
+        if time.monotonic() > end:
             pytest.fail(f"files left open: {', '.join(sorted(left.elements()))}")
+        time.sleep(0.01)
 
 
 def _open_files() -> Counter[str]:

@@ -464,6 +464,7 @@ def test_a_source_that_hangs_is_down_and_does_not_hold_up_reload_or_stop(
 ) -> None:
     monkeypatch.setattr(daemon_module, "RELOAD_SECONDS", 0.01)
     monkeypatch.setattr(daemon_module, "HANG_SECONDS", -1.0)
+    monkeypatch.setattr(turns_module, "PATIENCE_SECONDS", 20.0)
     hanging, other = Endless("hanging"), Scripted("other", [])
     hanging.gate.clear()
     running = Running(tmp_path, Settings(), hanging, other)

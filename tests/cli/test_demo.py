@@ -167,8 +167,7 @@ def test_kill_9_of_the_demo_ends_its_processes(attended: Callable[..., Attended]
     children = wait_until("both run", lambda: children_of(demo.process.pid, 2))
     demo.process.kill()
     demo.process.wait(10)
-    wait_until("all are gone", lambda: gone(children), 10)
-    assert gone(children)
+    assert wait_until("all are gone", lambda: gone(children))
 
 
 def test_under_nohup_the_end_of_the_terminal_does_not_end_it(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from esewatch.cli.demo_configuration import (
 from esewatch.config import load, rule_for
 from esewatch.expose import server
 from esewatch.model import EsewatchError
+from tests.support.ports import free_port
 
 
 def test_the_configuration_is_valid_and_stays_in_its_folder(tmp_path: Path) -> None:
@@ -38,16 +39,20 @@ def test_every_database_has_its_rule_and_two_share_a_device(path: str, tmp_path:
 
 
 def test_an_address_that_was_given_is_taken_or_refused() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
-        with pytest.raises(EsewatchError, match=f"cannot listen on {address}: "):
-            choose_address(address)
+    port = free_port()
+    address = f"127.0.0.1:{port}"
+    with (
+        socket.create_server(("127.0.0.1", port)),
+        pytest.raises(EsewatchError, match=f"cannot listen on {address}: "),
+    ):
+        choose_address(address)
     assert choose_address(address) == address
 
 
 def test_where_the_default_is_taken_another_port_is_chosen() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        default = f"127.0.0.1:{taken.getsockname()[1]}"
+    port = free_port()
+    default = f"127.0.0.1:{port}"
+    with socket.create_server(("127.0.0.1", port)):
         chosen = choose_address(None, default)
     assert chosen != default
     assert server.parse_address(chosen)[0] == "127.0.0.1"

@@ -177,7 +177,12 @@ def test_a_terminal_sees_the_days_pass_and_a_file_does_not(tmp_path: Path) -> No
 def test_ctrl_c_before_there_is_anything_to_close_is_no_traceback(tmp_path: Path) -> None:
     pipe = tmp_path / "plan.json"
     os.mkfifo(pipe)
-    process = started("run", "--dir", tmp_path / "run", "--plan", pipe)
+    # A process that a script put in the background ignores SIGINT, and so do its own.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = started("run", "--dir", tmp_path / "run", "--plan", pipe)
+    finally:
+        signal.signal(signal.SIGINT, before)
     # It reads the plan now, and nobody writes one.
     with pipe.open("wb"):
         # Between its opening and its reading a signal is noted and waits for the end of the read.

@@ -1,4 +1,6 @@
+import errno
 import json
+import os
 import re
 from datetime import UTC, datetime
 from pathlib import Path
@@ -211,6 +213,23 @@ def test_a_folder_without_a_database_is_status_2(tmp_path: Path, capsys: Capture
 def test_a_glob_that_matches_nothing_is_status_2(tmp_path: Path, capsys: Captured) -> None:
     assert main(["header", str(tmp_path / "*.edb")]) == 2
     assert "no file matches" in capsys.readouterr().err
+
+
+def test_a_folder_that_bars_a_glob_is_named_with_the_reason(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    real = os.scandir
+
+    def failing(path: str) -> object:
+        if path.endswith("one"):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", failing)
+    assert main(["header", str(tmp_path / "*" / "*.edb")]) == 2
+    assert capsys.readouterr().err == f"esewatch: {tmp_path}/one: Input/output error\n"
 
 
 def test_control_characters_of_the_data_do_not_reach_the_terminal(

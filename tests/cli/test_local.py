@@ -1,7 +1,6 @@
 """What a command says when the running esewatch does not let it in."""
 
 import argparse
-import socket
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from esewatch.model import EsewatchError
 from tests.expose.examples import PRIV03
 from tests.expose.serving import FakeDaemon, serving
 from tests.support.certificates import self_signed
+from tests.support.ports import free_address
 
 BODY = {"computer": PRIV03[0], "database": PRIV03[1]}
 
@@ -53,8 +53,7 @@ def test_a_certificate_behind_its_key_in_one_file_is_compared(tmp_path: Path) ->
 
 
 def test_what_is_no_esewatch_is_told_with_what_to_try() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as unused:
-        address = f"127.0.0.1:{unused.getsockname()[1]}"
+    address = free_address()
     said = refused(address)
     assert f"does not answer at {address}: " in said
     assert "--web.address HOST:PORT" in said

@@ -461,7 +461,7 @@ def wait_for(path: Path, pattern: str, process: "subprocess.Popen[bytes]") -> No
 def test_a_signal_keeps_the_position_and_ends_in_time(
     number: signal.Signals, edb: Edb, state: Path
 ) -> None:
-    process = run_scan("--rate", "512K", "--read-size", "64K", edb.path)
+    process = run_scan("--rate", "256K", "--read-size", "64K", edb.path)
     wait_for(state, "*.json", process)
     process.send_signal(number)
     asked = time.monotonic()
@@ -477,7 +477,8 @@ def test_a_signal_keeps_the_position_and_ends_in_time(
 
 def killed_until_done(edb: Edb, state: Path, kills: int) -> dict[str, Any]:
     """Kill a resumed scan so often, each time behind another place; then let it end."""
-    words = ["--format", "json", "--resume", "--rate", "2M", "--read-size", "64K", str(edb.path)]
+    # Slow: there is more to do than the kills take, whatever else the machine does.
+    words = ["--format", "json", "--resume", "--rate", "512K", "--read-size", "64K", str(edb.path)]
     seen = b""
     for _ in range(kills):
         process = run_scan(*words)
@@ -492,7 +493,7 @@ def killed_until_done(edb: Edb, state: Path, kills: int) -> dict[str, Any]:
         process.communicate()
         assert process.returncode == -signal.SIGKILL
     words.remove("--rate")
-    words.remove("2M")
+    words.remove("512K")
     process = run_scan(*words)
     out, err = process.communicate(timeout=120)
     assert err == b""

@@ -49,9 +49,10 @@ def label(folder: Path, name: str) -> str:
 def events(folder: Path, event_id: int, database: str = "") -> list[float]:
     """When (epoch seconds) these events were logged, in their order; of one database or all."""
     path = folder / "events.jsonl"
-    lines = path.read_bytes().splitlines() if path.exists() else []
+    written = path.read_bytes() if path.exists() else b""
     found = []
-    for line in lines:
+    # Whole lines: who reads while one is written may see the beginning of it.
+    for line in written[: written.rfind(b"\n") + 1].splitlines():
         if database.encode() not in line.lower():
             continue
         system = msgspec.json.decode(line)["Event"]["System"]

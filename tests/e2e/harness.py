@@ -6,6 +6,7 @@ The rules and alerts are those that are shipped; only the time between two evalu
 and where a test says so the time for which an alert has to hold.
 """
 
+import http.client
 import json
 import os
 import signal
@@ -49,16 +50,35 @@ def wait_for(
 ) -> T:
     """The first answer of `ask` that is neither None, False nor empty; fails after `seconds`.
 
-    Asks again after `every` seconds.
+    Asks again after `every` seconds, also where nobody answered; the last time when all of
+    `seconds` are over.
     """
     end = time.monotonic() + seconds
     while True:
-        answer = ask()
+        late = time.monotonic() > end
+        silence: Exception | None = None
+        answer: T | None = None
+        try:
+            answer = ask()
+        except (OSError, http.client.HTTPException) as error:
+            if not is_silence(error):
+                raise
+            silence = error
         if answer:
             return answer
-        if time.monotonic() > end:
-            raise AssertionError(f"not within {seconds:g} s: {what}")
+        if late:
+            raise AssertionError(f"not within {seconds:g} s: {what}") from silence
         time.sleep(every)
+
+
+def is_silence(error: Exception) -> bool:
+    """Whether a request failed because nobody answered it: a server that is just starting, or
+    a machine too busy to let it. A status that says what is wrong is an answer.
+    """
+    if isinstance(error, urllib.error.HTTPError):
+        return False
+    reason = error.reason if isinstance(error, urllib.error.URLError) else error
+    return isinstance(reason, ConnectionError | TimeoutError | http.client.HTTPException)
 
 
 def get(url: str, seconds: float = 5.0) -> str:

@@ -89,7 +89,7 @@ def test_the_ratio_is_that_of_the_sums_in_the_counter_log(stage: Stage, tmp_path
     for days in (1, 7, 28):
         wait_for(f"a ratio over {days} days", partial(prometheus.query, f"{RATIO}{days}d"))
         assert prometheus.value(f"{RATIO}{days}d") == pytest.approx(143, rel=1e-9)
-    assert prometheus.value('esewatch_perf_object_present{name="Online Defrag"}') == 1
+    prometheus.wait_for_value('esewatch_perf_object_present{name="Online Defrag"}', 1)
 
 
 def test_a_fresh_bad_page_pages_stays_through_restarts_and_is_cleared_by_ack(
@@ -137,7 +137,7 @@ def test_a_fresh_bad_page_pages_stays_through_restarts_and_is_cleared_by_ack(
     done = agent.ack(LABEL, 4711)
     assert done.returncode == 0, done.stderr
     wait_for("the end of it", lambda: webhook.alerts("EseKnownBadPage", "resolved"))
-    assert prometheus.value('ese_known_bad_pages{kind="uncorrectable"}') == 0
+    prometheus.wait_for_value('ese_known_bad_pages{kind="uncorrectable"}', 0)
     prometheus.wait_for_value('ese_page_error_events_total{kind="checksum"}', 1)
     assert firing_names(prometheus) == set()
 
@@ -174,7 +174,7 @@ def test_three_years_of_old_logs_with_an_old_bad_page_give_a_warning_and_no_page
     assert firing_names(prometheus) == {"EseBadPageFoundInHistory"}
     named = {alert["labels"]["alertname"] for alert in webhook.alerts()}
     assert named <= {"EseBadPageFoundInHistory", "Watchdog"}
-    assert prometheus.value('ese_passes_completed_total{task="defrag"}') == 219
+    prometheus.wait_for_value('ese_passes_completed_total{task="defrag"}', 219)
 
 
 def test_a_domain_controller_has_no_ratio_and_no_alert(stage: Stage, tmp_path: Path) -> None:
@@ -196,8 +196,8 @@ def test_a_domain_controller_has_no_ratio_and_no_alert(stage: Stage, tmp_path: P
     prometheus.wait_for_value("ese_defrag_pages_read_total", 3000 * 360)
     prometheus.wait_for_evaluations(5)
 
-    assert prometheus.value('ese_passes_completed_total{task="defrag"}') == 20
-    assert prometheus.value("ese_defrag_reported_pages_freed_total") == 0
+    prometheus.wait_for_value('ese_passes_completed_total{task="defrag"}', 20)
+    prometheus.wait_for_value("ese_defrag_reported_pages_freed_total", 0)
     assert prometheus.query('{__name__=~".+:ese_defrag_.+"}') == []
     assert prometheus.query('ALERTS{alertname=~"EseDefrag.+"}') == []
     assert firing_names(prometheus) == set()
@@ -218,7 +218,7 @@ def test_real_logs_of_domain_controllers_have_no_ratio_and_no_alert(stage: Stage
 
     models = {labels["model"] for labels, _ in prometheus.query("ese_database_info")}
     assert models == {"garbage_collection"}
-    assert prometheus.value("sum(ese_defrag_reported_pages_freed_total)") == 0
+    prometheus.wait_for_value("sum(ese_defrag_reported_pages_freed_total)", 0)
     assert prometheus.query('{__name__=~".+:ese_defrag_.+"}') == []
     assert firing_names(prometheus) == set()
     assert {alert["labels"]["alertname"] for alert in webhook.alerts()} <= {"Watchdog"}

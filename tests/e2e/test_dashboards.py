@@ -106,7 +106,10 @@ class Scraped(NamedTuple):
         lately = f"[{4 * SCRAPED_EVERY:g}s] offset 2s"
         growth = f"rate(esewatch_journal_commit_duration_seconds_count{lately})"
         return bool(
-            self.prometheus.query(f"{growth} > 0 and rate(process_cpu_seconds_total{lately}) > 0")
+            self.prometheus.query("up == 1")
+            and self.prometheus.query(
+                f"{growth} > 0 and rate(process_cpu_seconds_total{lately}) > 0"
+            )
             and self.prometheus.query(
                 "database:ese_device_read_bytes_busiest:ratio_rate5m offset 2s"
             )

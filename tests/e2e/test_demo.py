@@ -132,5 +132,5 @@ def test_kill_9_of_the_demo_ends_engine_and_agent(attended: Callable[[], Attende
     assert len(children) == 2
     demo.process.kill()
     demo.process.wait(10)
-    wait_until("both are gone", lambda: gone(children), 5)
+    wait_until("both are gone", lambda: gone(children))
     assert not listens(demo.address)

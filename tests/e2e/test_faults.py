@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+import psutil
 import pytest
 import yaml
 
@@ -26,6 +27,7 @@ from tests.support.ports import free_address
 pytestmark = pytest.mark.e2e
 
 STOP_SECONDS = 5.0
+UNREBUILT = "esewatch_source_unrebuilt_from_timestamp_seconds"
 FAILURES = ("esewatch_journal_commit_failures_total", frozenset[tuple[str, str]]())
 
 
@@ -47,9 +49,9 @@ def move_journal(agent: Agent, journal: Path) -> None:
 
 
 def fill(disk: Path) -> Path:
-    """Not a byte more fits on the disk."""
+    """Not a byte more fits on the disk. Again: nothing of it is free meanwhile."""
     ballast = disk / "ballast"
-    with ballast.open("wb", buffering=0) as file:
+    with ballast.open("ab", buffering=0) as file:
         for size in (4096, 1):
             try:
                 while file.write(bytes(size)) == size:
@@ -62,6 +64,17 @@ def fill(disk: Path) -> Path:
 def run_ticks(server: Server, count: int = 200) -> None:
     for _ in range(count):
         server.tick()
+
+
+def wait_for_failure(agent: Agent, server: Server, disk: Path) -> None:
+    """The server writes on, on a disk that stays full, until a commit has failed."""
+
+    def failed() -> bool:
+        fill(disk)
+        run_ticks(server, 20)
+        return bool(samples(agent)[FAILURES])
+
+    wait_for("the metric", failed, every=0.2)
 
 
 def assert_truth(agent: Agent, server: Server) -> None:
@@ -99,21 +112,14 @@ def test_a_full_disk_is_told_and_loses_nothing_not_even_with_a_kill(
         run_ticks(server)
         agent.start()
         ballast = fill(disk)
-        for _ in range(20):
-            run_ticks(server, 20)
-            if samples(agent)[FAILURES]:
-                break
-            fill(disk)
-            time.sleep(0.2)
-        wait_for("the metric", lambda: samples(agent)[FAILURES])
+        wait_for_failure(agent, server, disk)
         assert agent.log().count("cannot write the journal") == 1
         agent.kill()
         ballast.unlink()
         run_ticks(server)
         agent.start()
         ballast = fill(disk)
-        run_ticks(server)
-        wait_for("the metric", lambda: samples(agent)[FAILURES])
+        wait_for_failure(agent, server, disk)
         server.finish()
         ballast.unlink()
         with until_right_again():
@@ -141,8 +147,7 @@ def test_a_stop_on_a_full_disk_is_in_time_and_what_was_not_stored_is_read_again(
         run_ticks(server)
         agent.start()
         ballast = fill(disk)
-        run_ticks(server)
-        wait_for("the metric", lambda: samples(agent)[FAILURES])
+        wait_for_failure(agent, server, disk)
         assert_ends_in_time(agent)
         ballast.unlink()
         server.finish()
@@ -200,8 +205,12 @@ def test_a_journal_removed_under_the_agent_is_written_again_whole(tmp_path: Path
     try:
         run_ticks(server)
         agent.start()
+        # All at once: what it writes anew must not be taken for a part of the old.
+        process = psutil.Process(agent.pid)
+        process.suspend()
         for path in agent.folder.glob("journal.db*"):
             path.unlink()
+        process.resume()
         run_ticks(server)
         server.finish()
         assert_truth(agent, server)
@@ -279,9 +288,10 @@ def test_what_a_damaged_journal_knew_and_nobody_has_any_more_is_told_also_after_
         damage_a_row(agent.folder / "journal.db")
         agent.start()
         wait_for("the line", lambda: sentence in agent.log())
+        wait_for("its metric", lambda: sample(samples(agent), UNREBUILT, "text"))
         for _ in range(2):
             found = samples(agent)
-            since = sample(found, "esewatch_source_unrebuilt_from_timestamp_seconds", "text")
+            since = sample(found, UNREBUILT, "text")
             until = sample(found, "esewatch_source_unrebuilt_until_timestamp_seconds", "text")
             assert since == datetime(2026, 1, 2, tzinfo=UTC).timestamp()
             assert until == datetime(2026, 2, 3, tzinfo=UTC).timestamp()

@@ -11,6 +11,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.e2e.harness import Agent, get, wait_for
+from tests.support.demo_run import gone
 from tests.support.edb import Edb, write_edb
 
 pytestmark = pytest.mark.e2e
@@ -85,25 +86,30 @@ def has_open(process: psutil.Process, path: Path) -> bool:
 def test_a_bad_page_is_a_metric_at_once_and_a_repaired_copy_clears_it(
     agent: Agent, tmp_path: Path
 ) -> None:
-    middle = PAGES // 2
-    made = database(tmp_path, middle)
+    bad = PAGES // 4
+    made = database(tmp_path, bad)
     agent.start()
     process = wait_for("a process that scans", lambda: scanner(agent))
     wait_for("the copy is open", lambda: has_open(process, made.path), every=0.005)
-    goal = bytes_read(process) + (middle + 2) * 4096
+    goal = bytes_read(process) + (bad + 2) * 4096
     wait_for("it is read", lambda: bytes_read(process) >= goal, every=0.005)
     read = time.monotonic()
+    # Reads of 64 KiB each 20 ms: long enough for the process to tell, and far from its end.
+    wait_for("some more", lambda: bytes_read(process) >= goal + (1 << 20), every=0.005)
+    process.suspend()
+    try:
+        wait_for("the bad page", lambda: known_bad(agent) == 1)
 
-    wait_for("the bad page", lambda: known_bad(agent) == 1)
-
-    latency = time.monotonic() - read
-    print(f"from reading to metric: {latency:.2f} s")
-    assert latency < 2.0
-    assert (value(agent, "ese_page_scan_pages_total") or 0) < PAGES
+        latency = time.monotonic() - read
+        print(f"from reading to metric: {latency:.2f} s")
+        assert latency < 2.0
+        assert (value(agent, "ese_page_scan_pages_total") or 0) < PAGES
+    finally:
+        process.resume()
     wait_for("the end", lambda: value(agent, "ese_page_scan_pages_total") == PAGES)
     assert verified(agent) is None
 
-    made.flip(middle, *TWO)
+    made.flip(bad, *TWO)
     wait_for("the repaired page", lambda: known_bad(agent) == 0, 60)
     wait_for("the verification", lambda: verified(agent))
 
@@ -124,15 +130,15 @@ def test_kills_of_the_agent_leave_no_process_and_count_every_page_once(
     database(tmp_path, 10, PAGES - 10)
     for part in (1, 2, 3):
         agent.start()
+        process = wait_for("a process that scans", lambda: scanner(agent))
         wait_for(
             f"part {part}",
             lambda part=part: (  # type: ignore[misc]
-                (value(agent, "ese_page_scan_pages_total") or 0) > part * PAGES // 5
+                (value(agent, "ese_page_scan_pages_total") or 0) > part * PAGES // 10
             ),
         )
-        process = wait_for("a process that scans", lambda: scanner(agent))
         agent.kill()
-        wait_for("the end of the process", lambda process=process: not process.is_running())  # type: ignore[misc]
+        wait_for("the end of the process", lambda process=process: gone([process]))  # type: ignore[misc]
 
     agent.start()
     wait_for("the end", lambda: (value(agent, "ese_page_scan_pages_total") or 0) >= PAGES)
@@ -155,7 +161,7 @@ def test_a_new_configuration_keeps_the_place(agent: Agent, tmp_path: Path) -> No
 
     wait_for("the end", lambda: (value(agent, "ese_page_scan_pages_total") or 0) >= PAGES)
     wait_for("no process", lambda: scanner(agent) is None)
+    wait_for("its line", lambda: "taken up" in agent.log())
 
     assert value(agent, "ese_page_scan_pages_total") == PAGES
-    assert "taken up" in agent.log()
     agent.stop()

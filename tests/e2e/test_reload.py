@@ -22,6 +22,7 @@ RELOADS = 50
 SUCCESSFUL = ("esewatch_config_last_reload_successful", frozenset[tuple[str, str]]())
 TIMESTAMP = ("esewatch_config_last_reload_success_timestamp_seconds", frozenset[tuple[str, str]]())
 RATIO_HIGH = "esewatch_policy_ratio_high"
+REFUSED = "the configuration is not taken up"
 
 
 def post_reload(agent: Agent) -> tuple[int, str]:
@@ -75,13 +76,15 @@ def reload_often(agent: Agent, logs: Path, rng: random.Random) -> list[bool]:
             status, answer = post_reload(agent)
             assert status == (500 if broken else 200), answer
         else:
-            before = samples(agent)
+            # The metric may say so already: of one that is refused, the log alone is news.
+            before, said = samples(agent), agent.log().count(REFUSED)
             os.kill(agent.pid, signal.SIGHUP)
             wait_for(
                 "the answer to SIGHUP",
-                lambda before=before, broken=broken: (  # type: ignore[misc]
+                lambda before=before, said=said, broken=broken: (  # type: ignore[misc]
                     (now := samples(agent))[SUCCESSFUL] == (not broken)
                     and (broken or now[TIMESTAMP] > before[TIMESTAMP])
+                    and agent.log().count(REFUSED) == said + broken
                 ),
             )
         taken.append(not broken)

@@ -192,7 +192,7 @@ def test_a_web_configuration_is_taken_up_while_it_runs_and_a_broken_one_is_a_met
     assert value() == "1.0"
     assert guarded.get("/-/reload", method="POST") == (200, "Reloaded.\n")
     guarded.guard("NoClientCert", user="not-a-hash")
-    assert value() == "1.0"
+    assert guarded.get("/metrics")[0] == 200
     assert guarded.get("/-/reload", method="POST")[0] == 200  # makes the figures anew
     assert value() == "0.0"
     guarded.guard("RequireAndVerifyClientCert")

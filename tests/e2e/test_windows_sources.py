@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.e2e.harness import Agent, get, wait_for
 from tests.sources.windows_programs import TYPEPERF, WEVTUTIL, event, executable
+from tests.support.demo_run import gone
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="programs with a #! line")
 
@@ -52,11 +54,7 @@ def start(agents: list[Agent], folder: Path, *sources: dict[str, Any]) -> Agent:
 
 def value(agent: Agent, name: str, **labels: str) -> float | None:
     """The sample of that name whose labels contain `labels`."""
-    try:
-        text = get(f"{agent.url}/metrics")
-    except OSError:
-        return None
-    for family in text_string_to_metric_families(text):
+    for family in text_string_to_metric_families(get(f"{agent.url}/metrics")):
         for sample in family.samples:
             if sample.name == name and labels.items() <= sample.labels.items():
                 return float(sample.value)
@@ -98,7 +96,7 @@ def test_kill_9_loses_no_event_of_a_growing_log_and_counts_none_twice(
     )
     assert value(agent, "esewatch_source_missed_records_total", source="log") == 0
     assert value(agent, "esewatch_source_duplicates_total", source="log") == 0
-    assert value(agent, "esewatch_source_up", source="log") == 1
+    wait_for("up", lambda: value(agent, "esewatch_source_up", source="log") == 1)
     agent.stop()
     # Directory Service is a channel of domain controllers only.
     assert "Directory Service: this machine has no such channel" in agent.log()
@@ -125,9 +123,9 @@ def test_rates_of_typeperf_become_counters_and_its_end_follows_that_of_the_daemo
     )
     assert value(agent, "ese_defrag_pages_freed_total", **labels) == 1 * 15 + 2 * 15
     assert value(agent, "esewatch_source_up", source="perf") == 1
-    [child] = _children(agent.pid)
+    [child] = psutil.Process(agent.pid).children()
     agent.kill()
-    wait_for("typeperf has ended", lambda: not Path(f"/proc/{child}").exists())
+    wait_for("typeperf has ended", lambda: gone([child]))
     assert "Traceback" not in agent.log()
 
 
@@ -142,13 +140,3 @@ def test_on_another_system_both_sources_say_so_and_the_daemon_runs_on(
         assert agent.log().count(f"{name}: no such program: it is a part of Windows") == 1
     checked = agent.command("config", "check", "--config.file", str(agent.config))
     assert checked.returncode == 0, checked.stderr
-
-
-def _children(pid: int) -> list[int]:
-    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    threads = Path(f"/proc/{pid}/task").iterdir()
-    found = {
-        *text.split(),
-        *(word for t in threads for word in (t / "children").read_text().split()),
-    }
-    return sorted(map(int, found))

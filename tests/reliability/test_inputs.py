@@ -256,6 +256,38 @@ def test_a_folder_that_may_not_be_read_for_a_while_costs_no_line(
         assert agent.log().count("Permission denied") == 1
 
 
+@pytest.mark.fault(
+    "a folder inside a pattern may no longer be read, then none of them",
+    provoked="two folders behind a `*`; `chmod 000` of one, of both; 20 more lines in each",
+    lost="nothing",
+)
+@pytest.mark.usefixtures("without_rights")
+def test_barred_folders_inside_a_pattern_are_told_and_cost_no_line(
+    tmp_path: Path, logs: Path
+) -> None:
+    folders = [logs / "one", logs / "two"]
+    for hour, folder in enumerate(folders):
+        folder.mkdir()
+        append(folder / "app.ndjson", 50, hour)
+    with reading(tmp_path, f"{logs}/*/app.ndjson") as agent:
+        for number, folder in enumerate(folders, 1):
+            folder.chmod(0)
+            wait_for("its count", lambda number=number: count_barred(agent) == number)  # type: ignore[misc]
+            wait_for("up", lambda up=2 - number: total(samples(agent), UP) == up)  # type: ignore[misc]
+        for folder in folders:
+            folder.chmod(0o700)
+            append(folder / "app.ndjson", 20)
+        with until_right_again():
+            check_events(agent, 140)
+            wait_for("up", lambda: total(samples(agent), UP))
+        for folder in folders:
+            assert agent.log().count(f"{folder}: Permission denied") == 1
+
+
+def count_barred(agent: Agent) -> float:
+    return total(samples(agent), UNREADABLE, source="text-1")
+
+
 def mounted(*words: str) -> None:
     if shutil.which("mount") is None or subprocess.run(["mount", *words], check=False).returncode:
         pytest.skip("nothing can be mounted here: needs root on Linux")

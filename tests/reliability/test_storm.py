@@ -69,19 +69,26 @@ class Watcher:
 
     def _run(self) -> None:
         while not self._enough.wait(0.1):
-            self.sizes.append((time.monotonic(), self._log.stat().st_size))
+            self._look()
             begin = time.monotonic()
             get(f"{self._agent.url}/metrics", seconds=10)
             seconds = time.monotonic() - begin
             found = samples(self._agent)
             self.scrapes.append(
                 Scrape(
-                    time.monotonic(),
+                    self._look(),
                     seconds,
                     value(found, "backlog_bytes"),
                     value(found, "records_total"),
                 )
             )
+
+    def _look(self) -> float:
+        """Note how large the log is; the moment at which it was so large at least."""
+        size = self._log.stat().st_size
+        moment = time.monotonic()
+        self.sizes.append((moment, size))
+        return moment
 
     def size_at(self, moment: float) -> int:
         """The size of the log at the latest look before `moment`."""

@@ -3,10 +3,11 @@
 import ctypes
 import mmap
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 PAGE = mmap.PAGESIZE
+TRIES = 3
 
 
 def held(path: Path) -> list[bool]:
@@ -34,3 +35,22 @@ def hold_only(path: Path, pages: Iterable[int]) -> None:
             os.pread(descriptor, PAGE, page * PAGE)
     finally:
         os.close(descriptor)
+
+
+def check_cache_after(
+    path: Path, pages: Iterable[int], use: Callable[[], object], after: list[bool] | None = None
+) -> None:
+    """`use` leaves the cache `after`; None: as it was, with these `pages` of the file in it.
+
+    The kernel may take a page back at any moment. So where pages are missing, and none is there
+    that should not be, it is tried again: what `use` gave up would be missing each time.
+    """
+    for left in reversed(range(TRIES)):
+        hold_only(path, pages)
+        expected = after or held(path)
+        use()
+        found = held(path)
+        if found == expected:
+            return
+        assert left, "pages are missing each time"
+        assert all(was for was, is_held in zip(expected, found, strict=True) if is_held)

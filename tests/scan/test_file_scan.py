@@ -15,6 +15,7 @@ from esewatch.scan.pace import Pace
 from esewatch.scan.results import MAX_LISTED, Place
 from tests.scan.faulty import Disk, disk_below
 from tests.scan.scanning import scan
+from tests.scan.test_pace import Clock
 from tests.support.edb import header_page, page, seal, write_edb
 from tests.support.samples import sample
 
@@ -516,9 +517,23 @@ def test_a_page_that_never_holds_still_is_bad_in_the_end(tmp_path: Path, disk: D
     assert reads <= 20
 
 
+class Written(threading.Event):
+    """A wish to stop that nobody has; a pause in which a live writer ends its page at least."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pages = 0
+
+    def wait(self, timeout: float | None = None) -> bool:
+        goal = self.pages + 2
+        while self.pages < goal:
+            time.sleep(0.001)
+        return super().wait(timeout)
+
+
 def test_a_live_writer_raises_no_false_alarm(tmp_path: Path) -> None:
     edb = write_edb(tmp_path / "a.edb", page_size=32768, pages=300)
-    stop = threading.Event()
+    stop, written = threading.Event(), Written()
 
     def write() -> None:
         rng = random.Random(3)
@@ -530,11 +545,12 @@ def test_a_live_writer_raises_no_false_alarm(tmp_path: Path) -> None:
                     os.pwrite(
                         file.fileno(), new[start : start + 4096], (number + 1) * 32768 + start
                     )
+                written.pages += 1
 
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        found = [bad for _ in range(20) for bad in scan(edb.path).found]
+        found = [bad for _ in range(20) for bad in scan(edb.path, pace=Pace(stop=written)).found]
     finally:
         stop.set()
         writer.join()
@@ -590,11 +606,11 @@ def test_a_header_in_a_bad_block_of_the_disk_leaves_its_shadow(tmp_path: Path, d
 def test_at_a_low_rate_there_are_several_places_a_second(tmp_path: Path) -> None:
     edb = write_edb(tmp_path / "a.edb", pages=60)
     options = Options(rate=1 << 18)
-    began = time.monotonic()
-    steps = list(scan_file(str(edb.path), options, Pace(rate=options.rate)))
-    seconds = time.monotonic() - began
+    clock = Clock()
+    pace = Pace(rate=options.rate, stop=clock, clock=clock)
+    steps = list(scan_file(str(edb.path), options, pace))
 
-    assert len(steps) > 3 * seconds
+    assert len(steps) > 3 * sum(clock.pauses) > 1
 
 
 def test_a_file_that_is_deleted_meanwhile_is_read_to_its_end_and_says_so(

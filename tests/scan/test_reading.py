@@ -19,7 +19,7 @@ import pytest
 
 from esewatch.scan import direct, page_cache, reading
 from esewatch.scan.reading import DatabaseFile
-from tests.scan.cache import PAGE, held, hold_only
+from tests.scan.cache import PAGE, TRIES, check_cache_after, held, hold_only
 
 SIZE = 256 * PAGE
 STEP = 64 * PAGE
@@ -58,21 +58,27 @@ def half_held(path: Path) -> Path:
     return path
 
 
+def check_reading(path: Path, *, direct: bool) -> None:
+    """All of a file is read, past the cache or not, and the cache is as it was."""
+    contents = []
+
+    def use() -> None:
+        file = DatabaseFile(str(path))
+        contents.append(read_all(file))
+        assert file.direct is direct
+        file.close()
+
+    check_cache_after(path, HALF, use)
+    assert contents[-1] == path.read_bytes()
+
+
 def without_direct(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(direct, "open_direct", lambda descriptor: -1)
 
 
 @linux
 def test_direct_reads_leave_the_cache_as_it_was(half_held: Path) -> None:
-    before = held(half_held)
-    file = DatabaseFile(str(half_held))
-    content = read_all(file)
-
-    assert file.direct
-    file.close()
-    assert 0 < sum(before) < len(before)
-    assert held(half_held) == before
-    assert content == half_held.read_bytes()
+    check_reading(half_held, direct=True)
 
 
 @linux
@@ -85,7 +91,7 @@ def test_fincore_says_so_too(half_held: Path) -> None:
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
     # The kernel may take a page back at any moment; our reading would do so each time.
-    for _ in range(3):
+    for _ in range(TRIES):
         hold_only(half_held, HALF)
         before = pages()
         file = DatabaseFile(str(half_held))
@@ -103,14 +109,7 @@ def test_without_direct_reads_the_cache_is_as_it_was_too(
     half_held: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_direct(monkeypatch)
-    before = held(half_held)
-    file = DatabaseFile(str(half_held))
-    content = read_all(file)
-
-    assert not file.direct
-    file.close()
-    assert held(half_held) == before
-    assert content == half_held.read_bytes()
+    check_reading(half_held, direct=False)
 
 
 @linux
@@ -121,14 +120,7 @@ def test_direct_reads_that_the_first_read_refuses_are_given_up(
         raise OSError(errno.EINVAL, "Invalid argument")
 
     monkeypatch.setattr(direct, "fill", refuse)
-    before = held(half_held)
-    file = DatabaseFile(str(half_held))
-    content = read_all(file)
-
-    assert not file.direct
-    file.close()
-    assert held(half_held) == before
-    assert content == half_held.read_bytes()
+    check_reading(half_held, direct=False)
 
 
 @linux
@@ -139,15 +131,8 @@ def test_direct_reads_that_go_through_the_cache_all_the_same_are_given_up(
     plain = os.open(half_held, os.O_RDONLY)
     os.posix_fadvise(plain, 0, 0, os.POSIX_FADV_RANDOM)
     monkeypatch.setattr(direct, "fill", lambda fd, buffer, at: os.preadv(plain, [buffer], at))
-    before = held(half_held)
-    file = DatabaseFile(str(half_held))
-    content = read_all(file)
+    check_reading(half_held, direct=False)
     os.close(plain)
-
-    assert not file.direct
-    file.close()
-    assert held(half_held) == before
-    assert content == half_held.read_bytes()
 
 
 @linux
@@ -156,34 +141,39 @@ def test_without_mincore_nothing_is_given_up(
 ) -> None:
     without_direct(monkeypatch)
     monkeypatch.setattr(page_cache, "_mincore", None)
-    file = DatabaseFile(str(half_held))
-    read_all(file)
-    file.close()
 
-    assert all(held(half_held))
+    def use() -> None:
+        file = DatabaseFile(str(half_held))
+        read_all(file)
+        file.close()
+
+    check_cache_after(half_held, HALF, use, after=[True] * (SIZE // PAGE))
 
 
 @linux
 def test_a_buffered_file_stays_in_the_cache(half_held: Path) -> None:
-    file = DatabaseFile(str(half_held), buffered=True)
-    content = read_all(file)
+    contents = []
 
-    assert not file.direct
-    file.close()
-    assert all(held(half_held))
-    assert content == half_held.read_bytes()
+    def use() -> None:
+        file = DatabaseFile(str(half_held), buffered=True)
+        contents.append(read_all(file))
+        assert not file.direct
+        file.close()
+
+    check_cache_after(half_held, HALF, use, after=[True] * (SIZE // PAGE))
+    assert contents[-1] == half_held.read_bytes()
 
 
 @linux
 @pytest.mark.parametrize("buffered", [False, True])
 def test_one_read_leaves_the_cache_as_it_was(half_held: Path, buffered: bool) -> None:
-    before = held(half_held)
-    file = DatabaseFile(str(half_held), buffered=buffered)
-    file.read(3 * PAGE - 100, 2 * PAGE)
-    file.read(99 * PAGE, 8192)
-    file.close()
+    def use() -> None:
+        file = DatabaseFile(str(half_held), buffered=buffered)
+        file.read(3 * PAGE - 100, 2 * PAGE)
+        file.read(99 * PAGE, 8192)
+        file.close()
 
-    assert held(half_held) == before
+    check_cache_after(half_held, HALF, use)
 
 
 @linux
@@ -199,14 +189,17 @@ def test_one_read_without_direct_reads_is_from_the_disk_and_leaves_the_cache_as_
         let_go.append(held(half_held)[offset // PAGE : (offset + length) // PAGE])
 
     monkeypatch.setattr(page_cache, "give_up", watch)
-    before = held(half_held)
-    file = DatabaseFile(str(half_held))
-    found = file.read(110 * PAGE, 2 * PAGE)
-    file.close()
+    found = []
 
+    def use() -> None:
+        let_go.clear()
+        file = DatabaseFile(str(half_held))
+        found.append(file.read(110 * PAGE, 2 * PAGE))
+        file.close()
+
+    check_cache_after(half_held, HALF, use)
     assert let_go == [[False, False]]
-    assert held(half_held) == before
-    assert found == half_held.read_bytes()[110 * PAGE : 112 * PAGE]
+    assert found[-1] == half_held.read_bytes()[110 * PAGE : 112 * PAGE]
 
 
 @linux
@@ -366,7 +359,7 @@ def refused(path: Path) -> OSError:
     return caught.value
 
 
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(10, func_only=True)
 @linux
 def test_what_is_no_regular_file_is_refused_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

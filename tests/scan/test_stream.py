@@ -22,17 +22,40 @@ PIECES = 25
 SIZE = PIECES * READ
 
 
+class Until:
+    """A clock that stands at 0 until `go`, and a pace that is over `seconds` behind that."""
+
+    def __init__(self, seconds: float) -> None:
+        self._deadline = seconds
+        self._began: float | None = None
+        self.pace = Pace(deadline=seconds, clock=self._now)
+
+    def go(self) -> None:
+        self._began = time.monotonic()
+
+    def _now(self) -> float:
+        return 0.0 if self._began is None else time.monotonic() - self._began
+
+    def late(self) -> float:
+        """Seconds since it is over."""
+        return self._now() - self._deadline
+
+
 def readers() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name.startswith("reader ")]
+
+
+def wait_for(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert holds()
 
 
 @pytest.fixture(autouse=True)
 def no_reader_is_left() -> Iterator[None]:
     yield
-    end = time.monotonic() + 10
-    while readers() and time.monotonic() < end:
-        time.sleep(0.01)
-    assert readers() == []
+    wait_for(lambda: readers() == [])
 
 
 @pytest.fixture
@@ -168,6 +191,7 @@ def test_reading_goes_on_while_the_consumer_works_but_not_without_bound(path: Pa
     file = Odd(path, read.append)
     found = pieces(file)
     next(found)
+    wait_for(lambda: len(read) >= 2)
     time.sleep(0.2)
 
     assert 2 <= len(read) <= 4
@@ -315,20 +339,25 @@ def test_a_read_that_hangs_does_not_hold_the_consumer_beyond_the_time(
     path: Path, hanging: int
 ) -> None:
     let_go = threading.Event()
+    until = Until(0.3)
+    given: list[int] = []
 
     def hang(offset: int) -> None:
         if offset == hanging:
+            wait_for(lambda: given == expected)
+            until.go()
             assert let_go.wait(30)
 
+    expected = list(range(0, hanging, READ))
     file = Odd(path, hang)
-    deadline = time.monotonic() + 0.3
-    found = [piece.offset for piece in pieces(file, pace=Pace(deadline=deadline))]
-    late = time.monotonic() - deadline
+    for piece in pieces(file, pace=until.pace):
+        given.append(piece.offset)
+    late = until.late()
     file.close()
 
-    assert found == list(range(0, hanging, READ))
+    assert given == expected
     assert late < 1
-    assert len(readers()) == 1
+    wait_for(lambda: len(readers()) == 1)
     assert all(reader.daemon for reader in readers())
     let_go.set()
 
@@ -336,13 +365,19 @@ def test_a_read_that_hangs_does_not_hold_the_consumer_beyond_the_time(
 def test_a_read_that_hung_writes_into_no_memory_of_others(path: Path) -> None:
     content = path.read_bytes()
     let_go = threading.Event()
+    until = Until(0.1)
+    given: list[int] = []
 
     def hang(offset: int) -> None:
         if offset == READ:
+            wait_for(lambda: given == [0])
+            until.go()
             assert let_go.wait(30)
 
     stuck = Odd(path, hang)
-    assert [p.offset for p in pieces(stuck, pace=Pace(deadline=time.monotonic() + 0.1))] == [0]
+    for piece in pieces(stuck, pace=until.pace):
+        given.append(piece.offset)
+    assert given == [0]
     stuck.close()
     file = DatabaseFile(str(path))
     for piece in pieces(file):
@@ -377,11 +412,14 @@ def test_a_long_pause_is_ended_by_the_wish_to_stop(path: Path) -> None:
     stop = threading.Event()
     timer = threading.Timer(0.1, stop.set)
     file = DatabaseFile(str(path))
-    began = time.monotonic()
-    timer.start()
-    found = [piece.offset for piece in pieces(file, pace=Pace(throttle=60.0, stop=stop))]
+    found = []
+    for piece in pieces(file, pace=Pace(throttle=60.0, stop=stop)):
+        found.append(piece.offset)
+        began = time.monotonic()
+        timer.start()
+    taken = time.monotonic() - began
     file.close()
     timer.join()
 
     assert found == [0]
-    assert time.monotonic() - began < 1.2
+    assert taken < 1.2

@@ -1,5 +1,6 @@
 """The demo run for tests: without a terminal, or on one that the test holds the other end of."""
 
+import codecs
 import fcntl
 import os
 import pty
@@ -22,7 +23,7 @@ from tests.support.ports import free_address
 
 ROOT = Path(__file__).resolve().parents[2]
 ANSI = re.compile(r"\x1b\[[?\d;]*[A-Za-z]")
-SECONDS = 15.0
+SECONDS = 60.0
 
 T = TypeVar("T")
 
@@ -63,10 +64,12 @@ def listens(address: str) -> bool:
 def wait_until(what: str, ask: Callable[[], T], seconds: float = SECONDS) -> T:
     """The first answer of `ask` that is true; fails after `seconds`."""
     end = time.monotonic() + seconds
-    while not (answer := ask()):
-        assert time.monotonic() < end, f"not within {seconds:g} s: {what}"
+    while True:
+        late = time.monotonic() > end
+        if answer := ask():
+            return answer
+        assert not late, f"not within {seconds:g} s: {what}"
         time.sleep(0.05)
-    return answer
 
 
 def children_of(pid: int, least: int) -> list[psutil.Process]:
@@ -77,9 +80,14 @@ def children_of(pid: int, least: int) -> list[psutil.Process]:
 
 def gone(processes: Sequence[psutil.Process]) -> bool:
     """Whether none of them runs; what is dead and not yet collected does not run."""
-    return not any(
-        each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in processes
-    )
+    return not any(map(_runs, processes))
+
+
+def _runs(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:  # collected between the two questions
+        return False
 
 
 class Attended:
@@ -91,6 +99,7 @@ class Attended:
         self.folder = folder
         self.address = free_address()
         self._output = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._terminal, inner = pty.openpty()
         self.resize(rows, columns)
         options = ("--dir", str(folder), "--web.listen-address", self.address)
@@ -158,7 +167,7 @@ class Attended:
             data = os.read(self._terminal, 65536)
         except OSError:  # nobody is at the other end any more
             return False
-        self._output += data.decode()
+        self._output += self._decoder.decode(data)
         return bool(data)
 
     def _screen(self) -> list[str]:
