@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from esewatch import __version__
-from esewatch.cli import MODULES, _parser, main
+from esewatch.cli import MODULES, command_line, main
 from esewatch.config import Settings
 from esewatch.daemon import Daemon
 from esewatch.ese import kernels
@@ -182,11 +182,11 @@ def test_a_damaged_journal_is_left_to_the_daemon(
     assert list(config.parent.glob("*damaged*")) == []
 
 
-def test_the_parser_knows_every_command_of_this_test() -> None:
+def test_the_command_line_knows_every_command_of_this_test() -> None:
     # The engine takes the place of this process: its tests start it as one of its own.
     named = {"engine", *(command[0] for command in COMMANDS)}
     for command in ("", *named):
-        (known,) = (a.choices for a in _parser(command)._actions if a.dest == "command")
+        (known,) = (a.choices for a in command_line(command)._actions if a.dest == "command")
         assert known is not None
         assert set(known) == named if not command else command in known
     assert set(MODULES) == named

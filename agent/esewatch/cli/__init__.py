@@ -4,6 +4,10 @@ Data goes to stdout, all else to stderr. Exit status: 0 done and healthy, 1 done
 and something is wrong with the data, 2 could not do it (one line says why).
 """
 
+from esewatch.cli import early  # noqa: F401 - before what takes time
+
+# isort: split
+
 import argparse
 import importlib
 import io
@@ -45,7 +49,7 @@ class _Parser(argparse.ArgumentParser):
         self.exit(FAILED, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
-def _parser(command: str) -> argparse.ArgumentParser:
+def command_line(command: str = "") -> argparse.ArgumentParser:
     """The parser of one command, of all where it is none: the daemon needs no report."""
     parser = _Parser(
         prog="esewatch",
@@ -56,7 +60,11 @@ def _parser(command: str) -> argparse.ArgumentParser:
     version = f"esewatch {__version__} ({kernels.NAME} kernel)"
     parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(
-        dest="command", required=True, metavar="COMMAND", parser_class=_Parser
+        title="commands",
+        dest="command",
+        required=True,
+        metavar="COMMAND",
+        parser_class=_Parser,
     )
     names = [MODULES[command]] if command in MODULES else dict.fromkeys(MODULES.values())
     for name in names:
@@ -75,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     _speak_utf_8()
     words = list(sys.argv[1:] if arguments is None else arguments)
-    options = _parser(words[0] if words else "").parse_args(words)
+    options = command_line(words[0] if words else "").parse_args(words)
     try:
         status: int = options.function(options)
         sys.stdout.flush()

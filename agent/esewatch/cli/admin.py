@@ -20,7 +20,10 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     """Add `config`, `forget` and `ack`."""
     config = commands.add_parser("config", help="validate, show or make the configuration")
     actions = config.add_subparsers(
-        dest="action", required=True, metavar="check|show|alertmanager|import-exchange"
+        title="commands",
+        dest="action",
+        required=True,
+        metavar="check|show|alertmanager|import-exchange",
     )
     for name, function, text in (
         ("check", check_config, "validate; exit status 2 and one line when it is wrong"),

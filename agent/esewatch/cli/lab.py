@@ -30,7 +30,11 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         epilog="example: esewatch lab run old-ratio",
     )
     words = parser.add_subparsers(
-        dest="word", required=True, metavar="COMMAND", parser_class=type(parser)
+        title="commands",
+        dest="word",
+        required=True,
+        metavar="COMMAND",
+        parser_class=type(parser),
     )
     names = words.add_parser(
         "list", help="the experiments", epilog="example: esewatch lab list --format json"

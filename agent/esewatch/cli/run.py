@@ -1,22 +1,19 @@
 """`esewatch run`: the daemon."""
 
 import argparse
-import contextlib
 import json
 import logging
-import queue
-import signal
 import sys
 import threading
 import time
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from esewatch import __version__
 from esewatch.cli.options import add_config_option, add_web_config_option, load_settings
+from esewatch.cli.wishes import Reloads, Wishes, tell_signals_taken
 from esewatch.daemon import Daemon
 from esewatch.expose.http import App
 from esewatch.expose.server import DEFAULT_ADDRESS, HttpServer
@@ -37,8 +34,6 @@ LOG_BYTES = 10 << 20
 
 STOP_SECONDS = 3.0
 """The process ends after so long, also when a source does not answer."""
-
-Wish = Literal["stop", "reload", "ended"]
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -97,7 +92,8 @@ def run(options: argparse.Namespace) -> int:
 def _run(options: argparse.Namespace) -> int:
     """Run until SIGTERM or SIGINT; SIGHUP takes the configuration up anew."""
     sys.setswitchinterval(SWITCH_SECONDS)
-    wishes = _listen_to_signals()
+    wishes = Wishes()
+    tell_signals_taken()  # before the configuration is read: see there
     settings = load_settings(options)
     web = _web_configuration(options.web_config) if options.web_config else None
     journal = Journal(Path(settings.journal))
@@ -140,48 +136,21 @@ def _say_where(address: str, web: "WebConfiguration | None") -> None:
         log.warning("passwords go over the network as they are: set tls_server_config")
 
 
-def _listen_to_signals() -> "queue.SimpleQueue[Wish]":
-    """What the signals ask for. The queue may be filled in the middle of anything."""
-    wishes: queue.SimpleQueue[Wish] = queue.SimpleQueue()
-
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        wishes.put("stop")
-
-    def reload(_signal: int, _frame: FrameType | None) -> None:
-        wishes.put("reload")
-
-    for name in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(name, stop)
-    if sys.platform != "win32":
-        signal.signal(signal.SIGHUP, reload)
-    return wishes
-
-
-def _read(daemon: Daemon, wishes: "queue.SimpleQueue[Wish]") -> None:
+def _read(daemon: Daemon, wishes: Wishes) -> None:
     try:
         daemon.run()
     finally:
-        wishes.put("ended")
+        wishes.ended()
 
 
-def _wait(daemon: Daemon, wishes: "queue.SimpleQueue[Wish]") -> bool:
+def _wait(daemon: Daemon, wishes: Wishes) -> bool:
     """Until the end is asked for; False when the reading thread has ended by itself."""
-    while True:
-        # With a limit: on Windows no signal ends a wait without one.
-        try:
-            wish = wishes.get(timeout=1.0)
-        except queue.Empty:
-            daemon.watch()
-            continue
-        if wish != "reload":
-            return wish == "stop"
-        # In a thread of its own: it may wait for a source, and a wish to stop must not.
-        threading.Thread(target=_reload, args=(daemon,), name="reload", daemon=True).start()
-
-
-def _reload(daemon: Daemon) -> None:
-    with contextlib.suppress(EsewatchError):  # the daemon has said why
-        daemon.reload()
+    reloads = Reloads(daemon)
+    while (wish := wishes.next()) in {None, "reload"}:
+        daemon.watch()
+        if wish is not None:
+            reloads.ask()
+    return wish == "stop"
 
 
 class _Formatter(logging.Formatter):

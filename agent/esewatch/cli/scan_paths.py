@@ -9,7 +9,7 @@ from typing import NamedTuple
 from esewatch.ese.header import HEADER_BYTES, Header, parse_header
 from esewatch.scan.reading import DatabaseFile
 from esewatch.scan.trouble import why_not_opened
-from esewatch.sources.globs import matches
+from esewatch.sources.globs import search
 
 
 class Found(NamedTuple):
@@ -28,8 +28,9 @@ def find_databases(named: Sequence[str]) -> Found:
     files: dict[str, None] = {}
     errors: list[str] = []
     for name in named:
-        paths = [name] if os.path.lexists(name) else matches(name)
-        if not paths:
+        paths, barred = ([name], {}) if os.path.lexists(name) else search(name)
+        errors += [f"{folder}: {reason}" for folder, reason in barred.items()]
+        if not paths and not barred:
             errors.append(f"{name}: {_why_nothing(name)}")
         for path in paths:
             if Path(path).is_dir():

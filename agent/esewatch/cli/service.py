@@ -20,7 +20,7 @@ START_SECONDS = 30.0
 
 FAILED = 2
 
-State = Literal["start pending", "running", "stop pending", "stopped"]
+State = Literal["running", "stop pending", "stopped"]
 
 
 class Manager(Protocol):
@@ -30,7 +30,10 @@ class Manager(Protocol):
         """Let the manager call `main`; returns after it. Raises OSError where no manager asks."""
 
     def register(self, stop: Callable[[], None]) -> None:
-        """Take orders from now on; `stop` is called when the service is to end. From `main`."""
+        """Take orders from now on; `stop` is called when the service is to end. From `main`.
+
+        Raises OSError when the manager does not know this service.
+        """
 
     def report(self, state: State, status: int = 0) -> None:
         """Tell the state; `status` is the exit status of a service that has stopped."""
@@ -65,12 +68,20 @@ class _Service:
         try:
             self._manager.dispatch(self._main)
         except OSError as error:
-            self._problem = error
-            self._asked.set()
+            self._refuse(error)
+
+    def _refuse(self, error: OSError) -> None:
+        self._problem = error
+        self._asked.set()
 
     def _main(self) -> None:
         """What the manager calls: it lasts as long as the service."""
-        self._manager.register(self._stop)
+        try:
+            self._manager.register(self._stop)
+        except OSError as error:
+            # What called this is C: no error gets through it.
+            self._refuse(error)
+            return
         self._manager.report("running")
         self._asked.set()
         self._done.wait()

@@ -17,7 +17,6 @@ NAME = "esewatch"
 _OWN_PROCESS = 0x10
 _STATES: dict[State, int] = {
     "stopped": 1,
-    "start pending": 2,
     "stop pending": 3,
     "running": 4,
 }
@@ -94,7 +93,7 @@ class WindowsManager:
             accepts=_ACCEPT_STOP | _ACCEPT_SHUTDOWN if state == "running" else 0,
             exit_code=_SERVICE_SPECIFIC_ERROR if status else _NO_ERROR,
             specific_exit_code=status,
-            wait_hint=_STOP_MILLISECONDS if state.endswith("pending") else 0,
+            wait_hint=_STOP_MILLISECONDS if state == "stop pending" else 0,
         )
         _advapi.SetServiceStatus(self._handle, told)
 

@@ -11,7 +11,7 @@ import binascii
 import hashlib
 import os
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
@@ -26,6 +26,8 @@ MAX_KNOWN = 128
 """Verified logins that are remembered."""
 _BCRYPT_BYTES = 72
 """bcrypt looks at no more of a password."""
+_NOBODYS = "$2b${:02d}$" + "." * 53
+"""A hash of a cost that is no user's: only the work counts."""
 
 CHALLENGE = {"www-authenticate": 'Basic realm="esewatch", charset="UTF-8"'}
 
@@ -66,13 +68,16 @@ class Logins:
         if login is None:
             raise RefusedError(401, "A name and a password are needed.", CHALLENGE)
         name, password = login
-        # A name that is not known takes as long as one that is.
-        hashed = users.get(name) or max(users.values(), key=_cost)
+        # A name that is not known costs what one that is does.
+        dearest = max(users.values(), key=_cost)
+        hashed = users.get(name) or dearest
         key = self._key(name, hashed, password)
         if name in users and key in self._known:
             self._known.move_to_end(key)
             return
-        right = await self._check(client, password, hashed, check)
+        right = await self._check(
+            client, lambda: _is_right(check, password, hashed, _cost(dearest))
+        )
         if not right or name not in users:
             raise RefusedError(401, "This name or password is wrong.", CHALLENGE)
         self._known[key] = None
@@ -85,7 +90,7 @@ class Logins:
             digest.update(len(part).to_bytes(4, "big") + part)
         return digest.digest()
 
-    async def _check(self, client: str, password: bytes, hashed: str, check: Check) -> bool:
+    async def _check(self, client: str, work: Callable[[], bool]) -> bool:
         mine = self._waiting.get(client, 0)
         if mine >= MAX_WAITING_OF_ONE or sum(self._waiting.values()) >= MAX_WAITING:
             raise RefusedError(
@@ -96,22 +101,34 @@ class Logins:
         self._waiting[client] = mine + 1
         try:
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._thread, _is_right, check, password, hashed)
+            return await loop.run_in_executor(self._thread, work)
         finally:
             self._waiting[client] -= 1
             if not self._waiting[client]:
                 del self._waiting[client]
 
 
-def _is_right(check: Check, password: bytes, hashed: str) -> bool:
+def _is_right(check: Check, password: bytes, hashed: str, dearest: int) -> bool:
+    """Whether the hash is of the password. Where it is not, the work is that of cost `dearest`.
+
+    bcrypt of cost c is 2 ** c rounds. After one of cost c, those of costs c, c + 1, up to
+    `dearest` - 1 make it 2 ** `dearest`: how long it took does not tell whose hash it was.
+    """
+    right = _is_of(check, password, hashed)
+    for cost in range(_cost(hashed), dearest) if not right else ():
+        _is_of(check, password, _NOBODYS.format(cost))
+    return right
+
+
+def _is_of(check: Check, password: bytes, hashed: str) -> bool:
     try:
         return check(password[:_BCRYPT_BYTES], hashed.encode("ascii"))
     except ValueError:
         return False
 
 
-def _cost(hashed: str) -> str:
-    return hashed.split("$")[2]
+def _cost(hashed: str) -> int:
+    return int(hashed.split("$")[2])
 
 
 def _login(header: str) -> tuple[str, bytes] | None:

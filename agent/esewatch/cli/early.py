@@ -1,0 +1,10 @@
+"""Imported before all else: from here on a SIGHUP waits until the daemon can take it up.
+
+Imports take some 100 ms, and what SIGHUP does by itself is to end the process.
+"""
+
+import signal
+import sys
+
+if sys.platform != "win32" and sys.argv[1:2] == ["run"]:
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
