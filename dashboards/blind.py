@@ -15,6 +15,8 @@ _LOST = (
     f"last_over_time({_SEEN}{REMEMBERED}) unless on (job, instance, computer) {_SEEN}"
     f" unless on (job, instance, computer) ese_database_info{{{COMPUTER}}}"
 )
+BEHIND = f"({_UP} == 0 or {_SEEN} == 0)"
+"""Computers with a source that cannot be read or is not read to its end."""
 _GAPS = f'ese_finding{{{COMPUTER},finding="unknown_since"}}'
 _DOWN = f"up{{{AGENT}}} == 0"
 

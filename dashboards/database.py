@@ -160,7 +160,8 @@ def glance() -> list[Panel]:
             [Query(f"ese_finding{{{DATABASE}}}", f"{{{{finding}}}} {SERIES}")],
             [
                 to_status_page(),
-                *map(runbook, ("EseOnlyOneCopyVerified", "EseScansCollide", "EseScansDoNotFit")),
+                *map(runbook, ("EseOnlyOneCopyVerified", "EseScanStalled")),
+                *map(runbook, ("EseScansCollide", "EseScansDoNotFit")),
             ],
         ),
     ]

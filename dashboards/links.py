@@ -7,6 +7,11 @@ from grafana_foundation_sdk.builders import dashboard as builder
 from grafana_foundation_sdk.models import dashboard
 
 
+def _agent(fields: str) -> str:
+    """Address of the agent. `raw`, or Grafana would escape the brackets of an IPv6 address."""
+    return f"http://${{{fields}.instance:raw}}"
+
+
 class Link(NamedTuple):
     """Where a value leads."""
 
@@ -17,7 +22,7 @@ class Link(NamedTuple):
 
 def runbook(alert: str, fields: str = "__field.labels") -> Link:
     """From a series to the runbook that its agent serves."""
-    return Link(f"Runbook {alert}", f"http://${{{fields}.instance}}/runbooks/{alert}", blank=True)
+    return Link(f"Runbook {alert}", f"{_agent(fields)}/runbooks/{alert}", blank=True)
 
 
 def to_board(
@@ -55,7 +60,7 @@ def to_device(fields: str = "__field.labels") -> Link:
 def to_status_page(fields: str = "__field.labels") -> Link:
     """To what the agent itself says of a database, with its reasons in words."""
     address = (
-        f"http://${{{fields}.instance}}/database?computer=${{{fields}.computer:percentencode}}"
+        f"{_agent(fields)}/database?computer=${{{fields}.computer:percentencode}}"
         f"&database=${{{fields}.database:percentencode}}"
     )
     return Link("Status page", address, blank=True)
@@ -63,7 +68,7 @@ def to_status_page(fields: str = "__field.labels") -> Link:
 
 def to_computer_page(fields: str = "__field.labels") -> Link:
     """To what the agent itself says of a computer."""
-    address = f"http://${{{fields}.instance}}/computer?name=${{{fields}.computer:percentencode}}"
+    address = f"{_agent(fields)}/computer?name=${{{fields}.computer:percentencode}}"
     return Link("Status page of the computer", address, blank=True)
 
 

@@ -9,8 +9,9 @@ there is one sentence for each database, however much of it is unknown. Dates ar
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from dashboards import blind
 from dashboards.parts import COMPUTER, DATABASE, ON_DATABASE, Query
-from esewatch.expose.pictures.sentence import NO_WINDOW
+from esewatch.expose.pictures.sentence import BEHIND, NO_WINDOW, NONE_KNOWN
 from esewatch.expose.words import VERIFIERS
 
 CHOSEN = f'{COMPUTER},ese_instance=~"$ese_instance",database=~"$database"'
@@ -123,12 +124,13 @@ def at_risk() -> str:
     return named(finding("writes_at_risk"), "risk", "writes at risk; ")
 
 
-def blind() -> str:
-    """That what is known may be old, as `blind`; absent where it is not, or events are missing."""
-    behind = f'ese_database_verdict{{{DATABASE},verdict="blind"}}'
-    seen = f"max by ({ON_DATABASE}) ({behind}) unless on ({ON_DATABASE})"
-    words = "what is known may be old, a source of its computer is behind; "
-    return named(f"{seen} {finding('unknown_since')}", "blind", words)
+def behind() -> str:
+    """That what is known may be old, as `behind`; absent where all sources are read to their end.
+
+    Not of the verdict: a worse one hides it.
+    """
+    old = f"{BASE} and on (job, instance, computer) {blind.BEHIND}"
+    return named(old, "behind", f"{BEHIND}; ")
 
 
 def bad() -> str:
@@ -248,7 +250,7 @@ def sentence() -> Query:
         (bad(), ("bad",)),
         (corrected(), ("corrected",)),
         (at_risk(), ("risk",)),
-        (blind(), ("blind",)),
+        (behind(), ("behind",)),
         (unknown(), ("unknown",)),
         (pages(), ("pages",)),
         (verified(), ("when", "late")),
@@ -263,10 +265,12 @@ def sentence() -> Query:
     for label in ("pages", "verified"):
         told = worded(told, label, {"": ""}, by="when")
     told = worded(told, "never", {".+": ""}, by="when")
+    told = joined(told, "hidden", "behind", "unknown")
     told = named(told, "good", "; 0 bad")
+    told = worded(told, "good", {".+": f"; {NONE_KNOWN}"}, by="hidden")
     told = worded(told, "good", {".+": ""}, by="bad")
     told = worded(told, "good", {"": ""}, by="when")
-    worst = ("bad", "corrected", "risk", "blind", "unknown")
+    worst = ("bad", "corrected", "risk", "behind", "unknown")
     proof = ("pages", "verified", "when", "late", "never", "good")
     told = joined(told, "sentence", *worst, *proof, "window")
     told = worded(told, "sentence", {"(.+)": "$1."})

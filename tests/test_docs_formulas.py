@@ -9,7 +9,16 @@ from typing import Any
 
 import pytest
 
-from esewatch.advice import evidence, forecast, ledger, playing, rates, window_length, windows_left
+from esewatch.advice import (
+    evidence,
+    forecast,
+    ledger,
+    playing,
+    rates,
+    standstill,
+    window_length,
+    windows_left,
+)
 from esewatch.advice.spread import Spread
 from esewatch.cli import main
 from esewatch.config.settings import Policy
@@ -76,6 +85,14 @@ def test_the_deadline_of_verification_has_the_figures_that_the_page_says() -> No
     text = " ".join(PAGE.read_text("utf-8").split())
 
     assert f"else {ledger.LEAST_DEADLINE / 86400:g} days, or {ledger.SLACK:g} times" in text
+
+
+def test_a_scan_stands_still_after_the_hours_that_the_page_says() -> None:
+    text = " ".join(PAGE.read_text("utf-8").split())
+    hours = f"{standstill.STANDSTILL / 3600:g} hours"
+
+    assert f"`until - since` is {hours} or more" in text
+    assert f"That record is no older than {hours}" in text
 
 
 def test_the_lengths_of_the_example_follow_from_ratio_and_factor(

@@ -31,6 +31,7 @@ def one_of_each() -> list[Finding]:
         findings.never_verified(12 * DAY),
         findings.only_other_copies_verified("passive", [("ex01", PROOF)]),
         findings.only_other_copies_verified("active", [("ex02", PROOF)]),
+        findings.scan_stalled(NOW, 3 * DAY, 5000, 20_000),
         findings.scans_collide(["b"], "60% less"),
         findings.scans_do_not_fit(5 * 3600, 4 * 3600),
         findings.stopped_early(EarlyStops(["the database scan"], [5400, 3600], 0, 7, NOW)),
@@ -111,6 +112,7 @@ def test_no_figure_raises(
     made = [
         findings.never_verified(one),
         findings.only_other_copies_verified("active", [("ex02", proof)]),
+        findings.scan_stalled(one, two, three, one),
         findings.scans_do_not_fit(one, two),
         findings.unknown_since(one, two, count, proof),
         findings.verification_overdue(proof, one, two, three),

@@ -580,7 +580,9 @@ def panel_data_links(board: Json, boards: Sequence[Json]) -> Iterator[Problem]:
 
 def _wrong_address(url: str, boards: Sequence[Json]) -> Iterator[str]:
     to_board = re.fullmatch(r"/d/([\w-]+)(?:\?(.*))?", url)
-    to_agent = re.fullmatch(r"http://\$\{__(?:field\.labels|data\.fields)\.instance\}/(.*)", url)
+    to_agent = re.fullmatch(
+        r"http://\$\{__(?:field\.labels|data\.fields)\.instance:raw\}/(.*)", url
+    )
     if to_board:
         uids = {board["uid"]: set(variables(board)) for board in boards}
         if to_board[1] not in uids:

@@ -226,7 +226,7 @@ LINE = {"matcher": {"id": "byFrameRefID", "options": "B"},
 FILLED = {"matcher": {"id": "byType", "options": "number"},
           "properties": [{"id": "noValue", "value": "–"}]}  # fmt: skip
 TO_OTHER = "/d/esewatch-other?${__url_time_range}&var-datasource=${datasource}"
-TO_AGENT = "http://${__field.labels.instance}"
+TO_AGENT = "http://${__field.labels.instance:raw}"
 COUNTER = f'ese_defrag_pages_read_total{{{AGENT},computer=~"$computer"}}'
 STEPS = {"steps": [{"value": 0, "color": "#0072B2"}, {"value": 80, "color": "#D55E00"}]}
 
@@ -321,8 +321,9 @@ BAD: list[tuple[str, Change]] = [
     ("panel-data-links", linked(f"{TO_AGENT}/runbooks/EseNothing")),
     ("panel-data-links", linked(f"{TO_AGENT}/database?computer=x")),
     ("panel-data-links", linked(f"{TO_AGENT}/nowhere")),
-    ("panel-data-links", as_table("http://${__data.fields.instance}/", "instance")),
-    ("panel-data-links", as_table("http://${__data.fields.instance}/computer?name=${__data.fields.h}")),
+    ("panel-data-links", linked(f"{TO_AGENT.replace(':raw', '')}/")),
+    ("panel-data-links", as_table("http://${__data.fields.instance:raw}/", "instance")),
+    ("panel-data-links", as_table("http://${__data.fields.instance:raw}/computer?name=${__data.fields.h}")),
     ("target-known", in_query(expr=FRESH.replace("full_verification", "ful_verification"))),
     ("target-known", in_query(expr=FRESH.replace("computer=~", "host=~"))),
     ("target-selection", in_query(expr=FRESH.replace(',computer=~"$computer"', ""))),
@@ -364,7 +365,7 @@ def test_the_time_may_be_taken_out_of_a_table_that_is_merged() -> None:
 
 def test_a_column_that_is_shown_can_lead_somewhere() -> None:
     good = board()
-    as_table("http://${__data.fields.instance}/", "job")(good)
+    as_table("http://${__data.fields.instance:raw}/", "job")(good)
 
     assert found_in(good) == set()
 

@@ -3,7 +3,7 @@
 import json
 import re
 import urllib.parse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -66,6 +66,8 @@ ONLINE = verified("online_scan", at(2007, 6, 19, 3))
 SHRINK = advice("shrink", "ratio_high", to=2.75 * HOUR, of=4 * HOUR)
 KEEP = advice("keep", "otherwise", to=4 * HOUR, of=4 * HOUR)
 WINDOW = "window 4 h, advice keep, because what it frees is worth what it reads."
+BEHIND = {"esewatch_host_caught_up": 0.0, "esewatch_host_up": 1.0}
+OLD = "known may be old, a source of its computer is behind"
 
 CASES: Mapping[str, tuple[Samples, str]] = {
     "all is well": (
@@ -125,7 +127,7 @@ CASES: Mapping[str, tuple[Samples, str]] = {
     "events are missing": (
         {info(): 1, **GOOD, **ONLINE, **KEEP, 'ese_finding{finding="unknown_since"}': 1},
         "Unknown: events are missing; all pages last verified 19 June by online scan;"
-        f" 0 bad; {WINDOW}",
+        f" no bad page is known; {WINDOW}",
     ),
     "events are missing and nothing verified it": (
         {info(): 1, **GOOD, **KEEP, 'ese_finding{finding="unknown_since"}': 1},
@@ -185,15 +187,53 @@ CASES: Mapping[str, tuple[Samples, str]] = {
         f"Writes at risk; all pages verified 19 June by online scan; 0 bad; {WINDOW}",
     ),
     "a source is behind": (
-        {info(): 1, **GOOD, **ONLINE, **KEEP, 'ese_database_verdict{verdict="blind"}': 1},
-        "What is known may be old, a source of its computer is behind; all pages verified"
-        f" 19 June by online scan; 0 bad; {WINDOW}",
+        {info(): 1, **GOOD, **ONLINE, **KEEP, **BEHIND, 'ese_database_verdict{verdict="blind"}': 1},
+        f"What is {OLD}; all pages verified 19 June by online scan; no bad page is known; {WINDOW}",
+    ),
+    "a source is down": (
+        {info(): 1, **GOOD, **ONLINE, **KEEP, "esewatch_host_caught_up": 1, "esewatch_host_up": 0},
+        f"What is {OLD}; all pages verified 19 June by online scan; no bad page is known; {WINDOW}",
+    ),
+    "all sources are read to their end": (
+        {info(): 1, **GOOD, **ONLINE, **KEEP, "esewatch_host_caught_up": 1, "esewatch_host_up": 1},
+        f"All pages verified 19 June by online scan; 0 bad; {WINDOW}",
+    ),
+    "a source is behind and writes are at risk": (
+        {info(): 1, **GOOD, **ONLINE, **KEEP, **BEHIND}
+        | {
+            'ese_finding{finding="writes_at_risk"}': 1,
+            'ese_database_verdict{verdict="writes_at_risk"}': 1,
+        },
+        f"Writes at risk; what is {OLD}; all pages verified 19 June by online scan;"
+        f" no bad page is known; {WINDOW}",
+    ),
+    "a source is behind and verification is overdue": (
+        {info(): 1, **GOOD, **verified("online_scan", NOW - 17 * DAY), **KEEP, **BEHIND}
+        | {
+            'ese_finding{finding="verification_overdue"}': 1,
+            'ese_database_verdict{verdict="unverified"}': 1,
+        },
+        f"What is {OLD}; all pages last verified 12 June by online scan, 17 d ago: overdue;"
+        f" no bad page is known; {WINDOW}",
+    ),
+    "a source is behind and nothing verified it": (
+        {info(): 1, **GOOD, **KEEP, **BEHIND},
+        f"What is {OLD}; never seen verified: nothing proves its pages good; {WINDOW}",
+    ),
+    "a source is behind and pages are bad": (
+        {info(): 1, **bad(uncorrectable=2, corrected=1), **ONLINE, **KEEP, **BEHIND}
+        | {'ese_database_verdict{verdict="bad_pages"}': 1},
+        f"2 known bad pages; 1 corrected page; what is {OLD}; all pages verified 19 June by online"
+        f" scan; {WINDOW}",
     ),
     "a source is behind and events are missing": (
-        {info(): 1, **GOOD, **ONLINE, **KEEP, 'ese_database_verdict{verdict="blind"}': 1}
-        | {'ese_finding{finding="unknown_since"}': 1},
-        "Unknown: events are missing; all pages last verified 19 June by online scan;"
-        f" 0 bad; {WINDOW}",
+        {info(): 1, **GOOD, **ONLINE, **KEEP, **BEHIND}
+        | {
+            'ese_finding{finding="unknown_since"}': 1,
+            'ese_database_verdict{verdict="blind"}': 1,
+        },
+        f"What is {OLD}; unknown: events are missing; all pages last verified 19 June by online"
+        f" scan; no bad page is known; {WINDOW}",
     ),
     "no window is configured": (
         {info(): 1, **GOOD, **ONLINE, **advice("shrink", "completes_often")},
@@ -257,28 +297,31 @@ CASES: Mapping[str, tuple[Samples, str]] = {
 }
 
 
-def lines(place: str, samples: Samples) -> Iterator[tuple[str, str]]:
-    """(family, line) of the samples of one database. `place`: labels of agent and database."""
+def lines(computer: str, databases: Sequence[str], samples: Samples) -> Iterator[tuple[str, str]]:
+    """(family, line) of the samples of a computer and of each database on it.
+
+    `computer`: labels of agent and computer.
+    """
     for series, value in samples.items():
         name, _, inside = series.partition("{")
-        labels = ",".join(part for part in (place, inside.removesuffix("}")) if part)
-        yield name, f"{name}{{{labels}}} {value} {NOW:.0f}"
+        own = [""] if name.startswith("esewatch_host_") else databases
+        for database in own:
+            place = f'database="{database}"' if database else ""
+            labels = ",".join(part for part in (computer, place, inside.removesuffix("}")) if part)
+            yield name, f"{name}{{{labels}}} {value} {NOW:.0f}"
 
 
 @pytest.fixture(scope="module")
 def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
-    """All cases, each twice: two databases in one instance of an agent, and again of another."""
+    """Each case on its own computer, with two databases in an instance; the same of two agents."""
     require("prometheus")
     folder: Path = tmp_path_factory.mktemp("sentence")
     found: list[tuple[str, str]] = []
     for agent in ("one:19703", "two:19703"):
         for name, (samples, _) in CASES.items():
-            for number in ("1", "2"):
-                place = (
-                    f'job="esewatch",instance="{agent}",computer="mbx",'
-                    f'database="f:\\\\{name}\\\\{number}.edb"'
-                )
-                found += lines(place, samples)
+            computer = f'job="esewatch",instance="{agent}",computer="{name}"'
+            databases = [f"f:\\\\{name}\\\\{number}.edb" for number in "12"]
+            found += lines(computer, databases, samples)
     text = folder / "samples.txt"
     with text.open("w") as file:
         for family in sorted({name for name, _ in found}):

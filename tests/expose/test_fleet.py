@@ -103,6 +103,24 @@ def test_a_blind_computer_leaves_no_database_of_it_ok() -> None:
     assert (whole[PRIV03].verdict, blind[PRIV03].verdict) == ("bad_pages", "bad_pages")
 
 
+@pytest.mark.parametrize("name", ["down", "behind"])
+def test_that_a_source_is_behind_is_told_beside_a_worse_verdict(name: str) -> None:
+    state = STATES[name]()
+    found = {(each.computer, each.database): each for each in shown(state)}
+    assert {each.verdict for each in found.values() if each.behind} > {"bad_pages", "blind"}
+    assert all(each.behind for each in found.values() if each.computer in ("ex01", "ex02"))
+    assert not any(each.behind for each in shown(seen(example())))
+    view = overview(state, SETTINGS, NOW, advise(state, SETTINGS, NOW))
+    told = json.loads(overview_json(view))["databases"]
+    assert [each["behind"] for each in told] == [each.behind for each in found.values()]
+
+
+def test_an_ignored_database_with_damage_tells_that_its_source_is_behind() -> None:
+    ignoring = Settings(databases=[DatabaseRule(match="*priv3.edb", tier="ignored")])
+    last = shown(STATES["down"](), ignoring)[-1]
+    assert (last.verdict, last.behind) == (None, True)
+
+
 def test_an_ignored_database_has_no_verdict_and_comes_last() -> None:
     ignoring = Settings(databases=[DatabaseRule(match="*priv3.edb", tier="ignored")])
     last = shown(example(), ignoring)[-1]

@@ -22,7 +22,7 @@ def figures(
     advice = msgspec.structs.replace(told[PRIV06], findings=findings, forecasts=forecasts)
     view = overview(example(), SETTINGS, NOW, (advice,))
     one = next(each for each in view.databases if (each.computer, each.database) == PRIV06)
-    return msgspec.structs.replace(one, bad_pages=dict.fromkeys(bad, 1), verdict="look")
+    return msgspec.structs.replace(one, bad_pages=dict.fromkeys(bad, 1), behind=False)
 
 
 SETTINGS = default_settings()
@@ -69,6 +69,12 @@ def test_a_pass_that_will_be_late_and_an_io_error_have_theirs() -> None:
     assert remedies(figures(Finding("investigate", "1 I/O error in 7 days"))) == ("EseIoError",)
 
 
-def test_a_blind_computer_leads_to_its_source() -> None:
-    blind = msgspec.structs.replace(figures(), verdict="blind")
-    assert remedies(blind) == ("EsewatchSourceDown",)
+def test_a_source_that_is_behind_has_its_runbook_after_what_is_worse() -> None:
+    behind = msgspec.structs.replace(figures(), behind=True)
+    assert remedies(behind) == ("EsewatchSourceDown",)
+    worse = figures(Finding("unknown_since", "events lost"), bad=("no_data",))
+    assert remedies(msgspec.structs.replace(worse, behind=True)) == (
+        "EseKnownBadPage",
+        "EsewatchRecordsMissed",
+        "EsewatchSourceDown",
+    )

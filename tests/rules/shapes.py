@@ -16,6 +16,7 @@ ABSENCE = {"absent", "absent_over_time"}
 THERE_ONLY_WHEN_TRUE = {"ese_finding"}
 KEYS = {
     "ese_database_info": frozenset({"job", "instance", "computer", "database"}),
+    "ese_database_copies_info": frozenset({"job", "instance", "computer", "database"}),
     "ese_database_device_info": frozenset({"job", "instance", "computer", "database"}),
 }
 """Metrics with traits as labels, and the labels that the traits depend on."""

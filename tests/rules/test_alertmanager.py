@@ -145,6 +145,7 @@ def inhibits(server: Server, source: dict[str, str], target: dict[str, str]) -> 
 DB = {"instance": "ex01:19703", "computer": "ex01", "database": "x.edb"}
 DOWN = {"alertname": "EsewatchDown", "severity": "critical", "instance": "ex01:19703"}
 BAD = {"alertname": "EseKnownBadPage", "severity": "critical", **DB}
+STALLED = {"alertname": "EseScanStalled", "severity": "warning", **DB}
 CASES: dict[str, tuple[dict[str, str], dict[str, str], bool]] = {
     "a critical alert, its warning": (
         {"alertname": "EseX", "severity": "critical", **DB},
@@ -232,6 +233,32 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str], bool]] = {
         {"alertname": "EseScanLate", "severity": "warning", **DB, "database": "y.edb"},
         False,
     ),
+    "a scan that stands still, that it is late": (
+        STALLED,
+        {"alertname": "EseScanLate", "severity": "warning", **DB},
+        True,
+    ),
+    "a scan that stands still, that it will be late": (
+        STALLED,
+        {"alertname": "EseScanWillMissDeadline", "severity": "warning", **DB, "task": "checksum"},
+        True,
+    ),
+    "a scan that stands still, the late scan of another database": (
+        STALLED,
+        {"alertname": "EseScanLate", "severity": "warning", **DB, "database": "y.edb"},
+        False,
+    ),
+    "a scan that stands still, that nothing verified the database": (
+        STALLED,
+        {"alertname": "EseVerificationOverdue", "severity": "warning", **DB},
+        False,
+    ),
+    "scans that both lack a database": (
+        {"alertname": "EseScanStalled", "severity": "warning", "computer": "ex01"},
+        {"alertname": "EseScanLate", "severity": "warning", "computer": "ex01"},
+        False,
+    ),
+    "an agent that is down, a scan that stands still": (DOWN, STALLED, True),
     "a bad page and a late scan that both lack a database": (
         {"alertname": "EseKnownBadPage", "severity": "critical", "computer": "ex01"},
         {"alertname": "EseScanLate", "severity": "warning", "computer": "ex01"},

@@ -10,7 +10,7 @@ import msgspec
 
 from esewatch.advice.backups import slowing_backups
 from esewatch.advice.deadline import defrag_deadline, scan_deadline
-from esewatch.advice.findings import Finding, investigate
+from esewatch.advice.findings import STALLED, Finding, investigate
 from esewatch.advice.forecast import Course, Forecast, forecast
 from esewatch.advice.history import History, as_copy, histories, outline
 from esewatch.advice.ledger import Copy, Deadline, Ledger, ledgers, verification_deadline
@@ -20,6 +20,7 @@ from esewatch.advice.risk import at_risk
 from esewatch.advice.schedule import Candidate, Schedule, Slot, schedules
 from esewatch.advice.shared import instance_advice
 from esewatch.advice.stagger import Key, Scans, collisions_found, scans_in
+from esewatch.advice.standstill import standing_scan
 from esewatch.advice.stops_early import found_in_window
 from esewatch.advice.verdict import Verdict, blind_computers, trouble, verdict
 from esewatch.advice.window import WindowAdvice, window_advice
@@ -76,7 +77,7 @@ class Judged(NamedTuple):
     window: WindowAdvice
     forecasts: tuple[Forecast, ...]
     findings: tuple[Finding, ...]
-    """What the openings of its window tell."""
+    """What the openings of its window tell, and its background scan."""
     version_buckets: int | None
     """The most that the policy knows of."""
 
@@ -86,12 +87,13 @@ def judge(of: History, policy: Policy, now: float) -> Judged:
     copy = as_copy(of, policy)
     deadline = verification_deadline(copy)
     window = window_advice(of, policy, now)
+    stalled = standing_scan(of, now)
     return Judged(
         outline(of),
         msgspec.structs.replace(copy, scans=(), deadline=deadline),
         window,
         _forecasts(of, policy, deadline, now),
-        found_in_window(of, window.rule, now),
+        (*found_in_window(of, window.rule, now), *((stalled,) if stalled else ())),
         policy.version_buckets,
     )
 
@@ -113,7 +115,8 @@ def together(
         if each.tier == "watched":
             instance = state.instances.get((each.computer, each.ese_instance.lower()))
             risk = at_risk(instance, judged[key].version_buckets, now)
-        others = (*judged[key].findings, *beside.get(key, ()), *((risk,) if risk else ()))
+        own = _known_now(judged[key].findings, blind=each.computer in blind)
+        others = (*own, *beside.get(key, ()), *((risk,) if risk else ()))
         findings = _findings(each, entries[key], others, now)
         made.append(
             Advice(
@@ -132,6 +135,11 @@ def together(
             )
         )
     return tuple(made)
+
+
+def _known_now(findings: Sequence[Finding], *, blind: bool) -> list[Finding]:
+    """Without those of what may have gone on where the logs are not read to their end."""
+    return [each for each in findings if each.finding != STALLED or not blind]
 
 
 def _verdict(judged: Judged, entry: Ledger, findings: Sequence[Finding], *, blind: bool) -> Verdict:

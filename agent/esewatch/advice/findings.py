@@ -19,6 +19,7 @@ FindingName = Literal[
     "never_verified",
     "only_active_verified",
     "only_passive_verified",
+    "scan_stalled",
     "scans_collide",
     "scans_do_not_fit",
     "stops_early",
@@ -27,6 +28,7 @@ FindingName = Literal[
     "writes_at_risk",
 ]
 FINDINGS: tuple[FindingName, ...] = get_args(FindingName)
+STALLED: FindingName = "scan_stalled"
 
 RECENT = 7 * 86400.0
 """Seconds for which an I/O error calls for a look: it leaves no page that is known bad."""
@@ -115,6 +117,22 @@ def only_other_copies_verified(role: str, verified: Sequence[tuple[str, Proof]])
     name: FindingName = "only_passive_verified" if role == "active" else "only_active_verified"
     noun = "copy" if len(verified) == 1 else "copies"
     return Finding(name, f"only the {other} {noun} verified: {copies}{more}; this {role} one not")
+
+
+def scan_stalled(since: float, still: float, seen: float | None, pages: float | None) -> Finding:
+    """No progress of the scan since then, for `still` seconds in which there would have been some.
+
+    `seen` pages of `pages` it had seen by then; None where that is not told.
+    """
+    so_far = f"{seen:,.0f}" if seen is not None else ""
+    if seen is not None and pages is not None and seen <= pages:
+        so_far += f" of {pages:,.0f}"
+    at = f", with {so_far} pages seen" if so_far else ""
+    return Finding(
+        STALLED,
+        f"its scan stands still: no progress since {moment(since)}{at}, for {span(still)} in which"
+        " its log was read",
+    )
 
 
 def scans_collide(names: Sequence[str], cost: str) -> Finding:

@@ -1,33 +1,28 @@
 """What the judgements know of a database: plain values, gathered once from the state."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from esewatch.advice.copies import member_of
 from esewatch.advice.ledger import MOST_PAGE_SIZE, Copy, Gap
-from esewatch.advice.maintenance_model import Model, maintenance_model
+from esewatch.advice.maintenance_model import Model
 from esewatch.advice.scanning import Mark
-from esewatch.config import DatabaseRule, Policy, Settings, Window, rule_for, window_for
+from esewatch.advice.signs import Signs, signs
+from esewatch.config import Policy, Settings, Window, window_for
 from esewatch.fold import rollups
 from esewatch.fold.backup_jobs import BackupSet
 from esewatch.fold.backups import Backup, completed, streamed, verified_by_streaming
 from esewatch.fold.databases import ACTIVE_FAMILY, PASSIVE_FAMILY
-from esewatch.fold.identity import (
-    Tier,
-    computer_label,
-    database_label,
-    database_name,
-    role_of,
-    tier,
-)
+from esewatch.fold.identity import Tier, tier
 from esewatch.fold.instances import engine_changes
 from esewatch.fold.integrity import known_bad_pages, last_verifications
 from esewatch.fold.passes import FAILS, TASKS, TaskView, replay
 from esewatch.fold.rollups import Day, Size
 from esewatch.fold.runs import DEFRAG, SCANS, Run, runs
-from esewatch.fold.state import BadPage, Database, Instance, Pass, State, Transition
+from esewatch.fold.state import BadPage, Channel, Database, Instance, Pass, State, Transition
 from esewatch.fold.transitions import unpack
 
 READ = "ese_defrag_pages_read_total"
@@ -74,6 +69,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """The same; a zeroing pass of Exchange 2007 is one of them."""
     marks: Sequence[Mark] = ()
     """How far its running scan said it was, sorted."""
+    signs: Signs = Signs()
+    """Of its running scan, and that its computer is heard of."""
     engine_threshold: float | None = None
     """Seconds in which its engine wants a scan to complete, as the last 735 told."""
     failures: Sequence[float] = ()
@@ -154,11 +151,11 @@ def outline(history: History) -> History:
 def histories(state: State, settings: Settings) -> dict[tuple[str, str], History]:
     """Those of all databases but the ignored ones, by computer and database, sorted."""
     sharing = Counter(map(_instance_of, state.databases.values()))
-    gaps: dict[str, list[Gap]] = {}
+    channels: dict[str, list[Channel]] = defaultdict(list)
     for channel in state.channels.values():
-        gaps.setdefault(channel.computer, []).extend(channel.gaps)
+        channels[channel.computer].append(channel)
     return {
-        key: _gather(state, settings, entry, sharing[_instance_of(entry)], gaps)
+        key: _gather(state, settings, entry, sharing[_instance_of(entry)], channels[entry.computer])
         for key, entry in sorted(state.databases.items())
         if tier(entry, settings) != "ignored"
     }
@@ -171,8 +168,7 @@ def history(state: State, settings: Settings, computer: str, database: str) -> H
     beside = (each for each in state.databases.values() if each.computer == computer)
     sharing = sum(_instance_of(each) == own for each in beside)
     channels = [each for each in state.channels.values() if each.computer == computer]
-    gaps = {computer: [gap for channel in channels for gap in channel.gaps]}
-    return _gather(state, settings, entry, sharing, gaps)
+    return _gather(state, settings, entry, sharing, channels)
 
 
 def _gather(
@@ -180,10 +176,10 @@ def _gather(
     settings: Settings,
     entry: Database,
     sharing: int,
-    gaps: Mapping[str, Sequence[Gap]],
+    channels: Sequence[Channel],
 ) -> History:
     instance = state.instances.get(_instance_of(entry))
-    rule = rule_for(settings, entry.computer, entry.database)
+    member = member_of(entry, settings)
     transitions = list(unpack(entry.transitions))
     stops = instance.stops if instance else ()
     views = replay(entry, transitions, stops)
@@ -192,13 +188,13 @@ def _gather(
     found = History(
         computer=entry.computer,
         database=entry.database,
-        name=database_name(entry, settings),
-        named=bool(rule and rule.name),
-        copies=_copies(rule, settings),
+        name=member.name,
+        named=member.named,
+        copies=member.copies,
         ese_instance=entry.ese_instance,
-        model=maintenance_model(entry, settings),
+        model=member.model,
         tier=tier(entry, settings),
-        role=role_of(entry, settings),
+        role=member.role,
         window=window_for(settings, entry.database, entry.computer),
         pages=_pages(entry, views),
         page_size=entry.page_size,
@@ -208,6 +204,7 @@ def _gather(
         defrag_passes=_passes(views["defrag"]),
         checksum_passes=scans,
         marks=_marks(transitions, scans),
+        signs=signs(transitions, _running(scans), channels, instance),
         engine_threshold=_engine_threshold(transitions),
         failures=[each.time for each in transitions if each.event_id in FAILS],
         failed=failed_tasks(views),
@@ -217,9 +214,8 @@ def _gather(
         logical_errors=logical_errors(entry),
         io_errors=[time for time in entry.io_error_times if time > entry.all_good],
         backups=backups,
-        streamed=streamed(instance) if instance else (),
         verified=_verified(entry, backups, views),
-        event_gaps=gaps.get(entry.computer, []),
+        event_gaps=[gap for channel in channels for gap in channel.gaps],
         first_seen=entry.first_seen,
         last_seen=entry.last_seen,
         role_changes=_role_changes(transitions, entry),
@@ -232,6 +228,7 @@ def _with_instance(found: History, instance: Instance) -> History:
     since, until = _sampled(instance)
     return msgspec.structs.replace(
         found,
+        streamed=streamed(instance),
         days=rollups.days(instance.days),
         sampled_since=since,
         sampled_until=until,
@@ -243,16 +240,6 @@ def _with_instance(found: History, instance: Instance) -> History:
 def _instance_of(entry: Database) -> tuple[str, str]:
     """Key of its instance; the name is empty when unknown."""
     return entry.computer, entry.ese_instance.lower()
-
-
-def _copies(rule: DatabaseRule | None, settings: Settings) -> list[tuple[str, str]]:
-    """The configured copies by their labels; a path in a snapshot is none."""
-    found = []
-    for copy in rule.copies if rule else ():
-        label = database_label(copy.database)
-        if label is not None:
-            found.append((computer_label(copy.computer, settings), label))
-    return found
 
 
 def _scans(views: Mapping[str, TaskView]) -> list[Pass]:
@@ -269,7 +256,7 @@ def _scans(views: Mapping[str, TaskView]) -> list[Pass]:
 
 def _marks(transitions: Iterable[Transition], scans: Sequence[Pass]) -> list[Mark]:
     """Of the running scan: 744 tells the pages seen, 738 from which page it goes on."""
-    running = scans[-1] if scans and scans[-1].outcome == "open" else None
+    running = _running(scans)
     if running is None:
         return []
     since = running.started if running.started is not None else -math.inf
@@ -280,6 +267,10 @@ def _marks(transitions: Iterable[Transition], scans: Sequence[Pass]) -> list[Mar
             if pages is not None:
                 marks.append(Mark(each.time, pages))
     return marks
+
+
+def _running(scans: Sequence[Pass]) -> Pass | None:
+    return scans[-1] if scans and scans[-1].outcome == "open" else None
 
 
 def _engine_threshold(transitions: Sequence[Transition]) -> float | None:

@@ -53,6 +53,13 @@ DATABASES = (
         "all events of the database and the configuration",
     ),
     gauge(
+        "ese_database_copies_info",
+        (*D, "copies_of"),
+        "What a database is a copy of, always 1; absent where it has no copies or its role is"
+        " unknown.",
+        "its name and path, its role, and the configured copies",
+    ),
+    gauge(
         "ese_database_size_bytes",
         D,
         "Size of the database file.",

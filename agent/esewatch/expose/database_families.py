@@ -26,7 +26,8 @@ class Traits(NamedTuple):
     `stops` are the times its instance stopped, `verified` the end of its last
     verifying streaming backup, `policy` the thresholds by metric name, `backup_running`
     whether its instance is backed up now (None: it never was).
-    `device` is None when it is not known, `window` when none is configured.
+    `device` is None when it is not known, `window` when none is configured, `copies_of` for what
+    is judged by itself: it has no copies, or its role is unknown.
     """
 
     tier: str
@@ -40,6 +41,7 @@ class Traits(NamedTuple):
     backups: Mapping[str, BackupTotals]
     streaming_verified: float | None
     backup_running: bool | None = None
+    copies_of: str | None = None
     device: str | None = None
     window: Window | None = None
 
@@ -127,6 +129,8 @@ def _add_info(out: Samples, labels: Labels, database: Database, traits: Traits) 
         "page_size": str(database.page_size or ""),
     }
     out.add("ese_database_info", info, 1)
+    if traits.copies_of is not None:
+        out.add("ese_database_copies_info", {**labels, "copies_of": printable(traits.copies_of)}, 1)
     if traits.device:
         device = {**labels, "device": printable(traits.device)}
         out.add("ese_database_device_info", device, 1)

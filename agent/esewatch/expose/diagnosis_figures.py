@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from esewatch.advice.copies import copies_of, member_of
 from esewatch.config import Settings, policy_for, rule_for
 from esewatch.expose.diagnosis_databases import Known, on_windows
 from esewatch.expose.diagnosis_problem import (
@@ -11,7 +12,7 @@ from esewatch.expose.diagnosis_problem import (
     endpoint_setting,
     rule_setting,
 )
-from esewatch.fold.identity import database_name, device_of, role_of
+from esewatch.fold.identity import device_of
 from esewatch.fold.state import Host, Instance, State
 
 _EXCHANGE = ("msexchangeis", "information store", "microsoft.exchange.store")
@@ -21,9 +22,8 @@ _NEVER = float("inf")
 def of_figures(state: State, settings: Settings, known: Sequence[Known]) -> Iterator[Problem]:
     """Of each watched database."""
     watched = [each for each in known if each.tier == "watched"]
-    copies = Counter(database_name(each.database, settings).lower() for each in watched)
+    yield from _roles(watched, settings)
     for each in watched:
-        yield from _role(each, settings, copies)
         yield from _log_folder(each, settings)
         yield from _mailboxes(each, settings)
         yield from _disk(each, state, settings)
@@ -44,18 +44,24 @@ def _note(
     )
 
 
-def _role(each: Known, settings: Settings, copies: Counter[str]) -> Iterator[Problem]:
-    database = each.database
-    rule = rule_for(settings, database.computer, database.database)
-    has_copies = rule is not None and (rule.copies or (rule.name and copies[rule.name.lower()] > 1))
-    if has_copies and not role_of(database, settings):
-        yield _note(
-            "copy_role_unknown",
-            each,
-            "it has copies, and no event tells whether it is the active one: what is judged across "
-            "copies leaves it out",
-            rule_setting(settings, database.computer, database.database, "role: passive"),
-        )
+def _roles(watched: Sequence[Known], settings: Settings) -> Iterator[Problem]:
+    members = [member_of(each.database, settings) for each in watched]
+    shared = copies_of(members)
+    number = Counter(shared)
+    configured = {key for key, each in zip(shared, members, strict=True) if each.copies}
+    for each, member, key in zip(watched, members, shared, strict=True):
+        if member.role or key is None:
+            continue
+        # By name and path alone servers that have nothing to do with one another are alike.
+        if key in configured or (member.named and number[key] > 1):
+            setting = rule_setting(settings, member.computer, member.database, "role: passive")
+            yield _note(
+                "copy_role_unknown",
+                each,
+                "it has copies, and no event tells whether it is the active one: what is judged "
+                "across copies leaves it out",
+                setting,
+            )
 
 
 def _log_folder(each: Known, settings: Settings) -> Iterator[Problem]:

@@ -18,7 +18,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from esewatch import __version__
-from esewatch.advice.maintenance_model import maintenance_model
+from esewatch.advice.copies import copies_of, member_of
 from esewatch.advice.windows_passed import stale_seconds
 from esewatch.config import Settings, window_for
 from esewatch.ese import kernels
@@ -31,7 +31,7 @@ from esewatch.expose.policy_families import add_source_policy, database_policy
 from esewatch.expose.samples import Samples, printable
 from esewatch.expose.sqlserver_families import add_sql_databases
 from esewatch.fold.backups import at_work, completed, totals, verified_by_streaming
-from esewatch.fold.identity import database_name, device_of, role_of, tier
+from esewatch.fold.identity import device_of, tier
 from esewatch.fold.log_disks import log_disks
 from esewatch.fold.rebuilt import unrebuilt
 from esewatch.fold.state import BackupTotals, Instance, SourceState, State
@@ -194,15 +194,19 @@ def add_databases(
     """Add the databases, or the one of that key; also their instances and hosts are read."""
     backups = _backups(state.instances.values())
     sets = sets_by_database(state, settings)
+    members = {key: member_of(each, settings) for key, each in state.databases.items()}
+    copies = dict(zip(members, copies_of(list(members.values())), strict=True))
     for key, database in sorted(state.databases.items()):
         if only not in {None, key}:
             continue
+        member = members[key]
         instance = state.instances.get((database.computer, database.ese_instance.lower()))
         traits = Traits(
             tier=tier(database, settings),
-            name=database_name(database, settings),
-            model=maintenance_model(database, settings),
-            role=role_of(database, settings),
+            name=member.name,
+            model=member.model,
+            role=member.role,
+            copies_of=copies[key] if member.role else None,
             # The spelling of the counters, so that both sides join.
             ese_instance=instance.ese_instance if instance else database.ese_instance,
             stops=instance.stops if instance else [],

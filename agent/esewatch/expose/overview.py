@@ -69,6 +69,8 @@ class DatabaseFigures(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict in short: attention is all between bad pages and ok."""
     verdict: Verdict | None
     """How urgent it is; None for an ignored one."""
+    behind: bool
+    """A source of its computer is behind: whatever the verdict, what is known may be old."""
     reasons: tuple[str, ...]
     running: tuple[str, ...]
     """Tasks at work now."""
@@ -275,8 +277,6 @@ def _details(database: Database, beside: _Beside, settings: Settings, now: float
         unproven=standing_tier == "watched" and not proven,
         history=all(page.history for page in standing if page.kind != "corrected"),
     )
-    judged = beside.advice if standing_tier == "watched" else None
-    allowed = judged.ledger.deadline if judged else None
     stale = stale_seconds(database, settings)
     figures = DatabaseFigures(
         computer=tidy(database.computer),
@@ -291,6 +291,7 @@ def _details(database: Database, beside: _Beside, settings: Settings, now: float
         generation=tidy(database.generation),
         status=_STATUS.get(urgency, "attention"),
         verdict=urgency if standing_tier != "ignored" else None,
+        behind=bool(beside.blind),
         reasons=reasons,
         running=tuple(task for task in TASKS if views[task].running(now, stale)),
         interrupted=_interruptions(views),
@@ -301,7 +302,7 @@ def _details(database: Database, beside: _Beside, settings: Settings, now: float
         bad_pages=_by_kind(standing),
         bad_page_list=tuple(sorted(standing, key=lambda bad: -bad.last)[:MAX_LISTED]),
         verified=dict(sorted(verified.items())),
-        verification_deadline=allowed.seconds if allowed and allowed.known else None,
+        verification_deadline=_allowed(beside.advice) if standing_tier == "watched" else None,
         size_bytes=database.size_bytes,
         free_bytes=database.free_bytes,
         advice=beside.advice,
@@ -318,6 +319,11 @@ def _verified(
     if streaming is not None:
         verified["streaming_backup"] = max(streaming, verified.get("streaming_backup", 0.0))
     return verified
+
+
+def _allowed(advice: Advice | None) -> float | None:
+    deadline = advice.ledger.deadline if advice is not None else None
+    return deadline.seconds if deadline is not None and deadline.known else None
 
 
 def _by_kind(standing: list[BadPage]) -> dict[str, int]:

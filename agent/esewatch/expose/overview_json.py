@@ -53,6 +53,7 @@ def _database_json(figures: DatabaseFigures) -> dict[str, Any]:
         "role": figures.role or None,
         "status": figures.status,
         "verdict": figures.verdict,
+        "behind": figures.behind,
         "reasons": figures.reasons,
         "running": figures.running,
         "interrupted": figures.interrupted,

@@ -20,6 +20,7 @@ _FINDINGS: Mapping[FindingName, str] = {
     "never_verified": "EseNeverVerified",
     "only_active_verified": "EseOnlyOneCopyVerified",
     "only_passive_verified": "EseOnlyOneCopyVerified",
+    "scan_stalled": "EseScanStalled",
     "scans_collide": "EseScansCollide",
     "scans_do_not_fit": "EseScansDoNotFit",
     "stops_early": "EseMaintenanceStopsEarly",
@@ -48,7 +49,7 @@ def remedies(figures: DatabaseFigures) -> tuple[str, ...]:
             found.append("EseIoError")
         elif finding in _FINDINGS:
             found.append(_FINDINGS[finding])
-    if figures.verdict == "blind" and not found:
+    if figures.behind:
         found.append("EsewatchSourceDown")
     for forecast in figures.advice.forecasts if figures.advice is not None else ():
         if forecast.late:

@@ -17,6 +17,8 @@ LABELS = {
     " of SQL Server the name of the database, behind that of a named instance.",
     "database_name": "Configured name, else instance name, else file name without extension.",
     "ese_instance": "ESE instance (storage group, mailbox database) as logged.",
+    "copies_of": "The same for all copies of a database: the first of the configured copies, else"
+    " its name, and its path unless the name is configured.",
     "path": "Path of the database as it was logged last.",
     "role": "active, passive; empty when unknown.",
     "model": "Maintenance model: window, garbage_collection, background, application.",

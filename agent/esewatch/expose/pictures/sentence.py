@@ -20,6 +20,9 @@ NO_WINDOW = {
     "application": "its application decides when it is maintained",
 }
 """Model -> why there is no window."""
+BEHIND = "what is known may be old, a source of its computer is behind"
+NONE_KNOWN = "no bad page is known"
+"""In place of `0 bad` where what is not known may hide some."""
 _ALONE = frozenset({"bad_pages", "quiet"})
 """Rules whose reason is no cause of the action but what is to be done or waited for first."""
 _MOST_PAGES = 2**40
@@ -70,13 +73,12 @@ def _pages(
     findings = dict(advice.findings) if advice is not None else {}
     if "writes_at_risk" in findings:
         parts.append(f"writes at risk: {findings['writes_at_risk']}")
-    if figures.verdict == "blind" and "unknown_since" not in findings:
-        parts.append("what is known may be old, a source of its computer is behind")
+    if figures.behind:
+        parts.append(BEHIND)
     parts.append(_verified(proof, advice, history, now))
     if not bad and proof is not None:
         lost = advice is not None and advice.ledger.unknown_since is not None
-        hidden = lost or figures.verdict == "blind"
-        parts.append("no bad page is known" if hidden else "0 bad")
+        parts.append(NONE_KNOWN if lost or figures.behind else "0 bad")
     return parts
 
 

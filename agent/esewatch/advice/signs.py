@@ -1,0 +1,69 @@
+"""What tells that an engine is at work, and that what it logs is read."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from esewatch.fold.databases import ACTIVE_FAMILY, PASSIVE_FAMILY
+from esewatch.fold.state import Channel, Instance, Pass, Transition
+
+LOG = "application"
+"""Where ESE and ESENT log (ese-facts 1.1)."""
+NOTICE = 744
+"""That a scan goes on: every six hours, where the level of logging is medium or more."""
+_SCAN_COUNTERS = ("|database maintenance pages read", "|online maintenance (db scan) pages read")
+
+
+class Signs(NamedTuple):
+    """Times are epoch seconds; None is unknown."""
+
+    heard: float | None = None
+    """The youngest record that was read of the log of its computer."""
+    told: float | None = None
+    """When the running scan last told that it goes on (744)."""
+    role: str = ""
+    """Of the copies that tell of a scan as the running one did last: active or passive."""
+    sampled: float | None = None
+    """The last sample of the pages that scans of its instance read."""
+
+
+def signs(
+    transitions: Sequence[Transition],
+    running: Pass | None,
+    channels: Iterable[Channel],
+    instance: Instance | None,
+) -> Signs:
+    """Those of a database: of its kept transitions, its running scan, and of its computer."""
+    told, role = _told(transitions, running) if running is not None else (None, "")
+    return Signs(
+        heard=max(
+            (epoch.max_time for each in channels if each.channel == LOG for epoch in each.epochs),
+            default=None,
+        ),
+        told=told,
+        role=role,
+        sampled=_sampled(instance) if instance is not None else None,
+    )
+
+
+def _told(transitions: Sequence[Transition], running: Pass) -> tuple[float | None, str]:
+    since = running.started if running.started is not None else float("-inf")
+    told, role = None, ""
+    for each in transitions:
+        if each.time < since:
+            continue
+        if each.event_id == NOTICE:
+            told = each.time
+        if each.event_id in ACTIVE_FAMILY:
+            role = "active"
+        elif each.event_id in PASSIVE_FAMILY:
+            role = "passive"
+    return told, role
+
+
+def _sampled(instance: Instance) -> float | None:
+    last = [
+        column.last_time
+        for key, column in instance.counters.items()
+        if any(name in key for name in _SCAN_COUNTERS)
+    ]
+    return max(last, default=None)

@@ -1,0 +1,89 @@
+"""A background scan that stands still: no progress for two days (semantics.md 5).
+
+Said only of a scan whose progress was seen in this pass, so that it would have been seen since,
+and only of time in which its log was read. Silent wherever something is not known.
+"""
+
+import math
+from itertools import pairwise
+from typing import NamedTuple
+
+from esewatch.advice.findings import Finding, scan_stalled
+from esewatch.advice.history import History
+from esewatch.advice.rates import is_amount
+from esewatch.advice.scanning import Mark
+from esewatch.fold.rollups import day_start
+from esewatch.fold.state import Pass
+
+STANDSTILL = 48 * 3600.0
+"""Seconds without progress; so old may the last record be, too."""
+
+
+def standing_scan(history: History, now: float) -> Finding | None:
+    """The finding of a database as of `now` (epoch seconds), None without one.
+
+    Progress is all that the running pass tells of itself (736, 738, 744, 717, 719, 733), but not
+    a page that it told before, and pages read by the counters of an instance of one database.
+    """
+    passes, signs = history.checksum_passes, history.signs
+    running = passes[-1] if passes and passes[-1].outcome == "open" else None
+    if history.model != "background" or history.tier != "watched" or running is None:
+        return None
+    if running.interrupted or running.partial or running.failures:
+        return None
+    if signs.heard is None or not now - signs.heard <= STANDSTILL:
+        return None
+    if signs.role and history.role and signs.role != history.role:
+        return None
+    begun = _begun(history, running)
+    marks = [mark for mark in history.marks if mark.time >= begun]
+    since = _last_progress(running, marks)
+    heard, until = min(signs.heard, now), -math.inf
+    if marks and signs.told is not None:
+        until = heard
+    counted = _counted(history)
+    if counted is not None:
+        since = max(since, counted.until)
+        if math.isfinite(begun) and counted.day >= begun:
+            until = max(until, min(heard, counted.sampled))
+    missing = any(end > since for _, end, _ in history.event_gaps)
+    if missing or not until - since >= STANDSTILL:
+        return None
+    seen = marks[-1].pages if marks and is_amount(marks[-1].pages) else None
+    pages = history.pages if is_amount(history.pages) else None
+    return scan_stalled(since, until - since, seen, pages)
+
+
+def _begun(history: History, running: Pass) -> float:
+    """Since when the pass is at work without a stop."""
+    last = history.scan_runs[-1] if history.scan_runs else None
+    began = -math.inf if running.started is None else running.started
+    return began if last is None else max(began, last.start if last.end is None else last.end)
+
+
+def _last_progress(running: Pass, marks: list[Mark]) -> float:
+    """When its events last told of progress."""
+    if not marks or running.last_event > marks[-1].time:
+        return running.last_event
+    changes = [after.time for before, after in pairwise(marks) if after.pages != before.pages]
+    return changes[-1] if changes else marks[0].time
+
+
+class _Counted(NamedTuple):
+    """What counters tell of the scans of an instance."""
+
+    day: float
+    """Noon at which the last day begins in which pages were read."""
+    until: float
+    """Later than this none were: the end of that day, or of a time without samples."""
+    sampled: float
+
+
+def _counted(history: History) -> _Counted | None:
+    """None without counters, before any page was read, or where they are of several databases."""
+    sampled = history.signs.sampled
+    grown = [each.day for each in history.days if each.scan_pages_read > 0]
+    if sampled is None or not grown or history.shares_instance > 1:
+        return None
+    ends = [min(day_start(grown[-1] + 1), sampled), *(end for _, end in history.unsampled)]
+    return _Counted(day_start(grown[-1]), max(ends), sampled)
