@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import bcrypt
 import msgspec
 import pytest
 
@@ -198,6 +199,18 @@ def test_a_password_or_hash_that_is_wrong_is_not_repeated(tmp_path: Path, users:
     assert said.startswith("web.yml:")
     assert "sesame" not in said
     assert HASH[7:] not in said
+
+
+@pytest.mark.parametrize("last", "./05AZOaeuz9")
+def test_a_hash_that_bcrypt_does_not_take_is_refused(tmp_path: Path, last: str) -> None:
+    text = f"{HASH[:28]}{last}{HASH[29:]}"
+    try:
+        bcrypt.checkpw(b"x", text.replace("$10$", "$04$").encode())
+    except ValueError:
+        assert "a bcrypt hash" in refused(tmp_path, f"basic_auth_users:\n  alice: {text}\n")
+    else:
+        users = load_web(written(tmp_path, f"basic_auth_users:\n  alice: {text}\n")).users
+        assert users == {"alice": text}
 
 
 def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:

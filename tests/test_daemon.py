@@ -389,6 +389,21 @@ def test_a_renamed_source_goes_on_where_it_was_also_after_a_restart(tmp_path: Pa
         assert 'esewatch_source_records_total{source="c"} 1.0' in exposed(running.daemon)
 
 
+@pytest.mark.parametrize("defect", [RuntimeError("a\ndefect"), MemoryError()])
+def test_a_defect_in_a_reload_is_one_line_and_told_by_the_metric(
+    tmp_path: Path, defect: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Running(tmp_path, logs(a="/1"), Scripted("a", [])) as running:
+        running.settings = defect
+        with pytest.raises(type(defect)):
+            running.daemon.reload()
+        assert metric(running.daemon, "esewatch_config_last_reload_successful") == 0
+    why = " ".join(str(defect).split()) or "MemoryError"
+    assert [line for line in caplog.messages if line.endswith(why)] == [
+        f"the configuration is not taken up: {why}"
+    ]
+
+
 def test_wrong_settings_are_refused_and_the_old_ones_stay(tmp_path: Path) -> None:
     source = Scripted("a", [])
     with Running(tmp_path, logs(a="/1"), source) as running:

@@ -156,8 +156,9 @@ class Daemon:
         try:
             self._handover.give(self._load_settings(), RELOAD_SECONDS)
             self._figures.reloaded(self._clock())
-        except EsewatchError as error:
-            log.error("the configuration is not taken up: %s", " ".join(str(error).split()))
+        except Exception as error:
+            why = " ".join(str(error).split()) or type(error).__name__
+            log.error("the configuration is not taken up: %s", why)
             self._figures.reload_failed()
             raise
         finally:

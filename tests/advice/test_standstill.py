@@ -192,6 +192,59 @@ def test_a_log_that_has_been_silent_for_two_days_says_nothing_of_now() -> None:
     assert stalled(told_of(until=STOPS + 3 * DAY), STOPS + 5.1 * DAY) == []
 
 
+def test_a_computer_that_slept_or_whose_log_was_cleared_has_two_days_again() -> None:
+    """Asleep, its engine told nothing; what was logged before the clearing may not have been read.
+
+    A day of silence is one; half a day is nothing to ask an explanation for.
+    """
+    wakes, until = STOPS + 60 * HOUR, STOPS + 6 * DAY
+    asleep = [told(736, START), *notices(), *chatter(STOPS + HOUR), *chatter(until, wakes)]
+    other = {"database": "f:\\other.edb", "ese_instance": "other"}
+    anew = [event(507, wakes + n * HOUR, n + 1, **other) for n in range(49)]
+    cleared = [told(736, START), *notices(), *chatter(STOPS + HOUR), *anew]
+    short = [*chatter(STOPS + HOUR), *chatter(until, STOPS + 13 * HOUR)]
+
+    assert stalled(asleep, wakes + HOUR) == []
+    assert stalled(cleared, wakes + HOUR) == []
+    (sentence,) = stalled(asleep, wakes + 49 * HOUR)
+    assert "since 2007-06-27 19:20 UTC" in sentence
+    assert "for 2 days in which its log was read" in sentence
+    assert stalled(cleared, wakes + 48 * HOUR) != []
+    assert stalled([told(736, START), *notices(), *short], STOPS + 50 * HOUR) != []
+
+
+def test_a_range_that_was_read_whole_may_have_a_silence_in_it() -> None:
+    wakes = STOPS + 60 * HOUR
+    whole = Coverage(
+        computer="EX01",
+        channel="Application",
+        first=1,
+        last=5000,
+        first_time=EPOCH,
+        last_time=EPOCH + wakes,
+    )
+
+    assert stalled([*told_of(until=STOPS), whole], wakes) == []
+
+
+def test_a_record_of_a_clock_that_was_wrong_is_no_sign_of_life() -> None:
+    ahead = chatter(STOPS + 400 * DAY, STOPS + 399 * DAY)
+
+    assert stalled([*told_of(until=STOPS + HOUR), *ahead], STOPS + 60 * HOUR) == []
+    assert stalled([*told_of(), *ahead], STOPS + 60 * HOUR) != []
+
+
+def test_the_pages_of_the_pass_before_are_not_those_of_one_whose_start_was_not_read() -> None:
+    """744 told of the first; the second is a copy's, which says only that it is late."""
+    before = [told(744, n * 6 * HOUR, fields={"pages_seen": 1000 * n}) for n in range(1, 9)]
+    records = [*before, told(737, 5 * DAY), told(733, START), *chatter(START + 4 * DAY)]
+
+    assert stalled(records, START + 3 * DAY) == []
+    again = notices(START, START + DAY)
+    (sentence,) = stalled([*records, *again], START + 3 * DAY + HOUR)
+    assert "with 4,000 pages seen" in sentence
+
+
 def test_another_log_of_the_computer_says_nothing_of_this_one() -> None:
     other = chatter(STOPS + 3 * DAY, STOPS, channel="System")
 
@@ -295,6 +348,9 @@ def test_counters_of_several_databases_say_nothing_of_one() -> None:
     assert stalled([*told_of(beside), *sampled(STOPS + 3 * DAY, 1e9)], STOPS + 60 * HOUR) != []
 
 
+HEARD = [NOON - n * HOUR for n in range(120, -1, -1)]
+
+
 def standing(**changes: Any) -> History:
     """A pass of which 744 told last three days before NOON."""
     given: dict[str, Any] = {
@@ -305,7 +361,7 @@ def standing(**changes: Any) -> History:
             one_pass(NOON - 9 * DAY, None, task="checksum", last_event=NOON - 3 * DAY)
         ],
         "marks": [Mark(NOON - 4 * DAY, 70.0), Mark(NOON - 3 * DAY, 80.0)],
-        "signs": Signs(heard=NOON, told=NOON - 3 * DAY, role="active", sampled=None),
+        "signs": Signs(heard=HEARD, told=NOON - 3 * DAY, role="active", sampled=None),
         "role": "active",
         **changes,
     }
@@ -320,7 +376,7 @@ def test_no_figure_raises(
     heard: float, told: float, pages: float, started: float, now: float
 ) -> None:
     damaged = standing(
-        signs=Signs(heard=heard, told=told, role="", sampled=told),
+        signs=Signs(heard=[heard, told, NOON], told=told, role="", sampled=told),
         marks=[Mark(told, pages), Mark(heard, pages)],
         checksum_passes=[one_pass(started, None, task="checksum", last_event=told)],
         pages=pages,
@@ -331,8 +387,8 @@ def test_no_figure_raises(
     assert found is None or isinstance(found, Finding)
 
 
-@pytest.mark.parametrize("heard", [math.nan, None, -math.inf])
-def test_a_time_that_cannot_be_is_not_known(heard: float | None) -> None:
+@pytest.mark.parametrize("heard", [[math.nan], [], [-math.inf], [math.inf]])
+def test_a_time_that_cannot_be_is_not_known(heard: list[float]) -> None:
     signs = Signs(heard=heard, told=NOON - 3 * DAY, role="active", sampled=None)
 
     assert standing_scan(standing(signs=signs), NOON) is None

@@ -8,7 +8,10 @@ import struct
 import subprocess
 import sys
 import termios
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import psutil
@@ -27,6 +30,16 @@ from tests.engine.commanding import (
     run,
     started,
 )
+
+
+@contextmanager
+def inherited(number: signal.Signals, action: Any) -> Iterator[None]:
+    """What is started meanwhile takes the signal so: by `nohup` or `&` these tests ignore some."""
+    before = signal.signal(number, action)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
 
 
 def states(folder: Path, capsys: pytest.CaptureFixture[str]) -> set[str]:
@@ -50,7 +63,8 @@ def test_a_signal_closes_all_in_order_and_is_no_failure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], clock: str, number: signal.Signals
 ) -> None:
     folder, plan = tmp_path / "run", REAL if clock == "real" else VIRTUAL
-    process = at_work(folder, "--clock", clock, "--days", 30000, plan=plan)
+    with inherited(number, signal.SIG_DFL):
+        process = at_work(folder, "--clock", clock, "--days", 30000, plan=plan)
     wait_for("a pass", lambda: 700 in ids(folder))
     process.send_signal(number)
     done = finished(process, 20.0)
@@ -83,11 +97,8 @@ def test_an_open_pass_is_told_as_interrupted_before_the_database_is_closed(
 
 def test_a_run_that_shall_outlive_its_terminal_does(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
+    with inherited(signal.SIGHUP, signal.SIG_IGN):
         process = at_work(folder, "--clock", "real", plan=REAL)
-    finally:
-        signal.signal(signal.SIGHUP, before)
     process.send_signal(signal.SIGHUP)
     wait_for("a pass", lambda: 700 in ids(folder))
     assert process.poll() is None
@@ -177,12 +188,8 @@ def test_a_terminal_sees_the_days_pass_and_a_file_does_not(tmp_path: Path) -> No
 def test_ctrl_c_before_there_is_anything_to_close_is_no_traceback(tmp_path: Path) -> None:
     pipe = tmp_path / "plan.json"
     os.mkfifo(pipe)
-    # A process that a script put in the background ignores SIGINT, and so do its own.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
+    with inherited(signal.SIGINT, signal.SIG_DFL):
         process = started("run", "--dir", tmp_path / "run", "--plan", pipe)
-    finally:
-        signal.signal(signal.SIGINT, before)
     # It reads the plan now, and nobody writes one.
     with pipe.open("wb"):
         # Between its opening and its reading a signal is noted and waits for the end of the read.

@@ -55,7 +55,8 @@ def test_nothing_is_wished_for_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
 class SlowDaemon:
     """Its reloads wait until they are let go; the first one fails."""
 
-    def __init__(self) -> None:
+    def __init__(self, failure: Exception) -> None:
+        self.failure = failure
         self.begun = threading.Semaphore(0)
         self.go = threading.Semaphore(0)
         self.reloads = 0
@@ -65,11 +66,14 @@ class SlowDaemon:
         assert self.go.acquire(timeout=10)
         self.reloads += 1
         if self.reloads == 1:
-            raise EsewatchError("no")
+            raise self.failure
 
 
-def test_what_is_asked_during_a_reload_is_one_more_also_when_the_first_fails() -> None:
-    daemon = SlowDaemon()
+@pytest.mark.parametrize("failure", [EsewatchError("no"), RuntimeError("a defect"), MemoryError()])
+def test_what_is_asked_during_a_reload_is_one_more_also_when_the_first_fails(
+    failure: Exception,
+) -> None:
+    daemon = SlowDaemon(failure)
     reloads = Reloads(cast("Daemon", daemon))
     reloads.ask()
     assert daemon.begun.acquire(timeout=10)

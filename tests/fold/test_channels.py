@@ -1,10 +1,11 @@
+import math
 import random
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.fold.channels import MAX_INTERVALS, add, admit, claim_gaps, contains, cover
+from esewatch.fold.channels import MAX_HEARD, MAX_INTERVALS, add, admit, claim_gaps, contains, cover
 from esewatch.fold.state import Channel
 from esewatch.fold.transitions import count
 from esewatch.model import Batch, Coverage, Record
@@ -49,6 +50,40 @@ def test_order_of_arrival_makes_no_difference_within_one_life(rng: random.Random
     admitted = [admit(found, *record) for record in rng.sample(records, len(records))]
     assert sum(admitted) == 29
     assert len(found.epochs) == 1
+
+
+@given(st.lists(st.floats(0, 200 * HOUR), max_size=300), st.randoms(use_true_random=False))
+def test_the_last_record_of_each_hour_is_kept_in_any_order(
+    times: list[float], rng: random.Random
+) -> None:
+    found = channel()
+    for number, time in rng.sample(list(enumerate(times)), len(times)):
+        admit(found, number, time)
+    hours = {time // HOUR: time for time in sorted(times)}
+    assert found.heard == [hours[hour] for hour in sorted(hours)][-MAX_HEARD:]
+
+
+def test_of_a_range_the_ends_are_heard_and_all_of_it_where_records_are_dense() -> None:
+    def heard(last: int, hours: float) -> list[float]:
+        found = channel()
+        cover(
+            found,
+            Coverage(
+                computer="EX01",
+                channel="Application",
+                first=1,
+                last=last,
+                first_time=0.0,
+                last_time=hours * HOUR,
+            ),
+        )
+        return found.heard
+
+    assert heard(600, 60) == [0.0, 60 * HOUR]
+    assert heard(601, 10) == [hours * HOUR for hours in range(11)]
+    assert len(heard(10**9, 10_000)) == MAX_HEARD
+    for damaged in (math.nan, math.inf, -math.inf, 1e300):
+        assert heard(10**9, damaged) == [0.0]
 
 
 def test_a_cleared_log_starts_a_new_life_and_is_no_gap() -> None:

@@ -257,6 +257,26 @@ def test_a_folder_that_may_not_be_read_for_a_while_costs_no_line(
 
 
 @pytest.mark.fault(
+    "the folder of a source is gone",
+    provoked="the folder before the `*` renamed, 20 more lines, renamed back",
+    lost="nothing",
+)
+def test_a_folder_that_is_gone_for_a_while_is_told_and_costs_no_line(
+    tmp_path: Path, logs: Path
+) -> None:
+    away = logs.with_name("away")
+    with reading(tmp_path, f"{logs}/*.ndjson") as agent:
+        logs.rename(away)
+        wait_for("down", lambda: not total(samples(agent), UP, source="text-1"))
+        append(away / "app.ndjson", 20)
+        away.rename(logs)
+        with until_right_again():
+            check_events(agent, 120)
+            wait_for("up", lambda: total(samples(agent), UP, source="text-1"))
+        assert agent.log().count(f"{logs}: No such file or directory") == 1
+
+
+@pytest.mark.fault(
     "a folder inside a pattern may no longer be read, then none of them",
     provoked="two folders behind a `*`; `chmod 000` of one, of both; 20 more lines in each",
     lost="nothing",

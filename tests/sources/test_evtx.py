@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import shutil
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -368,10 +369,31 @@ def test_positions_survive_a_folder_that_is_out_of_reach(tmp_path: Path) -> None
     watched = source(folder / "*.evtx")
     harvest(watched.poll())
     folder.rename(tmp_path / "away")
-    (batch,) = watched.poll()
-    assert (batch.positions, batch.records) == ({}, [])
+    poll = watched.poll()
+    batch = next(poll)
+    assert (batch.positions, batch.records, batch.caught_up) == ({}, [], False)
+    with pytest.raises(SourceError, match=r"/share: No such file or directory$"):
+        next(poll)
     (tmp_path / "away").rename(folder)
     assert harvest(watched.poll()).ids == []
+
+
+def test_positions_of_a_folder_inside_a_pattern_that_is_deleted_are_forgotten(
+    tmp_path: Path,
+) -> None:
+    """A collector makes a folder a day: what is known of the old ones must not grow for ever."""
+    for day in ("1", "2"):
+        (tmp_path / "logs" / "2026" / day).mkdir(parents=True)
+        with EvtxWriter(tmp_path / "logs" / "2026" / day / "a.evtx") as log:
+            fill(log, 10)
+    watched = source(tmp_path / "logs" / "**" / "*.evtx")
+    harvest(watched.poll())
+    shutil.rmtree(tmp_path / "logs" / "2026" / "1")
+    (batch,) = watched.poll()
+    assert batch.positions == {f"{tmp_path}/logs/2026/1/a.evtx": None}
+    shutil.rmtree(tmp_path / "logs" / "2026")
+    (batch,) = watched.poll()
+    assert batch.positions == {f"{tmp_path}/logs/2026/2/a.evtx": None}
 
 
 def test_a_pattern_without_match_is_caught_up(tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
+import glob
 import os
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from esewatch.sources.globs import matches, search
+from esewatch.sources.globs import base, matches, search
 
 DEPTH = 1100
 """More folders than Python calls a function in itself."""
@@ -43,6 +45,92 @@ def test_two_stars_are_any_folders(
     assert matches(f"{folder}/{pattern}") == [f"{folder}/{name}" for name in expected]
     monkeypatch.chdir(folder)
     assert matches(pattern) == expected
+
+
+NAMES = (
+    "a",
+    "b",
+    "ab",
+    "A",
+    ".a",
+    ".h",
+    "[x]",
+    "a]b",
+    "!a",
+    "x\ny",
+    "é",
+    "\udcff",
+    "a.log",
+    "^",
+    "\\",
+)
+PIECES = (
+    *NAMES,
+    "*",
+    "?",
+    "[!a]",
+    "[a-b]",
+    "[]x]",
+    "[^a]",
+    "[",
+    "[[]",
+    "]",
+    ".",
+    "[!]]",
+    "[!",
+    "[.]",
+)
+
+
+def planted(chance: random.Random, folder: Path, depth: int) -> None:
+    """Names that are hard to compare, of files, folders, pipes, and links that lead anywhere."""
+    for name in chance.sample(NAMES, chance.randrange(6)):
+        path, kind = folder / name, chance.randrange(8)
+        if kind < 4 and depth:
+            path.mkdir()
+            planted(chance, path, depth - 1)
+        elif kind == 4:
+            path.symlink_to(chance.choice((".", "..", name, "nowhere", "a")))
+        elif kind == 5:
+            os.mkfifo(path)
+        else:
+            path.touch()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_pattern_without_two_stars_finds_what_the_glob_of_python_finds(
+    tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(seed)
+    planted(chance, tmp_path, 3)
+    monkeypatch.chdir(tmp_path)
+    for _ in range(50):
+        wild = ["".join(chance.choices(PIECES, k=chance.randrange(1, 3))) for _ in range(3)]
+        parts = [chance.choice(("*", ".*", each, each)) for each in wild]
+        # Another form of a path names the same: glob keeps it, here it is that of pathlib.
+        pattern = str(Path(*parts[: chance.randrange(1, 4)]))
+        if pattern == "." or "**" in pattern:
+            continue
+        for each in (pattern, f"{tmp_path}/{pattern}"):
+            assert search(each) == (sorted(glob.glob(each)), {}), each  # noqa: PTH207
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("/a/b/*.log", "/a/b"),
+        ("/a/./b//[c]/../d?.log", "/a/b"),
+        ("/*", "/"),
+        ("/a/b", "/a/b"),
+        ("a/../b/**/*.log", "a/../b"),
+        ("*.log", "."),
+        ("**", "."),
+    ],
+)
+def test_the_base_of_a_pattern_is_the_folder_that_all_of_it_is_below(
+    pattern: str, expected: str
+) -> None:
+    assert base(pattern) == expected
 
 
 def test_links_that_lead_back_are_not_followed_for_ever(folder: Path) -> None:

@@ -360,3 +360,83 @@ def test_a_text_of_which_a_part_came_before_the_disk_failed_is_up_until_nothing_
     assert reading.poll() == (0, f"{logs}/a.log: Input/output error")
     monkeypatch.undo()
     assert reading.poll() == (2000 - count, "")
+
+
+def _taken_away(folder: Path) -> None:
+    """Nothing has its name."""
+
+
+def _leads_to_itself(folder: Path) -> None:
+    folder.symlink_to(folder.name)
+
+
+def _leads_nowhere(folder: Path) -> None:
+    folder.symlink_to("nowhere")
+
+
+def _is_a_file(folder: Path) -> None:
+    folder.touch()
+
+
+GONE: dict[Callable[[Path], None], int] = {
+    _taken_away: errno.ENOENT,
+    _leads_to_itself: errno.ELOOP,
+    _leads_nowhere: errno.ENOENT,
+    _is_a_file: errno.ENOTDIR,
+}
+
+
+@pytest.mark.parametrize("how", GONE)
+@pytest.mark.parametrize("pattern", ["*.log", "**/*.log", "*/*.log"])
+@pytest.mark.parametrize("kind", READ)
+def test_a_source_whose_folder_is_gone_is_down_until_it_is_back_and_nothing_comes_twice(
+    logs: Path, kind: str, pattern: str, how: Callable[[Path], None], start: Start
+) -> None:
+    (logs / "one").mkdir()
+    fill((logs if pattern == "*.log" else logs / "one") / "a.log", kind)
+    reading = start(kind, logs / pattern)
+    assert reading.poll() == (2, "")
+    line = f"{logs}: {os.strerror(GONE[how])}"
+    for times in (1, 2):
+        logs.rename(logs.with_name("away"))
+        how(logs)
+        assert [reading.poll() for _ in range(3)] == [(0, line)] * 3
+        assert reading.told == [line] * times
+        logs.unlink(missing_ok=True)
+        logs.with_name("away").rename(logs)
+        assert [reading.poll() for _ in range(2)] == [(0, "")] * 2
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_a_source_whose_folder_was_never_there_is_down(logs: Path, kind: str, start: Start) -> None:
+    reading = start(kind, logs / "none" / "*.log")
+    line = f"{logs / 'none'}: {os.strerror(errno.ENOENT)}"
+    assert [reading.poll() for _ in range(2)] == [(0, line)] * 2
+    assert reading.told == [line]
+    (logs / "none").mkdir()
+    assert reading.poll() == (0, "")
+
+
+@pytest.mark.parametrize("kind", READ)
+def test_of_two_folders_one_that_is_gone_is_told_once_and_the_source_is_up(
+    logs: Path, kind: str, start: Start
+) -> None:
+    fill_folder(logs, "one", kind)
+    fill_folder(logs, "two", kind)
+    reading = start(kind, logs / "one" / "*.log", logs / "two" / "*.log")
+    assert reading.poll() == (4, "")
+    (logs / "one").rename(logs / "away")
+    assert [reading.poll() for _ in range(3)] == [(0, "")] * 3
+    assert reading.told == [f"{logs / 'one'}: {os.strerror(errno.ENOENT)}"]
+
+
+def test_a_text_named_itself_is_down_when_its_folder_is_gone_and_not_when_it_is_rotated(
+    logs: Path, start: Start
+) -> None:
+    fill(logs / "a.log", "event_stream")
+    reading = start("event_stream", logs / "a.log")
+    assert reading.poll() == (2, "")
+    (logs / "a.log").rename(logs / "a.log.1")
+    assert [reading.poll() for _ in range(2)] == [(0, "")] * 2
+    logs.rename(logs.with_name("away"))
+    assert [reading.poll() for _ in range(2)] == [(0, f"{logs}/a.log: no such file")] * 2

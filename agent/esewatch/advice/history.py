@@ -141,6 +141,7 @@ def outline(history: History) -> History:
         defrag_passes=(),
         checksum_passes=(),
         marks=(),
+        signs=Signs(),
         failures=(),
         defrag_runs=(),
         scan_runs=(),
@@ -203,8 +204,8 @@ def _gather(
         shares_instance=sharing if entry.ese_instance else 1,
         defrag_passes=_passes(views["defrag"]),
         checksum_passes=scans,
-        marks=_marks(transitions, scans),
-        signs=signs(transitions, _running(scans), channels, instance),
+        marks=_marks(transitions, _begun(scans)),
+        signs=signs(transitions, _begun(scans), channels, instance),
         engine_threshold=_engine_threshold(transitions),
         failures=[each.time for each in transitions if each.event_id in FAILS],
         failed=failed_tasks(views),
@@ -254,23 +255,26 @@ def _scans(views: Mapping[str, TaskView]) -> list[Pass]:
     return [*scans[:-1], msgspec.structs.replace(zeroing, task="checksum")]
 
 
-def _marks(transitions: Iterable[Transition], scans: Sequence[Pass]) -> list[Mark]:
+def _marks(transitions: Iterable[Transition], begun: float | None) -> list[Mark]:
     """Of the running scan: 744 tells the pages seen, 738 from which page it goes on."""
-    running = _running(scans)
-    if running is None:
+    if begun is None:
         return []
-    since = running.started if running.started is not None else -math.inf
     marks = []
     for each in transitions:
-        if each.event_id in MARKS and each.time >= since:
+        if each.event_id in MARKS and each.time >= begun:
             pages = each.fields.get(MARKS[each.event_id])
             if pages is not None:
                 marks.append(Mark(each.time, pages))
     return marks
 
 
-def _running(scans: Sequence[Pass]) -> Pass | None:
-    return scans[-1] if scans and scans[-1].outcome == "open" else None
+def _begun(scans: Sequence[Pass]) -> float | None:
+    """When the running scan began: where that is not known, the one before it had ended."""
+    if not scans or scans[-1].outcome != "open":
+        return None
+    if scans[-1].started is not None:
+        return scans[-1].started
+    return max((done.ended for done in scans[:-1] if done.ended is not None), default=-math.inf)
 
 
 def _engine_threshold(transitions: Sequence[Transition]) -> float | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from esewatch.fold.databases import ACTIVE_FAMILY, PASSIVE_FAMILY
-from esewatch.fold.state import Channel, Instance, Pass, Transition
+from esewatch.fold.state import Channel, Instance, Transition
 
 LOG = "application"
 """Where ESE and ESENT log (ese-facts 1.1)."""
@@ -16,8 +16,8 @@ _SCAN_COUNTERS = ("|database maintenance pages read", "|online maintenance (db s
 class Signs(NamedTuple):
     """Times are epoch seconds; None is unknown."""
 
-    heard: float | None = None
-    """The youngest record that was read of the log of its computer."""
+    heard: Sequence[float] = ()
+    """Records that were read of the log of its computer, one an hour, sorted (fold/channels.py)."""
     told: float | None = None
     """When the running scan last told that it goes on (744)."""
     role: str = ""
@@ -28,28 +28,27 @@ class Signs(NamedTuple):
 
 def signs(
     transitions: Sequence[Transition],
-    running: Pass | None,
+    begun: float | None,
     channels: Iterable[Channel],
     instance: Instance | None,
 ) -> Signs:
-    """Those of a database: of its kept transitions, its running scan, and of its computer."""
-    told, role = _told(transitions, running) if running is not None else (None, "")
+    """Those of a database: of its kept transitions, its running scan, and of its computer.
+
+    `begun` is when the running scan began, or the one before it ended; None where none runs.
+    """
+    told, role = _told(transitions, begun) if begun is not None else (None, "")
     return Signs(
-        heard=max(
-            (epoch.max_time for each in channels if each.channel == LOG for epoch in each.epochs),
-            default=None,
-        ),
+        heard=[time for each in channels if each.channel == LOG for time in each.heard],
         told=told,
         role=role,
         sampled=_sampled(instance) if instance is not None else None,
     )
 
 
-def _told(transitions: Sequence[Transition], running: Pass) -> tuple[float | None, str]:
-    since = running.started if running.started is not None else float("-inf")
+def _told(transitions: Sequence[Transition], begun: float) -> tuple[float | None, str]:
     told, role = None, ""
     for each in transitions:
-        if each.time < since:
+        if each.time < begun:
             continue
         if each.event_id == NOTICE:
             told = each.time

@@ -5,6 +5,7 @@ and only of time in which its log was read. Silent wherever something is not kno
 """
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -17,6 +18,8 @@ from esewatch.fold.state import Pass
 
 STANDSTILL = 48 * 3600.0
 """Seconds without progress; so old may the last record be, too."""
+SILENCE = 24 * 3600.0
+"""Seconds in which a log that is read has a record: the computer slept, or its log was cleared."""
 
 
 def standing_scan(history: History, now: float) -> Finding | None:
@@ -31,27 +34,47 @@ def standing_scan(history: History, now: float) -> Finding | None:
         return None
     if running.interrupted or running.partial or running.failures:
         return None
-    if signs.heard is None or not now - signs.heard <= STANDSTILL:
+    read = _read(signs.heard, now)
+    if read is None or not now - read.until <= STANDSTILL:
         return None
     if signs.role and history.role and signs.role != history.role:
         return None
     begun = _begun(history, running)
     marks = [mark for mark in history.marks if mark.time >= begun]
     since = _last_progress(running, marks)
-    heard, until = min(signs.heard, now), -math.inf
-    if marks and signs.told is not None:
-        until = heard
+    until = read.until if marks and signs.told is not None else -math.inf
     counted = _counted(history)
     if counted is not None:
         since = max(since, counted.until)
         if math.isfinite(begun) and counted.day >= begun:
-            until = max(until, min(heard, counted.sampled))
+            until = max(until, min(read.until, counted.sampled))
     missing = any(end > since for _, end, _ in history.event_gaps)
-    if missing or not until - since >= STANDSTILL:
+    still = until - max(since, read.since)
+    if missing or not still >= STANDSTILL:
         return None
     seen = marks[-1].pages if marks and is_amount(marks[-1].pages) else None
     pages = history.pages if is_amount(history.pages) else None
-    return scan_stalled(since, until - since, seen, pages)
+    return scan_stalled(since, still, seen, pages)
+
+
+class _Read(NamedTuple):
+    """In what time the log of the computer was read, without a silence in it."""
+
+    since: float
+    until: float
+
+
+def _read(heard: Sequence[float], now: float) -> _Read | None:
+    """None where no record is known. Much later ones than `now` are of a clock that was wrong."""
+    times = [min(time, now) for time in heard if time <= now + SILENCE]
+    if not times:
+        return None
+    since = until = times[-1]
+    for time in reversed(times):
+        if since - time > SILENCE:
+            break
+        since = time
+    return _Read(since, until)
 
 
 def _begun(history: History, running: Pass) -> float:

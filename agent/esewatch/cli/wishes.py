@@ -12,7 +12,6 @@ from types import FrameType
 from typing import Literal
 
 from esewatch.daemon import Daemon
-from esewatch.model import EsewatchError
 
 log = logging.getLogger("esewatch")
 
@@ -80,7 +79,8 @@ class Reloads:
     def _work(self) -> None:
         while self._asked.wait():
             self._asked.clear()
-            with contextlib.suppress(EsewatchError):  # the daemon has said why
+            # The daemon has said why. A defect must not be the end of all reloads to come.
+            with contextlib.suppress(Exception):
                 self._daemon.reload()
 
 

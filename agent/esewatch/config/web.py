@@ -19,7 +19,10 @@ from esewatch.model import ConfigError
 MAX_COST = 15
 """Of a bcrypt hash. Each step doubles what a wrong password costs; at 15 that is seconds."""
 
-_BCRYPT = re.compile(r"\$2[abxy]\$(\d\d)\$[./A-Za-z0-9]{53}", re.ASCII)
+_BCRYPT = re.compile(r"\$2[abxy]\$(\d\d)\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}", re.ASCII)
+"""Cost, salt and hash. A salt of 16 bytes ends in one of four characters; bcrypt refuses others at
+once, and how soon a login is refused would tell its name.
+"""
 
 ClientAuth = Literal[
     "NoClientCert",

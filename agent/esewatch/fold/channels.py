@@ -4,16 +4,20 @@ Record ids of one (computer, channel) are kept as interval sets, one for each
 life of the log: a cleared log starts again at low ids with later times.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from itertools import pairwise
 
+from esewatch.fold.rollups import FURTHEST, HOUR_SECONDS
 from esewatch.fold.state import Channel, Epoch, SourceState
 from esewatch.model import Coverage
 
 MAX_INTERVALS = 1024
 MAX_EPOCHS = 16
 MAX_GAPS = 64
+MAX_HEARD = 128
+DENSE_SECONDS = 60.0
+"""A log with a record a minute on average is not silent for long."""
 JITTER_SECONDS = 1.0
 """Neighbouring records may carry times in the other order by less than this."""
 
@@ -48,6 +52,7 @@ def admit(channel: Channel, record_id: int, time: float | None) -> bool:
     _bound(channel, epoch.seen)
     if time is not None:
         epoch.max_time = max(epoch.max_time, time)
+        _hear(channel.heard, time)
     return True
 
 
@@ -62,6 +67,7 @@ def cover(channel: Channel, coverage: Coverage) -> None:
     epoch.max_time = max(epoch.max_time, coverage.last_time)
     channel.times.append((coverage.first_time, coverage.first, coverage.last_time, coverage.last))
     del channel.times[:-MAX_GAPS]
+    _hear_range(channel.heard, coverage)
 
 
 def claim_gaps(channel: Channel) -> int:
@@ -159,6 +165,29 @@ def _older(channel: Channel, record_id: int, time: float, begin: float) -> Epoch
     channel.epochs.insert(0, epoch)
     del channel.epochs[:-MAX_EPOCHS]
     return epoch
+
+
+def _hear_range(heard: list[float], coverage: Coverage) -> None:
+    """Its ends, and all of it where records are dense: else the log may have been silent."""
+    last, length = coverage.last_time, coverage.last_time - coverage.first_time
+    _hear(heard, coverage.first_time)
+    _hear(heard, last)
+    if 0 < length <= DENSE_SECONDS * (coverage.last - coverage.first):
+        for hours in range(1, int(min(length / HOUR_SECONDS, MAX_HEARD)) + 1):
+            _hear(heard, last - hours * HOUR_SECONDS)
+
+
+def _hear(heard: list[float], time: float) -> None:
+    """Take note that there is a record of this time; a damaged time is none."""
+    if not abs(time) < FURTHEST:
+        return
+    hour = time // HOUR_SECONDS
+    at = bisect_left(heard, (hour + 1) * HOUR_SECONDS)
+    if at > 0 and heard[at - 1] >= hour * HOUR_SECONDS:
+        heard[at - 1] = max(heard[at - 1], time)
+    elif at > 0 or len(heard) < MAX_HEARD:
+        heard.insert(at, time)
+        del heard[:-MAX_HEARD]
 
 
 def _bound(channel: Channel, intervals: Intervals) -> None:

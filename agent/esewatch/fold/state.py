@@ -326,6 +326,8 @@ class Channel(msgspec.Struct, kw_only=True):
     """(first time, first id, last time, last id) of the last 64 ranges read whole."""
     gaps: list[tuple[float, float, int]] = []
     """(from, to, records missing), the last 64."""
+    heard: list[float] = []
+    """The last record of each of the last 128 hours that have one, sorted."""
 
 
 class Host(Metered, kw_only=True):

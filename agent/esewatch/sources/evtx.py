@@ -14,7 +14,7 @@ from esewatch.ese.dates import DateOrder
 from esewatch.model import Batch, SourceError, Unreadable
 from esewatch.sources.evtx_file import FileReader, FileState, Key, Plan, Step, key_of, plan
 from esewatch.sources.evtx_records import ChunkDecoder
-from esewatch.sources.filescan import all_unreadable, listed, reason_of, why_unlisted
+from esewatch.sources.filescan import all_unreadable, listed, reason_of
 from esewatch.sources.globs import barring
 
 _BATCH_RECORDS: Final = 2000
@@ -101,7 +101,7 @@ class EvtxSource:
     def _paths(self) -> tuple[list[str], list[str]]:
         """Paths that match now, and those that were named and do not exist."""
         listing = listed(self._patterns)
-        for folder, reason in listing.barred.items():
+        for folder, reason in (listing.barred | listing.gone).items():
             self._complain(folder, reason)
         missing = [path for path, literal in listing.paths.items() if literal and _is_gone(path)]
         return [path for path in listing.paths if path not in missing], missing
@@ -165,12 +165,9 @@ class EvtxSource:
             del self._deferred[found.path]
 
     def _drop_vanished(self, paths: Sequence[str]) -> None:
-        """Forget files that are gone; not those whose whole folder is out of reach."""
-        vanished = set(self._states).difference(paths)
-        folders = {str(Path(path).parent) for path in vanished}
-        listed = {each for each in folders if not why_unlisted(each) and Path(each).is_dir()}
-        for path in vanished:
-            if str(Path(path).parent) in listed:
+        """Forget files that are gone; not those that this poll could not look for."""
+        for path in set(self._states).difference(paths):
+            if not self._is_out_of_reach(path):
                 del self._states[path]
                 self._saved.pop(path, None)
                 self._deferred.pop(path, None)
@@ -178,6 +175,11 @@ class EvtxSource:
                 self._batch.positions[path] = None
         there = {*paths, *self._failed, *self._states}
         self._complaints = {path: why for path, why in self._complaints.items() if path in there}
+
+    def _is_out_of_reach(self, path: str) -> bool:
+        if path in self._patterns and not Path(path).parent.is_dir():
+            return True
+        return any(each in self._failed for each in (path, *map(str, Path(path).parents)))
 
     def _take_batch(self, backlog: int, *, caught_up: bool) -> Batch:
         """The batch so far with the positions that belong to it; begins a new one."""

@@ -1,6 +1,5 @@
 """Finding files by path and glob while others rename them."""
 
-import errno
 import glob
 import os
 import stat
@@ -9,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from esewatch.sources.globs import barring, search
+from esewatch.sources.globs import barring, base, search
 from esewatch.sources.rawfile import RawFile, open_raw
 
 STABLE_TRIES = 5
@@ -42,6 +41,8 @@ class Scan(msgspec.Struct, gc=False):
     """Paths without glob characters that lead to no regular file, and why."""
     troubles: dict[str, str] = {}
     """Path -> reason of files that cannot be looked at, and of folders that bar the way."""
+    gone: dict[str, str] = {}
+    """See Listing."""
 
 
 class Listing(NamedTuple):
@@ -51,6 +52,11 @@ class Listing(NamedTuple):
     """Path -> whether it was named itself, and not found by a pattern."""
     barred: dict[str, str]
     """Folder -> why it cannot be listed or passed, see `search`."""
+    gone: dict[str, str]
+    """Folder -> why there is none, of those that all of a pattern is below.
+
+    Files come and go by their names, as when they are rotated; their folder stays.
+    """
 
 
 def key_of(state: os.stat_result, path: str) -> str:
@@ -93,7 +99,7 @@ def look(
 
 
 def _look(listing: Listing, path_of: Callable[[str], str | None]) -> Scan:
-    found = Scan(troubles=dict(listing.barred))
+    found = Scan(troubles=dict(listing.barred), gone=listing.gone)
     for path, literal in listing.paths.items():
         try:
             state = os.stat(path)  # noqa: PTH116 - strings all the way
@@ -117,7 +123,7 @@ def _look(listing: Listing, path_of: Callable[[str], str | None]) -> Scan:
 
 def listed(paths: Sequence[str]) -> Listing:
     """What `paths` lead to. One with glob characters that is itself there is that file."""
-    listing = Listing({}, {})
+    listing = Listing({}, {}, {})
     for pattern in paths:
         if not glob.has_magic(pattern) or os.path.exists(pattern):  # noqa: PTH110 - never raises
             listing.paths[pattern] = True
@@ -126,19 +132,17 @@ def listed(paths: Sequence[str]) -> Listing:
         for path in found.paths:
             listing.paths.setdefault(path, False)
         listing.barred.update(found.barred)
+        if not found.paths and not found.barred:
+            listing.gone.update(_gone(base(pattern)))
     return listing
 
 
-def why_unlisted(folder: str) -> str:
-    """Why a folder cannot be listed or passed; empty where it can, or where there is none."""
+def _gone(folder: str) -> dict[str, str]:
     try:
-        with os.scandir(folder) as entries:
-            next(entries, None)
-    except (FileNotFoundError, NotADirectoryError):
-        return ""
+        with os.scandir(folder):
+            return {}
     except OSError as error:
-        return reason_of(error)
-    return "" if os.access(folder, os.R_OK | os.X_OK) else os.strerror(errno.EACCES)
+        return {folder: reason_of(error)}
 
 
 def reason_of(error: OSError) -> str:

@@ -240,17 +240,21 @@ class FileSet:
         self.errors = [
             f"{path}: not a regular file" if Path(path).exists() else f"{path}: no such file"
             for path in found.missing
-            if Path(path).exists() or not self._was_there(path)
+            if Path(path).exists() or not self._may_be_moved(path)
         ]
         self._there = [seen.path for seen in found.seen.values()]
-        for path, reason in found.troubles.items():
+        out_of_reach = found.troubles | found.gone
+        for path, reason in out_of_reach.items():
             if self._out_of_reach.get(path) != reason:
                 self.problems.append(Unreadable(path=path, place="", reason=reason))
-        self._out_of_reach = found.troubles
-        self.failed = dict(found.troubles)
+        self._out_of_reach = out_of_reach
+        self.failed = dict(out_of_reach)
         return found.seen
 
-    def _was_there(self, path: str) -> bool:
+    def _may_be_moved(self, path: str) -> bool:
+        """Whether it was there, and the folder still is, so that it may come again."""
+        if not Path(path).parent.is_dir():
+            return False
         known = [*(file.position for file in self.files.values()), *self._lost.values()]
         return any(position.path == path for position in [*known, *self._restored.values()])
 

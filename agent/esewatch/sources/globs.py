@@ -34,16 +34,20 @@ class Found(NamedTuple):
 
 def search(pattern: str) -> Found:
     """The paths that fit `pattern`; `**` is any folders, hidden ones left out. Never raises."""
-    anchor = Path(pattern).anchor
-    parts = Path(pattern).parts[1 if anchor else 0 :]
     walk = _Walk()
-    paths = set() if "\0" in pattern else set(walk.below(anchor, parts))
+    paths = set() if "\0" in pattern else set(walk.below(*_taken_apart(pattern)))
     return Found(sorted(paths), walk.barred)
 
 
 def matches(pattern: str) -> list[str]:
     """The paths that `search` finds."""
     return search(pattern).paths
+
+
+def base(pattern: str) -> str:
+    """The folder that all of `pattern` is below: what stands before its first glob character."""
+    anchor, parts = _taken_apart(pattern)
+    return _join(anchor, *_fixed(parts)) or "."
 
 
 def barring(path: str) -> str:
@@ -69,8 +73,7 @@ class _Walk:
         self, place: str, parts: Sequence[str], listed: Entries | None = None
     ) -> Iterator[str]:
         """The paths under `place` that fit `parts`, some perhaps twice. `listed`: what is in it."""
-        fixed = list(takewhile(lambda part: not glob.has_magic(part), parts))
-        if fixed:
+        if fixed := _fixed(parts):
             place, parts, listed = _join(place, *fixed), parts[len(fixed) :], None
         if not parts:
             if self._is_there(place):
@@ -132,6 +135,16 @@ class _Walk:
         # What of a folder is out of reach is not told beside the folder.
         if os.path.dirname(path) not in self.barred:  # noqa: PTH120
             self.barred[path] = error.strerror or str(error)
+
+
+def _taken_apart(pattern: str) -> tuple[str, Sequence[str]]:
+    """Where it begins (the root, a drive or a share, or nothing), and its parts."""
+    path = Path(pattern)
+    return path.anchor, path.parts[1 if path.anchor else 0 :]
+
+
+def _fixed(parts: Sequence[str]) -> list[str]:
+    return list(takewhile(lambda part: not glob.has_magic(part), parts))
 
 
 def _fitting(entries: Entries, part: str) -> Entries:
