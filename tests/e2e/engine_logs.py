@@ -34,7 +34,11 @@ PAGES = 1200
 
 
 def sources(folder: Path) -> list[dict[str, Any]]:
-    """What the agent reads of the engine, also of one that begins later."""
+    """What the agent reads of the engine, also of one that begins later.
+
+    Makes `folder`, as a server has one: a folder that is gone is looked for every 10 s only.
+    """
+    folder.mkdir(exist_ok=True)
     return [
         {"type": "event_stream", "path": str(folder / "*.jsonl")},
         {"type": "perfmon_csv", "path": str(folder / "*.csv")},
