@@ -9,7 +9,7 @@ import psutil
 
 from esewatch.engine.clock import VirtualClock
 from esewatch.engine.instance import Instance
-from esewatch.engine.machine import Machine
+from esewatch.engine.machine import Machine, OpenError
 from esewatch.engine.mail import Journal
 from esewatch.engine.plan import (
     DAY,
@@ -28,9 +28,13 @@ HARMS: tuple[FaultKind, ...] = ("flip_one", "flip_two", "tear", "lose", "misdire
 
 
 def machine(folder: Path, plan: Plan, *, seed: int = 1) -> Machine:
-    """One that is open, and goes on with what is in `folder`."""
+    """One that is open, and goes on with what is in `folder`. Raises OpenError."""
     made = Machine(folder, plan, clock=VirtualClock(START), seed=seed, computer="LAB.example")
-    made.open()
+    try:
+        made.open()
+    except OpenError:
+        let_go(folder)
+        raise
     return made
 
 
