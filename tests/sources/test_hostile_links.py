@@ -9,6 +9,7 @@ from esewatch.config import load
 from esewatch.model import Batch, SourceError
 from esewatch.sources.configured import build_sources
 from esewatch.sources.opening import expand, open_inputs
+from tests.sources.file_kinds import FILE_KINDS
 
 SECRETS = {
     "shadow": "root:$6$planted$planted:19000:0:99999:7:::\ndaemon:planted:1:2:3::::\n",
@@ -20,14 +21,6 @@ SECRETS = {
     "eseutil": "Initiating FILE DUMP mode...\n      Database: planted\nERROR: planted\n",
     "binary": "ElfFile\0planted" + "\0" * 200 + "planted" * 100,
     "line": "planted" * 50_000,
-}
-TYPES = {
-    "evtx": "",
-    "event_stream": "",
-    "perfmon_csv": "",
-    "eseutil_log": "    computer: ex01\n",
-    "sqlserver_errorlog": "    computer: sql01\n",
-    "ntbackup_log": "",
 }
 
 
@@ -52,10 +45,10 @@ def said(batches: list[Batch], error: str = "") -> str:
     return f"{error}{[batch.unreadable for batch in batches]}"
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", FILE_KINDS)
 def test_a_link_among_the_logs_shows_nothing_of_what_it_leads_to(folder: Path, kind: str) -> None:
     file = folder.parent / "esewatch.yml"
-    file.write_text(f'sources:\n  - type: {kind}\n    paths: "{folder}/*.log"\n{TYPES[kind]}')
+    file.write_text(f'sources:\n  - type: {kind}\n    paths: "{folder}/*.log"\n{FILE_KINDS[kind]}')
     [source] = build_sources(load(file))
     batches, error = [], ""
     try:

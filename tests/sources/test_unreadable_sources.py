@@ -13,6 +13,7 @@ from esewatch.config import load
 from esewatch.model import Batch, Source, SourceError
 from esewatch.sources import evtx_file, filescan, rawfile
 from esewatch.sources.configured import build_sources
+from tests.sources.file_kinds import FILE_KINDS
 from tests.support.ese_text import render
 from tests.support.eseutil_text import check
 from tests.support.evtx_records import COMPLETED, START
@@ -20,14 +21,6 @@ from tests.support.evtx_writer import EvtxWriter
 
 DENIED = "Permission denied"
 STRINGS = ["MSExchangeIS", "3392", "SG06: ", "e:\\MDB06\\priv06.edb"]
-TYPES = {
-    "evtx": "",
-    "event_stream": "",
-    "perfmon_csv": "",
-    "eseutil_log": "    computer: ex01\n",
-    "sqlserver_errorlog": "    computer: sql01\n",
-    "ntbackup_log": "",
-}
 READ = ("evtx", "event_stream", "eseutil_log")
 """Of these kinds `fill` writes what gives records."""
 
@@ -76,7 +69,7 @@ class Reading:
     def __init__(self, folder: Path, kind: str, *paths: Path) -> None:
         self._file = folder / "esewatch.yml"
         names = "".join(f'\n      - "{path}"' for path in paths)
-        self._file.write_text(f"sources:\n  - type: {kind}\n    paths:{names}\n{TYPES[kind]}")
+        self._file.write_text(f"sources:\n  - type: {kind}\n    paths:{names}\n{FILE_KINDS[kind]}")
         self.positions: dict[str, bytes] = {}
         self.source = self.start()
         self.told: list[str] = []
@@ -150,7 +143,7 @@ def fill(path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EIO])
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", FILE_KINDS)
 def test_a_source_none_of_whose_files_opens_is_down_in_every_poll(
     logs: Path, barred: Barred, kind: str, number: int, start: Start
 ) -> None:
@@ -245,7 +238,7 @@ def fill_folder(logs: Path, name: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("how", list(itertools.product(BELOW, [errno.EACCES, errno.EIO])))
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", FILE_KINDS)
 def test_a_source_all_of_whose_folders_inside_a_pattern_are_barred_is_down(
     logs: Path, barred: Barred, kind: str, how: tuple[str, int], start: Start
 ) -> None:
@@ -320,7 +313,7 @@ def test_a_file_that_was_read_and_may_no_longer_be_is_down_before_it_changes(
     assert reading.poll() == (0, "")
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", FILE_KINDS)
 def test_a_pattern_that_matches_nothing_in_a_readable_folder_is_up(
     logs: Path, kind: str, start: Start
 ) -> None:
@@ -407,7 +400,7 @@ def test_a_source_whose_folder_is_gone_is_down_until_it_is_back_and_nothing_come
         assert [reading.poll() for _ in range(2)] == [(0, "")] * 2
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", FILE_KINDS)
 def test_a_source_whose_folder_was_never_there_is_down(logs: Path, kind: str, start: Start) -> None:
     reading = start(kind, logs / "none" / "*.log")
     line = f"{logs / 'none'}: {os.strerror(errno.ENOENT)}"
