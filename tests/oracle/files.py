@@ -39,17 +39,33 @@ def write_json(path: Path, events: Iterable[Logged]) -> Path:
     return path
 
 
-def write_evtx(path: Path, events: Sequence[Logged]) -> Path:
-    """The records of one computer and channel as an event log, with their own record numbers."""
-    with EvtxWriter(path) as writer:
-        for event in events:
-            writer.write(
-                event.record_id or 0,
-                datetime.fromtimestamp(event.time, UTC),
-                event.event_id,
-                event.provider,
-                event.channel,
-                event.computer,
-                event.strings,
-            )
-    return path
+def write_evtx(folder: Path, events: Sequence[Logged]) -> list[Path]:
+    """The records of one channel as event logs: one each for numbers that follow each other."""
+    written = []
+    for part in _stretches(events):
+        first = part[0].record_id or 1
+        path = folder / f"log-{len(written):04}.evtx"
+        with EvtxWriter(path, channel=part[0].channel, first_record_id=first) as writer:
+            for event in part:
+                writer.write(
+                    event.event_id,
+                    event.strings,
+                    provider=event.provider,
+                    time=datetime.fromtimestamp(event.time, UTC),
+                    level=LEVELS[event.level],
+                    computer=event.computer,
+                )
+        written.append(path)
+    return written
+
+
+def _stretches(events: Iterable[Logged]) -> Iterable[list[Logged]]:
+    stretch: list[Logged] = []
+    for event in events:
+        number = event.record_id or 0
+        if stretch and number != (stretch[-1].record_id or 0) + 1:
+            yield stretch
+            stretch = []
+        stretch.append(event)
+    if stretch:
+        yield stretch
