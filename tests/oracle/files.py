@@ -41,7 +41,7 @@ def write_json(path: Path, events: Iterable[Logged]) -> Path:
 
 def write_evtx(folder: Path, events: Sequence[Logged]) -> list[Path]:
     """The records of one channel as event logs: one each for numbers that follow each other."""
-    written = []
+    written: list[Path] = []
     for part in _stretches(events):
         first = part[0].record_id or 1
         path = folder / f"log-{len(written):04}.evtx"

@@ -92,4 +92,4 @@ class Answer(NamedTuple):
 
 
 Answers = Mapping[tuple[str, str], Answer]
-"""(computer label, database label) -> what must be said. Databases of the tier ignored are absent."""
+"""(computer label, database label) -> what must be said; those of the tier ignored are absent."""

@@ -1,0 +1,203 @@
+"""Bad pages, damage and proof of one copy (semantics, section 3)."""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from tests.oracle.chronicle import Event
+from tests.oracle.facts import (
+    DIVERGENCE_OF_ACTIVE,
+    DIVERGENCE_OF_LOGGER,
+    INDEX,
+    INDEX_REBUILT,
+    LOGICAL,
+    PAGE_AT,
+    REVERT,
+    SPOILS,
+    SUSPECT_OF_BOTH,
+    number,
+)
+from tests.oracle.history import Acknowledged, Scanned
+from tests.oracle.passes import Completion, Order
+
+UNLOCATED = (-1, "uncorrectable")
+
+
+class Step(NamedTuple):
+    """One thing that changes what is known, at its place in time."""
+
+    order: Order
+    change: Callable[["Latched"], None]
+
+
+class Latched:
+    """What is known to be bad at one moment."""
+
+    def __init__(self) -> None:
+        self.pages: dict[tuple[int, str], Order] = {}
+        self.damage: dict[str, Order] = {}
+
+    def forget(self, condition: Callable[[tuple[int, str], Order], bool]) -> None:
+        """Take the bad pages of which the condition holds as dealt with."""
+        self.pages = {each: at for each, at in self.pages.items() if not condition(each, at)}
+
+
+def damage_of(event: Event) -> str:
+    """The kind of damage that has no page checksum error.
+
+    "`divergence`: 539, 541, 557, 559, 560, 516 ...; 538, 545 ...; 540 ... as suspect. `logical`:
+    447 (`%12` = 0 is not fatal), 448, 467, 542. Revert snapshots 568-570: a kind of their own.
+    613, 614, 643: index out of date".
+    """
+    if event.id in DIVERGENCE_OF_LOGGER | DIVERGENCE_OF_ACTIVE:
+        return "divergence"
+    if event.id in SUSPECT_OF_BOTH:
+        return "suspect"
+    if event.id in LOGICAL:
+        mild = event.id == 447 and number(event.at(12)) == 0
+        return "logical_nonfatal" if mild else "logical"
+    if event.id in INDEX:
+        return "index"
+    return "revert_snapshot" if event.id in REVERT else ""
+
+
+def step_of(event: Event) -> Step | None:
+    """What an event that names this copy does to what is known of it."""
+    order = event.order
+    if event.id in PAGE_AT:
+        position, kind = PAGE_AT[event.id]
+        page = number(event.at(position))
+        entry = (-1 if page is None else page, kind)
+        return Step(order, lambda known: known.pages.update({entry: order}))
+    kind = damage_of(event)
+    if kind:
+        return Step(order, lambda known: known.damage.update({kind: order}))
+    if event.id in (905, 911):
+        first = number(event.at(4))
+        last = number(event.at(5)) if event.id == 911 else first
+        if first is None or last is None:
+            return None
+        patched = range(first, last + 1)
+        return Step(order, lambda known: known.forget(lambda entry, _: entry[0] in patched))
+    if event.id == INDEX_REBUILT:
+        return Step(order, lambda known: known.damage.pop("index", None) and None)
+    return None
+
+
+def restored(event: Event) -> Step:
+    """205: the file that is there now is another file."""
+
+    def change(known: Latched) -> None:
+        known.pages.clear()
+        known.damage.clear()
+
+    return Step(event.order, change)
+
+
+def scanned(scan: Scanned) -> list[Step]:
+    """A page scan: latches its bad pages, clears those it read good; a whole good one clears all.
+
+    "Cleared by ... a later good read of it, a later complete scan with 0 bad".
+    """
+    order: Order = (scan.time, -1, -1)
+
+    def change(known: Latched) -> None:
+        whole = scan.complete and not scan.bad
+        known.forget(lambda entry, at: at < order and (whole or entry[0] in scan.good))
+        known.pages.update(dict.fromkeys(scan.bad, order))
+
+    return [Step(order, change)]
+
+
+def acknowledged(ack: Acknowledged) -> Step:
+    """A person's word; all pages and all damage where none is named."""
+
+    def change(known: Latched) -> None:
+        known.forget(lambda entry, _: not ack.pages or entry[0] in ack.pages)
+        if not ack.pages:
+            known.damage.clear()
+
+    return Step((ack.time, 1 << 62, 0), change)
+
+
+def summary(completion: Completion, verifies: bool) -> Step:
+    """A completed scan: what it clears, and the bad pages that it counted and nobody named.
+
+    "a later complete scan with 0 bad *of that copy's own pages*". "A pass with N bad clears all but
+    N of the entries that fell within it, never the last ones." "by 721/722 with bad > 0 without
+    page numbers (one entry "unlocated")".
+    """
+    order, begin, bad = completion.event.order, completion.begin, completion.bad
+    counts_whole_pass = completion.event.id in (721, 722)
+
+    def change(known: Latched) -> None:
+        if verifies:
+            known.forget(lambda entry, at: begin is not None and at < begin)
+        elif counts_whole_pass and bad and bad > 0:
+            within = [
+                (at, entry)
+                for entry, at in known.pages.items()
+                if begin is not None and begin <= at <= order
+                if entry[1] in ("uncorrectable", "wrong_page") and entry != UNLOCATED
+            ]
+            if len({entry[0] for _, entry in within}) < bad:
+                known.pages[UNLOCATED] = order
+            for _, entry in sorted(within)[: max(0, len(within) - bad)]:
+                del known.pages[entry]
+
+    return Step(order, change)
+
+
+def known_at_the_end(steps: Iterable[Step]) -> Latched:
+    """What is still known to be bad when all has happened."""
+    known = Latched()
+    for step in sorted(steps, key=lambda each: each.order):
+        step.change(known)
+    return known
+
+
+def verifies(completion: Completion, own_pages: bool, against: list[Event]) -> bool:
+    """Whether a completed scan proves every page of the copy good.
+
+    "any pass verifies a copy only if no 398, 474-476, 481, 516, 530, 538-541, 544, 545, 557, 559,
+    560 against that copy falls within it"; `online_scan`: complete, 0 bad.
+    """
+    begin = completion.begin
+    if not own_pages or begin is None or completion.bad != 0:
+        return False
+    return not any(
+        event.id in SPOILS and begin <= event.order <= completion.event.order for event in against
+    )
+
+
+def streaming(events: list[Event], against: dict[str, list[Event]]) -> dict[str, float]:
+    """The databases that streaming backups of one instance verified, and when last.
+
+    "210 ... 213 with 220 + 221 for every file and none of 214/215/217/218/222; not incremental 211;
+    a VSS completion 2006/224 proves nothing". A start or stop of the instance ends a backup too.
+    """
+    found: dict[str, float] = {}
+    begin: Event | None = None
+    copying: set[str] = set()
+    copied: set[str] = set()
+    labels: set[str] = set()
+    for event in events:
+        if event.id == 210:
+            begin, copying, copied, labels = event, set(), set(), set()
+        elif event.id in (211, 212, 214, 215, 217, 218, 222, 226, 102, 103, 104):
+            begin = None
+        elif event.id == 220 and begin:
+            copying.add(event.database or event.at(4).lower())
+            labels.add(event.database)
+        elif event.id == 221 and begin:
+            copied.add(event.database or event.at(4).lower())
+        elif event.id == 213 and begin:
+            if copying and copying == copied:
+                for label in labels - {""}:
+                    bad = (
+                        each.id in SPOILS and begin.order <= each.order <= event.order
+                        for each in against.get(label, [])
+                    )
+                    if not any(bad):
+                        found[label] = max(event.time, found.get(label, event.time))
+            begin = None
+    return found

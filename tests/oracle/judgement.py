@@ -1,0 +1,204 @@
+"""What is found wrong with one database, or missing (semantics, sections 3, 5 and 7)."""
+
+from itertools import pairwise
+from statistics import median
+
+from tests.oracle.chronicle import Event
+from tests.oracle.facts import number, seconds
+from tests.oracle.history import DAY, HOUR
+from tests.oracle.subject import Subject
+
+SCANS = frozenset({*range(717, 728), *range(732, 739), *range(744, 748)})
+WINDOW = 4 * HOUR
+"""How long a window is where none is configured."""
+
+
+def unknown_since(subject: Subject, window: float) -> float | None:
+    """The end of the last gap that nothing proved since; None where no gap stands.
+
+    "After a gap of more than one window: ledger and cadence are "unknown since", absence alerts are
+    held, advice is `insufficient_evidence`."
+    """
+    ends = [
+        gap.end
+        for gap in subject.gaps
+        if gap.end - gap.begin > window and gap.end > subject.first_seen
+    ]
+    if not ends or any(each >= max(ends) for each in subject.verified.values()):
+        return None
+    return max(ends)
+
+
+def deadline(subject: Subject) -> float:
+    """How old a verification may become.
+
+    "configured; else the largest of 7 days, 735's own threshold and 1.5 x the median time *from
+    completion to completion* of the copy's last eight, at most 45 days".
+    """
+    configured = seconds(subject.entry.get("verify_within", ""))
+    if configured is not None:
+        return configured
+    late = [number(event.at(8)) or 0 for event in subject.owned if event.id == 735]
+    ends = [
+        each.event.when
+        for each in subject.copy.completions
+        if each.task != "defrag" and not each.partial
+    ][-8:]
+    between = [later - earlier for earlier, later in pairwise(ends)]
+    usual = 1.5 * median(between) if between else 0.0
+    return min(45 * DAY, max(7 * DAY, (late or [0])[-1] * DAY, usual))
+
+
+def damaged(subject: Subject, now: float) -> set[str]:
+    """What pages, damage and I/O errors give, in every model and tier.
+
+    "Any latched page or damage gives the finding `investigate` in every model, beside others; so
+    does an I/O error (481, 482, 551) for 7 days. Damage has its own finding besides".
+    """
+    found: set[str] = set()
+    damage = set(subject.known.damage)
+    if (
+        subject.known.pages
+        or damage
+        or any(event.time > now - 7 * DAY for event in subject.io_errors)
+    ):
+        found.add("investigate")
+    if "divergence" in damage:
+        found.add("copy_divergence")
+    if "suspect" in damage:
+        found.add("copy_suspect")
+    if damage & {"logical", "logical_nonfatal"}:
+        found.add("logical_damage")
+    if subject.unexplained:
+        found.add("unexplained_error")
+    return found
+
+
+def one_sided(subject: Subject, now: float) -> str:
+    """Whether only the active or only the passive copies of a database are verified.
+
+    "Cross-copy rules are skipped when a role is unknown". Said of every copy of the group.
+    """
+    group = [subject, *subject.others]
+    if len(group) < 2 or any(each.role not in ("active", "passive") for each in group):
+        return ""
+    if any(unknown_since(each, WINDOW) is not None for each in group):
+        return ""
+    active = [each for each in group if each.role == "active"]
+    passive = [each for each in group if each.role == "passive"]
+    if not active or not passive:
+        return ""
+    for proven, unproven, name in (
+        (active, passive, "only_active_verified"),
+        (passive, active, "only_passive_verified"),
+    ):
+        if any(each.verified for each in proven) and not any(each.verified for each in unproven):
+            known = all(now - each.first_seen >= 14 * DAY for each in group)
+            at_work = all(each.worked(each.first_seen, now) >= 14 * DAY for each in unproven)
+            if known and at_work:
+                return name
+    return ""
+
+
+def stalled(subject: Subject) -> bool:
+    """Whether a running pass was seen standing still for 48 h at work.
+
+    "progress standing still for 48 h": the pages that 744 told did not change.
+    """
+    opened = subject.copy.open.get("checksum")
+    if opened is None or not opened.running:
+        return False
+    reports: list[Event] = []
+    for event in subject.owned:
+        if event.id in (736, 717, 737, 735, 732):
+            reports = []
+        elif event.id == 744:
+            if reports and number(reports[-1].at(7)) != number(event.at(7)):
+                reports = []
+            reports.append(event)
+    if not reports or number(reports[-1].at(7)) is None:
+        return False
+    return subject.worked(reports[0].when, reports[-1].when) >= 48 * HOUR
+
+
+def defrag_overdue(subject: Subject, now: float) -> bool:
+    """Whether online defragmentation of a garbage collected database does not come to its end.
+
+    "no completion for 36 h at work (3 cycles), three cycles in a row interrupted or resumed".
+    "DFSR spaces its passes: its own history decides, not 36 h": three of its own intervals.
+    """
+    mine = [e for e in subject.owned if 700 <= e.id <= 705]
+    if not mine:
+        return False
+    ends = [event.when for event in mine if event.id in (701, 703)]
+    limit = 36 * HOUR
+    if subject.is_dfsr:
+        between = [b - a for a, b in pairwise(ends)][-8:]
+        limit = max(limit, 3 * median(between)) if len(between) >= 2 else float("inf")
+    since = ends[-1] if ends else subject.first_seen
+    if subject.worked(since, now) > limit:
+        return True
+    last = cycles(subject)[-3:]
+    return len(last) == 3 and all(last)
+
+
+def cycles(subject: Subject) -> list[bool]:
+    """Of each run of online defragmentation that ended: whether it was interrupted or resumed."""
+    stops = [event for event in subject.life if event.id in (103, 104)]
+    mine = [event for event in subject.owned if event.id in (327, *range(700, 706))]
+    found: list[bool] = []
+    begun: int | None = None
+    for event in sorted({*stops, *mine}, key=lambda each: each.order):
+        if event.id in (700, 702):
+            if begun is not None:
+                found.append(begun == 702)
+            begun = event.id
+        elif event.id in (701, 703, 704, 705):
+            found.append(begun == 702 or event.id != 701)
+            begun = None
+        elif begun is not None:
+            found.append(True)
+            begun = None
+    return found
+
+
+def absent(subject: Subject, now: float) -> set[str]:
+    """What a watched database lacks, counted in time at work.
+
+    "Every absence or age alert also requires ... the database known for 14 days (or never-verified:
+    7)." `application` is judged by page errors and slow I/O only.
+    """
+    found: set[str] = set()
+    model = subject.model
+    known = now - subject.first_seen >= 14 * DAY
+    if model != "application":
+        if not subject.verified:
+            if subject.worked(subject.first_seen, now) >= 7 * DAY:
+                found.add("never_verified")
+        elif known and subject.worked(max(subject.verified.values()), now) > deadline(subject):
+            found.add("verification_overdue")
+    if not known:
+        return found
+    sided = one_sided(subject, now)
+    if sided:
+        found.add(sided)
+    if model == "background" and stalled(subject):
+        found.add("scan_stalled")
+    if model == "background" or subject.worker:
+        seen = [event.when for event in subject.owned if event.id in SCANS]
+        if subject.worked(max([subject.first_seen, *seen]), now) >= 45 * DAY:
+            found.add("scan_off")
+    if model == "garbage_collection" and defrag_overdue(subject, now):
+        found.add("defrag_overdue")
+    return found
+
+
+def findings(subject: Subject, now: float, window: float) -> frozenset[str]:
+    """All findings of one database."""
+    found = damaged(subject, now)
+    if subject.tier == "watched":
+        if unknown_since(subject, window) is not None:
+            found.add("unknown_since")
+        else:
+            found |= absent(subject, now)
+    return frozenset(found)

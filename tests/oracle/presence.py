@@ -1,0 +1,49 @@
+"""Time at work: when an instance was started and its log was read (semantics, section 5).
+
+"Absence is measured in time at work (instance started and not stopped, log read; after a power
+loss, which logs no 103, to the last record before the next 102), not on the calendar: a machine
+that was off missed nothing."
+"""
+
+from bisect import bisect_left
+
+from tests.oracle.chronicle import Event
+
+Spans = list[tuple[float, float]]
+
+
+def spans(events: list[Event], times: list[float], now: float) -> Spans:
+    """When one instance was at work: its events in order, and all that its computer logged.
+
+    An instance whose start was not seen works since its first record.
+    """
+    found: Spans = []
+    since: float | None = None
+    for event in events:
+        if event.id == 102:
+            if since is not None:
+                earlier = bisect_left(times, event.when)
+                last = times[earlier - 1] if earlier else since
+                found.append((since, max(since, last)))
+            since = event.when
+        elif event.id in (103, 104):
+            if since is not None:
+                found.append((since, event.when))
+            since = None
+        elif since is None:
+            since = event.when
+    if since is not None:
+        found.append((since, now))
+    return found
+
+
+def worked(every: list[Spans], begin: float, end: float) -> float:
+    """The seconds of `begin` to `end` in which any of the instances was at work."""
+    total = 0.0
+    reached = begin
+    for start, stop in sorted(span for each in every for span in each):
+        start, stop = max(start, reached), min(stop, end)
+        if stop > start:
+            total += stop - start
+            reached = stop
+    return total

@@ -1,0 +1,244 @@
+"""What must be said of every database of a history: the slow and obvious reading.
+
+Nothing is kept from one call to the next: the records are sorted, grouped and walked.
+"""
+
+from tests.oracle.advice import action, length
+from tests.oracle.chronicle import Chronicle, Event, chronicle
+from tests.oracle.facts import (
+    DIVERGENCE_OF_ACTIVE,
+    IO_ERRORS,
+    NOT_A_DATABASE,
+    REVERT,
+    SUSPECT_OF_BOTH,
+    USED,
+)
+from tests.oracle.history import DAY, Acknowledged, Answer, Answers, History, Scanned
+from tests.oracle.identity import Computers, database_label, database_name, entry_of
+from tests.oracle.integrity import (
+    Step,
+    acknowledged,
+    known_at_the_end,
+    restored,
+    scanned,
+    step_of,
+    streaming,
+    summary,
+    verifies,
+)
+from tests.oracle.judgement import findings
+from tests.oracle.passes import ACTIVE, STOPS, TASK, derive, proves
+from tests.oracle.presence import spans
+from tests.oracle.subject import Subject
+
+Subjects = dict[tuple[str, str], Subject]
+
+
+def read(history: History) -> Answers:
+    """What must be said of each database."""
+    told = chronicle(history)
+    subjects = gathered(history, told)
+    join_copies(subjects)
+    for subject in subjects.values():
+        follow(subject, told, history.now)
+    for subject in subjects.values():
+        accuse(subject, told.events, subjects)
+    for subject in subjects.values():
+        prove(subject, told.events)
+    for subject in subjects.values():
+        latch(subject, history)
+    blame(subjects, told.events)
+    return {
+        key: answer(subject, history)
+        for key, subject in subjects.items()
+        if not dropped(subject, history.now)
+    }
+
+
+def dropped(subject: Subject, now: float) -> bool:
+    """Ignored, or observed and silent for 90 days (section 1, tier)."""
+    tier = subject.tier
+    return tier == "ignored" or (tier == "observed" and now - subject.last_seen > 90 * DAY)
+
+
+def answer(subject: Subject, history: History) -> Answer:
+    """The answer for one database."""
+    return Answer(
+        known_bad=frozenset(subject.known.pages),
+        damage=frozenset(subject.known.damage),
+        verified=dict(subject.verified),
+        totals=dict(subject.copy.totals),
+        role=subject.role,
+        model=subject.model,
+        tier=subject.tier,
+        findings=findings(subject, history.now, length(subject, history.configuration)),
+        action=action(subject, history.configuration, history.now),
+    )
+
+
+def gathered(history: History, told: Chronicle) -> Subjects:
+    """Every database that an event or a page scan names, with its instances (section 1)."""
+    computers = Computers(history)
+    subjects: Subjects = {}
+
+    def subject(computer: str, label: str) -> Subject:
+        entry = entry_of(history.configuration, label)
+        return subjects.setdefault((computer, label), Subject(computer, label, entry))
+
+    for event in told.events:
+        if event.database:
+            subject(event.computer, event.database).named.append(event)
+    for record in history.records:
+        if isinstance(record, Scanned) and database_label(record.database):
+            known = subject(computers.label(record.computer), database_label(record.database))
+            known.scans.append(record)
+    for each in subjects.values():
+        keys = {event.instance for event in each.owned}
+        named = {key for key in keys if not key.startswith("process ")}
+        each.instances = frozenset(named or keys)
+        each.life = [
+            event
+            for event in told.events
+            if event.computer == each.computer
+            and event.instance in each.instances
+            and not event.tool
+        ]
+        channels = {event.channel for event in [*each.life, *each.named]}
+        each.gaps = [
+            gap for gap in told.gaps if gap.computer == each.computer and gap.channel in channels
+        ]
+    return subjects
+
+
+def join_copies(subjects: Subjects) -> None:
+    """The copies of each: the same `database_name` on other computers, same path or configured."""
+
+    def name(subject: Subject) -> str:
+        return database_name(subject.entry, subject.instances, subject.label)
+
+    def is_configured(subject: Subject) -> bool:
+        return bool(subject.entry.get("name") or subject.entry.get("copies"))
+
+    for one in subjects.values():
+        one.others = [
+            other
+            for other in subjects.values()
+            if other.computer != one.computer
+            and name(other) == name(one)
+            and (other.label == one.label or is_configured(one) or is_configured(other))
+        ]
+
+
+def follow(subject: Subject, told: Chronicle, now: float) -> None:
+    """Its passes, roles, counts and time at work."""
+    mine = [event for event in subject.owned if event.id in TASK or event.id == 327]
+    stops = [event for event in subject.life if event.id in STOPS and event.id != 327]
+    subject.copy = derive(sorted({*mine, *stops}, key=lambda each: each.order))
+    times = told.times.get(subject.computer, [])
+    subject.spans = [
+        spans([event for event in subject.life if event.instance == key], times, now)
+        for key in sorted(subject.instances)
+    ] or [[(subject.first_seen, now)]]
+
+
+def accuse(subject: Subject, events: list[Event], subjects: Subjects) -> None:
+    """What each of its events speaks against: this copy, the active one, or the group.
+
+    "539, 541, 557, 559, 560, 516 -> the copy that logs it; 538, 545 -> the *active* copy (logged by
+    the passive; active unknown: the group); 540 -> both, as suspect."
+    """
+    group = [subject, *subject.others]
+    for event in subject.named:
+        if event.id not in DIVERGENCE_OF_ACTIVE | SUSPECT_OF_BOTH:
+            subject.against.append(event)
+            continue
+        active = [each for each in group if role_then(each, event) == "active"]
+        if len(active) != 1:
+            accused = group
+        elif event.id in SUSPECT_OF_BOTH and active[0] is not subject:
+            accused = [subject, active[0]]
+        else:
+            accused = active
+        for each in accused:
+            each.against.append(event)
+    for event in events:
+        # 569 names no database: all of its instance
+        if event.id in REVERT and not event.database and event in subject.life:
+            subject.against.append(event)
+    for other in subjects.values():
+        other.against.sort(key=lambda each: each.order)
+
+
+def role_then(subject: Subject, event: Event) -> str:
+    """The role of a copy when an event was logged."""
+    if subject.copy.roles:
+        return subject.copy.role_at((event.when, 1 << 62, 0))
+    return subject.role
+
+
+def prove(subject: Subject, events: list[Event]) -> None:
+    """When each verifier last proved every page good (section 3)."""
+    elsewhere = [event for other in subject.others for event in other.owned if event.id in ACTIVE]
+    for completion in subject.copy.completions:
+        if verifies(completion, proves(completion, elsewhere), subject.against):
+            subject.proofs.append(completion)
+            keep_last(subject, "online_scan", completion.event.time)
+    for scan in subject.scans:
+        if scan.complete and not scan.bad:
+            keep_last(subject, "page_scan", scan.time)
+    for key in subject.instances:
+        mine = [event for event in subject.life if event.instance == key]
+        proven = streaming(mine, {subject.label: subject.against})
+        if subject.label in proven:
+            keep_last(subject, "streaming_backup", proven[subject.label])
+
+
+def keep_last(subject: Subject, verifier: str, time: float) -> None:
+    """Note a proof where it is the latest."""
+    subject.verified[verifier] = max(time, subject.verified.get(verifier, time))
+
+
+def latch(subject: Subject, history: History) -> None:
+    """What is known to be bad when all has happened."""
+    steps: list[Step] = []
+    for event in subject.against:
+        step = step_of(event)
+        if step:
+            steps.append(step)
+    steps += [restored(event) for event in subject.life if event.id == 205]
+    steps += [
+        summary(completion, completion in subject.proofs)
+        for completion in subject.copy.completions
+        if completion.task != "defrag"
+    ]
+    for scan in subject.scans:
+        steps += scanned(scan)
+    for record in history.records:
+        if isinstance(record, Acknowledged) and (record.computer, record.database) == (
+            subject.computer,
+            subject.label,
+        ):
+            steps.append(acknowledged(record))
+    subject.known = known_at_the_end(steps)
+
+
+def blame(subjects: Subjects, events: list[Event]) -> None:
+    """Whose errors are those that name no database, and those that nothing explains (section 3).
+
+    "an error- or critical-level ESE event that no rule, metric or finding of ours uses raises the
+    finding `unexplained_error` on its database or computer": the database that a string names, else
+    those of the instance, else those of the computer. An I/O error of a log file is its instance's.
+    """
+    for subject in subjects.values():
+        subject.io_errors = [event for event in subject.named if event.id in IO_ERRORS]
+    for event in events:
+        here = [each for each in subjects.values() if each.computer == event.computer]
+        home = [each for each in here if event.instance in each.instances]
+        if event.id in IO_ERRORS and event.at(4).lower().endswith(NOT_A_DATABASE):
+            for subject in home:
+                subject.io_errors.append(event)
+        if event.id not in USED and event.level in ("error", "critical"):
+            paths = {database_label(text) for text in event.strings[3:]}
+            named = [each for each in here if each.label in paths]
+            for subject in named or home or here:
+                subject.unexplained = True

@@ -1,0 +1,150 @@
+"""One database of one computer, with all that concerns it, and its tier, model and copies.
+
+Semantics, sections 1 (tier, copies, role) and 5 (model).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from tests.oracle.chronicle import Event, Gap
+from tests.oracle.facts import CORRUPTION
+from tests.oracle.history import Scanned
+from tests.oracle.integrity import Latched
+from tests.oracle.passes import Completion, Copy
+from tests.oracle.presence import Spans, worked
+
+EXCHANGE = frozenset({"msexchangeis", "store", "microsoft.exchange.store.worker", "msexchangerepl"})
+WORKER = "microsoft.exchange.store.worker"
+
+
+@dataclass
+class Subject:
+    """A database of a computer."""
+
+    computer: str
+    label: str
+    entry: Mapping[str, Any]
+    named: list[Event] = field(default_factory=list)
+    """Every event that names it."""
+    scans: list[Scanned] = field(default_factory=list)
+    instances: frozenset[str] = frozenset()
+    """Those it belongs to; not those of tools."""
+    life: list[Event] = field(default_factory=list)
+    """What its instances logged, whatever it names."""
+    others: list["Subject"] = field(default_factory=list)
+    """Its copies."""
+    against: list[Event] = field(default_factory=list)
+    """What speaks against its pages, also where another copy logged it."""
+    copy: Copy = field(default_factory=Copy)
+    proofs: list[Completion] = field(default_factory=list)
+    verified: dict[str, float] = field(default_factory=dict)
+    known: Latched = field(default_factory=Latched)
+    spans: list[Spans] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+    unexplained: bool = False
+    io_errors: list[Event] = field(default_factory=list)
+
+    @property
+    def owned(self) -> list[Event]:
+        """The events that name it and that no tool logged."""
+        return [event for event in self.named if not event.tool]
+
+    @property
+    def ids(self) -> frozenset[int]:
+        """The ids of those."""
+        return frozenset(event.id for event in self.owned)
+
+    @property
+    def first_seen(self) -> float:
+        """When it was named for the first time."""
+        return min([event.when for event in self.named] + [scan.time for scan in self.scans])
+
+    @property
+    def last_seen(self) -> float:
+        """When it was named for the last time."""
+        return max([event.when for event in self.named] + [scan.read for scan in self.scans])
+
+    def worked(self, begin: float, end: float) -> float:
+        """The seconds that it was at work."""
+        return worked(self.spans, begin, end)
+
+    @property
+    def role(self) -> str:
+        """`active`, `passive`, or empty where nothing tells.
+
+        "the family of the last maintenance event, MSExchangeRepl passive, else configuration, else
+        unknown."
+        """
+        if self.copy.roles:
+            return self.copy.roles[-1][1]
+        if self.owned and self.owned[-1].process == "msexchangerepl":
+            return "passive"
+        return str(self.entry.get("role", ""))
+
+    def kept_by(self, *programs: str) -> bool:
+        """Whether a process or an instance of its owners begins with one of the names."""
+        names = {event.process for event in self.owned} | self.instances
+        return any(name.startswith(programs) for name in names)
+
+    @property
+    def tier(self) -> str:
+        r"""`watched`, `observed` or `ignored`.
+
+        "`watched` = configured, or Exchange, ntds.dit, adamntds.dit, CertSrv, DHCP, WINS, DFSR, or
+        any that logged 700-757; `observed` = other ESENT; `ignored` = `*\Temp\*`, tmp.edb,
+        WebCache, SRUDB, `*\{S-1-5-*}.edb`: ...; a corruption event makes such a database
+        `observed`."
+        """
+        if self.entry:
+            return str(self.entry.get("tier", "watched"))
+        patterns = ("*\\temp\\*", "*tmp.edb", "*webcache*", "*srudb*", "*\\{s-1-5-*}.edb")
+        if any(fnmatchcase(self.label.lower(), pattern) for pattern in patterns):
+            bad = any(event.id in CORRUPTION for event in self.named)
+            return "observed" if bad or any(scan.bad for scan in self.scans) else "ignored"
+        file = self.label.lower().split("\\")[-1]
+        exchange = any(
+            event.process in EXCHANGE or event.provider.upper() == "ESE" for event in self.owned
+        )
+        if exchange or file in ("ntds.dit", "adamntds.dit", "dhcp.mdb", "wins.mdb"):
+            return "watched"
+        if self.is_dfsr or self.kept_by("certsrv", "dhcp", "wins"):
+            return "watched"
+        return "watched" if any(700 <= each <= 757 for each in self.ids) else "observed"
+
+    @property
+    def is_dfsr(self) -> bool:
+        """A database of DFS Replication."""
+        return self.kept_by("dfsr") or "\\dfsr\\" in self.label
+
+    @property
+    def model(self) -> str:
+        """The maintenance model: the first row of the table of section 5 that fits."""
+        if self.entry.get("model"):
+            return str(self.entry["model"])
+        if self.entry.get("window"):
+            return "window"
+        ids = self.ids
+        store = any(
+            event.provider.upper() == "ESE" and event.process in ("msexchangeis", "store")
+            for event in self.owned
+        )
+        scans_of_2007 = ids & {717, 718} and ids & {721, 722}
+        if store and (ids & {700, 701, 702, 703, 704} or scans_of_2007):
+            return "window"
+        providers = {event.provider.lower() for event in self.owned}
+        if any(name == "ntds isam" or name.startswith("adam") for name in providers):
+            return "garbage_collection"
+        if "ntdsa" in self.instances or self.is_dfsr:
+            return "garbage_collection"
+        if self.worker or ids & {*range(732, 739), *range(744, 748)}:
+            return "background"
+        if ids & {717, 719} and not ids & {721, 722}:
+            return "background"
+        return "application"
+
+    @property
+    def worker(self) -> bool:
+        """A database of the store worker of Exchange 2013 and later."""
+        return any(event.process == WORKER for event in self.owned)
