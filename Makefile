@@ -72,6 +72,8 @@ docs: setup ## write the generated pages and dashboards anew
 	mv docs/metrics.md.new docs/metrics.md
 	$(PY) -m esewatch.config.docs docs/configuration.md >docs/configuration.md.new
 	mv docs/configuration.md.new docs/configuration.md
+	$(PY) scripts/message-table >docs/message-table.md.new
+	mv docs/message-table.md.new docs/message-table.md
 	$(PY) -m tests.rules.quality.page docs/alerts.md
 	$(PY) -m dashboards.build
 

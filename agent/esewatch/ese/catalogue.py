@@ -9,9 +9,12 @@ from types import MappingProxyType
 
 from esewatch.ese import (
     catalogue_backup,
+    catalogue_definitions,
+    catalogue_failure_items,
     catalogue_integrity,
     catalogue_maintenance,
     catalogue_recovery,
+    catalogue_restore,
     catalogue_scan,
     catalogue_storage,
 )
@@ -25,15 +28,21 @@ _PARTS: tuple[tuple[Row, ...], ...] = (
     catalogue_scan.SCANS,
     catalogue_integrity.PAGES,
     catalogue_integrity.STRUCTURE,
+    catalogue_definitions.INDEXES,
+    catalogue_definitions.DEFINITIONS,
     catalogue_storage.IO,
+    catalogue_storage.LOG_WRITES,
+    catalogue_storage.BLOCK_CACHE,
     catalogue_storage.SPACE,
     catalogue_storage.VERSION_STORE,
     catalogue_backup.STREAMING,
     catalogue_backup.SEEDING,
     catalogue_backup.SHADOW_COPY,
+    catalogue_backup.REVERT_SNAPSHOTS,
     catalogue_recovery.LIFE_CYCLE,
     catalogue_recovery.RECOVERY,
-    catalogue_recovery.FAILURE_ITEMS,
+    catalogue_restore.RESTORE,
+    catalogue_failure_items.FAILURE_ITEMS,
 )
 
 

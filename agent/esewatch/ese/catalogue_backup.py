@@ -1,4 +1,4 @@
-"""Catalogue: streaming backup, seeding copies and shadow copies, ids 200-257 and 2001-2010.
+"""Catalogue: backup, seeding, shadow copies, revert snapshots (200-257, 2000-2010, 5000-5007).
 
 Seeding ("internal copy", 240-257) is not a backup and has no task. Events of one file
 or one range of logs have the task but no stage: only the whole backup starts and ends.
@@ -112,9 +112,17 @@ STREAMING: tuple[Row, ...] = (
         "backup has been stopped prematurely", task="backup", stage="aborted",
     ),
     row(
-        227, "BACKUP_TRUNCATE_FOUND_MISSING_LOG_FILES", "error",
+        227, "BACKUP_TRUNCATE_FOUND_MISSING_LOG_FILES", "warning",
         "not found in the log range we attempted to truncate",
         num("log_files", "were {} log"), task="backup",
+    ),
+    row(
+        459, "BACKUP_LOG_FILE_MISSING_ERROR_ID", "error", "is missing and could not be backed-up",
+        file("the file {} is missing"), task="backup",
+    ),
+    row(
+        520, "BACKUP_LOG_FILE_NOT_COPIED_ID", "warning", "log truncation failed because",
+        task="backup",
     ),
 )  # fmt: skip
 
@@ -153,6 +161,10 @@ SEEDING: tuple[Row, ...] = (
 )  # fmt: skip
 
 SHADOW_COPY: tuple[Row, ...] = (
+    row(
+        2000, "OS_SNAPSHOT_TRACE_ID", "error", "shadow copy function",
+        txt("function", "function {}()"), err("() = {}."), raised=False,
+    ),
     row(
         2001, "OS_SNAPSHOT_FREEZE_START_ID", "information", (_SHADOW, "freeze started"),
         _INSTANCE, task="backup",
@@ -196,3 +208,42 @@ SHADOW_COPY: tuple[Row, ...] = (
         task="backup", stage="started", constants={"kind": "shadow_differential"},
     ),
 )  # fmt: skip
+
+REVERT_SNAPSHOTS: tuple[Row, ...] = (
+    row(
+        646, "RBS_CORRUPT_ID", "error", ("revert snapshot file at", "is corrupt with reason"),
+        txt("file", "file at '{}' is corrupt"), txt("reason", "reason '{}'"),
+        num("offset", "at offset {}"), num("segment", "segment {}."),
+        txt("expected"), txt("actual"),
+    ),
+    row(
+        5000, "RBS_CREATEORLOAD_SUCCESS_ID", "information",
+        ("revert snapshot file at", "successfully"),
+        txt("file", "file at '{}' was"), txt("operation", "was '{}' successfully"),
+    ),
+    row(
+        5001, "RBS_CREATEORLOAD_FAILED_ID", "error",
+        ("revert snapshot file at", "failed to be"),
+        txt("file", "file at '{}' failed"), txt("operation", "failed to be '{}'"),
+        err("with error '{}'"),
+    ),
+    row(
+        5003, "RBSREVERT_EXECUTE_SUCCESS_ID", "information", "databases were reverted from",
+        txt("reverted_from", "from '{}' to"), txt("reverted_to", " to '{}' successfully"),
+    ),
+    row(
+        5004, "RBSREVERT_EXECUTE_FAILED_ID", "error", "databases were failed to be reverted from",
+        txt("reverted_from", "from '{}' to"), txt("reverted_to", " to '{}' with"),
+        err("with error '{}'"),
+    ),
+    row(
+        5005, "RBS_CREATE_SKIPPED_ID", "error",
+        ("creation of revert snapshot file at", "was skipped"), txt("file", "file at '{}' was"),
+        err("due to '{}'"), err("failed with error '{}'", name="load_error"),
+    ),
+    row(
+        5007, "RBS_INVALIDATED_ID", "error", ("revert snapshot file at", "was invalidated due to"),
+        txt("file", "file at '{}' was"), txt("reason", "due to '{}'"),
+    ),
+)  # fmt: skip
+"""Copies of old pages, kept to set databases back to an earlier state; the file is none of them."""

@@ -1,23 +1,27 @@
-"""Companion events: what other providers log about the maintenance of ESE databases.
+"""Companion events: what other providers log about ESE databases, their copies and checks.
 
-A closed list (semantics.md 4): MSExchangeIS 1221 (white space after online defragmentation)
-and 9871 (maintenance overlap); Active Directory 1646 (white space) and 3027 (limit of one
-defragmentation run); SQL Server 8957 (end of DBCC CHECKDB) and 5235 (one that was broken off).
+A closed list (semantics.md 4), a part for each family of providers. To add an event, add a
+row to a part: `catalogue_companions_exchange`, `catalogue_companions_directory`, or here.
 """
 
 import re
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
+from esewatch.ese import catalogue_companions_directory as directory
+from esewatch.ese import catalogue_companions_exchange as exchange
+from esewatch.ese.catalogue_companions_row import Companion, Envelope, Found, Told
 from esewatch.ese.checkdb import ABORTED, COMPLETED, check_in_strings, check_in_text
-from esewatch.ese.strings import GROUPS, Fields, parse_int
-from esewatch.model import Event, Level
+from esewatch.model import Event
 
-_AD_PROVIDERS = frozenset(
-    {"activedirectory_domainservice", "microsoft-windows-activedirectory_domainservice"}
-)
+__all__ = ["COMPANIONS", "PROVIDER_PATTERNS", "PROVIDER_WORDS", "Envelope", "companion_event"]
+
 PROVIDER_WORDS = (
     "MSExchangeIS",
+    exchange.REPLICATION,
+    exchange.AVAILABILITY,
+    exchange.FAILURES,
+    "ExchangeStoreDb",
     "ActiveDirectory_DomainService",
     "NTDS",
     "ADAM",
@@ -26,154 +30,106 @@ PROVIDER_WORDS = (
 )
 """One of these stands in the name of every provider of a companion: for cheap filters."""
 
-_MEBIBYTE = 2**20
+PROVIDER_PATTERNS = (
+    r"MSExchangeIS(?: \w+ Store)?",
+    re.escape(exchange.REPLICATION),
+    re.escape(exchange.AVAILABILITY),
+    re.escape(exchange.FAILURES),
+    r"(?:Microsoft-Windows-)?ActiveDirectory_DomainService",
+    r"NTDS [A-Z]\w+",
+    r"ADAM (?:\[[^\]\n]{1,256}\] )?[A-Z]\w+",
+    r"MSSQLSERVER",
+    r"MSSQL\$\w+",
+)
+"""How the providers are written, for lines of text without columns; without case."""
+
+SQL_SERVER = "MSSQLSERVER"
+
 _LONGEST = 8_192
-_NUMBER = rf"\d{{1,12}}(?:{GROUPS}\d{{3}})*(?:[.,]\d{{1,6}})?(?!\d)"
-_QUOTED = re.compile(r"[\"'“«](.{1,512}?)[\"'”»](?=[\s.,;]|$)", re.DOTALL)
-_FREE = re.compile(rf"({_NUMBER})\s+(?:megabytes|mb)\b", re.IGNORECASE)
-_MEGABYTES = re.compile(rf"\(\s*(?:megabytes|mb)\s*\)\s*:\s*({_NUMBER})", re.IGNORECASE)
-_DURATION = re.compile(r"seconds\s*:\s*(\d{1,9})", re.IGNORECASE)
-_OVERLAP = re.compile(r"overlap for database\s+(.{1,512}?)\.(?:\s|$)", re.IGNORECASE | re.DOTALL)
 
 
-class Envelope(NamedTuple):
-    """What surrounds the strings or the text of a logged event; see `model.Event`."""
-
-    provider: str
-    event_id: int | None
-    time: float | None
-    computer: str
-    channel: str
-    record_id: int | None
-    level: Level | None
-
-
-class _Found(NamedTuple):
-    """What a companion says: instance and database as named there, fields."""
-
-    ese_instance: str
-    database: str
-    fields: Fields
-
-
-Decoder = Callable[[tuple[str, ...], str], _Found]
-
-
-def _bytes_of(megabytes: str) -> int | None:
-    """Bytes of a number of megabytes, perhaps with a fraction; three digits make a group."""
-    text = megabytes.strip()
-    whole = parse_int(text) if "." not in text else None
-    if whole is not None:
-        return whole * _MEBIBYTE if 0 <= whole < 2**40 else None
-    number = text.replace(",", "" if "." in text else ".")
-    try:
-        return round(float(number) * _MEBIBYTE) if re.fullmatch(r"[\d.]+", number) else None
-    except ValueError:
-        return None
-
-
-def _white_space(strings: tuple[str, ...], text: str) -> _Found:
-    """1221: `Storage Group\\Store` has n megabytes of free space."""
-    name, size = "", None
-    for string in strings:
-        found = _bytes_of(string)
-        if found is not None and size is None:
-            size = found
-        elif found is None and not name:
-            name = string.strip().strip('"')
-    if match := _QUOTED.search(text):
-        name = " ".join(match[1].split())
-    if match := _FREE.search(text):
-        size = _bytes_of(match[1])
-    return _named(name, {} if size is None else {"free_bytes": size})
-
-
-def _named(name: str, fields: Fields) -> _Found:
-    """A store by its name: the storage group before the backslash is the ESE instance."""
-    if 0 < len(name) <= 512:
-        fields["database_name"] = name
-    group, separator, _ = name.partition("\\")
-    return _Found(group if separator else "", "", fields)
-
-
-def _overlap(strings: tuple[str, ...], text: str) -> _Found:
-    """9871: the maintenance windows of a database overlap."""
-    name = next((string.strip().strip('"') for string in strings if string.strip()), "")
-    if match := _OVERLAP.search(text) or _QUOTED.search(text):
-        name = " ".join(match[1].split()).strip("'\"")
-    return _named(name, {})
-
-
-def _directory_space(strings: tuple[str, ...], text: str) -> _Found:
-    """1646: free and allocated megabytes of the directory database."""
-    numbers = list(strings) or _MEGABYTES.findall(text)
-    fields: Fields = {}
-    for name, number in zip(("free_bytes", "size_bytes"), numbers, strict=False):
-        if (size := _bytes_of(number)) is not None:
-            fields[name] = size
-    return _Found("", "", fields)
-
-
-def _defrag_limit(strings: tuple[str, ...], text: str) -> _Found:
-    """3027: online defragmentation was started for at most so many seconds."""
-    match = _DURATION.search(text)
-    seconds = parse_int(strings[0] if strings else match[1] if match else "")
-    return _Found("", "", {"limit_seconds": seconds} if seconds is not None else {})
-
-
-def _checkdb(strings: tuple[str, ...], text: str) -> _Found:
+def _checkdb(told: Told) -> Found:
     """8957 and 5235: a DBCC check that ended, or that was broken off."""
-    found = check_in_text(text) if text else check_in_strings(strings)
-    return _Found("", found.database, found.fields) if found is not None else _Found("", "", {})
+    found = check_in_text(told.text) if told.text else check_in_strings(told.strings)
+    return Found("", found.database, found.fields) if found is not None else Found("", "", {})
 
 
-def _is_exchange(provider: str) -> bool:
-    return provider.startswith("msexchangeis")
+_CHECKS = (
+    Companion(
+        COMPLETED, SQL_SERVER, "information", "the end of DBCC CHECKDB", "seen in a log", _checkdb,
+    ),
+    Companion(
+        ABORTED, SQL_SERVER, "information", "a DBCC CHECKDB that was broken off", "seen in a log",
+        _checkdb,
+    ),
+)  # fmt: skip
 
-
-def _is_directory(provider: str) -> bool:
-    return provider in _AD_PROVIDERS or (
-        provider.startswith(("ntds ", "adam ")) and not provider.endswith("isam")
-    )
-
-
-def _is_sql_server(provider: str) -> bool:
-    return provider == "mssqlserver" or provider.startswith("mssql$")
-
-
-COMPANIONS: dict[int, tuple[Callable[[str], bool], Decoder]] = {
-    1221: (_is_exchange, _white_space),
-    9871: (_is_exchange, _overlap),
-    1646: (_is_directory, _directory_space),
-    3027: (_is_directory, _defrag_limit),
-    COMPLETED: (_is_sql_server, _checkdb),
-    ABORTED: (_is_sql_server, _checkdb),
+_IS_PROVIDER: Mapping[str, Callable[[str], bool]] = {
+    exchange.STORE: lambda name: name.startswith("msexchangeis"),
+    exchange.REPLICATION: lambda name: name == "msexchangerepl",
+    exchange.AVAILABILITY: lambda name: name == "microsoft-exchange-highavailability",
+    exchange.FAILURES: lambda name: name == "exchangestoredb",
+    directory.DIRECTORY: directory.is_directory,
+    SQL_SERVER: lambda name: name == "mssqlserver" or name.startswith("mssql$"),
 }
-"""Event id -> (is the provider the right one, how to decode)."""
+"""The providers of the rows: is this name, in lower case, one of them?"""
+
+
+def _by_id() -> Mapping[int | None, tuple[Companion, ...]]:
+    rows: dict[int | None, tuple[Companion, ...]] = {}
+    for row in (*exchange.ROWS, *directory.ROWS, *_CHECKS):
+        before = rows.get(row.event_id, ())
+        if any(row.provider == other.provider for other in before):
+            raise ValueError(f"event {row.event_id} of {row.provider} has two rows")
+        rows[row.event_id] = (*before, row)
+    return MappingProxyType(rows)
+
+
+COMPANIONS: Mapping[int | None, tuple[Companion, ...]] = _by_id()
+"""Event id -> its rows, one a provider; None -> the rows that the words tell."""
 
 
 def companion_event(envelope: Envelope, strings: tuple[str, ...], text: str) -> Event | None:
     """The companion event in these strings or in this rendered text; None if it is none.
 
-    Fields: `free_bytes`, `size_bytes`, `database_name`, `limit_seconds`; those of
-    8957 and 5235 are in `checkdb.Check`.
+    Fields: `free_bytes`, `size_bytes`, `database_name`, `limit_seconds`; `state` and what goes
+    with it (`server`, `copy`, `reason`, `error`, `file`, `log_file`, `operation`,
+    `internal_id`, `limit_days`, `adam_instance`); those of 8957 and 5235 are in
+    `checkdb.Check`. A text that was needed to tell the event stays in its strings.
     """
     event_id = envelope.event_id
-    found = COMPANIONS.get(event_id) if event_id is not None else None
-    if event_id is None or found is None or not found[0](envelope.provider.strip().lower()):
+    if event_id is None:
+        return None
+    name = envelope.provider.strip().lower()
+    rows = [row for row in COMPANIONS.get(event_id, ()) if _IS_PROVIDER[row.provider](name)]
+    rows = rows or [row for row in COMPANIONS[None] if _IS_PROVIDER[row.provider](name)]
+    if not rows:
         return None
     shown = tuple(string for string in strings if len(string) <= _LONGEST)
-    ese_instance, database, fields = found[1](shown, text[:_LONGEST])
+    found = rows[0].decode(Told(envelope, shown, text[:_LONGEST]))
+    return _event(envelope, rows[0], found, strings, text) if found is not None else None
+
+
+def _event(
+    envelope: Envelope, row: Companion, found: Found, strings: tuple[str, ...], text: str
+) -> Event:
+    fields = found.fields
+    if row.state:
+        fields["state"] = row.state
+    if instance := directory.adam_instance(envelope.provider):
+        fields["adam_instance"] = instance
+    if row.by_words and not strings:
+        strings = (text[:_LONGEST],)
     return Event(
-        event_id=event_id,
+        event_id=envelope.event_id or 0,
         provider=envelope.provider,
         time=envelope.time,
         computer=envelope.computer,
         channel=envelope.channel,
         record_id=envelope.record_id,
-        level=envelope.level or ("warning" if event_id == 9871 else "information"),
-        ese_instance=ese_instance,
-        database=database,
+        level=envelope.level or row.level,
+        ese_instance=found.ese_instance,
+        database=found.database,
         fields=fields,
         strings=strings,
         companion=True,

@@ -1,7 +1,7 @@
 """Catalogue: page corruption, corrections, lost writes, repairs (section 1.6 of the facts).
 
-Ids 398-399, 439, 447-448, 456, 467, 470, 472-480, 497, 500-504, 515-516, 530-531, 534,
-537-545, 549-550, 552, 554-557, 559-560, 565-566, 635-640, 727, 904-905, 907, 911.
+Ids 398-399, 439, 447-448, 456, 466-467, 470, 472-480, 497, 500-504, 515-516, 529-531, 534,
+537-545, 549-550, 552, 554-557, 559-560, 565-566, 568-570, 635-640, 727, 904-905, 907, 911.
 """
 
 from esewatch.ese.catalogue_row import (
@@ -69,6 +69,10 @@ PAGES: tuple[Row, ...] = (
         *_PLACE, err(), _STORED, _COMPUTED,
     ),
     row(
+        529, "LOG_CHECKSUM_REC_CORRUPTION_ID", "error", "corrupted checksum log record",
+        *_PLACE, err(),
+    ),
+    row(
         478, "SLV_PAGE_CHECKSUM_MISMATCH_ID", "error",
         ("streaming page read from the file", "due to a page checksum mismatch"),
         txt("file", "file '{}'"), _OFFSET, _BYTES, err(), _STORED, _COMPUTED, raised=False,
@@ -112,7 +116,7 @@ PAGES: tuple[Row, ...] = (
         num("page_number", "corrupt page {} of"), db(), raised=False,
     ),
     row(
-        905, "PAGE_PATCHED_ID", "warning", "repaired corruption on page ",
+        905, "PAGE_PATCHED_ID", "warning", "repaired corruption on page",
         num("page_number", "on page {} of"), db(),
     ),
     row(
@@ -133,16 +137,22 @@ STRUCTURE: tuple[Row, ...] = (
     row(
         447, "BAD_PAGE_LINKS_ID", "error", "bad page link", err("(error {})"),
         num("object_id", "objectid: {},"), num("root_page", "pgnoroot: {})"),
-        db("of database {} ("),
+        db("of database {} ("), num("from_page"), num("to_page"), num("found_page"), SKIP,
+        num("fatal", "fatal: {}"),
     ),
     row(
         448, "CORRUPT_LONG_VALUE_ID", "error", "data inconsistency detected in table",
-        txt("table", "in table {} of database"), db("of database {} ("),
+        txt("table", "in table {} of database"), db("of database {} ("), num("page_number"),
+        txt("long_value"),
     ),
     row(
         456, "PRIMARY_PAGE_READ_FAIL_ID", "warning",
         ("primary header page of file", "was damaged"), file("file {} was damaged"),
         num("bytes", "page ({} bytes)"),
+    ),
+    row(
+        466, "LOG_USING_SHADOW_SECTOR_ID", "warning", "patched using its shadow sector",
+        txt("log_file", "in logfile {} was patched"),
     ),
     row(
         467, "INDEX_CORRUPTED_ID", "error", (": index ", " of table ", " is corrupted ("),
@@ -167,7 +177,7 @@ STRUCTURE: tuple[Row, ...] = (
         file("headers of {}, the file"),
     ),
     row(500, "REPAIR_BAD_PAGE_ID", "warning", "lost one page of bad data"),
-    row(501, "REPAIR_PAGE_LINK_ID", "warning", "repaired one page link"),
+    row(501, "REPAIR_PAGE_LINK_ID", "warning", "repaired one page link", raised=False),
     row(502, "REPAIR_BAD_COLUMN_ID", "warning", "lost one or more bad columns of data"),
     row(503, "REPAIR_BAD_RECORD_ID", "warning", "lost one bad data record"),
     row(
@@ -181,6 +191,7 @@ STRUCTURE: tuple[Row, ...] = (
     row(
         516, "DBTIME_MISMATCH_ID", "error", "due to a timestamp mismatch at log position",
         *_DBTIME, SKIP, SKIP, err(), SKIP, txt("log_position", "at log position {} ("),
+        SKIP, SKIP, num("pages_affected", "pages affected: {}"),
     ),
     row(
         537, "BAD_PAGE_EMPTY_SEEK_ID", "error", "request for a node on an empty page",
@@ -190,16 +201,19 @@ STRUCTURE: tuple[Row, ...] = (
     row(
         538, "DBTIME_CHECK_MISMATCH_ACTIVE_DB_BEHIND_ID", "error",
         ("due to a timestamp mismatch", "the active node lost a flush"), *_DBTIME, SKIP, SKIP,
-        err("flush (error {})"), SKIP, txt("log_position", "at log position {}. "),
+        err("flush (error {})"), SKIP, txt("log_position", "at log position {}. "), SKIP,
+        num("object_id", "objectid: {})"),
     ),
     row(
         539, "DBTIME_CHECK_MISMATCH_PASSIVE_DB_BEHIND_ID", "error",
         ("due to a timestamp mismatch", "the passive node lost a flush"), *_DBTIME, SKIP, SKIP,
-        err("flush (error {})"), SKIP, txt("log_position", "at log position {}. "),
+        err("flush (error {})"), SKIP, txt("log_position", "at log position {}. "), SKIP,
+        num("object_id", "objectid: {})"),
     ),
     row(
         540, "DB_DIVERGENCE_ID", "error", "failed to match logged scan check", *_DBTIME,
-        SKIP, SKIP, SKIP, txt("log_position", "at log position {}."),
+        SKIP, SKIP, SKIP, txt("log_position", "at log position {}.", "at log position {} /"),
+        SKIP, num("object_id", "objectid: {})"),
     ),
     row(
         541, "DB_DIVERGENCE_UNINIT_PAGE_PASSIVE_DB_ID", "error",
@@ -214,7 +228,8 @@ STRUCTURE: tuple[Row, ...] = (
     row(
         545, "DB_DIVERGENCE_UNINIT_PAGE_ACTIVE_DB_ID", "error",
         ("appears to be uninitialized", "on the remote node"), *_DBTIME, SKIP, SKIP,
-        err("flush (error {})"), SKIP, txt("log_position", "at log position {} on"),
+        err("flush (error {})"), SKIP, txt("log_position", "at log position {} on"), SKIP,
+        num("object_id", "objectid: {})"),
     ),
     row(
         549, "BAD_LINE_COUNT_ID", "error", "too few lines", db("database {} has a page"),
@@ -256,13 +271,15 @@ STRUCTURE: tuple[Row, ...] = (
         559, "DBTIME_CHECK_ACTIVE_CORRUPTED_ID", "error",
         ("timestamp inconsistency has been detected while scanning page", "too advanced"),
         db("database {}: a timestamp"), num("page_number", "scanning page {} "),
-        txt("log_position", "at log position {}. "),
+        txt("log_position", "at log position {}. "), SKIP, SKIP, SKIP,
+        num("object_id", "objectid: {})"),
     ),
     row(
         560, "DBTIME_CHECK_PASSIVE_CORRUPTED_ID", "error",
         ("timestamp inconsistency has been detected while verifying page", "too advanced"),
         db("database {}: a timestamp"), num("page_number", "verifying page {} "), SKIP, SKIP,
-        err("error code: {}"), SKIP, txt("log_position", "at log position {}. "),
+        err("error code: {}"), SKIP, txt("log_position", "at log position {}. "), SKIP,
+        num("object_id", "objectid: {})"),
     ),
     row(
         565, "RECOVERY_DATABASE_BAD_REVERTED_PAGE_ID", "error",
@@ -274,6 +291,21 @@ STRUCTURE: tuple[Row, ...] = (
         566, "DECRYPTION_FAILED_ID", "error", "failed to decrypt", db("database {}: data"),
         num("line", "in line {} on"), num("page_number", "on pgno {} in"),
         num("object_id", "objectid: {},"), num("root_page", "pgnoroot: {})"),
+    ),
+    row(
+        568, "ACTIVE_BAD_OPERATION_REVERTED_FDP_TO_DELETE_ID", "error",
+        ("an illegal operation is being performed on root page", "reverted by rbs"),
+        num("root_page", "on root page {} of"), txt("table", "of table ({})"),
+        num("object_id", "with objid {} on"), db("on database {} which"),
+    ),
+    row(
+        569, "DBSCAN_REDELETE_REVERTED_TABLE_UNEXPECTED", "error",
+        "unexpectedly marked for delete by revert", num("root_page", "root page {} with"),
+        num("object_id", "with objid {} which"),
+    ),
+    row(
+        570, "DB_PAGE_FDP_DELETE_DIVERGENCE_ID", "error", "page fdp delete flag mismatch",
+        *_DBTIME, num("object_id", "objectid: {})"), txt("log_position", "at log position {}. "),
     ),
     row(
         635, "FLUSHMAP_FILE_ATTACH_FAILED_ID", "error", "failed to attach flush map file",

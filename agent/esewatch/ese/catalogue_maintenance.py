@@ -172,7 +172,7 @@ DEFRAGMENTATION: tuple[Row, ...] = (
 
 SPACE: tuple[Row, ...] = (
     row(
-        563, "DATABASE_LEAKED_ROOT_SPACE_ID", "warning",
+        563, "DATABASE_LEAKED_ROOT_SPACE_ID", "error",
         ("space to the database root", "will be leaked"), db(), err(),
         num("object_id", "objectid {})"), num("pages_leaked", "total of {} page"),
     ),
@@ -225,24 +225,24 @@ SPACE: tuple[Row, ...] = (
         SKIP, SKIP, num("pages_reclaimed", "pages reclaimed: {} page"),
     ),
     row(
-        753, "DBSCAN_REDELETE_REVERTED_TABLE_SUCCEEDED", "information",
+        753, "DBSCAN_REDELETE_REVERTED_TABLE_SUCCESS", "information",
         ("db scan", "marked for delete by revert"), num("root_page"), num("object_id"),
     ),
     row(
-        754, "DBSCAN_REDELETE_REVERTED_TABLE_FAILED", "error",
+        754, "DBSCAN_REDELETE_REVERTED_TABLE_FAILURE", "error",
         ("db scan", "marked for delete by revert", "error"), num("root_page"),
         num("object_id"), err(),
     ),
     row(
-        755, "DB_EXTENSION_OVERSIZED_DB", "warning",
+        755, "DB_EXTENSION_OVERSIZED_DB_ID", "warning",
         "extended beyond its configured maximum size", db(),
     ),
     row(
-        756, "ROOT_SPACE_LEAK_ESTIMATION_SUCCEEDED", "information", "root space leak estimation",
+        756, "ROOT_SPACE_LEAK_ESTIMATION_SUCCEEDED_ID", "information", "root space leak estimation",
         db(), num("pages_leaked"), num("bytes"),
     ),
     row(
-        757, "ROOT_SPACE_LEAK_ESTIMATION_FAILED", "error",
+        757, "ROOT_SPACE_LEAK_ESTIMATION_FAILED_ID", "error",
         ("root space leak estimation", "failed"), db(), err(),
     ),
 )  # fmt: skip

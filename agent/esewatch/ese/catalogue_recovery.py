@@ -1,7 +1,6 @@
 """Catalogue: life cycle, attach, recovery, failures of the engine (section 1.8 of the facts).
 
-Also the failure items 3001-3013 and a few life-cycle ids that real logs are full of
-(100-101, 408-412, 609, 612, 916).
+Also a few life-cycle ids that real logs are full of (100-101, 408-412, 916).
 """
 
 from esewatch.ese.catalogue_row import (
@@ -33,7 +32,6 @@ _DATABASE_DONE: tuple[Param, ...] = (
     db("database (#, {}). (time", "database (#, {}). "),
     *_DONE,
 )
-_ITEM: tuple[Param, ...] = (txt("database_name", "database '{}'"), txt("database_guid"))
 
 LIFE_CYCLE: tuple[Row, ...] = (
     row(100, "START_ID", "information", ("the database engine", " started"), raised=False),
@@ -104,11 +102,12 @@ LIFE_CYCLE: tuple[Row, ...] = (
         num("seconds"),
     ),
     row(
-        609, "START_INDEX_CLEANUP_KNOWN_VERSION_ID", "information",
-        ("initiating index cleanup of database", "version upgrade from"), db(),
+        426, "FILE_NOT_FOUND_ERROR_ID", "error", "could not find the file or folder called",
+        txt("file", "folder called {}."),
     ),
     row(
-        612, "STOP_INDEX_CLEANUP_ID", "information", "completed index cleanup on database", db(),
+        536, "CREATING_TEMP_DB_FAILED_ID", "error", "to create temporary database",
+        txt("temporary_path", "database {} failed"), err(),
     ),
     row(
         908, "ENFORCE_FAIL", "error", "due to non-recoverable failure",
@@ -154,7 +153,10 @@ RECOVERY: tuple[Row, ...] = (
         409, "LOG_HEADER_WRITE_ERROR_ID", "error", "unable to write to the header of logfile",
         _LOG, _LOG_ERROR,
     ),
-    row(410, "LOG_READ_ERROR_ID", "error", "unable to read logfile", _LOG, _LOG_ERROR),
+    row(
+        410, "LOG_READ_ERROR_ID", "error", "unable to read logfile", _LOG, _LOG_ERROR,
+        raised=False,
+    ),
     row(
         411, "LOG_BAD_VERSION_ERROR_ID", "error", "the log version stamp of logfile",
         txt("log_file", "of logfile {} does not"),
@@ -170,6 +172,11 @@ RECOVERY: tuple[Row, ...] = (
     row(
         420, "RESTORE_DATABASE_READ_HEADER_WARNING_ID", "warning",
         "unable to read the header of database", db("of database {}. error"), _LOG_ERROR,
+    ),
+    row(
+        421, "RESTORE_DATABASE_PARTIALLY_ERROR_ID", "warning",
+        ("was not recovered", "the recovered database was created"),
+        db("the database {} created"),
     ),
     row(
         440, "LOG_FILE_CORRUPTED_ID", "error", ("the log file", "is damaged, invalid"),
@@ -280,7 +287,10 @@ RECOVERY: tuple[Row, ...] = (
         558, "GAP_LOG_FILE_GEN_ID", "error", "gap in sequence number following logfile",
         num("generation", "generation {}. "), num("maximum_generation", "present is {}."),
     ),
-    row(567, "RECOVERY_FAILURE_567", "error", ()),
+    row(
+        567, "REDO_REQUIRED_LOG_CORRUPT", "error", ("the log file", "in required range is damaged"),
+        txt("log_file", "log file {} in required"), err("(error {})"),
+    ),
     row(
         633, "RECOVERY_WAIT_READ_ONLY", "information", "recovery had to pause (",
         num("milliseconds", "({} ms)"),
@@ -299,23 +309,3 @@ RECOVERY: tuple[Row, ...] = (
         "use trailer page to patch header", db(),
     ),
 )  # fmt: skip
-
-FAILURE_ITEMS: tuple[Row, ...] = tuple(
-    row(event_id, symbol, "error", phrase, *_ITEM)
-    for event_id, symbol, phrase in (
-        (3001, "CONFIGURATION_FAILURE_TAG_ID", "configuration error is preventing proper"),
-        (3002, "REPAIRABLE_FAILURE_TAG_ID", "read verification or i/o error is preventing"),
-        (3003, "SPACE_FAILURE_TAG_ID", "lack of free space for the database or log files"),
-        (3004, "IOHARD_FAILURE_TAG_ID", "an i/o error is preventing proper operation"),
-        (3005, "SOURCECORRUPTION_FAILURE_TAG_ID", "passive copy has detected a corruption"),
-        (3006, "CORRUPTION_FAILURE_TAG_ID", "corruption has been detected in database"),
-        (3007, "HARD_FAILURE_TAG_ID", "an operating error is preventing proper"),
-        (3008, "UNRECOVERABLE_FAILURE_TAG_ID", "a serious error is preventing proper"),
-        (3009, "REMOUNT_FAILURE_TAG_ID", "may be corrected by remounting the database"),
-        (3010, "RESEED_FAILURE_TAG_ID", "passive copy has detected an error"),
-        (3011, "PERFORMANCE_FAILURE_TAG_ID", "performance problem is affecting proper"),
-        (3012, "MOVELOAD_FAILURE_TAG_ID", "unusually large amount of normal load"),
-        (3013, "MEMORY_FAILURE_TAG_ID", "experiencing memory allocation failures"),
-        (3014, "CATALOGRESEED_FAILURE_TAG_ID", ()),
-    )
-)

@@ -1,8 +1,8 @@
 """Catalogue: I/O errors, slow and hung I/O, disk space, version store (1.7 and 1.9 of the facts).
 
-Ids 413, 424, 428-429, 441-445, 481-493, 505-510, 512-513, 522, 532-533, 551, 623-624,
-630-632, 906, 912. `suppressed` of 509 and 510 counts further slow requests to the same
-file since the last message: slow requests in all are the sum of 1 + `suppressed`.
+Ids 413-418, 424, 428-429, 441-445, 451, 468, 481-493, 505-510, 512-513, 521-522, 532-533, 551,
+623-624, 630-632, 906, 912, 4000-4005. `suppressed` of 509 and 510 counts further slow requests
+to the same file since the last message: slow requests in all are the sum of 1 + `suppressed`.
 """
 
 from esewatch.ese.catalogue_row import (
@@ -37,6 +37,7 @@ _AGAIN: tuple[Param, ...] = (
 )
 _HUNG = num("seconds", "has not completed for {} second")
 _ERRORS: tuple[Param, ...] = (_WILL_FAIL, _SYSTEM, _SYSTEM_TEXT)
+_LOG_ERROR: tuple[Param, ...] = (txt("log_file", "logfile {}. error"), err("error {}."))
 _READ_FILE = "request to read from the file"
 _WRITE_FILE = "request to write to the file"
 _LONG = "took an abnormally long time"
@@ -148,6 +149,54 @@ IO: tuple[Row, ...] = (
     ),
 )  # fmt: skip
 
+LOG_WRITES: tuple[Row, ...] = (
+    *(
+        row(
+            event_id, f"LOG_FLUSH_WRITE_{section}_ERROR_ID", "error",
+            f"unable to write to section {section} while flushing", *_LOG_ERROR,
+        )
+        for event_id, section in ((414, 0), (415, 1), (416, 2), (417, 3), (451, 4), (468, 5))
+    ),
+    row(
+        418, "LOG_FLUSH_OPEN_NEW_FILE_ERROR_ID", "error", "while opening a newly-created logfile",
+        txt("log_file", "newly-created logfile {}."), err("error {} occurred"),
+    ),
+    row(
+        521, "LOG_FILE_SIGNAL_ERROR_ID", "error", "unable to schedule a log write",
+        txt("log_file", "on log file {}. error"), err("error {}."),
+    ),
+)  # fmt: skip
+"""Writes to the log that failed; 443 goes before those of a section and has the first error."""
+
+BLOCK_CACHE: tuple[Row, ...] = (
+    row(
+        4000, "BLOCK_CACHE_CACHING_FILE_ID_MISMATCH_ID", "error",
+        "the caching file with the requested physical ids could not be found",
+    ),
+    row(
+        4001, "BLOCK_CACHE_CACHING_FILE_OPEN_FAILURE_ID", "warning",
+        ("the caching file at", "could not be opened via"), txt("file", "file at '{}' could"),
+        txt("function"), err("due to error {}"),
+    ),
+    row(
+        4002, "BLOCK_CACHE_FILE_ID_MISMATCH_ID", "error", "has a different file id than expected",
+        txt("file", "the file '{}' has"),
+    ),
+    row(
+        4003, "BLOCK_CACHE_CACHED_FILE_ID_MISMATCH_ID", "error",
+        "the cached file with the requested physical ids",
+    ),
+    row(
+        4004, "BLOCK_CACHE_CACHING_UNEXPECTED_FAILURE_ID", "warning",
+        ("the caching file at", "could not perform a caching operation"),
+        txt("file", "file at '{}' could"), txt("function"), err("unexpected error {}"),
+    ),
+    row(
+        4005, "BLOCK_CACHE_CACHING_FILE_NOT_ENABLED_ID", "error",
+        "the caching file with the requested physical ids was not enabled",
+    ),
+)  # fmt: skip
+
 SPACE: tuple[Row, ...] = (
     row(413, "NEW_LOG_ERROR_ID", "error", "unable to create a new logfile", err()),
     row(
@@ -169,7 +218,7 @@ SPACE: tuple[Row, ...] = (
     ),
     row(
         443, "LOG_FILE_SYS_ERROR_ID", "error", ("file system error", "or flush on logfile"),
-        file("logfile {}."), err(), raised=False,
+        file("logfile {}."), err(),
     ),
     row(
         444, "LOG_IO_SIZE_ERROR_ID", "error", "io size mismatch on logfile",

@@ -29,6 +29,9 @@ from esewatch.model import Event, Level
 ESE_PROVIDERS: frozenset[str] = frozenset({"ese", "esent", "ntds isam", "ese backup"})
 """Event sources of ESE, in lower case."""
 
+_OWN_MESSAGES = frozenset({"ese backup"})
+"""Those whose ids are not of the engine's table: there 905 is a registration, 907 a method."""
+
 
 _STR = {str}
 
@@ -39,6 +42,16 @@ def is_ese_provider(name: str, extra: Sequence[str] = ()) -> bool:
     if folded in ESE_PROVIDERS:
         return True
     return bool(extra) and any(folded == other.strip().lower() for other in extra)
+
+
+def has_own_messages(provider: str) -> bool:
+    """Whether the ids of this ESE provider mean something else than those of the engine."""
+    return provider.strip().lower() in _OWN_MESSAGES
+
+
+def row_of(provider: str, event_id: int) -> Row | None:
+    """The row of an event of this ESE provider, None if it is not known."""
+    return None if has_own_messages(provider) else CATALOGUE.get(event_id)
 
 
 class _Decoder(NamedTuple):
@@ -141,7 +154,7 @@ def event_from_strings(
     if not is_ese_provider(provider, extra_providers):
         envelope = Envelope(provider, event_id, time, computer, channel, record_id, level)
         return companion_event(envelope, parts, "")
-    row = CATALOGUE.get(event_id)
+    row = row_of(provider, event_id)
     process = state = version = instance = ""
     if (split := _split(parts)) is not None:
         who, instance, params = split
@@ -149,7 +162,7 @@ def event_from_strings(
             process, state, version = parts[0].strip(), who.state, who.version
         database, fields = decode_row(row, params, date_order) if row else ("", {})
     else:
-        database, fields = _without_positions(event_id, parts)
+        database, fields = _without_positions(event_id, parts) if row else ("", {})
     return Event(
         event_id=event_id,
         provider=provider,

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from esewatch.ese.catalogue import CATALOGUE
 from esewatch.ese.catalogue_companions import Envelope, companion_event
 from esewatch.ese.dates import DateOrder
-from esewatch.ese.events import event_from_strings, is_ese_provider
+from esewatch.ese.events import event_from_strings, is_ese_provider, row_of
 from esewatch.ese.strings import Fields, lowered, parse_process
 from esewatch.ese.text_hints import Finder, fields_of_values, places_of
 from esewatch.ese.text_phrases import LONGEST_TEXT, find_phrase, folded, has_phrases, uncut
@@ -251,8 +251,8 @@ def event_from_text(
     told = _told(event_id, process, rest)
     if told is None or not (provider or (process.process and told.known)):
         return None
-    row = CATALOGUE.get(told.event_id)
-    database, fields = _fields(told, date_order)
+    row = row_of(provider, told.event_id)
+    database, fields = _fields(told, date_order) if row else ("", {})
     return Event(
         event_id=told.event_id,
         provider=provider or _guessed_provider(process.process, told.instance),
@@ -269,5 +269,5 @@ def event_from_text(
         task=row.task if row else None,
         stage=row.stage if row else None,
         fields=fields,
-        strings=() if told.known else (message,),
+        strings=() if told.known and row else (message,),
     )

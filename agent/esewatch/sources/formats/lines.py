@@ -3,6 +3,7 @@
 import re
 from typing import NamedTuple
 
+from esewatch.ese.catalogue_companions import PROVIDER_PATTERNS
 from esewatch.ese.events import ESE_PROVIDERS
 from esewatch.sources.formats.fields import Found, integer, level_of
 from esewatch.sources.formats.times import leading_time
@@ -19,13 +20,6 @@ _BRACKET = re.compile(r"\[\d+\]:?\s*|[\s:,|\-]+")
 _NAMED_ID = re.compile(r"\b(?:event\s?id|eventcode)\s*[:=#]?\s*(\d{1,5})\b", re.IGNORECASE)
 _UNDESCRIBED = re.compile(r"description for event id\W{0,3}\d+\W{0,3} (?:from|in) source")
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,253}")
-_COMPANIONS = (
-    r"MSExchangeIS(?: \w+ Store)?",
-    r"(?:Microsoft-Windows-)?ActiveDirectory_DomainService",
-    r"(?:NTDS|ADAM) [A-Z]\w+",
-    r"MSSQLSERVER",
-    r"MSSQL\$\w+",
-)
 _CATEGORIES = (
     "General",
     "Database Page Cache",
@@ -71,7 +65,7 @@ class LineReader:
 
     def __init__(self, providers: tuple[str, ...], *, companions: bool = False) -> None:
         known = sorted({*ESE_PROVIDERS, *filter(None, providers)}, key=len, reverse=True)
-        names = [*map(re.escape, known), *(_COMPANIONS if companions else ())]
+        names = [*map(re.escape, known), *(PROVIDER_PATTERNS if companions else ())]
         self._headings: dict[str, _Heading | None] = {}
         self._provider = re.compile(
             rf"(?<![\w.\\/-])({'|'.join(names)})(?![\w\\.-])",
