@@ -277,7 +277,7 @@ def test_ack_and_forget_act_at_once_and_name_what_they_do_not_know(tmp_path: Pat
     assert f"{bad} 2.0" in exposed(found)
     with pytest.raises(EsewatchError, match="page 99"):
         found.ack("ex01", LABEL, [99])
-    assert found.ack("", LABEL.upper(), [17]) == 1
+    assert found.ack("", LABEL.upper(), [17]).pages == 1
     assert f"{bad} 1.0" in exposed(found)
     with pytest.raises(EsewatchError, match="no database"):
         found.forget("ex02", LABEL)

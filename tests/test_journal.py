@@ -140,8 +140,8 @@ def as_before_spans(journal: Journal, times: list[float]) -> None:
 def test_page_errors_of_a_journal_that_kept_their_times_are_known(
     tmp_path: Path, errors: int
 ) -> None:
-    fields = {"seconds": 3600, "bad_checksums": 0}
-    passes = [event(732, day * DAY, fields=fields) for day in (-2, 0, 10)]
+    fields = {"seconds": 3600, "pages_seen": 1000, "run_pages": 999, "run_bad_checksums": 0}
+    passes = [event(737, day * DAY, fields=fields) for day in (-2, 0, 10)]
     times = [-100 * DAY + (each - errors) * HOUR for each in range(errors - 1)] + [-60.0]
     pages = [event(474, time, fields={"page_number": 17}) for time in times]
     folder = folder_of([*passes, *pages])
@@ -164,7 +164,9 @@ def test_page_errors_of_a_journal_that_kept_their_times_are_known(
         started=EPOCH - 5000 * DAY,
         ended=EPOCH - 4999 * DAY,
         outcome="completed",
-        completion_event=732,
+        completion_event=737,
+        start_seen=True,
+        earliest=EPOCH - 5000 * DAY,
     )
     assert verifies(oldest, entry) is (errors < 256)
 

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 
+from esewatch.advice.surroundings import surroundings
 from esewatch.config import Settings
 from esewatch.config.handover import Handover
 from esewatch.expose.advisor import Advisor
@@ -22,7 +23,7 @@ from esewatch.expose.own_figures import OwnFigures, TakenUp, rebuilt_sentence
 from esewatch.expose.pace import NEVER, Pace
 from esewatch.expose.shown import Shown
 from esewatch.fold import rebuilt
-from esewatch.fold.commands import acknowledge, forget, succeed
+from esewatch.fold.commands import Acknowledged, acknowledge, forget, succeed
 from esewatch.fold.expiry import Expiry
 from esewatch.fold.folder import Folder
 from esewatch.fold.state import State
@@ -388,12 +389,13 @@ class Daemon:
             forget(self._folder, computer, database)
         self._after_command()
 
-    def ack(self, computer: str, database: str, pages: list[int]) -> int:
+    def ack(self, computer: str, database: str, pages: list[int]) -> Acknowledged:
         """Take known bad pages as dealt with; see `acknowledge`."""
         with self._lock:
-            count = acknowledge(self._folder, computer, database, pages)
+            told = surroundings(self._folder.state, self._folder.settings)
+            done = acknowledge(self._folder, computer, database, pages, told)
         self._after_command()
-        return count
+        return done
 
     def _after_command(self) -> None:
         self._commit()

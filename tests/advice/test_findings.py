@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from esewatch.advice import findings
 from esewatch.advice.findings import FINDINGS, EarlyStops, Finding, Proof, investigate, span
-from esewatch.fold.state import BadPage
+from esewatch.fold.state import BadPage, Damage, EngineError
 
 DAY = 86400.0
 NOW = 1_182_384_840.0  # 2007-06-21 00:14 UTC
+DAMAGE = Damage(2, [NOW], [540])
 PROOF = Proof(NOW, "online_scan")
 ANY = st.floats(allow_nan=True, allow_infinity=True)
 
@@ -22,12 +23,14 @@ def bad(page: int = 17, kind: str = "uncorrectable", pages: int = 1) -> BadPage:
 
 
 def one_of_each() -> list[Finding]:
-    made = investigate([bad()], 0, [], NOW)
+    made = investigate([bad()], {}, [], NOW)
     assert made is not None
     return [
         findings.stopped_early(EarlyStops(["the database scan"], [5400, 3600], 1, 7, NOW)),
         findings.backup_slows(3, 5, [10.2e6, 7.1e6, 5.0e6, 3.8e6], NOW),
+        *findings.damage_findings({"divergence": DAMAGE, "suspect": DAMAGE}),
         made,
+        *findings.damage_findings({"logical_nonfatal": DAMAGE}),
         findings.never_verified(12 * DAY),
         findings.only_other_copies_verified("passive", [("ex01", PROOF)]),
         findings.only_other_copies_verified("active", [("ex02", PROOF)]),
@@ -35,6 +38,7 @@ def one_of_each() -> list[Finding]:
         findings.scans_collide(["b"], "60% less"),
         findings.scans_do_not_fit(5 * 3600, 4 * 3600),
         findings.stopped_early(EarlyStops(["the database scan"], [5400, 3600], 0, 7, NOW)),
+        findings.unexplained_error({699: EngineError(2, NOW, "text")}),
         findings.unknown_since(NOW, NOW + DAY, 3, None),
         findings.verification_overdue(PROOF, 9 * DAY, 7 * DAY, None),
         findings.writes_at_risk([("the log disk is full", NOW)], None),
@@ -52,7 +56,7 @@ def test_the_list_is_closed_and_every_finding_has_a_sentence_with_figures() -> N
 def test_bad_pages_and_errors_are_to_be_investigated() -> None:
     pages = [bad(), bad(18, pages=1999), bad(19, "corrected")]
     errors = [NOW - 8 * DAY, NOW - DAY, NOW + DAY]
-    assert investigate(pages, 2, errors, NOW) == Finding(
+    assert investigate(pages, {"logical": Damage(2, [1.0], [447])}, errors, NOW) == Finding(
         "investigate",
         "2,000 known bad pages, 1 corrected page, 2 reports of logical corruption"
         " and 1 I/O error in 7 days",
@@ -60,8 +64,8 @@ def test_bad_pages_and_errors_are_to_be_investigated() -> None:
 
 
 def test_without_damage_or_with_an_old_io_error_there_is_nothing_to_investigate() -> None:
-    assert investigate([], 0, [], NOW) is None
-    assert investigate([], 0, [NOW - 7 * DAY, NOW + 1], NOW) is None
+    assert investigate([], {}, [], NOW) is None
+    assert investigate([], {}, [NOW - 7 * DAY, NOW + 1], NOW) is None
 
 
 def test_an_overdue_verification_tells_both_figures() -> None:
@@ -108,7 +112,7 @@ def test_no_figure_raises(
     one: float, two: float, three: float, count: int, times: list[float]
 ) -> None:
     proof = Proof(one, "external")
-    investigate([bad(count, pages=count)], count, times, one)
+    investigate([bad(count, pages=count)], {"index": Damage(count, times, [])}, times, one)
     made = [
         findings.never_verified(one),
         findings.only_other_copies_verified("active", [("ex02", proof)]),

@@ -89,7 +89,13 @@ def test_the_size_in_pages_is_the_headers_else_that_of_the_last_scan() -> None:
     scan = event(
         721,
         HOUR,
-        fields={"seconds": 208, "invocations": 1, "pages_seen": 5_850_768, "bad_checksums": 0},
+        fields={
+            "seconds": 208,
+            "invocations": 1,
+            "days": 1,
+            "pages_seen": 5_850_768,
+            "bad_checksums": 0,
+        },
     )
     header = HeaderSeen(
         time=EPOCH, computer="EX01", database=DATABASE, page_size=8192, size_bytes=8192 * 1000
@@ -117,10 +123,10 @@ def test_bad_pages_backups_and_logical_errors_are_there_until_dealt_with() -> No
     folder.acknowledge("ex01", LABEL, [], EPOCH + 100)
     cleared = history(folder.state, SETTINGS, "ex01", LABEL)
 
-    assert ([each.page for each in found.bad_pages], found.logical_errors) == ([7], 1)
+    assert ([each.page for each in found.bad_pages], found.damage["logical"].count) == ([7], 1)
     assert [(each.started, each.ended) for each in found.backups] == [(EPOCH + 10, EPOCH + 900)]
     assert found.verified["streaming_backup"] == EPOCH + 900
-    assert (cleared.bad_pages, cleared.logical_errors) == ([], 0)
+    assert (cleared.bad_pages, cleared.damage) == ([], {})
 
 
 def test_gaps_of_its_computer_are_its_own() -> None:

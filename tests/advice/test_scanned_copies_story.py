@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from esewatch.advice.advise import Advice, advise
@@ -26,6 +27,9 @@ from tests.support.tools import require
 SETTINGS = Settings(
     databases=[DatabaseRule(match="*", name="a")],
     policy=Policy(verify_within=7 * DAY),
+)
+ROLE_CONFIGURED = msgspec.structs.replace(
+    SETTINGS, databases=[DatabaseRule(match="*", name="a", role="passive")]
 )
 RULES = ROOT / "alerts" / "verification.yml"
 Told = set[tuple[str, str]]
@@ -95,9 +99,11 @@ def test_a_copy_that_is_not_scanned_beside_one_that_is_comes_to_the_alert(
     now = run(folder, current_plan(scan=active, copies=[copy]), DAYS)
 
     state = read(folder)
-    told = advise(state, SETTINGS, now)
+    # A copy that only replays logs tells no role: then it must be configured.
+    settings = SETTINGS if passive else ROLE_CONFIGURED
+    told = advise(state, settings, now)
 
-    roles = {each.computer: each.role for each in histories(state, SETTINGS).values()}
+    roles = {each.computer: each.role for each in histories(state, settings).values()}
     assert roles == {"lab": "active", "ex02": "passive"}
     found = {(each.computer, name.finding) for each in told for name in each.findings}
     assert found == expected | {(computer, "never_verified") for computer, _ in expected}

@@ -9,9 +9,9 @@ from esewatch.advice.forecast import Forecast
 from esewatch.advice.verdict import VERDICTS, Trouble, Verdict, blind_computers, trouble, verdict
 from esewatch.fold.state import BadPage, SourceState
 
-NONE = trouble((), 0, ())
-LATE = trouble((), 0, (), [Forecast(task="defrag", p50=1.0, p90=3.0, deadline=2.0)])
-BAD = trouble([BadPage(17, "uncorrectable", 1.0, 1.0)], 0, ())
+NONE = trouble((), {}, ())
+LATE = trouble((), {}, (), [Forecast(task="defrag", p50=1.0, p90=3.0, deadline=2.0)])
+BAD = trouble([BadPage(17, "uncorrectable", 1.0, 1.0)], {}, ())
 
 
 def page(kind: str, pages: int = 1) -> BadPage:
@@ -23,6 +23,7 @@ EXPECTED: dict[FindingName, Verdict] = {
     "never_verified": "unverified",
     "verification_overdue": "unverified",
     "unknown_since": "blind",
+    "unexplained_error": "ok",
 }
 
 
@@ -37,15 +38,19 @@ def test_nothing_found_is_ok() -> None:
 
 @pytest.mark.parametrize("kind", ["uncorrectable", "wrong_page", "lost_flush", "no_data"])
 def test_a_page_that_is_not_corrected_is_bad(kind: str) -> None:
-    told = trouble([page("corrected"), page(kind, pages=7)], 0, ())
+    told = trouble([page("corrected"), page(kind, pages=7)], {}, ())
     assert (told.bad, told.corrected) == (7, 1)
     assert verdict(told, FINDINGS, unproven=True, blind=True) == "bad_pages"
 
 
 @pytest.mark.parametrize(
     "told",
-    [trouble([page("corrected")], 0, ()), trouble((), 1, ()), trouble((), 0, ("checksum",)), LATE],
-    ids=["corrected", "logical", "failed", "late"],
+    [
+        trouble([page("corrected")], {}, ()),
+        trouble((), {}, ("checksum",)),
+        LATE,
+    ],
+    ids=["corrected", "failed", "late"],
 )
 def test_other_trouble_asks_for_a_look(told: Trouble) -> None:
     assert verdict(told, (), unproven=False, blind=False) == "look"

@@ -17,6 +17,7 @@ from esewatch.expose.runbooks import Runbooks
 from esewatch.expose.server import HttpServer, Limits
 from esewatch.expose.shown import Shown
 from esewatch.expose.web import WebConfiguration
+from esewatch.fold.commands import Acknowledged
 from esewatch.fold.state import State
 from esewatch.model import EsewatchError
 from tests.expose.examples import NOW, example
@@ -51,11 +52,11 @@ class FakeDaemon:
             raise EsewatchError(f"no database {database} is known on {computer}")
         self.forgotten.append((computer, database))
 
-    def ack(self, computer: str, database: str, pages: list[int]) -> int:
+    def ack(self, computer: str, database: str, pages: list[int]) -> Acknowledged:
         if (computer, database) not in self.state.databases:
             raise EsewatchError(f"no database {database} is known on {computer}")
         self.acknowledged.append((computer, database, pages))
-        return len(pages) or 3
+        return Acknowledged(len(pages) or 3, 0 if pages else 2)
 
     def reload(self) -> None:
         if self.refusal:

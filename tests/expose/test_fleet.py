@@ -14,7 +14,7 @@ from esewatch.expose.advice_families import advice_families
 from esewatch.expose.fleet import Blind, blind_places
 from esewatch.expose.overview import DatabaseFigures, overview
 from esewatch.expose.overview_json import overview_json
-from esewatch.fold.state import BadPage, SourceState, State
+from esewatch.fold.state import BadPage, Damage, SourceState, State
 from tests.expose.examples import HOSTILE, MBX, NOW, NTDS, PRIV03, PRIV06, SEARCH, example
 
 SETTINGS = default_settings()
@@ -215,10 +215,10 @@ def test_without_advice_the_verdict_is_of_what_the_records_tell() -> None:
 def test_an_acknowledged_corruption_is_no_trouble_any_more() -> None:
     state = seen(example())
     entry = state.databases[PRIV06]
-    entry.page_errors, entry.page_error_last = {"logical": 2}, {"logical": NOW - 60}
-    assert [each.verdict for each in shown(state) if each.database == PRIV06[1]] == ["look"]
-    assert of_metric(state)[PRIV06] == "look"
-    entry.all_good = NOW
+    entry.damage = {"logical": Damage(2, [NOW - 60], [448])}
+    assert [each.verdict for each in shown(state) if each.database == PRIV06[1]] == ["bad_pages"]
+    assert of_metric(state)[PRIV06] == "bad_pages"
+    entry.damage_mended = NOW
     assert [each.verdict for each in shown(state) if each.database == PRIV06[1]] == ["ok"]
     assert of_metric(state)[PRIV06] == "ok"
 

@@ -23,7 +23,7 @@ def test_pages_taken_as_dealt_with_are_no_longer_known_bad(
     named: list[int], left: list[int]
 ) -> None:
     folder = damaged()
-    assert acknowledge(folder, "", LABEL.upper(), named) == 3 - len(left)
+    assert acknowledge(folder, "", LABEL.upper(), named).pages == 3 - len(left)
     assert pages(folder) == left
 
 

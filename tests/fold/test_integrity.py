@@ -171,7 +171,8 @@ def test_a_scan_with_a_bad_page_or_without_a_count_does_not_verify() -> None:
 
 
 def test_a_last_run_count_verifies_only_without_page_errors_within_the_pass() -> None:
-    completion = event(732, DAY, fields={"seconds": 3600, "bad_checksums": 0})
+    whole_run = {"seconds": 3600, "pages_seen": 1000, "run_pages": 999, "run_bad_checksums": 0}
+    completion = event(737, DAY, fields=whole_run)
     assert verified(folder_of([completion])) == {"online_scan": EPOCH + DAY}
     within = mismatch(17, DAY - 60)
     assert verified(folder_of([completion, within])) == {}
@@ -183,7 +184,7 @@ MANY = 384
 
 def scanned(start: float, end: float, bad_checksums: int = 0) -> list[Event]:
     """One pass of a current engine, whose count of bad pages is that of its last run."""
-    fields = {"seconds": round(end - start), "bad_checksums": bad_checksums}
+    fields = {"seconds": round(end - start), "run_bad_checksums": bad_checksums}
     return [event(736, start), event(737, end, fields=fields)]
 
 

@@ -56,12 +56,13 @@ def test_a_start_and_an_end_of_the_same_second_are_one_pass_in_any_order() -> No
         assert view.passes[0].started == EPOCH
 
 
-def test_a_resume_opens_a_pass_only_when_none_is_open() -> None:
+def test_a_resume_opens_a_pass_of_unknown_start_only_when_none_is_open() -> None:
     view = views(folder_of([event(719, 0), event(725, HOUR), event(719, DAY)]))["checksum"]
     assert view.started == 1
     assert view.interrupted == 1
     assert view.current is not None
-    assert view.current.started == EPOCH
+    assert view.current.started is None
+    assert view.last_started is None
 
 
 def test_722_completes_zeroing_and_checksum_with_one_start() -> None:

@@ -10,7 +10,13 @@ import msgspec
 
 from esewatch.advice.backups import slowing_backups
 from esewatch.advice.deadline import defrag_deadline, scan_deadline
-from esewatch.advice.findings import STALLED, Finding, investigate
+from esewatch.advice.findings import (
+    STALLED,
+    Finding,
+    damage_findings,
+    investigate,
+    unexplained_error,
+)
 from esewatch.advice.forecast import Course, Forecast, forecast
 from esewatch.advice.history import History, as_copy, histories, outline
 from esewatch.advice.ledger import Copy, Deadline, Ledger, ledgers, verification_deadline
@@ -145,7 +151,7 @@ def _known_now(findings: Sequence[Finding], *, blind: bool) -> list[Finding]:
 def _verdict(judged: Judged, entry: Ledger, findings: Sequence[Finding], *, blind: bool) -> Verdict:
     of = judged.history
     return verdict(
-        trouble(of.bad_pages, of.logical_errors, of.failed, judged.forecasts),
+        trouble(of.bad_pages, of.damage, of.failed, judged.forecasts),
         {found.finding for found in findings},
         unproven=of.tier == "watched" and entry.last is None,
         blind=blind,
@@ -155,8 +161,15 @@ def _verdict(judged: Judged, entry: Ledger, findings: Sequence[Finding], *, blin
 def _findings(
     of: History, entry: Ledger, others: Sequence[Finding], now: float
 ) -> tuple[Finding, ...]:
-    bad = investigate(of.bad_pages, of.logical_errors, of.io_errors, now)
-    return (*((bad,) if bad else ()), *entry.findings, *others)
+    bad = investigate(of.bad_pages, of.damage, of.io_errors, now)
+    unexplained = (unexplained_error(of.unexplained),) if of.unexplained else ()
+    return (
+        *((bad,) if bad else ()),
+        *damage_findings(of.damage),
+        *entry.findings,
+        *others,
+        *unexplained,
+    )
 
 
 def _forecasts(of: History, policy: Policy, allowed: Deadline, now: float) -> tuple[Forecast, ...]:

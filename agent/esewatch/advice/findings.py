@@ -4,18 +4,21 @@ A finding is a value (`ese_finding{finding}`, contract.md); its sentence holds t
 that it was made of. Times are epoch seconds and are shown in UTC.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from statistics import median
 from typing import Literal, NamedTuple, get_args
 
 from esewatch.fold.integrity import count_pages
-from esewatch.fold.state import BadPage
+from esewatch.fold.state import BadPage, Damage, DamageKind, EngineError
 
 FindingName = Literal[
     "backup_overlaps",
     "backup_slows",
+    "copy_divergence",
+    "copy_suspect",
     "investigate",
+    "logical_damage",
     "never_verified",
     "only_active_verified",
     "only_passive_verified",
@@ -23,12 +26,41 @@ FindingName = Literal[
     "scans_collide",
     "scans_do_not_fit",
     "stops_early",
+    "unexplained_error",
     "unknown_since",
     "verification_overdue",
     "writes_at_risk",
 ]
 FINDINGS: tuple[FindingName, ...] = get_args(FindingName)
 STALLED: FindingName = "scan_stalled"
+
+DAMAGE_WORDS: Mapping[DamageKind, tuple[str, str]] = {
+    "divergence": (
+        "report that this copy differs from the others",
+        "reports that this copy differs from the others",
+    ),
+    "suspect": (
+        "report that this copy and the active one differ",
+        "reports that this copy and the active one differ",
+    ),
+    "logical": ("report of logical corruption", "reports of logical corruption"),
+    "logical_nonfatal": (
+        "report of a bad page link that is not fatal",
+        "reports of bad page links that are not fatal",
+    ),
+    "index": ("report of an index out of date", "reports of indexes out of date"),
+    "revert_snapshot": (
+        "report of a damaged revert snapshot",
+        "reports of a damaged revert snapshot",
+    ),
+}
+"""Kind of damage -> what one report of it says, and many."""
+DAMAGE_FINDINGS: Mapping[FindingName, tuple[DamageKind, ...]] = {
+    "copy_divergence": ("divergence",),
+    "copy_suspect": ("suspect",),
+    "logical_damage": ("logical", "logical_nonfatal"),
+}
+"""Finding -> the kinds of damage that it tells of."""
 
 RECENT = 7 * 86400.0
 """Seconds for which an I/O error calls for a look: it leaves no page that is known bad."""
@@ -49,12 +81,15 @@ class Proof(NamedTuple):
 
 
 def investigate(
-    standing: Iterable[BadPage], logical: int, io_errors: Sequence[float], now: float
+    standing: Iterable[BadPage],
+    damage: Mapping[DamageKind, Damage],
+    io_errors: Sequence[float],
+    now: float,
 ) -> Finding | None:
-    """Bad pages or I/O errors: to be cleared up before any window is changed (semantics.md 6).
+    """Bad pages, damage or I/O errors: to be cleared up before any window is changed.
 
-    `standing` are the known bad pages (corrected ones count), `logical` the reports of logical
-    corruption, `io_errors` the times of failed reads and writes (481, 482, 551).
+    `standing` are the known bad pages (corrected ones count), `damage` is what stands of it by
+    kind, `io_errors` are the times of failed reads and writes (481, 482, 551).
     """
     pages = list(standing)
     corrected = count_pages(page for page in pages if page.kind == "corrected")
@@ -65,12 +100,39 @@ def investigate(
         for number, one, many in (
             (bad, "known bad page", "known bad pages"),
             (corrected, "corrected page", "corrected pages"),
-            (logical, "report of logical corruption", "reports of logical corruption"),
+            *((each.count, *DAMAGE_WORDS[kind]) for kind, each in damage.items()),
             (failed, "I/O error in 7 days", "I/O errors in 7 days"),
         )
         if number > 0
     ]
     return Finding("investigate", listed(parts)) if parts else None
+
+
+def damage_findings(damage: Mapping[DamageKind, Damage]) -> list[Finding]:
+    """One for each finding that damage has of its own, with its kinds; `damage` is what stands."""
+    made = []
+    for finding, kinds in DAMAGE_FINDINGS.items():
+        parts = [_reported(kind, damage[kind]) for kind in kinds if kind in damage]
+        if parts:
+            made.append(Finding(finding, listed(parts)))
+    return made
+
+
+def _reported(kind: DamageKind, damage: Damage) -> str:
+    events = listed([str(event) for event in damage.events])
+    noun = "event" if len(damage.events) == 1 else "events"
+    last = moment(damage.times[-1])
+    return f"{counted(damage.count, *DAMAGE_WORDS[kind])} ({noun} {events}, last {last})"
+
+
+def unexplained_error(errors: Mapping[int, EngineError]) -> Finding:
+    """Errors that the engine logged and that no rule of ours knows, by event id; at least one."""
+    parts = [
+        f"event {event_id} {counted(each.count, 'time', 'times')}, last {moment(each.last)}"
+        + (f": {each.text}" if each.text else "")
+        for event_id, each in sorted(errors.items())
+    ]
+    return Finding("unexplained_error", f"the engine logged {listed(parts)}")
 
 
 def never_verified(known: float) -> Finding:

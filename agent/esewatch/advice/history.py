@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -11,18 +11,31 @@ from esewatch.advice.ledger import MOST_PAGE_SIZE, Copy, Gap
 from esewatch.advice.maintenance_model import Model
 from esewatch.advice.scanning import Mark
 from esewatch.advice.signs import Signs, signs
+from esewatch.advice.surroundings import surroundings
 from esewatch.config import Policy, Settings, Window, window_for
 from esewatch.fold import rollups
 from esewatch.fold.backup_jobs import BackupSet
 from esewatch.fold.backups import Backup, completed, streamed, verified_by_streaming
-from esewatch.fold.databases import ACTIVE_FAMILY, PASSIVE_FAMILY
+from esewatch.fold.damage import known_damage
 from esewatch.fold.identity import Tier, tier
 from esewatch.fold.instances import engine_changes
-from esewatch.fold.integrity import known_bad_pages, last_verifications
+from esewatch.fold.integrity import Around, Told, known_bad_pages, last_verifications
 from esewatch.fold.passes import FAILS, TASKS, TaskView, replay
+from esewatch.fold.roles import role_changes
 from esewatch.fold.rollups import Day, Size
 from esewatch.fold.runs import DEFRAG, SCANS, Run, runs
-from esewatch.fold.state import BadPage, Channel, Database, Instance, Pass, State, Transition
+from esewatch.fold.state import (
+    BadPage,
+    Channel,
+    Damage,
+    DamageKind,
+    Database,
+    EngineError,
+    Instance,
+    Pass,
+    State,
+    Transition,
+)
 from esewatch.fold.transitions import unpack
 
 READ = "ese_defrag_pages_read_total"
@@ -48,6 +61,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     tier: Tier = "watched"
     role: str = ""
     """active, passive, or empty when unknown."""
+    replaying: bool = False
+    """The last state letter of its instance is not that of normal run time."""
     window: Window | None = None
     """The configured one."""
     pages: float | None = None
@@ -85,7 +100,10 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """The last 8 full streaming backups of its instance."""
     bad_pages: Sequence[BadPage] = ()
     """Those that stand."""
-    logical_errors: int = 0
+    damage: Mapping[DamageKind, Damage] = {}
+    """By kind: that which stands."""
+    unexplained: Mapping[int, EngineError] = {}
+    """By event id: errors of its engine that nothing of ours uses, those acknowledged left out."""
     io_errors: Sequence[float] = ()
     """When a read, write or flush failed, those that are acknowledged left out; sorted."""
     verified: Mapping[str, float] = {}
@@ -155,21 +173,39 @@ def histories(state: State, settings: Settings) -> dict[tuple[str, str], History
     channels: dict[str, list[Channel]] = defaultdict(list)
     for channel in state.channels.values():
         channels[channel.computer].append(channel)
+    told = surroundings(state, settings)
     return {
-        key: _gather(state, settings, entry, sharing[_instance_of(entry)], channels[entry.computer])
+        key: _gather(
+            state,
+            settings,
+            entry,
+            sharing[_instance_of(entry)],
+            channels[entry.computer],
+            told=told(entry),
+        )
         for key, entry in sorted(state.databases.items())
         if tier(entry, settings) != "ignored"
     }
 
 
-def history(state: State, settings: Settings, computer: str, database: str) -> History:
-    """Gather that of one. Raises KeyError for a database that is not known."""
+def history(
+    state: State,
+    settings: Settings,
+    computer: str,
+    database: str,
+    told: Callable[[Database], Told] | None = None,
+) -> History:
+    """Gather that of one. Raises KeyError for a database that is not known.
+
+    `told` is what `surroundings` made of the same state, where it is at hand.
+    """
     entry = state.databases[(computer, database)]
     own = _instance_of(entry)
     beside = (each for each in state.databases.values() if each.computer == computer)
     sharing = sum(_instance_of(each) == own for each in beside)
     channels = [each for each in state.channels.values() if each.computer == computer]
-    return _gather(state, settings, entry, sharing, channels)
+    told = told or surroundings(state, settings)
+    return _gather(state, settings, entry, sharing, channels, told=told(entry))
 
 
 def _gather(
@@ -178,6 +214,8 @@ def _gather(
     entry: Database,
     sharing: int,
     channels: Sequence[Channel],
+    *,
+    told: Told,
 ) -> History:
     instance = state.instances.get(_instance_of(entry))
     member = member_of(entry, settings)
@@ -196,6 +234,7 @@ def _gather(
         model=member.model,
         tier=tier(entry, settings),
         role=member.role,
+        replaying=entry.letter not in {"", "D"},
         window=window_for(settings, entry.database, entry.computer),
         pages=_pages(entry, views),
         page_size=entry.page_size,
@@ -211,15 +250,16 @@ def _gather(
         failed=failed_tasks(views),
         defrag_runs=runs(transitions, DEFRAG, stops),
         scan_runs=runs(transitions, SCANS, stops),
-        bad_pages=known_bad_pages(entry, views),
-        logical_errors=logical_errors(entry),
-        io_errors=[time for time in entry.io_error_times if time > entry.all_good],
+        bad_pages=known_bad_pages(entry, views, told.around),
+        damage=known_damage(entry, told.damage),
+        unexplained=told.errors,
+        io_errors=_io_errors(entry, instance),
         backups=backups,
-        verified=_verified(entry, backups, views),
+        verified=_verified(entry, backups, views, told.around),
         event_gaps=[gap for channel in channels for gap in channel.gaps],
         first_seen=entry.first_seen,
         last_seen=entry.last_seen,
-        role_changes=_role_changes(transitions, entry),
+        role_changes=role_changes(entry, transitions),
     )
     return _with_instance(found, instance) if instance else found
 
@@ -303,12 +343,6 @@ def failed_tasks(views: Mapping[str, TaskView]) -> list[str]:
     ]
 
 
-def logical_errors(entry: Database) -> int:
-    """Reports of logical corruption, none once the last one is acknowledged."""
-    last = entry.page_error_last.get("logical", 0.0)
-    return entry.page_errors.get("logical", 0) if last > entry.all_good else 0
-
-
 def _sampled(instance: Instance) -> tuple[float | None, float | None]:
     """From when until when both counters of the ratio are known.
 
@@ -320,26 +354,17 @@ def _sampled(instance: Instance) -> tuple[float | None, float | None]:
     return instance.sampled_since, max(last, default=None)
 
 
+def _io_errors(entry: Database, instance: Instance | None) -> list[float]:
+    """Of its own files and of the logs of its instance."""
+    of_logs = instance.io_error_times if instance is not None else []
+    return sorted(time for time in (*entry.io_error_times, *of_logs) if time > entry.all_good)
+
+
 def _verified(
-    entry: Database, backups: Sequence[Backup], views: Mapping[str, TaskView]
+    entry: Database, backups: Sequence[Backup], views: Mapping[str, TaskView], around: Around
 ) -> dict[str, float]:
-    verified = last_verifications(entry, views)
+    verified = last_verifications(entry, views, around)
     streamed = verified_by_streaming(backups).get(entry.database)
     if streamed is not None:
         verified["streaming_backup"] = max(streamed, verified.get("streaming_backup", 0.0))
     return verified
-
-
-def _role_changes(transitions: Sequence[Transition], entry: Database) -> list[float]:
-    """When its events went over to the other family; only current engines have two."""
-    if entry.generation != "current":
-        return []
-    changes: list[float] = []
-    role = ""
-    for each in transitions:
-        if each.event_id in ACTIVE_FAMILY | PASSIVE_FAMILY:
-            new = "active" if each.event_id in ACTIVE_FAMILY else "passive"
-            if role and new != role:
-                changes.append(each.time)
-            role = new
-    return changes

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from esewatch.fold.databases import ACTIVE_FAMILY, PASSIVE_FAMILY
+from esewatch.fold.roles import family
 from esewatch.fold.state import Channel, Instance, Transition
 
 LOG = "application"
@@ -52,10 +52,7 @@ def _told(transitions: Sequence[Transition], begun: float) -> tuple[float | None
             continue
         if each.event_id == NOTICE:
             told = each.time
-        if each.event_id in ACTIVE_FAMILY:
-            role = "active"
-        elif each.event_id in PASSIVE_FAMILY:
-            role = "passive"
+        role = family(each.event_id) or role
     return told, role
 
 

@@ -39,6 +39,8 @@ def standing_scan(history: History, now: float) -> Finding | None:
         return None
     if signs.role and history.role and signs.role != history.role:
         return None
+    if signs.role == "active" and history.replaying:
+        return None
     begun = _begun(history, running)
     marks = [mark for mark in history.marks if mark.time >= begun]
     since = _last_progress(running, marks)

@@ -1,12 +1,12 @@
 """How urgent a database is, in one word: the same on a page, in the interface and as a metric."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
 from esewatch.advice.findings import FindingName
 from esewatch.advice.forecast import Forecast
 from esewatch.fold.integrity import count_pages
-from esewatch.fold.state import BadPage, SourceState
+from esewatch.fold.state import BadPage, Damage, DamageKind, SourceState
 
 Verdict = Literal["bad_pages", "writes_at_risk", "unverified", "blind", "look", "ok"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -15,16 +15,17 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 UNVERIFIED: frozenset[FindingName] = frozenset({"never_verified", "verification_overdue"})
 UNKNOWN: FindingName = "unknown_since"
 AT_RISK: FindingName = "writes_at_risk"
+INFORMATION: FindingName = "unexplained_error"
+BROKEN: frozenset[DamageKind] = frozenset({"divergence", "logical"})
+"""Damage that is as urgent as a bad page."""
 
 
 class Trouble(NamedTuple):
     """What is known of a database beside findings."""
 
     bad: int
-    """Pages known bad and not corrected, those found in history too."""
+    """Pages known bad and not corrected, those found in history too, and reports of damage."""
     corrected: int
-    logical: int
-    """Reports of logical corruption that are not acknowledged."""
     failed: Sequence[str]
     """Tasks that ended with an error and have not completed since."""
     late: Sequence[str] = ()
@@ -33,14 +34,15 @@ class Trouble(NamedTuple):
 
 def trouble(
     standing: Sequence[BadPage],
-    logical: int,
+    damage: Mapping[DamageKind, Damage],
     failed: Sequence[str],
     forecasts: Iterable[Forecast] = (),
 ) -> Trouble:
-    """The trouble of a database; `standing` are its known bad pages."""
+    """The trouble of a database; `standing` are its known bad pages, `damage` what stands of it."""
     corrected = count_pages(page for page in standing if page.kind == "corrected")
     late = [each.task for each in forecasts if each.late]
-    return Trouble(count_pages(standing) - corrected, corrected, logical, failed, late)
+    broken = sum(each.count for kind, each in damage.items() if kind in BROKEN)
+    return Trouble(count_pages(standing) - corrected + broken, corrected, failed, late)
 
 
 def verdict(
@@ -59,7 +61,8 @@ def verdict(
         return "unverified"
     if blind or UNKNOWN in findings:
         return "blind"
-    look = unproven or findings or told.corrected or told.logical or told.failed or told.late
+    person = [each for each in findings if each != INFORMATION]
+    look = unproven or person or told.corrected or told.failed or told.late
     return "look" if look else "ok"
 
 

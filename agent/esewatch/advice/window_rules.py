@@ -66,7 +66,8 @@ def _evidence(at: Moment) -> Verdict | None:
 def _bad_pages(at: Moment) -> Verdict | None:
     history = at.timeline.history
     standing = [bad for bad in history.bad_pages if bad.first <= at.time]
-    found = investigate(standing, history.logical_errors, history.io_errors, at.time)
+    damage = {kind: each for kind, each in history.damage.items() if each.times[0] <= at.time}
+    found = investigate(standing, damage, history.io_errors, at.time)
     if found is None:
         return None
     return Verdict("keep", (f"To be looked into before the window is changed: {found.sentence}.",))

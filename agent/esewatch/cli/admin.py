@@ -5,12 +5,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from esewatch.advice.surroundings import surroundings
 from esewatch.cli import alertmanager, import_exchange
 from esewatch.cli.local import add_address_options, post
 from esewatch.cli.options import add_config_option, add_web_config_option, load_settings
 from esewatch.config import dump
 from esewatch.expose.web import WebConfiguration
-from esewatch.fold.commands import acknowledge, forget
+from esewatch.fold.commands import Acknowledged, acknowledge, forget
 from esewatch.fold.folder import Folder
 from esewatch.journal import Journal, LockedError
 from esewatch.model import EsewatchError
@@ -104,11 +105,14 @@ def ack_pages(options: argparse.Namespace) -> int:
             "database": options.database,
             "pages": options.pages,
         }
-        count = int(post(options, "ack", body)["acknowledged"])
+        answer = post(options, "ack", body)
+        done = Acknowledged(int(answer["acknowledged"]), int(answer.get("damage", 0)))
     else:
         with _Edit(journal, options) as folder:
-            count = acknowledge(folder, options.computer, options.database, options.pages)
-    print(f"acknowledged {count} bad pages of {options.database}")
+            told = surroundings(folder.state, folder.settings)
+            done = acknowledge(folder, options.computer, options.database, options.pages, told)
+    damage = f" and {done.damage} reports of damage" if done.damage else ""
+    print(f"acknowledged {done.pages} bad pages{damage} of {options.database}")
     return 0
 
 

@@ -38,7 +38,10 @@ from esewatch.model import EsewatchError, JournalError
 
 PERSON: frozenset[FindingName] = frozenset(
     {
+        "copy_divergence",
+        "copy_suspect",
         "investigate",
+        "logical_damage",
         "never_verified",
         "only_active_verified",
         "only_passive_verified",

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from esewatch.advice.advise import advise
+from esewatch.advice.surroundings import is_damaged
 from esewatch.cli.as_of import as_of
 from esewatch.cli.options import (
     add_config_option,
@@ -20,8 +21,7 @@ from esewatch.cli.reader import Reader
 from esewatch.expose.report import Advised, render_report
 from esewatch.expose.words import iso_time
 from esewatch.fold.folder import Folder
-from esewatch.fold.integrity import PAGE_EVENTS, known_bad_pages
-from esewatch.fold.passes import views_in
+from esewatch.fold.integrity import PAGE_EVENTS
 from esewatch.fold.state import State
 from esewatch.model import Event, Reading
 
@@ -109,9 +109,7 @@ def write_report(options: argparse.Namespace) -> int:
     output = Path(options.output)
     output.write_text(page, encoding="utf-8")
     print(f"esewatch: wrote {output}", file=sys.stderr)
-    state = folder.state
-    bad = any(known_bad_pages(entry, views_in(state, entry)) for entry in state.databases.values())
-    return reader.status(wrong=bad)
+    return reader.status(wrong=is_damaged(folder.state, settings))
 
 
 _ORDER = (

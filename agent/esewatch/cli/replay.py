@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
+from esewatch.advice.surroundings import is_damaged
 from esewatch.cli.options import add_config_option, add_input_options, load_settings
 from esewatch.cli.reader import Reader
 from esewatch.config.units import parse_duration, show_duration
@@ -21,8 +22,6 @@ from esewatch.expose.replay import TIMELESS, Replay, milliseconds, replayed_metr
 from esewatch.expose.replay_files import MonthFiles, Span, file_of, months, refuse_strangers
 from esewatch.expose.replay_spool import SortedSpool
 from esewatch.expose.words import iso_time
-from esewatch.fold.integrity import known_bad_pages
-from esewatch.fold.passes import views_in
 from esewatch.model import EsewatchError, Record
 
 STALENESS = 300.0
@@ -151,9 +150,7 @@ def write_replay(options: argparse.Namespace) -> int:
         finally:
             spool.close()
     _say(files.written)
-    state = replay.folder.state
-    bad = any(known_bad_pages(entry, views_in(state, entry)) for entry in state.databases.values())
-    return reader.status(wrong=bad)
+    return reader.status(wrong=is_damaged(replay.folder.state, settings))
 
 
 def _read(reader: Reader, spool: SortedSpool[_Item], end: float) -> _Times | None:

@@ -13,6 +13,7 @@ from prometheus_client.core import Metric
 from esewatch.advice.advise import Advice, Judged, judge, together
 from esewatch.advice.history import history
 from esewatch.advice.stagger import Key
+from esewatch.advice.surroundings import surroundings
 from esewatch.config import Settings, policy_for
 from esewatch.expose.advice_families import advice_families
 from esewatch.fold.identity import tier
@@ -59,8 +60,10 @@ class Advisor:
             for key, database in sorted(state.databases.items())
             if tier(database, settings) != "ignored"
         ]
-        for key in self._due(state, shown, now)[:MOST]:
-            known = history(state, settings, *key)
+        due = self._due(state, shown, now)[:MOST]
+        told = surroundings(state, settings) if due else None
+        for key in due:
+            known = history(state, settings, *key, told)
             policy = policy_for(settings, known.database, known.computer)
             events = _events(state.databases[key])
             self._kept[key] = _Kept(now, events, judge(known, policy, now))
@@ -106,5 +109,8 @@ def _events(database: Database) -> tuple[object, ...]:
         zlib.crc32(database.transitions),
         database.all_good,
         len(database.bad_pages),
+        database.damage_mended,
+        sum(each.count for each in database.damage.values()),
+        sum(each.count for each in database.unexplained.values()),
         tuple(database.verified.items()),
     )

@@ -15,6 +15,7 @@ from esewatch.expose.pass_rows import PASSES, SCANS, events_text
 from esewatch.expose.rows import D, I, Row, counter, gauge
 from esewatch.expose.sqlserver_rows import SQLSERVER
 from esewatch.fold import integrity
+from esewatch.fold.damage import DAMAGE, DAMAGE_KINDS
 from esewatch.fold.databases import HUNG_IO, SLOW_IO, ZEROING_KINDS
 from esewatch.fold.engine_errors import ENGINE_ERRORS
 from esewatch.fold.state import BAD_KINDS, ENGINE_ERROR_KINDS, PAGE_ERROR_KINDS
@@ -29,6 +30,10 @@ def _list(values: Iterable[str]) -> str:
 
 
 PAGE_EVENTS = events_text(integrity.PAGE_EVENTS, integrity.LOGICAL_EVENTS)
+DAMAGE_EVENTS = (
+    f"{events_text(DAMAGE)}; cleared by an acknowledgement, a restore or a new seeding,"
+    " an index also by its rebuild"
+)
 LATCHED = (
     "the latched set of bad pages: set by page events, page scans and pass summaries, cleared by"
     f" {events_text(integrity.REPAIR_EVENTS)}, a later good read, a later clean scan, or an"
@@ -194,6 +199,13 @@ INTEGRITY = (
         KIND,
         "The part of ese_known_bad_pages that the first reading found already older than 7 days.",
         "the same latched set",
+    ),
+    gauge(
+        "ese_known_damage",
+        KIND,
+        f"Reports of damage that has no page checksum error, as far as it stands; kind:"
+        f" {_list(DAMAGE_KINDS)}.",
+        DAMAGE_EVENTS,
     ),
     gauge(
         "ese_header_bad_checksums",

@@ -7,14 +7,23 @@ keeps an alert about it from waking anybody.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from esewatch.config import Window
 from esewatch.config.calendar import CALENDAR, opening_at
 from esewatch.expose.samples import Labels, Samples, printable
-from esewatch.fold.integrity import known_bad_pages, last_verifications
+from esewatch.fold.damage import DAMAGE_KINDS, known_damage
+from esewatch.fold.integrity import Told, known_bad_pages, last_verifications
 from esewatch.fold.passes import TASKS, TaskView, derive
-from esewatch.fold.state import BAD_KINDS, PAGE_ERROR_KINDS, BackupTotals, Database
+from esewatch.fold.state import (
+    BAD_KINDS,
+    PAGE_ERROR_KINDS,
+    BackupTotals,
+    BadPage,
+    Damage,
+    DamageKind,
+    Database,
+)
 
 SCANS = ("checksum", "zeroing")
 OPERATIONS = ("read", "write")
@@ -23,9 +32,9 @@ OPERATIONS = ("read", "write")
 class Traits(NamedTuple):
     """What a view knows of a database beside its own state.
 
-    `stops` are the times its instance stopped, `verified` the end of its last
-    verifying streaming backup, `policy` the thresholds by metric name, `backup_running`
-    whether its instance is backed up now (None: it never was).
+    `stops` are the times its instance stopped, `told` is what others tell of it, `verified` the
+    end of its last verifying streaming backup, `policy` the thresholds by metric name,
+    `backup_running` whether its instance is backed up now (None: it never was).
     `device` is None when it is not known, `window` when none is configured, `copies_of` for what
     is judged by itself: it has no copies, or its role is unknown.
     """
@@ -36,6 +45,7 @@ class Traits(NamedTuple):
     role: str
     ese_instance: str
     stops: list[float]
+    told: Told
     stale_seconds: float
     policy: Mapping[str, float | None]
     backups: Mapping[str, BackupTotals]
@@ -49,12 +59,14 @@ class Traits(NamedTuple):
 def add_database(out: Samples, database: Database, traits: Traits, now: float) -> None:
     """Add all that is exposed of one database."""
     labels = {"computer": printable(database.computer), "database": printable(database.database)}
-    views = derive(database, traits.stops)
+    views, around = derive(database, traits.stops), traits.told.around
     watched = traits.tier == "watched"
     _add_page_errors(out, labels, database, zero_born=watched)
-    _add_bad_pages(out, labels, database, views, zero_born=watched)
+    damage = known_damage(database, traits.told.damage)
+    _add_bad_pages(out, labels, known_bad_pages(database, views, around), zero_born=watched)
+    _add_damage(out, labels, damage, zero_born=watched)
     if traits.tier == "ignored":
-        if database.page_errors:
+        if database.page_errors or damage:
             _add_info(out, labels, database, traits)
         return
     _add_info(out, labels, database, traits)
@@ -64,7 +76,8 @@ def add_database(out: Samples, database: Database, traits: Traits, now: float) -
     out.add("ese_header_bad_checksums", labels, database.header_bad_checksums)
     out.add("ese_header_corrected", labels, database.header_corrected)
     out.add("ese_header_correction_failed", labels, database.header_correction_failed)
-    _add_verifications(out, labels, database, views, traits.streaming_verified)
+    verified = last_verifications(database, views, around)
+    _add_verifications(out, labels, verified, traits.streaming_verified)
     for what, count in database.page_scan.items():
         out.add(f"ese_page_scan_{what}_total", labels, count)
     _add_slow_io(out, labels, database, zero_born=watched)
@@ -84,7 +97,7 @@ def add_database(out: Samples, database: Database, traits: Traits, now: float) -
         out.add(name, labels, threshold)
 
 
-def _kinds(known: Iterable[str], happened: Mapping[str, object], *, zero_born: bool) -> list[str]:
+def _kinds(known: Iterable[str], happened: Iterable[str], *, zero_born: bool) -> list[str]:
     return sorted({*known, *happened} if zero_born else happened)
 
 
@@ -97,14 +110,8 @@ def _add_page_errors(out: Samples, labels: Labels, database: Database, *, zero_b
 
 
 def _add_bad_pages(
-    out: Samples,
-    labels: Labels,
-    database: Database,
-    views: Mapping[str, TaskView],
-    *,
-    zero_born: bool,
+    out: Samples, labels: Labels, standing: Iterable[BadPage], *, zero_born: bool
 ) -> None:
-    standing = known_bad_pages(database, views)
     counts: dict[str, int] = {}
     history: dict[str, int] = {}
     for bad in standing:
@@ -114,6 +121,15 @@ def _add_bad_pages(
         of_kind = {**labels, "kind": kind}
         out.add("ese_known_bad_pages", of_kind, counts.get(kind, 0))
         out.add("ese_known_bad_pages_found_in_history", of_kind, history.get(kind, 0))
+
+
+def _add_damage(
+    out: Samples, labels: Labels, known: Mapping[DamageKind, Damage], *, zero_born: bool
+) -> None:
+    for kind in _kinds(DAMAGE_KINDS, known, zero_born=zero_born):
+        damage = known.get(cast(DamageKind, kind))
+        of_kind = {**labels, "kind": kind}
+        out.add("ese_known_damage", of_kind, damage.count if damage is not None else 0)
 
 
 def _add_info(out: Samples, labels: Labels, database: Database, traits: Traits) -> None:
@@ -137,13 +153,8 @@ def _add_info(out: Samples, labels: Labels, database: Database, traits: Traits) 
 
 
 def _add_verifications(
-    out: Samples,
-    labels: Labels,
-    database: Database,
-    views: Mapping[str, TaskView],
-    streaming: float | None,
+    out: Samples, labels: Labels, verified: dict[str, float], streaming: float | None
 ) -> None:
-    verified = last_verifications(database, views)
     if streaming is not None:
         verified["streaming_backup"] = max(streaming, verified.get("streaming_backup", 0.0))
     for by, time in sorted(verified.items()):

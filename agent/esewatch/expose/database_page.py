@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from esewatch.advice.history import history
+from esewatch.advice.surroundings import surroundings
 from esewatch.config import Settings, policy_for
 from esewatch.expose.overview import DatabaseFigures
 from esewatch.expose.pictures import Pictures, pictures
@@ -106,7 +107,8 @@ def database_page(
     """
     key = (database.computer, database.database)
     views = views_in(state, database)
-    bad_rows = _bad_rows(known_bad_pages(database, views))
+    around = surroundings(state, settings)(database).around
+    bad_rows = _bad_rows(known_bad_pages(database, views, around))
     instance = state.instances.get((database.computer, database.ese_instance.lower()))
     policy = policy_for(settings, database.database, database.computer)
     return DatabasePage(

@@ -38,6 +38,7 @@ from esewatch.expose.requests import (
 )
 from esewatch.expose.runbooks import Runbooks
 from esewatch.expose.words import iso_time
+from esewatch.fold.commands import Acknowledged
 from esewatch.model import EsewatchError, JournalError
 
 if TYPE_CHECKING:  # what few have costs the others no memory
@@ -89,8 +90,8 @@ class View(Protocol):
     def forget(self, computer: str, database: str) -> None:
         """Drop a database. Raises EsewatchError when it is not known."""
 
-    def ack(self, computer: str, database: str, pages: list[int]) -> int:
-        """Take known bad pages (none named: all) as dealt with; returns how many.
+    def ack(self, computer: str, database: str, pages: list[int]) -> Acknowledged:
+        """Take known bad pages (none named: all, and damage) as dealt with.
 
         Raises EsewatchError when the database or a page is not known.
         """
@@ -317,12 +318,12 @@ class App:
     def _ack(self, request: Request) -> Response:
         what = _decode(request, _Ack)
         try:
-            count = self._view.ack(what.computer, what.database, what.pages)
+            done = self._view.ack(what.computer, what.database, what.pages)
         except JournalError as error:
             raise RefusedError(503, f"Done, but not stored yet: {error}") from None
         except EsewatchError as error:
             raise RefusedError(404, str(error)) from None
-        body = msgspec.json.encode({"acknowledged": count})
+        body = msgspec.json.encode({"acknowledged": done.pages, "damage": done.damage})
         return Response(body=body, content_type=JSON)
 
     def _reload(self, _: Request) -> Response:

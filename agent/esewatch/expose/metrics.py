@@ -19,6 +19,7 @@ from prometheus_client.registry import Collector
 
 from esewatch import __version__
 from esewatch.advice.copies import copies_of, member_of
+from esewatch.advice.surroundings import surroundings
 from esewatch.advice.windows_passed import stale_seconds
 from esewatch.config import Settings, window_for
 from esewatch.ese import kernels
@@ -196,6 +197,7 @@ def add_databases(
     sets = sets_by_database(state, settings)
     members = {key: member_of(each, settings) for key, each in state.databases.items()}
     copies = dict(zip(members, copies_of(list(members.values())), strict=True))
+    told = surroundings(state, settings)
     for key, database in sorted(state.databases.items()):
         if only not in {None, key}:
             continue
@@ -210,6 +212,7 @@ def add_databases(
             # The spelling of the counters, so that both sides join.
             ese_instance=instance.ese_instance if instance else database.ese_instance,
             stops=instance.stops if instance else [],
+            told=told(database),
             stale_seconds=stale_seconds(database, settings),
             policy=database_policy(database, settings),
             window=window_for(settings, database.database, database.computer),

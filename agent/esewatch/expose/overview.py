@@ -11,10 +11,11 @@ import msgspec
 
 from esewatch import __version__
 from esewatch.advice.advise import Advice
-from esewatch.advice.findings import Finding
-from esewatch.advice.history import failed_tasks, logical_errors
+from esewatch.advice.findings import DAMAGE_FINDINGS, DAMAGE_WORDS, Finding, counted
+from esewatch.advice.history import failed_tasks
 from esewatch.advice.maintenance_model import maintenance_model
 from esewatch.advice.stagger import colliding_scans, scans_in
+from esewatch.advice.surroundings import surroundings
 from esewatch.advice.verdict import (
     AT_RISK,
     UNKNOWN,
@@ -37,10 +38,11 @@ from esewatch.expose.hidden import Hidden, hidden_counters
 from esewatch.expose.ratio import Ratio, defrag_ratio
 from esewatch.expose.words import plural, tidy
 from esewatch.fold.backups import completed, verified_by_streaming
+from esewatch.fold.damage import known_damage
 from esewatch.fold.identity import database_name, role_of, tier
-from esewatch.fold.integrity import count_pages, known_bad_pages, last_verifications
+from esewatch.fold.integrity import Told, count_pages, known_bad_pages, last_verifications
 from esewatch.fold.passes import TASKS, TaskView, derive
-from esewatch.fold.state import BadPage, Database, Instance, SourceState, State
+from esewatch.fold.state import BadPage, Damage, DamageKind, Database, Instance, SourceState, State
 
 MAX_LISTED = 100
 """Bad pages named for one database in `/api/v1/databases`; the page to acknowledge is there."""
@@ -212,6 +214,7 @@ def all_details(
     collisions = colliding_scans(scans, now)
     blind = blind_computers(state.sources.values())
     advised = {(each.computer, each.database): each for each in advice}
+    told = surroundings(state, settings)
     shares = Counter((db.computer, db.ese_instance.lower()) for db in state.databases.values())
     found = [
         _details(
@@ -223,6 +226,7 @@ def all_details(
                 collisions=collisions.get(key, ()),
                 blind=blind.get(database.computer, ""),
                 advice=advised.get(key),
+                told=told(database),
             ),
             settings,
             now,
@@ -259,23 +263,35 @@ class _Beside(NamedTuple):
     collisions: tuple[str, ...]
     blind: str
     advice: Advice | None
+    told: Told
+
+
+class _Known(NamedTuple):
+    """The bad pages and the damage that stand."""
+
+    pages: list[BadPage]
+    damage: Mapping[DamageKind, Damage]
 
 
 def _details(database: Database, beside: _Beside, settings: Settings, now: float) -> Details:
     instance = beside.instance
     views = derive(database, instance.stops if instance else ())
-    standing = known_bad_pages(database, views)
-    verified = _verified(database, views, beside.streaming)
+    around = beside.told.around
+    standing = known_bad_pages(database, views, around)
+    damage = known_damage(database, beside.told.damage)
+    verified = last_verifications(database, views, around)
+    if beside.streaming is not None:
+        verified["streaming_backup"] = max(beside.streaming, verified.get("streaming_backup", 0.0))
     model = maintenance_model(database, settings)
     policy = policy_for(settings, database.database, database.computer)
     standing_tier = tier(database, settings)
     proven = beside.advice.ledger.last if beside.advice else verified
     forecasts = beside.advice.forecasts if beside.advice else ()
     urgency, reasons = _judged(
-        trouble(standing, logical_errors(database), failed_tasks(views), forecasts),
+        trouble(standing, damage, failed_tasks(views), forecasts),
         beside,
+        _Known(standing, damage),
         unproven=standing_tier == "watched" and not proven,
-        history=all(page.history for page in standing if page.kind != "corrected"),
     )
     stale = stale_seconds(database, settings)
     figures = DatabaseFigures(
@@ -312,15 +328,6 @@ def _details(database: Database, beside: _Beside, settings: Settings, now: float
     )
 
 
-def _verified(
-    database: Database, views: Mapping[str, TaskView], streaming: float | None
-) -> dict[str, float]:
-    verified = last_verifications(database, views)
-    if streaming is not None:
-        verified["streaming_backup"] = max(streaming, verified.get("streaming_backup", 0.0))
-    return verified
-
-
 def _allowed(advice: Advice | None) -> float | None:
     deadline = advice.ledger.deadline if advice is not None else None
     return deadline.seconds if deadline is not None and deadline.known else None
@@ -344,17 +351,17 @@ def _interruptions(views: Mapping[str, TaskView]) -> dict[str, int]:
 
 
 def _judged(
-    told: Trouble, beside: _Beside, *, unproven: bool, history: bool
+    told: Trouble, beside: _Beside, known: _Known, *, unproven: bool
 ) -> tuple[Verdict, tuple[str, ...]]:
-    """The verdict and why, in words; `history`: all bad pages were found in history."""
+    """The verdict and why, in words."""
     reasons: list[str] = []
-    if told.bad:
-        found = " (found in history)" if history else ""
-        reasons.append(f"{plural(told.bad, 'known bad page')}{found}")
+    bad = [page for page in known.pages if page.kind != "corrected"]
+    if bad:
+        found = " (found in history)" if all(page.history for page in bad) else ""
+        reasons.append(f"{plural(count_pages(bad), 'known bad page')}{found}")
     if told.corrected:
         reasons.append(plural(told.corrected, "corrected page"))
-    if told.logical:
-        reasons.append(f"{plural(told.logical, 'report')} of logical corruption")
+    reasons += [counted(each.count, *DAMAGE_WORDS[kind]) for kind, each in known.damage.items()]
     reasons += [f"{task} failed and has not completed since" for task in told.failed]
     reasons += [f"{task} may end after its deadline" for task in told.late]
     findings = beside.advice.findings if beside.advice is not None else ()
@@ -366,8 +373,8 @@ def _judged(
     if unproven and "never_verified" not in names:
         # No bad page is known, but nothing has looked at every page either.
         reasons.append("never seen verified")
-    investigated = bool(told.bad or told.corrected or told.logical)
-    reasons += [tidy(why) for name, why in findings if name != "investigate" or not investigated]
+    said = {"investigate", *DAMAGE_FINDINGS} if known.pages or known.damage else set()
+    reasons += [tidy(why) for name, why in findings if name not in said]
     if beside.blind:
         reasons.append(tidy(f"may be old: {beside.blind}"))
     return verdict(told, names, unproven=unproven, blind=bool(beside.blind)), tuple(reasons)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from esewatch.expose.rows import D, counter, gauge
-from esewatch.fold import passes
+from esewatch.fold import completions, passes
 from esewatch.fold.instances import STOP_EVENTS
 
 TASK = (*D, "task")
@@ -17,12 +17,12 @@ def events_text(*tables: Iterable[int]) -> str:
 
 STARTS = f"{events_text(passes.OPENS)}, and {events_text(passes.RESUMES)} when no pass is open"
 COMPLETIONS = events_text(passes.COMPLETES)
-WALL_CLOCK = events_text(passes.WALL_CLOCK)
+WALL_CLOCK = events_text(completions.WALL_CLOCK)
 SCANS = {event: tasks for event, tasks in passes.COMPLETES.items() if "defrag" not in tasks}
 SUMMARIES = f"the summaries of {events_text(SCANS)}"
-WORK_CLOCK = events_text(passes.COMPLETES.keys() - passes.WALL_CLOCK)
+WORK_CLOCK = events_text(passes.COMPLETES.keys() - completions.WALL_CLOCK)
 STOPS = events_text(STOP_EVENTS, (passes.DETACH,))
-WHOLE_PASS = events_text(SCANS.keys() - passes.WALL_CLOCK)
+WHOLE_PASS = events_text(SCANS.keys() - completions.WALL_CLOCK)
 
 PASSES = (
     counter("ese_passes_started_total", TASK, "Passes that began.", STARTS),

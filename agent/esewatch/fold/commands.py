@@ -1,15 +1,16 @@
 """What changes the state besides records: a database forgotten, bad pages taken as dealt with,
 sources configured anew."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from esewatch.fold.checkdb import SqlDatabase
+from esewatch.fold.damage import known_damage
 from esewatch.fold.folder import Folder
-from esewatch.fold.integrity import count_pages, known_bad_pages
+from esewatch.fold.integrity import Told, count_pages, known_bad_pages
 from esewatch.fold.passes import views_in
 from esewatch.fold.state import Database, State
 from esewatch.model import EsewatchError
@@ -23,24 +24,46 @@ def forget(folder: Folder, computer: str, database: str) -> None:
     folder.forget(entry.computer, entry.database)
 
 
-def acknowledge(folder: Folder, computer: str, database: str, pages: Sequence[int]) -> int:
-    """Take known bad pages (all when none is named) as dealt with; returns how many they were.
+class Acknowledged(NamedTuple):
+    """How much was taken as dealt with."""
+
+    pages: int
+    damage: int = 0
+    """Reports of damage that is no page's."""
+
+
+def _nothing(_: Database) -> Told:
+    return Told()
+
+
+def acknowledge(
+    folder: Folder,
+    computer: str,
+    database: str,
+    pages: Sequence[int],
+    told: Callable[[Database], Told] = _nothing,
+) -> Acknowledged:
+    """Take known bad pages as dealt with; when none is named all, and all damage.
 
     Dealt with is what is known, up to the last error: a clock that is wrong must not
-    take later ones along. Raises EsewatchError when the database is not known or a page
-    is not known bad.
+    take later ones along. `told` is what the database's surroundings tell of it. Raises
+    EsewatchError when the database is not known or a page is not known bad.
     """
     entry = _known(folder.state.databases.values(), computer, database)
-    bad = known_bad_pages(entry, views_in(folder.state, entry))
+    beside = told(entry)
+    bad = known_bad_pages(entry, views_in(folder.state, entry), beside.around)
     unknown = sorted(set(pages) - {item.page for item in bad})
     if unknown:
         listed = ", ".join(map(str, unknown))
         raise EsewatchError(f"not known as bad in {entry.database}: page {listed}")
     meant = [item for item in bad if not pages or item.page in pages]
-    if meant:
-        last = max(item.last for item in meant)
-        folder.acknowledge(entry.computer, entry.database, pages, last)
-    return count_pages(meant)
+    damage = {} if pages else known_damage(entry, beside.damage)
+    times = [item.last for item in meant] + [each.times[-1] for each in damage.values()]
+    if not pages:
+        times += [error.last for error in beside.errors.values()]
+    if times:
+        folder.acknowledge(entry.computer, entry.database, pages, max(times))
+    return Acknowledged(count_pages(meant), sum(each.count for each in damage.values()))
 
 
 def succeed(folder: Folder, origins: Mapping[str, str], settings: Mapping[str, str]) -> None:

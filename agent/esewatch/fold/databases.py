@@ -1,19 +1,23 @@
 """What one event changes in one database (semantics.md 2 and 3)."""
 
 from collections.abc import Sequence
+from datetime import date
 
-from esewatch.fold import passes, rollups, transitions
+from esewatch.fold import damage, passes, rollups, transitions
 from esewatch.fold.integrity import (
     IO_ERRORS,
     LOGICAL_EVENTS,
     PAGE_EVENTS,
+    READ_ERRORS,
     REPAIR_EVENTS,
     clean_scan_start,
     latch,
     mark_good,
+    note_error,
     note_io_error,
     verifies,
 )
+from esewatch.fold.roles import family
 from esewatch.fold.state import UNLOCATED, Database, Transition
 from esewatch.model import Event
 
@@ -23,9 +27,6 @@ HUNG_IO = {532: "read", 533: "write"}
 MAX_SECONDS = 100 * 365 * 86400
 """No I/O takes a century; a larger number is damage."""
 
-ACTIVE_FAMILY = frozenset({735, 736, 737, 738, 744})
-PASSIVE_FAMILY = frozenset({717, 719, 732, 733, 745, 746, 747})
-"""Of a current engine: the scan of a copy that replays logs (ese-facts 1.5)."""
 FAMILY_2007 = frozenset({718, 720, *range(721, 728), 729, 730})
 FAMILY_CURRENT = frozenset({728, *range(732, 758)})
 MAINTENANCE = range(700, 758)
@@ -42,7 +43,7 @@ ZEROING_KINDS = {
 
 WITH_FREE_SPACE = frozenset({735, 737})
 
-_STATE_ROLES = {"R": "passive", "D": "active"}
+_DAYS_AFTER_EPOCH = date(1970, 1, 1).toordinal()
 
 
 def meet(entry: Database, time: float) -> None:
@@ -74,16 +75,12 @@ def identify(entry: Database, event: Event, time: float) -> None:
 
 
 def _role(entry: Database, event: Event, time: float) -> None:
-    if time < entry.role_time:
-        return
-    role = _STATE_ROLES.get(event.instance_state, "")
-    if not role and event.event_id in ACTIVE_FAMILY:
-        role = "active"
-    current = bool(event.instance_state) or entry.generation == "current"
-    if not role and event.event_id in PASSIVE_FAMILY and current:
-        role = "passive"
-    if role:
-        entry.role, entry.role_time = role, time
+    """The last scan event decides; the last state letter of `%2` is a hint (semantics.md 1)."""
+    role = family(event.event_id)
+    if role and time >= entry.role_time:
+        entry.role, entry.role_time, entry.role_event = role, time, event.event_id
+    if event.instance_state and time >= entry.letter_time:
+        entry.letter, entry.letter_time = event.instance_state, time
 
 
 def _generation(entry: Database, event: Event, time: float) -> None:
@@ -102,6 +99,12 @@ def fold_event(
     identifier = event.event_id
     if identifier in passes.TRANSITIONS:
         _transition(entry, event, time, history=history, stops=stops)
+    if identifier in READ_ERRORS:
+        note_error(entry, time)
+    if identifier in damage.DAMAGE:
+        damage.note(entry, event, time)
+    elif identifier == damage.INDEX_REBUILT:
+        entry.index_rebuilt = max(entry.index_rebuilt, time)
     if identifier in PAGE_EVENTS or identifier in LOGICAL_EVENTS:
         _page_error(entry, event, time, history=history)
     elif identifier in REPAIR_EVENTS:
@@ -123,17 +126,28 @@ def _transition(
         names = transitions.names(event.event_id)
         kept = {name: event.fields[name] for name in names if name in event.fields}
         numbers = {name: value for name, value in kept.items() if not isinstance(value, str)}
+        if "pass_started_day" in names:
+            numbers.update(_started_day(event))
     transition = Transition(time, event.record_id or 0, event.event_id, numbers, history)
     if time < entry.evicted_until:
         passes.count_late(entry, transition)
         return
     transitions.insert(entry.transitions, transition)
-    ended = passes.evict(entry, stops)
-    proven = [done for done in ended if verifies(done, entry)]
+    proven = [done for done in passes.evict(entry, stops) if verifies(done, entry)]
     if proven:
         entry.all_good = max(entry.all_good, clean_scan_start(proven, entry))
         last = max(done.ended or 0.0 for done in proven)
         entry.verified["online_scan"] = max(entry.verified.get("online_scan", 0.0), last)
+
+
+def _started_day(event: Event) -> dict[str, float]:
+    """The date on which the pass began, in epoch seconds of its midnight; a start has no time."""
+    told = event.fields.get("pass_started_date")
+    try:
+        day = date.fromisoformat(str(told)).toordinal() - _DAYS_AFTER_EPOCH
+    except ValueError:
+        return {}
+    return {"pass_started_day": day * rollups.DAY_SECONDS}
 
 
 def _page_error(entry: Database, event: Event, time: float, *, history: bool) -> None:

@@ -11,6 +11,7 @@ from esewatch.fold import (
     channels,
     checkdb,
     copies,
+    damage,
     databases,
     engine_errors,
     identity,
@@ -19,6 +20,7 @@ from esewatch.fold import (
     limits,
     log_disks,
     plausible,
+    unexplained,
 )
 from esewatch.fold.companions import fold_companion
 from esewatch.fold.integrity import HISTORY_SECONDS, LOGICAL_EVENTS, PAGE_EVENTS
@@ -52,7 +54,7 @@ MAX_VOLUMES = 1000
 OWNERS_A_DATABASE = 4
 """So many instances, devices and processes are taken in for each of `max_databases`."""
 
-_DAMAGE = frozenset({*PAGE_EVENTS, *LOGICAL_EVENTS})
+_DAMAGE = frozenset({*PAGE_EVENTS, *LOGICAL_EVENTS, *damage.DAMAGE})
 
 Entity = tuple[str, str, str]
 """(table, first key, second key or empty): one row of the journal."""
@@ -207,6 +209,12 @@ class Folder:
             self._database_event(computer, event, time, history=history)
         elif "file" in event.fields:
             self._log_file_event(computer, event, time)
+        if event.event_id in damage.DAMAGE and not event.database:
+            for entry in instances.databases_of(self.state, computer, event.ese_instance):
+                damage.note(entry, event, time)
+                self._touch("database", computer, entry.database)
+        if unexplained.counts(event):
+            self._unexplained(computer, event, time)
 
     def _channel(self, computer: str, name: str) -> Channel:
         key = (computer, name.lower())
@@ -231,8 +239,13 @@ class Folder:
 
     def _instance_event(self, computer: str, event: Event, time: float) -> None:
         instance = self._instance(computer, event.ese_instance, named_by_event=True)
-        if instance is not None and instances.fold_event(instance, event, time):
-            self._touch("instance", computer, event.ese_instance.lower())
+        if instance is None or not instances.fold_event(instance, event, time):
+            return
+        self._touch("instance", computer, event.ese_instance.lower())
+        for entry in instances.databases_of(self.state, computer, event.ese_instance):
+            if event.event_id == instances.RESTORED:
+                damage.mend(entry, time)
+                self._touch("database", computer, entry.database)
 
     def _engine_error(self, computer: str, event: Event, time: float) -> None:
         """An instance without a name is one: a computer's only one, mostly."""
@@ -244,21 +257,37 @@ class Folder:
             engine_errors.note(instance, event, time)
             self._touch("instance", computer, name.lower())
 
+    def _unexplained(self, computer: str, event: Event, time: float) -> None:
+        """Kept with its database, else with its instance, else with its computer."""
+        label = identity.database_label(event.database) if event.database else None
+        entry = self.state.databases.get((computer, label or ""))
+        instance = self.state.instances.get((computer, event.ese_instance.lower()))
+        if entry is not None:
+            unexplained.note(entry.unexplained, event, time)
+            self._touch("database", computer, entry.database)
+        elif instance is not None:
+            unexplained.note(instance.unexplained, event, time)
+            self._touch("instance", computer, event.ese_instance.lower())
+        else:
+            unexplained.note(self.state.hosts[computer].unexplained, event, time)
+            self._touch("host", computer)
+
     def _database_event(self, computer: str, event: Event, time: float, *, history: bool) -> None:
-        damage = event.event_id in _DAMAGE
-        entry = self._database(computer, event.database, event.process, bad=damage)
+        bad = event.event_id in _DAMAGE
+        entry = self._database(computer, event.database, event.process, bad=bad)
         if entry is None:
             return
         if identity.is_snapshot(event.database):
             # Mounting, detaching and reading a snapshot says nothing of its origin but damage.
             databases.meet(entry, time)
-            if not damage:
+            if not bad:
                 self._touch("database", entry.computer, entry.database)
                 return
         else:
             databases.identify(entry, event, time)
         stops = instances.stops_of(self.state, computer, entry.ese_instance)
         databases.fold_event(entry, event, time, history=history, stops=stops)
+        damage.mend(entry, instances.restored(self.state, computer, entry.ese_instance))
         self._touch("database", entry.computer, entry.database)
 
     def _copy(self, source: SourceState, record: copies.OfCopy) -> None:
@@ -305,7 +334,15 @@ class Folder:
         self._touch("dropped", "")
 
     def _log_file_event(self, computer: str, event: Event, time: float) -> None:
-        """Slow I/O on a log belongs to the instance's database, if it has just one."""
+        """Slow I/O on a log belongs to the instance's database, if it has just one.
+
+        A failure is of the instance, and of all of its databases.
+        """
+        if event.event_id in integrity.IO_ERRORS:
+            key = (computer, event.ese_instance.lower())
+            if (instance := self.state.instances.get(key)) is not None:
+                integrity.note_io_error(instance, time)
+                self._touch("instance", *key)
         owned = instances.databases_of(self.state, computer, event.ese_instance)
         if len(owned) == 1 and databases.fold_slow_io(owned[0], event, time):
             self._touch("database", computer, owned[0].database)

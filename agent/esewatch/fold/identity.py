@@ -8,6 +8,7 @@ from typing import Literal
 
 from esewatch.config import Settings, rule_for
 from esewatch.ese.volumes import volume_of
+from esewatch.fold.roles import OF_BOTH_GENERATIONS
 from esewatch.fold.state import Database
 
 Tier = Literal["watched", "observed", "ignored"]
@@ -43,6 +44,7 @@ _WATCHED_FILES = tuple(
         "*\\DFSR\\*.db",
     )
 )
+_EXCHANGE_ENGINE = "ESE"
 _EXCHANGE = ("msexchangeis", "information store", "microsoft.exchange.store", "edgetransport")
 
 
@@ -125,11 +127,17 @@ def database_name(database: Database, settings: Settings) -> str:
 
 
 def role_of(database: Database, settings: Settings) -> str:
-    """active or passive: as its events tell, else as configured, else empty (semantics.md 1)."""
-    if database.role:
+    """active or passive: as its scan tells, else as configured, else empty (semantics.md 1).
+
+    Beyond that the letter D of Exchange is taken as a hint: R is logged by every start.
+    """
+    current = database.generation == "current" or database.role_event not in OF_BOTH_GENERATIONS
+    if database.role and current:
         return database.role
     rule = rule_for(settings, database.computer, database.database)
-    return (rule.role if rule is not None else None) or ""
+    configured = (rule.role if rule is not None else None) or ""
+    at_run_time = database.provider.upper() == _EXCHANGE_ENGINE and database.letter == "D"
+    return configured or ("active" if at_run_time else "")
 
 
 def device_of(database: Database, volumes: Mapping[str, str], settings: Settings) -> str | None:

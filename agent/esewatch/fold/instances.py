@@ -15,6 +15,8 @@ from esewatch.model import Event, SetBackedUp
 MAX_STOPS = MAX_TRANSITIONS + SLACK
 """As many as transitions: fewer would forget a stop that interrupted one which is still kept."""
 STOP_EVENTS = frozenset({103, 104})
+RESTORED = 205
+"""The databases of the instance were restored from a backup."""
 MAX_ENGINES = 8
 
 _START = 102
@@ -31,6 +33,8 @@ def fold_event(instance: Instance, event: Event, time: float) -> bool:
         instance.stops = sorted({*instance.stops, time})[-MAX_STOPS:]
     elif event.event_id in BACKUP_EVENTS:
         insert_backup(instance, _backup(event, time))
+    elif event.event_id == RESTORED:
+        instance.restored = max(instance.restored, time)
     else:
         return changed
     return True
@@ -64,6 +68,12 @@ def stops_of(state: State, computer: str, name: str) -> list[float]:
     """When the instance of that name stopped, sorted; empty when it is not known."""
     instance = state.instances.get((computer, name.lower()))
     return instance.stops if instance is not None else []
+
+
+def restored(state: State, computer: str, name: str) -> float:
+    """When the databases of the instance of that name were last restored, 0 for never."""
+    instance = state.instances.get((computer, name.lower()))
+    return instance.restored if instance is not None else 0.0
 
 
 def engine_changes(instance: Instance) -> list[float]:

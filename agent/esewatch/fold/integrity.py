@@ -7,10 +7,23 @@ difference.
 
 import math
 from bisect import bisect_right, insort
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from esewatch.fold.passes import WALL_CLOCK, TaskView, derive
-from esewatch.fold.state import UNLOCATED, BadKind, BadPage, Database, PageErrorKind, Pass
+from esewatch.fold.completions import WALL_CLOCK, owns_its_pages, read_all_pages
+from esewatch.fold.passes import TaskView, derive
+from esewatch.fold.state import (
+    UNLOCATED,
+    BadKind,
+    BadPage,
+    Damage,
+    DamageKind,
+    Database,
+    EngineError,
+    Instance,
+    PageErrorKind,
+    Pass,
+)
 
 MAX_BAD_PAGES = 1000
 MAX_ERROR_SPANS = 96
@@ -32,19 +45,62 @@ PAGE_EVENTS: dict[int, tuple[PageErrorKind, BadKind]] = {
 }
 """Event id -> the kind it counts under and the kind it latches."""
 
+READ_ERRORS = frozenset({481, 516, 539, 540, 541, 557, 559, 560})
+"""Beside those of pages: no scan in which one of them falls verifies the copy that logs it."""
+
 LOGICAL_EVENTS = frozenset({447, 448, 467, 537, 540, 542, 549, 550, 556, 566})
 """Corruption of content, not of a page's checksum: counted, not latched."""
 
 REPAIR_EVENTS = frozenset({905, 911})
 IO_ERRORS = frozenset({481, 482, 551})
 """A read, write or flush that failed: no page of it is known bad."""
+COUNTED_KINDS: frozenset[BadKind] = frozenset({"uncorrectable", "wrong_page"})
+"""What a scan counts as a bad checksum: -1018 and -1118."""
 MAX_IO_ERRORS = 64
+MAX_TIMES = 4
+RANGES_SLACK = 128
+"""So many more are let in before any are dropped: one walk for all of them."""
 
 
-def note_io_error(database: Database, time: float) -> None:
-    """Keep when a read, write or flush failed."""
-    insort(database.io_error_times, time)
-    del database.io_error_times[:-MAX_IO_ERRORS]
+class Around(NamedTuple):
+    """What is known beside a database's own events of the time in which it was scanned."""
+
+    gaps: Sequence[tuple[float, float]] = ()
+    """(from, to) in which events of its computer are missing."""
+    against: Sequence[float] = ()
+    """When another copy found that this one differs (538, 540, 545)."""
+    elsewhere: Sequence[float] = ()
+    """When another copy of it was the active one, sorted: scanned pages that this one counts."""
+
+    def hides(self, start: float, end: float) -> bool:
+        """Whether something from `start` to `end` speaks against the copy, or may."""
+        return any(begin < end and until > start for begin, until in self.gaps) or any(
+            start <= time <= end for time in self.against
+        )
+
+    def was_elsewhere(self, start: float, end: float) -> bool:
+        """Whether another copy was the active one between `start` and `end`."""
+        place = bisect_right(self.elsewhere, start)
+        return place < len(self.elsewhere) and self.elsewhere[place] < end
+
+
+ALONE = Around()
+
+
+class Told(NamedTuple):
+    """What is told of a database beside its own events (`advice.surroundings`)."""
+
+    around: Around = ALONE
+    damage: Mapping[DamageKind, Damage] = {}
+    """By kind what other copies found in it."""
+    errors: Mapping[int, EngineError] = {}
+    """By event id: unexplained errors of it, its instance or its computer."""
+
+
+def note_io_error(of: Database | Instance, time: float) -> None:
+    """Keep when a read, write or flush of its files failed."""
+    insort(of.io_error_times, time)
+    del of.io_error_times[:-MAX_IO_ERRORS]
 
 
 def latch(database: Database, page: int, kind: BadKind, time: float, *, history: bool) -> None:
@@ -90,10 +146,8 @@ def _ends_of_spared(database: Database) -> list[float]:
     The youngest of those that verify and of those that count bad pages: fewer than the gaps.
     """
     scans = sorted(_scans(derive(database)), key=lambda done: done.ended or 0.0)
-    clean = [
-        done for done in scans if done.completion_event in WALL_CLOCK and verifies(done, database)
-    ]
-    unnamed = [done for done in scans if _named_none(done, database)]
+    clean = [done for done in scans if verifies(done, database)]
+    unnamed = [done for done in scans if _named_too_few(done, database)]
     return [done.ended or 0.0 for done in (*clean[-MAX_SPARED:], *unnamed[-MAX_SPARED:])]
 
 
@@ -106,8 +160,9 @@ def latch_found(
     """
     for known in database.bad_pages:
         if known.page == page and known.kind == kind:
-            known.first = min(known.first, time)
-            known.last = max(known.last, time)
+            times = sorted({*known.times, known.first, known.last, time})
+            known.first, known.last = times[0], times[-1]
+            known.times = times[-MAX_TIMES:] if len(times) > len((known.first, known.last)) else []
             known.history = known.history and history
             return True
     if len(database.bad_pages) >= MAX_BAD_PAGES:
@@ -128,11 +183,12 @@ def hold_unfit(database: Database, kind: BadKind, count: int, time: float) -> No
 
 
 def acknowledge(entry: Database, pages: Collection[int], now: float) -> None:
-    """Take known bad pages as dealt with up to `now`, all when none is named."""
+    """Take known bad pages as dealt with up to `now`, all and all damage when none is named."""
     for page in pages:
         mark_good(entry, page, page, now)
     if not pages:
         entry.all_good = max(entry.all_good, now)
+        entry.damage_mended = max(entry.damage_mended, now)
 
 
 def mark_good(database: Database, first: int, last: int, time: float) -> None:
@@ -143,45 +199,49 @@ def mark_good(database: Database, first: int, last: int, time: float) -> None:
             ranges[index] = (first, last, max(when, time))
             return
     ranges.append((first, last, time))
-    del ranges[:-MAX_BAD_PAGES]
+    if len(ranges) > MAX_BAD_PAGES + RANGES_SLACK:
+        _drop_ranges(database)
+
+
+def _drop_ranges(database: Database) -> None:
+    """Keep the last that each known bad page needs, of the others the youngest: 1,000 in all."""
+    needed = {_good_range(database, bad.page) for bad in database.bad_pages}
+    others = [each for each in database.good_ranges if each not in needed]
+    drop = set(sorted(others, key=lambda each: each[2])[: -MAX_BAD_PAGES + len(needed) or None])
+    database.good_ranges = [each for each in database.good_ranges if each not in drop]
+
+
+def _good_range(database: Database, page: int) -> tuple[int, int, float] | None:
+    """The youngest that holds the page, None where it was never said to be good."""
+    holding = (each for each in database.good_ranges if each[0] <= page <= each[1])
+    return max(holding, key=lambda each: each[2], default=None)
 
 
 def _stands(bad: BadPage, database: Database, clean: float) -> bool:
-    if bad.last <= max(database.all_good, clean):
-        return False
-    return not any(
-        first <= bad.page <= last and bad.last <= time for first, last, time in database.good_ranges
-    )
+    """`clean` is the start of the last scan that found every page good: 0 without one."""
+    good = _good_range(database, bad.page)
+    dealt_with = database.all_good if good is None else max(database.all_good, good[2])
+    return bad.last > dealt_with and bad.last >= clean
 
 
-def earliest_start(done: Pass) -> float | None:
-    """A time at which the pass had certainly not begun yet, None when nothing tells.
+def verifies(done: Pass, database: Database, around: Around = ALONE) -> bool:
+    """Whether a completed scan proves every page of this copy good (semantics.md 2).
 
-    `days` counts whole elapsed days with a minimum of 1, so one more is a bound.
-    """
-    if done.started is not None:
-        return done.started
-    if done.ended is not None and done.days is not None:
-        return done.ended - (done.days + 1) * 86400.0
-    return None
-
-
-def verifies(done: Pass, database: Database) -> bool:
-    """Whether a completed scan proves every page good.
-
-    721/722 count bad pages of the whole pass. 732/735/737 count the last run
-    only, so no page error may fall within the pass.
+    It counted no bad page, all of its pages were read here, something bounds its start, and from
+    there to its end no page error of this copy is known and no event is missing.
     """
     if done.outcome != "completed" or done.partial or done.task == "defrag":
         return False
-    if done.completion_event in WALL_CLOCK:
-        start = earliest_start(done)
-        return (
-            not done.bad_checksums
-            and start is not None
-            and not _errors_within(database, start, done.ended or 0.0)
-        )
-    return done.bad_checksums == 0
+    if done.earliest is None or done.ended is None:
+        return False
+    span = (done.earliest, done.ended)
+    if not owns_its_pages(done) or (around.was_elsewhere(*span) and not read_all_pages(done)):
+        return False
+    none_bad = not done.run_bad_checksums and not done.bad_checksums
+    counted = done.completion_event in WALL_CLOCK or done.bad_checksums is not None
+    if not none_bad or not counted:
+        return False
+    return not _errors_within(database, *span) and not around.hides(*span)
 
 
 def _errors_within(database: Database, start: float, end: float) -> bool:
@@ -190,22 +250,27 @@ def _errors_within(database: Database, start: float, end: float) -> bool:
     return place > 0 and spans[place - 1][1] >= start
 
 
-def clean_scan_start(passes: Iterable[Pass], database: Database) -> float:
+def clean_scan_start(passes: Iterable[Pass], database: Database, around: Around = ALONE) -> float:
     """Start of the youngest scan that found every page good; errors before it are healed."""
-    starts = [earliest_start(done) or 0.0 for done in passes if verifies(done, database)]
+    starts = [done.earliest or 0.0 for done in passes if verifies(done, database, around)]
     return max(starts, default=0.0)
 
 
-def known_bad_pages(database: Database, views: Mapping[str, TaskView]) -> list[BadPage]:
+def known_bad_pages(
+    database: Database, views: Mapping[str, TaskView], around: Around = ALONE
+) -> list[BadPage]:
     """The bad pages that stand, with one unlocated entry for scans that did not name theirs."""
-    scans = _scans(views)
-    clean = clean_scan_start(scans, database)
-    standing = [bad for bad in database.bad_pages if _stands(bad, database, clean)]
+    scans = [done for done in _scans(views) if done.outcome == "completed"]
+    clean = clean_scan_start(scans, database, around)
+    healed = {id(bad) for done in scans for bad in _healed_by(done, database)}
+    standing = [
+        bad for bad in database.bad_pages if id(bad) not in healed and _stands(bad, database, clean)
+    ]
     unlocated = _unlocated(scans, database, clean)
     if unlocated is not None:
         standing.append(unlocated)
     for kind, (count, last) in database.bad_pages_overflow.items():
-        if last > max(clean, database.all_good):
+        if last >= clean and last > database.all_good:
             standing.append(BadPage(page=UNLOCATED, kind=kind, first=last, last=last, pages=count))
     return standing
 
@@ -219,9 +284,49 @@ def count_pages(standing: Iterable[BadPage]) -> int:
     return sum(bad.pages for bad in standing)
 
 
+def _met_in(done: Pass, database: Database) -> list[BadPage]:
+    """The bad pages of the kinds that a scan counts, reported while it ran, oldest first."""
+    start, end = done.earliest, done.ended
+    if start is None or end is None:
+        return []
+    met = []
+    told = _errors_within(database, start, end)
+    for bad in database.bad_pages:
+        time = _time_within(bad, start, end, told=told)
+        if time is not None and bad.kind in COUNTED_KINDS:
+            met.append((time, bad.page, bad))
+    return [bad for _, _, bad in sorted(met, key=lambda each: each[:2])]
+
+
+def _time_within(bad: BadPage, start: float, end: float, *, told: bool) -> float | None:
+    """When it was last reported from `start` to `end`, None if it was not.
+
+    Where the times of then are not kept, the errors that are `told` of it are taken for its own.
+    """
+    within = [time for time in (*bad.times, bad.first, bad.last) if start <= time <= end]
+    if within:
+        return max(within)
+    forgotten = len(bad.times) == MAX_TIMES and bad.first < start and end < bad.times[0]
+    return start if told and forgotten else None
+
+
+def _healed_by(done: Pass, database: Database) -> list[BadPage]:
+    """Those that a scan met and found good, as it counted fewer bad pages: never the last ones."""
+    counted = done.bad_checksums
+    if not counted or counted < 0 or done.partial:
+        return []
+    met = _met_in(done, database)
+    return [bad for bad in met[: max(0, len(met) - counted)] if bad.last <= (done.ended or 0.0)]
+
+
 def _unlocated(scans: Iterable[Pass], database: Database, clean: float) -> BadPage | None:
-    past = max(clean, database.all_good)
-    found = [done for done in scans if _named_none(done, database) and (done.ended or 0.0) > past]
+    found = [
+        done
+        for done in scans
+        if _named_too_few(done, database)
+        and (done.ended or 0.0) > database.all_good
+        and (done.ended or 0.0) >= clean
+    ]
     if not found:
         return None
     times = [done.ended or 0.0 for done in found]
@@ -234,17 +339,20 @@ def _unlocated(scans: Iterable[Pass], database: Database, clean: float) -> BadPa
     )
 
 
-def _named_none(done: Pass, database: Database) -> bool:
-    """Whether a completed scan counted bad pages of which no event named one."""
-    if done.outcome != "completed" or not done.bad_checksums or done.ended is None:
+def _named_too_few(done: Pass, database: Database) -> bool:
+    """Whether a completed scan counted more bad pages than events named while it ran."""
+    if done.outcome != "completed":
         return False
-    return not _errors_within(database, earliest_start(done) or 0.0, done.ended)
+    counted = max(done.bad_checksums or 0, done.run_bad_checksums or 0)
+    return counted > len(_met_in(done, database))
 
 
-def last_verifications(database: Database, views: Mapping[str, TaskView]) -> dict[str, float]:
+def last_verifications(
+    database: Database, views: Mapping[str, TaskView], around: Around = ALONE
+) -> dict[str, float]:
     """By verifier, when every page was last proven good. A verifier that never did is absent."""
     verified = dict(database.verified)
     for done in _scans(views):
-        if verifies(done, database) and done.ended is not None:
+        if verifies(done, database, around) and done.ended is not None:
             verified["online_scan"] = max(verified.get("online_scan", 0.0), done.ended)
     return verified

@@ -5,10 +5,13 @@ message table. Transitions are sorted by time, so the order in which records
 arrived makes no difference.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from esewatch.fold.completions import LATE, completed, unknown
+from esewatch.fold.roles import SKIPPED, family
 from esewatch.fold.state import Database, Pass, State, TaskTotals, Transition
 from esewatch.fold.transitions import count, take, unpack
 
@@ -32,9 +35,9 @@ PARTIAL = {746: "checksum", 747: "checksum"}
 DETACH = 327
 STOP = 103
 
-LATE = frozenset({733, 735})
-WALL_CLOCK = frozenset({732, 735, 737})
-"""Completions whose seconds run from start to end and whose bad count is of the last run only."""
+BROKEN_OFF = 745
+SKIPPED_WITHIN = 1.0
+"""Seconds before the resume that it belongs to, in which 747 is logged."""
 
 TRANSITIONS = frozenset(
     {*OPENS, *RESUMES, *COMPLETES, *INTERRUPTS, *RUNNING, *FAILS, *PARTIAL, DETACH}
@@ -89,18 +92,17 @@ def views_in(state: State, database: Database) -> dict[str, TaskView]:
 
 
 def evict(database: Database, stops: Sequence[float] = ()) -> list[Pass]:
-    """Fold transitions beyond the kept 512 into the totals; returns the passes that ended there."""
+    """Fold transitions beyond the kept 512 into the totals; returns the passes that are dropped."""
     surplus = count(database.transitions) - MAX_TRANSITIONS
     if surplus <= SLACK:
         return []
     leaving = take(database.transitions, surplus)
     horizon = leaving[-1].time
-    before = {id(item) for item in database.old_passes}
     # A stop comes behind what has its time, and some of that may be kept: it is left for later.
-    views = replay(database, leaving, [stop for stop in stops if stop < horizon])
-    ended: list[Pass] = []
+    machine = _walk(database, leaving, stops, until=horizon)
+    dropped: list[Pass] = []
     kept: list[Pass] = []
-    for task, view in views.items():
+    for task, view in machine.views.items():
         database.evicted[task] = TaskTotals(
             started=view.started,
             completed=view.completed,
@@ -113,11 +115,12 @@ def evict(database: Database, stops: Sequence[float] = ()) -> list[Pass]:
             database.evicted_open[task] = view.current
         else:
             database.evicted_open.pop(task, None)
-        ended += [item for item in view.passes if id(item) not in before]
+        dropped += view.passes[:-MAX_PASSES]
         kept += view.passes[-MAX_PASSES:]
     database.old_passes = sorted(kept, key=lambda item: item.ended or 0.0)
+    database.evicted_role, database.evicted_role_changed = machine.role, machine.changed
     database.evicted_until = horizon
-    return ended
+    return dropped
 
 
 def count_late(database: Database, transition: Transition) -> None:
@@ -148,24 +151,39 @@ def replay(
 
     Goes on from what was evicted; the stops before `evicted_until` are part of that.
     """
+    return _walk(database, transitions, stops).views
+
+
+def _walk(
+    database: Database,
+    transitions: Iterable[Transition],
+    stops: Sequence[float],
+    until: float = math.inf,
+) -> "_Machine":
     machine = _Machine(database)
-    pending = iter(sorted(stop for stop in stops if stop >= database.evicted_until))
-    stop = next(pending, None)
+    ends = [(stop, False) for stop in stops] + [(time, True) for time in database.failovers]
+    pending = iter(sorted(end for end in ends if database.evicted_until <= end[0] < until))
+    end = next(pending, None)
     for transition in transitions:
-        while stop is not None and stop < transition.time:
-            machine.stop(stop)
-            stop = next(pending, None)
+        while end is not None and end[0] < transition.time:
+            machine.end(*end)
+            end = next(pending, None)
         machine.step(transition)
-    while stop is not None:
-        machine.stop(stop)
-        stop = next(pending, None)
-    return machine.views
+    while end is not None:
+        machine.end(*end)
+        end = next(pending, None)
+    return machine
 
 
 class _Machine:
     """Walks transitions in order and keeps one open pass a task."""
 
     def __init__(self, database: Database) -> None:
+        self.role = database.evicted_role
+        self.changed = database.evicted_role_changed
+        """When the copy last changed its role."""
+        self.skipped = -math.inf
+        """When pages were last told to be skipped (747)."""
         self.views: dict[str, TaskView] = {}
         for task in TASKS:
             totals = database.evicted.get(task, TaskTotals())
@@ -193,6 +211,10 @@ class _Machine:
         if event in TOLD_LATE:
             view = self.views[TOLD_LATE[event]]
             view.last_late = _later(view.last_late, time)
+        if event != SKIPPED and (role := family(event)):
+            if self.role and role != self.role:
+                self.change_role(time)
+            self.role = role
         if event in COMPLETES:
             self._complete(transition)
         elif event in OPENS:
@@ -200,7 +222,7 @@ class _Machine:
         elif event in RESUMES:
             self._resume(RESUMES[event], time)
         elif event in INTERRUPTS:
-            self._interrupt(INTERRUPTS[event], time)
+            self._interrupt(INTERRUPTS[event], time, critical=event == BROKEN_OFF)
         elif event in FAILS:
             self._fail(FAILS[event], time)
         elif event in RUNNING:
@@ -210,11 +232,24 @@ class _Machine:
         elif event == DETACH:
             self.stop(time)
 
+    def end(self, time: float, failover: bool) -> None:
+        """The instance stopped, or its copy changed its role."""
+        if failover:
+            self.change_role(time)
+        else:
+            self.stop(time)
+
     def stop(self, time: float) -> None:
         """The instance stopped or the database was detached: what runs is interrupted."""
         for task, view in self.views.items():
             if view.current is not None and not view.current.interrupted:
                 self._interrupt(task, time)
+
+    def change_role(self, time: float) -> None:
+        """What is open ends: its place travels with the database, to be read on by another copy."""
+        self.changed = time
+        for task in self.views:
+            self._abandon(task, time)
 
     def _change(self, task: str, **changes: object) -> None:
         view = self.views[task]
@@ -228,30 +263,47 @@ class _Machine:
         if ended.outcome == "completed":
             view.last_completed = ended
 
+    def _abandon(self, task: str, time: float) -> None:
+        current = self.views[task].current
+        if current is not None:
+            self._end(task, msgspec.structs.replace(current, ended=time, outcome="abandoned"))
+
     def _open(self, task: str, time: float) -> None:
+        self._abandon(task, time)
         view = self.views[task]
-        if view.current is not None:
-            abandoned = msgspec.structs.replace(view.current, ended=time, outcome="abandoned")
-            self._end(task, abandoned)
         view.started += 1
         view.last_started = time
-        view.current = Pass(task=task, started=time, ended=None, outcome="open", last_event=time)
+        view.current = Pass(
+            task=task, started=time, ended=None, outcome="open", start_seen=True, last_event=time
+        )
 
     def _resume(self, task: str, time: float) -> None:
+        """A resume is no start: where nothing is open, the pass began at some time before."""
         view = self.views[task]
-        if view.current is None or view.current.started is None:
-            # Heard of at work before, but never started: this is its start.
-            view.current = None
-            self._open(task, time)
-        else:
-            self._change(task, interrupted=False, last_event=time)
+        if view.current is None:
+            view.started += 1
+            view.current = self._heard_of(task, time)
+        elif view.current.started is None and not view.current.resumed:
+            view.started += 1
+        skipped = task == "checksum" and time - self.skipped <= SKIPPED_WITHIN
+        partial = view.current.partial or skipped
+        self._change(task, interrupted=False, resumed=True, partial=partial, last_event=time)
 
-    def _interrupt(self, task: str, time: float) -> None:
+    def _heard_of(self, task: str, time: float) -> Pass:
+        """A pass whose start was not seen: of an incomplete scan what goes on is no whole one."""
+        before = self.views[task].passes[-1:]
+        incomplete = any(each.outcome == "partial" for each in before)
+        return msgspec.structs.replace(unknown(task, time), partial=incomplete)
+
+    def _interrupt(self, task: str, time: float, *, critical: bool = False) -> None:
         view = self.views[task]
         view.interrupted += 1
         if view.current is not None:
             count = view.current.interruptions + 1
-            self._change(task, interrupted=True, interruptions=count, last_event=time)
+            resumed = view.current.resumed or critical
+            self._change(
+                task, interrupted=True, interruptions=count, resumed=resumed, last_event=time
+            )
 
     def _fail(self, task: str, time: float) -> None:
         view = self.views[task]
@@ -262,24 +314,19 @@ class _Machine:
             self._change(task, interrupted=True, failures=count, last_event=time)
 
     def _running(self, task: str, time: float, *, late: bool) -> None:
-        current = self.views[task].current
-        if current is None:
-            # Seen at work without its start: open, but not counted as started.
-            self.views[task].current = Pass(
-                task=task, started=None, ended=None, outcome="open", last_event=time, late=late
-            )
-        else:
-            self._change(task, interrupted=False, last_event=time, late=late or current.late)
+        """Seen at work without its start: open, but not counted as started."""
+        view = self.views[task]
+        view.current = view.current or self._heard_of(task, time)
+        self._change(task, interrupted=False, last_event=time, late=late or view.current.late)
 
     def _partial(self, event: int, task: str, time: float) -> None:
-        current = self.views[task].current or Pass(
-            task=task, started=None, ended=None, outcome="open", last_event=time
-        )
+        current = self.views[task].current or self._heard_of(task, time)
         marked = msgspec.structs.replace(current, partial=True, last_event=time)
-        if event == 746:
-            self._end(task, msgspec.structs.replace(marked, ended=time, outcome="partial"))
-        else:
+        if event == SKIPPED:
+            self.skipped = time
             self.views[task].current = msgspec.structs.replace(marked, interrupted=False)
+        else:
+            self._end(task, msgspec.structs.replace(marked, ended=time, outcome="partial"))
 
     def _complete(self, transition: Transition) -> None:
         tasks = COMPLETES[transition.event_id]
@@ -288,44 +335,13 @@ class _Machine:
         for task in tasks:
             view = self.views[task]
             view.completed += 1
-            done = _completed(task, view.current or shared_start, transition)
+            current = view.current or shared_start or self._heard_of(task, transition.time)
+            done = completed(current, transition, view.passes, self.changed)
+            done = msgspec.structs.replace(done, task=task)
             if done.started is not None:
                 view.last_started = max(view.last_started or 0.0, done.started)
             self._end(task, done)
 
 
-def _completed(task: str, current: Pass | None, transition: Transition) -> Pass:
-    fields, time = transition.fields, transition.time
-    seconds = fields.get("seconds")
-    wall = transition.event_id in WALL_CLOCK
-    started = current.started if current else None
-    if started is None and seconds is not None and (wall or fields.get("invocations") == 1):
-        started = time - seconds
-    base = current or Pass(task=task, started=None, ended=None, outcome="open")
-    return msgspec.structs.replace(
-        base,
-        task=task,
-        started=started,
-        ended=time,
-        outcome="completed",
-        interrupted=False,
-        last_event=time,
-        late=base.late or transition.event_id in LATE,
-        work_seconds=None if wall or seconds is None else float(seconds),
-        wall_seconds=float(seconds) if wall and seconds is not None else None,
-        invocations=_integer(fields.get("invocations")),
-        pages_seen=_integer(fields.get("pages_seen")),
-        pages_freed=_integer(fields.get("pages_freed")),
-        bad_checksums=_integer(fields.get("bad_checksums")),
-        days=_integer(fields.get("days")),
-        completion_event=transition.event_id,
-        history=transition.history,
-    )
-
-
 def _later(known: float | None, time: float) -> float:
     return time if known is None else max(known, time)
-
-
-def _integer(value: int | float | None) -> int | None:
-    return None if value is None else int(value)

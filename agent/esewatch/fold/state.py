@@ -25,6 +25,9 @@ EngineErrorKind = Literal[
     "database_full",
     "database_nearly_full",
 ]
+DamageKind = Literal[
+    "divergence", "suspect", "logical", "logical_nonfatal", "index", "revert_snapshot"
+]
 Verifier = Literal["online_scan", "page_scan", "streaming_backup", "external"]
 
 BAD_KINDS: tuple[BadKind, ...] = (
@@ -61,17 +64,22 @@ class Transition(msgspec.Struct, frozen=True):
     history: bool = False
 
 
-class Pass(msgspec.Struct, frozen=True, kw_only=True):
+class Pass(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One run of a task over one database, from start through interruptions to its end.
 
-    `started` is None when the start was not seen. `ended` is None while it is
-    open. `work_seconds` is time spent (701/703/721/722), `wall_seconds` the time
-    from start to end (732/735/737); never both.
+    `started` is None when the start is not known; `start_seen` says that its event was. `ended`
+    is None while it is open. `work_seconds` is time spent (701/703/721/722), `wall_seconds` the
+    time from start to end (732/735/737); never both.
     """
 
     task: str
     started: float | None
     ended: float | None
+    start_seen: bool = False
+    resumed: bool = False
+    """Was resumed, or broken off as critical (719, 738, 745), after its start."""
+    earliest: float | None = None
+    """Of a completed scan: it had not begun before. None: nothing bounds it."""
     outcome: Literal["open", "completed", "partial", "abandoned"]
     interrupted: bool = False
     """Open and stopped for now (704, 725, 726, 745, a failure, a stopped instance)."""
@@ -86,6 +94,10 @@ class Pass(msgspec.Struct, frozen=True, kw_only=True):
     pages_seen: int | None = None
     pages_freed: int | None = None
     bad_checksums: int | None = None
+    """Of the whole pass (721, 722)."""
+    run_pages: int | None = None
+    """Pages that the last run advanced: last page minus first (732, 735, 737)."""
+    run_bad_checksums: int | None = None
     days: int | None = None
     """Whole days from start to end as the engine counts them, at least 1."""
     completion_event: int = 0
@@ -108,6 +120,8 @@ class BadPage(msgspec.Struct, array_like=True):
 
     `history` marks one that the first reading found already older than 7 days.
     `pages` is above 1 for those beyond the limit, of which only the number is known.
+    `times` are those at which it was reported, where there are more than `first` and `last`: the
+    last 4, sorted.
     """
 
     page: int
@@ -116,6 +130,23 @@ class BadPage(msgspec.Struct, array_like=True):
     last: float
     history: bool = False
     pages: int = 1
+    times: list[float] = []
+
+
+class Damage(msgspec.Struct, array_like=True):
+    """Reports of one kind of damage: how many, when (the last 64, sorted), by which events."""
+
+    count: int = 0
+    times: list[float] = []
+    events: list[int] = []
+
+
+class EngineError(msgspec.Struct, array_like=True):
+    """Errors of one event id that no rule of ours uses: how many, the last one and its strings."""
+
+    count: int
+    last: float
+    text: str
 
 
 class BackupEvent(msgspec.Struct, array_like=True, frozen=True):
@@ -149,8 +180,13 @@ class Database(msgspec.Struct, kw_only=True):
     process: str = ""
     provider: str = ""
     role: str = ""
-    """As its events tell: active, passive, or empty when they do not."""
+    """As its last scan event tells: active, passive, or empty without one."""
     role_time: float = 0.0
+    role_event: int = 0
+    """The scan event that told the role; 717 and 719 tell it of a current engine only."""
+    letter: str = ""
+    """The last state letter of its instance (`%2`): D is no state of a start."""
+    letter_time: float = 0.0
     generation: str = ""
     """2007 or current: which family of maintenance events it logs."""
     generation_time: float = 0.0
@@ -179,6 +215,12 @@ class Database(msgspec.Struct, kw_only=True):
     """By task: the pass that was open where the kept transitions begin."""
     evicted_until: float = 0.0
     """Time of the youngest transition that was evicted."""
+    evicted_role: str = ""
+    """Role of the copy where the kept transitions begin: active, passive, or empty."""
+    evicted_role_changed: float = 0.0
+    """When the copy had last changed its role there, 0 for never."""
+    failovers: list[float] = []
+    """Sorted times at which another program said that the copy changed its role, the last 64."""
     old_passes: list[Pass] = []
     """Ended passes older than the kept transitions, the last 64 a task."""
     pages_seen: dict[str, int] = {}
@@ -202,6 +244,16 @@ class Database(msgspec.Struct, kw_only=True):
     """When the engine last repaired a page of it, 0 for never."""
     all_good: float = 0.0
     """Errors up to this time are dealt with (acknowledged, or a clean scan that was evicted)."""
+    damage: dict[DamageKind, Damage] = {}
+    """By kind, what its own events say of it (fold/damage.py)."""
+    damage_of_active: dict[DamageKind, Damage] = {}
+    """By kind, what its events say of the active copy."""
+    damage_mended: float = 0.0
+    """Damage up to this time is dealt with: acknowledged, restored or seeded anew."""
+    index_rebuilt: float = 0.0
+    """When an index of it was last rebuilt."""
+    unexplained: dict[int, EngineError] = {}
+    """By event id: errors of the engine that nothing of ours uses; at most 16 ids."""
     page_scan: dict[str, int] = {}
     """What page scans read of it: pages, bytes, bad_pages; empty when none has."""
     page_error_spans: list[tuple[float, float]] = []
@@ -284,6 +336,12 @@ class Instance(Metered, kw_only=True):
     """Sorted times of the last 640 stops (103, 104)."""
     engines: dict[str, float] = {}
     """Engine version without its revision -> when it was first told; the last 8 (102, `%2`)."""
+    io_error_times: list[float] = []
+    """Sorted times of the last 64 failed reads, writes and flushes of its logs (481, 482, 551)."""
+    restored: float = 0.0
+    """When its databases were last restored from a backup (205)."""
+    unexplained: dict[int, EngineError] = {}
+    """By event id: errors without a database that nothing of ours uses; at most 16 ids."""
     errors: dict[EngineErrorKind, tuple[int, float]] = {}
     """By kind: how many errors it logged, and the time of the last one."""
     backup_events: list[BackupEvent] = []
@@ -336,6 +394,8 @@ class Host(Metered, kw_only=True):
     computer: str
     events: dict[str, dict[int, int]] = {}
     """provider -> event id -> count."""
+    unexplained: dict[int, EngineError] = {}
+    """By event id: errors without an instance that nothing of ours uses; at most 16 ids."""
     counters_present: dict[str, bool] = {}
     aliases_seen: list[str] = []
     """Names as logged, at most 8: two of them may be two machines."""

@@ -14,7 +14,15 @@ from esewatch.fold.state import Transition
 FIELDS = ("seconds", "invocations", "days", "pages_seen", "pages_freed", "bad_checksums")
 """The numbers of an event that passes are made of."""
 
-PLACES = {735: {"threshold_days": "pages_freed"}, 738: {"resume_page": "pages_seen"}}
+_OF_RUN = {"run_pages": "invocations", "run_bad_checksums": "bad_checksums"}
+PLACES = {
+    721: {"pass_started_day": "pages_freed"},
+    722: {"pass_started_day": "pages_freed"},
+    732: _OF_RUN,
+    735: {**_OF_RUN, "threshold_days": "pages_freed"},
+    737: _OF_RUN,
+    738: {"resume_page": "pages_seen"},
+}
 """Further numbers, by event, that lie where it has no number of its own: rows keep their size."""
 
 STARTS = frozenset({700, 702, 717, 718, 719, 720, 736, 738})

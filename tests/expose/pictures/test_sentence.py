@@ -12,6 +12,7 @@ from esewatch.advice.verdict import VERDICTS, Verdict
 from esewatch.advice.window import WindowAdvice
 from esewatch.expose.pictures.sentence import BEHIND, day_text, no_window, sentence
 from esewatch.expose.words import duration
+from esewatch.fold.state import Damage
 from tests.advice.histories import DAY, HOUR, NOON, opening, store
 from tests.expose.pictures.examples import (
     MORNING,
@@ -107,7 +108,7 @@ def test_bad_pages_come_first() -> None:
 
 
 def test_logical_corruption_is_said_though_no_page_is_bad() -> None:
-    text = said(exchange(logical_errors=1))
+    text = said(exchange(damage={"logical": Damage(1, [1.0], [447])}))
     assert text.startswith("1 report of logical corruption; all 5,850,768 pages verified")
 
 

@@ -217,3 +217,14 @@ def test_a_heading_in_many_spellings_is_read_alike_each_time() -> None:
     found = events("".join(lines * 3).replace(" ESE 703 ", " [Warning] ESE 703 "))
     assert [event.computer for event in found] == ["ex0", "ex1", "ex2"] * 3
     assert {event.level for event in found} == {"warning"}
+
+
+@pytest.mark.parametrize(
+    ("provider", "event_id"),
+    [("ADAM [CRM East] General", 2103), ("NTDS Replication", 2095), ("MSExchangeRepl", 3147),
+     ("ExchangeStoreDB", 126), ("Microsoft-Exchange-HighAvailability", 308)],
+)  # fmt: skip
+def test_a_companion_in_one_line_is_told_by_its_provider(provider: str, event_id: int) -> None:
+    line = f"2021-04-12 09:53:49 Error EXC01 {provider} {event_id} some words\n"
+    found = one(line, companions=True)
+    assert (found.provider, found.event_id, found.companion) == (provider, event_id, True)

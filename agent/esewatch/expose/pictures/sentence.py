@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from esewatch.advice.advise import Advice
-from esewatch.advice.findings import FindingName, Proof
+from esewatch.advice.findings import DAMAGE_WORDS, FindingName, Proof, counted
 from esewatch.advice.history import History
 from esewatch.advice.window import WindowAdvice
 from esewatch.config.calendar import CALENDAR
@@ -68,8 +68,7 @@ def _pages(
         parts.append(plural(sum(bad.values()), "known bad page"))
     if corrected:
         parts.append(plural(corrected, "corrected page"))
-    if history.logical_errors > 0:
-        parts.append(f"{plural(history.logical_errors, 'report')} of logical corruption")
+    parts += [counted(each.count, *DAMAGE_WORDS[kind]) for kind, each in history.damage.items()]
     findings = dict(advice.findings) if advice is not None else {}
     if "writes_at_risk" in findings:
         parts.append(f"writes at risk: {findings['writes_at_risk']}")

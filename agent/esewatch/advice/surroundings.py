@@ -1,0 +1,152 @@
+"""What other records tell of a copy: gaps in its computer's log, and what its copies found in it.
+
+A passive copy that compares itself with the active one reports damage of the other (538, 540,
+545); the state keeps it where it was logged, and here it comes to the copy that it speaks of.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from esewatch.advice.copies import copies_of, member_of
+from esewatch.advice.stagger import Key
+from esewatch.advice.windows_passed import DAY, one_window
+from esewatch.config import Settings, window_for
+from esewatch.fold.damage import known_damage
+from esewatch.fold.integrity import Around, Told, known_bad_pages
+from esewatch.fold.passes import views_in
+from esewatch.fold.roles import family, role_at
+from esewatch.fold.state import Damage, DamageKind, Database, EngineError, State, Transition
+from esewatch.fold.transitions import unpack
+
+MOST_COPIES = 16
+"""Of one database in Exchange; more of one name are no copies of each other."""
+
+
+class _Copy(NamedTuple):
+    """One copy with its kept transitions."""
+
+    entry: Database
+    transitions: Sequence[Transition] = ()
+
+
+def surroundings(state: State, settings: Settings) -> Callable[[Database], Told]:
+    """What is told of each database of `state`, worked out once for all of them."""
+    gaps: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for channel in state.channels.values():
+        gaps[channel.computer] += [(begin, end) for begin, end, _ in channel.gaps]
+    groups = _groups(state, settings)
+    damage = _of_active(state, groups)
+    homeless = _without_database(state)
+
+    def told(database: Database) -> Told:
+        key = (database.computer, database.database)
+        window = window_for(settings, database.database, database.computer)
+        longest = DAY if window is None else one_window(window)
+        missing = [each for each in gaps.get(database.computer, ()) if each[1] - each[0] > longest]
+        found = damage.get(key, {})
+        against = sorted(time for each in found.values() for time in each.times)
+        return Told(
+            Around(missing, against, _active_elsewhere(key, groups.get(key, ()))),
+            found,
+            _errors(database, state, homeless),
+        )
+
+    return told
+
+
+def _of_active(
+    state: State, groups: Mapping[Key, Sequence[_Copy]]
+) -> dict[Key, dict[DamageKind, Damage]]:
+    """By copy the damage that was logged of the active one: of all where that is not known."""
+    found: dict[Key, dict[DamageKind, Damage]] = {}
+    for key, reporter in state.databases.items():
+        group = groups.get(key) or [_Copy(reporter)]
+        for kind, damage in reporter.damage_of_active.items():
+            for time in damage.times:
+                active = [copy for copy in group if role_at(copy.transitions, time) == "active"]
+                for copy in active if len(active) == 1 else group:
+                    kinds = found.setdefault((copy.entry.computer, copy.entry.database), {})
+                    known = kinds.setdefault(kind, Damage(0, [], list(damage.events)))
+                    known.count += 1
+                    known.times = sorted([*known.times, time])
+    return found
+
+
+def _active_elsewhere(key: Key, group: Sequence[_Copy]) -> list[float]:
+    """When scans told that another copy of `key` was the active one, sorted."""
+    if len(group) > MOST_COPIES:
+        return []
+    return sorted(
+        each.time
+        for copy in group
+        if (copy.entry.computer, copy.entry.database) != key
+        for each in copy.transitions
+        if family(each.event_id) == "active"
+    )
+
+
+def _groups(state: State, settings: Settings) -> dict[Key, list[_Copy]]:
+    """By database that has other copies all of them, itself included."""
+    entries = list(state.databases.values())
+    names = copies_of([member_of(entry, settings) for entry in entries])
+    sizes = Counter(names)
+    groups: dict[str, list[_Copy]] = defaultdict(list)
+    for entry, name in zip(entries, names, strict=True):
+        if name is not None and sizes[name] > 1:
+            groups[name].append(_Copy(entry, list(unpack(entry.transitions))))
+    return {
+        (copy.entry.computer, copy.entry.database): group
+        for group in groups.values()
+        for copy in group
+    }
+
+
+def _without_database(state: State) -> set[str]:
+    """Computers of which some instance with unexplained errors has no database of its own."""
+    owned = {(entry.computer, entry.ese_instance.lower()) for entry in state.databases.values()}
+    return {
+        key[0] for key, each in state.instances.items() if each.unexplained and key not in owned
+    }
+
+
+def _errors(database: Database, state: State, homeless: set[str]) -> dict[int, EngineError]:
+    """Its own; those of its instance; those of its computer and of instances without a database."""
+    found = dict(database.unexplained)
+    sources: list[Mapping[int, EngineError]] = []
+    own = (database.computer, database.ese_instance.lower())
+    if (instance := state.instances.get(own)) is not None:
+        sources.append(instance.unexplained)
+    if (host := state.hosts.get(database.computer)) is not None:
+        sources.append(host.unexplained)
+    if database.computer in homeless:
+        with_databases = {
+            (each.computer, each.ese_instance.lower()) for each in state.databases.values()
+        }
+        sources += [
+            each.unexplained
+            for key, each in state.instances.items()
+            if key[0] == database.computer and key not in with_databases
+        ]
+    for errors in sources:
+        for event_id, error in errors.items():
+            known = found.get(event_id)
+            if known is not None:
+                newer = max(known, error, key=lambda each: each.last)
+                error = EngineError(known.count + error.count, newer.last, newer.text)
+            found[event_id] = error
+    return {
+        event_id: error for event_id, error in found.items() if error.last > database.damage_mended
+    }
+
+
+def is_damaged(state: State, settings: Settings) -> bool:
+    """Whether any database has a known bad page or damage."""
+    told = surroundings(state, settings)
+    for entry in state.databases.values():
+        beside = told(entry)
+        if known_damage(entry, beside.damage):
+            return True
+        if known_bad_pages(entry, views_in(state, entry), beside.around):
+            return True
+    return False
