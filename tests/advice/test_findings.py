@@ -27,10 +27,12 @@ def one_of_each() -> list[Finding]:
     return [
         findings.stopped_early(EarlyStops(["the database scan"], [5400, 3600], 1, 7, NOW)),
         findings.backup_slows(3, 5, [10.2e6, 7.1e6, 5.0e6, 3.8e6], NOW),
+        findings.defrag_overdue(NOW, 2 * DAY, 1.5 * DAY),
         made,
         findings.never_verified(12 * DAY),
         findings.only_other_copies_verified("passive", [("ex01", PROOF)]),
         findings.only_other_copies_verified("active", [("ex02", PROOF)]),
+        findings.scan_off(50 * DAY, NOW),
         findings.scan_stalled(NOW, 3 * DAY, 5000, 20_000),
         findings.scans_collide(["b"], "60% less"),
         findings.scans_do_not_fit(5 * 3600, 4 * 3600),
@@ -112,6 +114,9 @@ def test_no_figure_raises(
     made = [
         findings.never_verified(one),
         findings.only_other_copies_verified("active", [("ex02", proof)]),
+        findings.scan_off(one, two),
+        findings.defrag_overdue(one, two, three),
+        findings.cycles_torn(count),
         findings.scan_stalled(one, two, three, one),
         findings.scans_do_not_fit(one, two),
         findings.unknown_since(one, two, count, proof),

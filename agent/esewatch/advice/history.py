@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from esewatch.advice.copies import member_of
-from esewatch.advice.ledger import MOST_PAGE_SIZE, Copy, Gap
+from esewatch.advice.ledger import Copy, Gap
 from esewatch.advice.maintenance_model import Model
 from esewatch.advice.scanning import Mark
-from esewatch.advice.signs import Signs, signs
+from esewatch.advice.signs import Signs, scan_told, signs
+from esewatch.advice.time_at_work import Stretch, not_at_work
 from esewatch.config import Policy, Settings, Window, window_for
 from esewatch.fold import rollups
 from esewatch.fold.backup_jobs import BackupSet
@@ -30,6 +31,7 @@ FREED = "ese_defrag_pages_freed_total"
 MARKS = {738: "resume_page", 744: "pages_seen"}
 """Events that tell how far the running scan is, and the number that does."""
 LATE_END = 735
+MOST_PAGE_SIZE = 32768
 _READ_COUNTER = "|online defrag pages read/sec|"
 
 
@@ -44,6 +46,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     copies: Sequence[tuple[str, str]] = ()
     """Configured ones: (computer, database)."""
     ese_instance: str = ""
+    process: str = ""
     model: Model
     tier: Tier = "watched"
     role: str = ""
@@ -71,6 +74,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """How far its running scan said it was, sorted."""
     signs: Signs = Signs()
     """Of its running scan, and that its computer is heard of."""
+    scan_told: float | None = None
+    """When an event last told of any scan."""
     engine_threshold: float | None = None
     """Seconds in which its engine wants a scan to complete, as the last 735 told."""
     failures: Sequence[float] = ()
@@ -92,6 +97,10 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """By verifier, the end of the last verification of every page."""
     event_gaps: Sequence[Gap] = ()
     """Of the complete channels of its computer."""
+    off: Sequence[Stretch] = ()
+    """When its instance was not at work, or is not known to have been (time_at_work.py)."""
+    started: float | None = None
+    """When its instance started last (102)."""
     first_seen: float = 0.0
     last_seen: float = 0.0
     engine_changes: Sequence[float] = ()
@@ -103,12 +112,11 @@ def as_copy(history: History, policy: Policy) -> Copy:
     """The part of it that the integrity ledger judges.
 
     Without a size in bytes it is that of the pages that its last whole scan saw, the largest ones
-    if their size is not known: by their own pace scans of any take equally long.
+    if their size is not known.
     """
-    page_size, size_bytes = history.page_size, history.size_bytes
+    size_bytes = history.size_bytes
     if size_bytes is None and history.pages is not None:
-        page_size = page_size or MOST_PAGE_SIZE
-        size_bytes = history.pages * page_size
+        size_bytes = history.pages * (history.page_size or MOST_PAGE_SIZE)
     return Copy(
         computer=history.computer,
         database=history.database,
@@ -123,10 +131,11 @@ def as_copy(history: History, policy: Policy) -> Copy:
         bad_pages=history.bad_pages,
         scans=[done for done in history.checksum_passes if done.ended is not None],
         size_bytes=size_bytes,
-        page_size=page_size,
         window=history.window,
         event_gaps=history.event_gaps,
+        off=history.off,
         configured_deadline=policy.verify_within,
+        most_deadline=policy.verify_within_most,
         engine_threshold=history.engine_threshold,
     )
 
@@ -193,6 +202,7 @@ def _gather(
         named=member.named,
         copies=member.copies,
         ese_instance=entry.ese_instance,
+        process=entry.process,
         model=member.model,
         tier=tier(entry, settings),
         role=member.role,
@@ -206,6 +216,7 @@ def _gather(
         checksum_passes=scans,
         marks=_marks(transitions, _begun(scans)),
         signs=signs(transitions, _begun(scans), channels, instance),
+        scan_told=scan_told(transitions, [_passes(views[task]) for task in SCANS]),
         engine_threshold=_engine_threshold(transitions),
         failures=[each.time for each in transitions if each.event_id in FAILS],
         failed=failed_tasks(views),
@@ -217,6 +228,7 @@ def _gather(
         backups=backups,
         verified=_verified(entry, backups, views),
         event_gaps=[gap for channel in channels for gap in channel.gaps],
+        off=not_at_work(instance, transitions, channels),
         first_seen=entry.first_seen,
         last_seen=entry.last_seen,
         role_changes=_role_changes(transitions, entry),
@@ -235,6 +247,7 @@ def _with_instance(found: History, instance: Instance) -> History:
         sampled_until=until,
         unsampled=instance.gaps,
         engine_changes=engine_changes(instance),
+        started=instance.starts[-1] if instance.starts else None,
     )
 
 

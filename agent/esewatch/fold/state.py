@@ -281,9 +281,8 @@ class Instance(Metered, kw_only=True):
     process: str = ""
     named_by_event: bool = False
     stops: list[float] = []
-    """Sorted times of the last 640 stops (103, 104)."""
+    """Sorted times of the last 640 stops (103, 104), as `starts` are of 102."""
     starts: list[float] = []
-    """Sorted times of the last 640 starts (102)."""
     engines: dict[str, float] = {}
     """Engine version without its revision -> when it was first told; the last 8 (102, `%2`)."""
     errors: dict[EngineErrorKind, tuple[int, float]] = {}
