@@ -48,7 +48,9 @@ def directory(*ended: float, **changes: Any) -> History:
 
 def dfsr(*days: float, **changes: Any) -> History:
     ended = [ago * 24 for ago in days]
-    return directory(*ended, **{"database": "d:\\system volume information\\dfsr\\dfsr.db"} | changes)
+    return directory(
+        *ended, **{"database": "d:\\system volume information\\dfsr\\dfsr.db"} | changes
+    )
 
 
 def test_three_cycles_without_a_completion_are_overdue() -> None:
@@ -174,9 +176,7 @@ def test_no_figure_raises(
     passes: list[Pass], now: float, first_seen: float, off: list[tuple[float, float]]
 ) -> None:
     for database in ("c:\\ntds.dit", "d:\\dfsr.db"):
-        damaged = directory(
-            database=database, defrag_passes=passes, first_seen=first_seen, off=off
-        )
+        damaged = directory(database=database, defrag_passes=passes, first_seen=first_seen, off=off)
         found = overdue_defrag(damaged, now)
         assert found is None or isinstance(found, Finding)
 

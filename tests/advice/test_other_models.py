@@ -29,9 +29,7 @@ def test_a_domain_controller_that_collects_garbage_twice_a_day_needs_no_window()
 
     assert (advice.action, advice.rule) == ("not_applicable", "cycles")
     assert advice.recommended_seconds is None
-    assert advice.reasons == (
-        "Online defragmentation is part of garbage collection: no window.",
-    )
+    assert advice.reasons == ("Online defragmentation is part of garbage collection: no window.",)
 
 
 def test_garbage_collection_that_has_not_completed_for_three_cycles_is_said() -> None:

@@ -43,7 +43,7 @@ def stalled(folder: Path) -> list[float]:
     logged = records(folder)
     first = logged[0][0]
     folding.open_source("logs", first)
-    known = [
+    known: list[Record] = [
         msgspec.structs.replace(each, time=first - 14 * DAY, record_id=None)
         for _, each in logged
         if isinstance(each, Event) and each.database

@@ -12,9 +12,7 @@ PATH = "c:\\windows\\ntds\\ntds.dit"
 
 
 def advised(days: float, settings: Settings, *computers: str) -> tuple[Advice, ...]:
-    records = [
-        each for name in computers for each in cycles({**NTDS, "computer": name}, days)
-    ]
+    records = [each for name in computers for each in cycles({**NTDS, "computer": name}, days)]
     return advise(folder_of(records, settings=settings).state, settings, EPOCH + days * DAY)
 
 

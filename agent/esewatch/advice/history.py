@@ -3,6 +3,7 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,7 +16,7 @@ from esewatch.advice.time_at_work import Stretch, not_at_work
 from esewatch.config import Policy, Settings, Window, window_for
 from esewatch.fold import rollups
 from esewatch.fold.backup_jobs import BackupSet
-from esewatch.fold.backups import Backup, completed, streamed, verified_by_streaming
+from esewatch.fold.backups import Backup, completed, spans, streamed, verified_by_streaming
 from esewatch.fold.databases import ACTIVE_FAMILY, PASSIVE_FAMILY
 from esewatch.fold.identity import Tier, tier
 from esewatch.fold.instances import engine_changes
@@ -86,6 +87,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     scan_runs: Sequence[Run] = ()
     backups: Sequence[Backup] = ()
     """Completed ones of its instance, oldest first."""
+    backup_spans: Sequence[Stretch] = ()
+    """When any of its instance ran, or of the process where an event names no instance; sorted."""
     streamed: Sequence[BackupSet] = ()
     """The last 8 full streaming backups of its instance."""
     bad_pages: Sequence[BadPage] = ()
@@ -155,17 +158,24 @@ def outline(history: History) -> History:
         defrag_runs=(),
         scan_runs=(),
         backups=(),
+        backup_spans=(),
+        off=(),
     )
 
 
 def histories(state: State, settings: Settings) -> dict[tuple[str, str], History]:
     """Those of all databases but the ignored ones, by computer and database, sorted."""
     sharing = Counter(map(_instance_of, state.databases.values()))
-    channels: dict[str, list[Channel]] = defaultdict(list)
+    computers: dict[str, _Computer] = defaultdict(lambda: _Computer([], []))
     for channel in state.channels.values():
-        channels[channel.computer].append(channel)
+        computers[channel.computer].channels.append(channel)
+    for instance in state.instances.values():
+        if instance.backup_events and not instance.ese_instance:
+            computers[instance.computer].nameless.append(instance)
     return {
-        key: _gather(state, settings, entry, sharing[_instance_of(entry)], channels[entry.computer])
+        key: _gather(
+            state, settings, entry, sharing[_instance_of(entry)], computers[entry.computer]
+        )
         for key, entry in sorted(state.databases.items())
         if tier(entry, settings) != "ignored"
     }
@@ -177,8 +187,23 @@ def history(state: State, settings: Settings, computer: str, database: str) -> H
     own = _instance_of(entry)
     beside = (each for each in state.databases.values() if each.computer == computer)
     sharing = sum(_instance_of(each) == own for each in beside)
-    channels = [each for each in state.channels.values() if each.computer == computer]
-    return _gather(state, settings, entry, sharing, channels)
+    of = _Computer(
+        [each for each in state.channels.values() if each.computer == computer],
+        [
+            each
+            for each in state.instances.values()
+            if each.computer == computer and not each.ese_instance
+        ],
+    )
+    return _gather(state, settings, entry, sharing, of)
+
+
+class _Computer(NamedTuple):
+    """What belongs to no database of it."""
+
+    channels: list[Channel]
+    nameless: list[Instance]
+    """Known by their process: a shadow copy is of all instances of one."""
 
 
 def _gather(
@@ -186,7 +211,7 @@ def _gather(
     settings: Settings,
     entry: Database,
     sharing: int,
-    channels: Sequence[Channel],
+    computer: _Computer,
 ) -> History:
     instance = state.instances.get(_instance_of(entry))
     member = member_of(entry, settings)
@@ -215,7 +240,7 @@ def _gather(
         defrag_passes=_passes(views["defrag"]),
         checksum_passes=scans,
         marks=_marks(transitions, _begun(scans)),
-        signs=signs(transitions, _begun(scans), channels, instance),
+        signs=signs(transitions, _begun(scans), computer.channels, instance),
         scan_told=scan_told(transitions, [_passes(views[task]) for task in SCANS]),
         engine_threshold=_engine_threshold(transitions),
         failures=[each.time for each in transitions if each.event_id in FAILS],
@@ -226,9 +251,10 @@ def _gather(
         logical_errors=logical_errors(entry),
         io_errors=[time for time in entry.io_error_times if time > entry.all_good],
         backups=backups,
+        backup_spans=_backup_spans(entry, instance, computer.nameless),
         verified=_verified(entry, backups, views),
-        event_gaps=[gap for channel in channels for gap in channel.gaps],
-        off=not_at_work(instance, transitions, channels),
+        event_gaps=[gap for channel in computer.channels for gap in channel.gaps],
+        off=not_at_work(instance, transitions, computer.channels),
         first_seen=entry.first_seen,
         last_seen=entry.last_seen,
         role_changes=_role_changes(transitions, entry),
@@ -249,6 +275,15 @@ def _with_instance(found: History, instance: Instance) -> History:
         engine_changes=engine_changes(instance),
         started=instance.starts[-1] if instance.starts else None,
     )
+
+
+def _backup_spans(
+    entry: Database, instance: Instance | None, nameless: Iterable[Instance]
+) -> list[Stretch]:
+    process = entry.process.lower()
+    of = [each for each in nameless if each.process.lower() in ("", process)]
+    mine = [instance] if instance is not None and instance not in of else []
+    return sorted({span for each in (*mine, *of) for span in spans(each.backup_events)})
 
 
 def _instance_of(entry: Database) -> tuple[str, str]:

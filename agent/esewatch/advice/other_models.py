@@ -36,9 +36,7 @@ def without_window(history: History, policy: Policy, now: float) -> Remark | Non
     if history.model == "background":
         return _background(history, policy, now)
     if history.model == "application":
-        return Remark(
-            "application", ("The application decides when this database is maintained.",)
-        )
+        return Remark("application", ("The application decides when this database is maintained.",))
     if history.role == "passive" and not history.defrag_runs and not history.checksum_passes:
         return Remark("passive", (_PASSIVE,))
     return None

@@ -46,9 +46,7 @@ def signs(
     )
 
 
-def scan_told(
-    transitions: Sequence[Transition], passes: Iterable[Sequence[Pass]]
-) -> float | None:
+def scan_told(transitions: Sequence[Transition], passes: Iterable[Sequence[Pass]]) -> float | None:
     """When an event last told of any scan: among the kept ones, and those of the `passes`."""
     kept = [each.time for each in transitions if each.event_id in _SCAN_EVENTS]
     older = [each.last_event for of_task in passes for each in of_task[-1:]]

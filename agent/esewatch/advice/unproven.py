@@ -28,9 +28,7 @@ def never_proven(advice: Iterable[Advice]) -> list[Key]:
     ]
 
 
-def is_never_proven(
-    key: Key, settings: Settings, model: str, verified: bool, known: float
-) -> bool:
+def is_never_proven(key: Key, settings: Settings, model: str, verified: bool, known: float) -> bool:
     """Whether a watched database is one of them, which is known for so many seconds."""
     if model != "garbage_collection" or verified or not known >= KNOWN_FOR:
         return False

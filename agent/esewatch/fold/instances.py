@@ -1,4 +1,4 @@
-"""What one event changes in one instance: its starts and stops, its backups, its engine's version."""
+"""What one event changes in one instance: starts, stops, backups, the version of its engine."""
 
 import math
 import re
