@@ -1,6 +1,7 @@
 import datetime
 from typing import Any
 
+import msgspec
 import pytest
 
 from esewatch.advice.history import FREED, READ, History, as_copy, histories, history
@@ -10,6 +11,7 @@ from esewatch.config import DatabaseRule, Policy, Settings, Window
 from esewatch.config.settings import CopyOf
 from esewatch.fold.rollups import day_of
 from esewatch.fold.runs import Run
+from esewatch.fold.state import BackupEvent, Instance
 from esewatch.model import Coverage, Feed, HeaderSeen, Reading, Record
 from tests.support.records import DATABASE, DAY, EPOCH, HOUR, LABEL, event, folder_of
 
@@ -195,6 +197,25 @@ def test_configured_names_and_copies_reach_the_ledger_by_their_labels() -> None:
 
     plain = as_copy(gathered(event(700, 0), settings=Settings()), Policy())
     assert (plain.name, plain.named, plain.copies) == ("SG06", False, [])
+
+
+def test_a_backup_that_names_no_instance_is_of_all_of_its_process() -> None:
+    """A shadow copy is one of the process, and each instance is frozen by it."""
+    state = folder_of([event(700, 0, ese_instance=each) for each in ("SG06", "SG07")]).state
+    nameless = Instance(
+        computer="ex01",
+        ese_instance="",
+        process="msexchangeis",
+        backup_events=[BackupEvent(EPOCH + at, at, n) for at, n in ((5, 2005), (9, 2006))],
+    )
+    own = [BackupEvent(EPOCH + at, at, n) for at, n in ((1, 210), (3, 213))]
+    state.instances["ex01", "sg07"].backup_events = own
+    elsewhere = msgspec.structs.replace(nameless, process="certsrv")
+    for found, others in ((nameless, [(EPOCH + 5, EPOCH + 9)]), (elsewhere, [])):
+        state.instances["ex01", ""] = found
+        told = history(state, SETTINGS, "ex01", LABEL)
+        assert told.backup_spans == [(EPOCH + 1, EPOCH + 3), *others]
+        assert next(iter(histories(state, SETTINGS).values())).backup_spans == told.backup_spans
 
 
 def test_an_unknown_database_is_a_key_error() -> None:

@@ -111,75 +111,141 @@ def test_a_verification_past_its_deadline_is_overdue() -> None:
     ]
 
 
+BACKGROUND: dict[str, Any] = {"model": "background", "window": None}
+
+
+def completed(*days: float) -> list[Pass]:
+    """Scans that ended so many days ago."""
+    return [scan(0, 1, started=None, ended=NOW - ago * DAY) for ago in days]
+
+
 def test_two_terabytes_scanned_at_1_mb_a_second_are_not_late_at_day_20() -> None:
-    huge = {"size_bytes": 2e12, "page_size": 32768, "model": "background", "window": None}
-    own = scan(23, 61_035_156)
-    entry = ledger(**huge, scans=[own], verified={"online_scan": NOW - 20 * DAY})
-    assert entry.findings == ()
-    assert entry.deadline.seconds == pytest.approx(1.5 * 23 * DAY, rel=1e-6)
+    huge = {**BACKGROUND, "size_bytes": 2e12}
     first = ledger(**huge, first_seen=NOW - 20 * DAY)
     assert (first.standing, first.findings) == ("unknown", ())
+    assert first.deadline.seconds == pytest.approx(1.5 * 2e6)
+    assert found(ledger(**huge, verified={"online_scan": NOW - 20 * DAY})) == []
     assert found(ledger(**huge, verified={"online_scan": NOW - 40 * DAY})) == [
         "verification_overdue"
     ]
 
 
-def test_the_deadline_is_configured_else_the_engines_else_by_its_own_scans() -> None:
-    scans = [scan(10, 50_000_000)]
-    known = {"model": "background", "size_bytes": 1e12, "page_size": 10_000, "scans": scans}
-    every = copy(**known, configured_deadline=3 * DAY, engine_threshold=14 * DAY)
-    engine = copy(**known, engine_threshold=14 * DAY)
-    own = copy(**known)
-    assert verification_deadline(every)[:2] == (3 * DAY, "configured")
-    assert verification_deadline(engine).seconds == 14 * DAY
-    assert verification_deadline(own).seconds == pytest.approx(1.5 * 20 * DAY)
-    assert "1.5 times the 20 days that its own scans" in verification_deadline(own).reason
+def test_the_deadline_is_configured_else_the_largest_of_a_week_the_engines_and_what_is_usual() -> (
+    None
+):
+    usual = {**BACKGROUND, "scans": completed(41, 21, 1)}
+    every = copy(**usual, configured_deadline=3 * DAY, engine_threshold=14 * DAY)
+    assert verification_deadline(every) == (3 * DAY, "configured")
+    assert verification_deadline(copy(**usual, engine_threshold=14 * DAY)) == (
+        30 * DAY,
+        "1.5 times the 20 days from one completion to the next",
+    )
+    longer = verification_deadline(copy(**usual, engine_threshold=35 * DAY))
+    assert longer == (35 * DAY, "the engine's own threshold (735)")
+    quick = verification_deadline(copy(scans=completed(3, 2, 1), engine_threshold=DAY))
+    assert quick == (7 * DAY, "7 days at least")
 
 
-def test_the_pace_of_a_background_scan_is_the_median_from_start_to_end() -> None:
-    scans = [
-        scan(10, 50_000_000),
-        scan(20, 50_000_000),
-        scan(1, 50_000_000, started=None, wall_seconds=40 * DAY, work_seconds=None),
-        scan(1, 50_000_000, outcome="partial"),
-        scan(1, 50_000_000, started=None),
-        scan(0, 50_000_000),
+def test_a_healthy_scan_that_always_takes_14_days_is_never_overdue() -> None:
+    """735 says what the engine aims at, not what is dangerous."""
+    scans = completed(*(14 * n + 13.9 for n in reversed(range(8))))
+    for model in ("background", "window"):
+        healthy = ledger(
+            model=model,
+            window=None,
+            scans=scans,
+            engine_threshold=7 * DAY,
+            verified={"online_scan": NOW - 13.9 * DAY},
+        )
+        assert (healthy.standing, healthy.findings) == ("verified", ())
+        assert healthy.deadline.seconds == pytest.approx(21 * DAY)
+
+
+def test_the_last_eight_completions_tell_what_is_usual() -> None:
+    ends = [200 - 2 * n for n in range(20)] + [140 - 10 * n for n in range(8)]
+    assert verification_deadline(copy(scans=completed(*ends))).seconds == pytest.approx(15 * DAY)
+
+
+def test_only_a_pass_that_completed_tells_what_is_usual() -> None:
+    scans = [*completed(20, 5), scan(1, 1, ended=NOW - 12 * DAY, outcome="partial")]
+    assert verification_deadline(copy(scans=scans)).seconds == pytest.approx(22.5 * DAY)
+
+
+def test_slow_decay_ends_somewhere() -> None:
+    slow = copy(**BACKGROUND, scans=completed(81, 41, 1))
+    assert verification_deadline(slow) == (
+        45 * DAY,
+        "45 days at most: 1.5 times the 40 days from one completion to the next",
+    )
+    assert verification_deadline(copy(engine_threshold=90 * DAY)).seconds == 45 * DAY
+    strict = copy(**BACKGROUND, scans=completed(81, 41, 1), most_deadline=20 * DAY)
+    assert verification_deadline(strict).seconds == 20 * DAY
+    assert verification_deadline(copy(configured_deadline=90 * DAY)).seconds == 90 * DAY
+
+
+def test_time_that_a_machine_was_off_is_not_usual() -> None:
+    scans = completed(70, 60, 10)
+    off = [(NOW - 58 * DAY, NOW - 18 * DAY)]
+    assert verification_deadline(copy(scans=scans, off=off)).seconds == pytest.approx(15 * DAY)
+
+
+def test_a_background_scan_of_unknown_size_has_the_longest_deadline() -> None:
+    """How long a healthy one takes is not known."""
+    for verified in ({}, {"online_scan": NOW - 40 * DAY}):
+        entry = ledger(**BACKGROUND, first_seen=NOW - 40 * DAY, verified=verified)
+        assert (entry.findings, entry.deadline.seconds) == ((), 45 * DAY)
+    assert found(ledger(**BACKGROUND)) == ["never_verified"]
+    assert found(ledger(**BACKGROUND, verified={"online_scan": NOW - 50 * DAY})) == [
+        "verification_overdue"
     ]
-    slow = copy(model="background", size_bytes=5e11, page_size=10_000, scans=scans)
-    assert verification_deadline(slow).seconds == pytest.approx(1.5 * 20 * DAY)
+    assert found(ledger(**BACKGROUND, event_gaps=[gap(30, 20)])) == ["unknown_since"]
 
 
-def test_the_pace_of_a_scan_in_a_window_is_that_of_its_work() -> None:
-    dragged = [scan(30, 50_000_000, work_seconds=20 * HOUR)]
-    short = verification_deadline(copy(size_bytes=5e11, page_size=10_000, scans=dragged))
-    assert short[:2] == (7 * DAY, "7 days: its own scans would take 20 h")
-    large = [scan(30, 50_000_000, work_seconds=6 * DAY)]
-    deadline = verification_deadline(copy(size_bytes=5e11, page_size=10_000, scans=large))
-    assert deadline.seconds == pytest.approx(9 * DAY)
+def test_after_its_first_completion_a_background_scan_may_wait_for_three_weeks() -> None:
+    once = {**BACKGROUND, "size_bytes": 1e9, "scans": completed(30)}
+    assert found(ledger(**once, verified={"online_scan": NOW - 30 * DAY})) == []
+    assert verification_deadline(copy(**once)).seconds == pytest.approx(31.5 * DAY, rel=1e-3)
+    assert found(ledger(**BACKGROUND, size_bytes=1e9)) == ["never_verified"]
 
 
-def test_a_background_scan_of_unknown_size_is_never_called_late() -> None:
-    unknown = verification_deadline(copy(model="background"))
-    assert not unknown.known
-    for verified in ({}, {"online_scan": NOW - 20 * DAY}):
-        entry = ledger(model="background", verified=verified)
-        assert (entry.standing, entry.findings, entry.due) == ("unknown", (), None)
-    recent = ledger(model="background", verified={"online_scan": NOW - 2 * DAY})
-    assert recent.standing == "verified"
-    lost = ledger(model="background", event_gaps=[gap(30, 20)])
-    assert found(lost) == ["unknown_since"]
+def test_what_is_missing_is_counted_in_time_at_work() -> None:
+    """A machine that was off for a month missed nothing."""
+    off = [(NOW - 38 * DAY, NOW - 60)]
+    verified = {"online_scan": NOW - 40 * DAY}
+    started = ledger(verified=verified, off=off)
+    assert (started.standing, found(started)) == ("verified", [])
+    assert started.due == pytest.approx(NOW + 5 * DAY - 60)
+    assert found(ledger(verified=verified, off=[(NOW - 38 * DAY, NOW - 6 * DAY)])) == [
+        "verification_overdue"
+    ]
+    assert found(ledger(first_seen=NOW - 40 * DAY, off=off)) == []
+    assert found(ledger(first_seen=NOW - 50 * DAY, off=off)) == ["never_verified"]
+
+
+def test_nothing_is_overdue_on_a_database_that_is_known_for_less_than_14_days() -> None:
+    verified = {"external": NOW - 13 * DAY}
+    assert found(ledger(verified=verified, first_seen=NOW - 13.9 * DAY)) == []
+    assert found(ledger(verified=verified, first_seen=NOW - 14 * DAY)) == ["verification_overdue"]
+    assert found(ledger(verified={"external": NOW - 50 * DAY}, first_seen=0.0)) == [
+        "verification_overdue"
+    ]
+
+
+def test_that_a_domain_controller_was_never_verified_is_no_finding_of_it() -> None:
+    directory: dict[str, Any] = {"model": "garbage_collection", "window": None}
+    assert found(ledger(**directory)) == []
+    assert ledger(**directory).standing == "unverified"
+    assert found(ledger(**directory, event_gaps=[gap(30, 20)])) == []
+    assert found(ledger(**directory, configured_deadline=9 * DAY)) == ["never_verified"]
+    assert found(ledger(**directory, verified={"external": NOW - 8 * DAY})) == [
+        "verification_overdue"
+    ]
 
 
 def test_a_window_that_opens_once_a_week_may_take_until_its_next_end() -> None:
     assert verification_deadline(copy(window=MONDAYS)).seconds == 7 * DAY + 4 * HOUR
-    assert verification_deadline(copy(window=MONDAYS)).reason.startswith("7.2 days:")
+    assert verification_deadline(copy(window=MONDAYS)).reason == "7.2 days at least"
     assert found(ledger(window=MONDAYS, verified={"online_scan": NOW - 7.1 * DAY})) == []
-
-
-def test_a_quick_scan_or_none_leaves_seven_days() -> None:
-    quick = copy(size_bytes=1e9, page_size=10_000, scans=[scan(1, 100_000)])
-    for each in (quick, copy(), copy(size_bytes=1e9), copy(model="background")):
-        assert verification_deadline(each).seconds == 7 * DAY
 
 
 def test_after_a_gap_of_more_than_a_window_absence_is_not_claimed() -> None:
@@ -403,7 +469,7 @@ COPIES = st.builds(
         max_size=3,
     ),
     tier=st.sampled_from(["watched", "observed"]),
-    model=st.sampled_from(["window", "background", "application"]),
+    model=st.sampled_from(["window", "background", "application", "garbage_collection"]),
     first_seen=TIME,
     verified=st.dictionaries(st.sampled_from(["external", "page_scan"]), TIME),
     bad_pages=st.lists(
@@ -411,7 +477,7 @@ COPIES = st.builds(
     ),
     scans=st.lists(PASSES, max_size=3),
     size_bytes=st.none() | TIME,
-    page_size=st.none() | st.integers(-1, 2**80),
+    off=st.lists(st.tuples(TIME, TIME), max_size=2),
     window=st.sampled_from([None, NIGHTLY, MONDAYS]),
     event_gaps=st.lists(st.tuples(TIME, TIME, st.integers(0, 9)), max_size=3),
     configured_deadline=st.none() | TIME,
@@ -427,7 +493,7 @@ def test_no_input_raises_and_what_is_said_has_figures(copies: list[Copy], now: f
     ]
     for entry in entries:
         assert 0 < entry.deadline.seconds < float("inf")
-        assert (entry.due is None) == (entry.last is None or not entry.deadline.known)
+        assert (entry.due is None) == (entry.last is None)
         for finding in entry.findings:
             assert finding.finding in FINDINGS
             assert re.search(r"\d", finding.sentence)

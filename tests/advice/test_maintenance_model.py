@@ -25,12 +25,30 @@ def database(*events: int, **changes: Any) -> Database:
     [
         (database(700, 704, 702, 703), "window"),
         (database(700, 717, 721, process="Information Store"), "window"),
-        (database(717, 721), "application"),
+        (database(717, 721), "window"),
+        (database(717, 718, 722), "window"),
+        (database(721), "window"),
+        (database(717, 725, 719), "window"),
+        (database(717, 719), "background"),
+        (database(700, 704, process="eseutil"), "window"),
+        (database(736, 737, process="eseutil"), "background"),
+        (database(process="MSExchangeRepl"), "window"),
+        (database(717, 732, process="MSExchangeRepl"), "background"),
+        (database(717, 721, process="EdgeTransport"), "application"),
+        (database(process="Microsoft.Exchange.Store.Worker"), "background"),
         (database(736, 744, 737), "background"),
         (database(717, 732), "background"),
         (database(700, process="Microsoft.Exchange.Store.Worker"), "background"),
         (database(700, 701, provider="NTDS ISAM", process="NTDS"), "garbage_collection"),
         (database(700, 701, provider="ESENT", ese_instance="NTDSA"), "garbage_collection"),
+        (
+            database(700, 701, provider="ADAM [partners] ISAM", process="DSAMAIN"),
+            "garbage_collection",
+        ),
+        (
+            database(process="esentutl", provider="ESENT", database="d:\\lds\\adamntds.dit"),
+            "garbage_collection",
+        ),
         (database(700, 701, process="DFSRs", database="c:\\dfsr.db"), "garbage_collection"),
         (database(700, 701, provider="ESENT", process="svchost"), "application"),
     ],
@@ -51,3 +69,11 @@ def test_a_configured_window_makes_the_window_model() -> None:
     settings = Settings(databases=[rule], windows={"nightly": window})
     entry = database(736, process="Microsoft.Exchange.Store.Worker")
     assert maintenance_model(entry, settings) == "window"
+
+
+def test_no_window_is_configured_for_what_collects_garbage() -> None:
+    window = Window(start=datetime.time(1), duration=14400)
+    rule = DatabaseRule(match="*", window="nightly")
+    settings = Settings(databases=[rule], windows={"nightly": window})
+    directory = database(700, 701, provider="NTDS ISAM", process="NTDS")
+    assert maintenance_model(directory, settings) == "garbage_collection"

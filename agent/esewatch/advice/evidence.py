@@ -6,7 +6,7 @@ week ago is derived and not stored.
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 
 import msgspec
@@ -15,6 +15,7 @@ from esewatch.advice.findings import moment, span
 from esewatch.advice.history import History, as_copy
 from esewatch.advice.ledger import verification_deadline
 from esewatch.advice.openings import Used, openings_used, restarts
+from esewatch.advice.time_at_work import Stretch
 from esewatch.advice.windows_passed import one_window, two_windows
 from esewatch.config import Policy
 from esewatch.fold.rollups import DAY_SECONDS, Day, day_of, day_start
@@ -131,18 +132,20 @@ class Timeline:
         return [night for night in self.openings if since <= night.start and night.end <= time]
 
     def idle(self, since: float, time: float) -> float:
-        """Seconds up to `time` in which windows passed and it is not known to have run.
+        """Seconds up to `time` in which its machine was off, or windows passed and nothing ran.
 
-        It did not run, which no longer window mends, or its events are missing.
+        No longer window mends that, or its events are missing.
         """
+        begin, end = since, time
+        stretches = [*self.history.off]
         longest = one_window(self.history.window)
         first = bisect_left(self.runs, since, key=lambda run: run.start)
         last = bisect_right(self.runs, time, key=lambda run: run.start)
-        total = 0.0
-        for run, end in zip(self.runs[first:last], self._ends[first:last], strict=True):
-            total += max(0.0, run.start - since - longest)
-            since = max(since, end)
-        return total + max(0.0, time - since - longest)
+        for run, over in zip(self.runs[first:last], self._ends[first:last], strict=True):
+            stretches.append((since + longest, run.start))
+            since = max(since, over)
+        stretches.append((since + longest, time))
+        return sum(max(0.0, high - low) for low, high in _apart(stretches, begin, end))
 
     def _gather(self, time: float) -> Evidence:
         begin = self.begin(time)
@@ -264,6 +267,15 @@ class Timeline:
         if evidence.pages_read >= asked:
             return ""
         return f"It read {evidence.pages_read:,.0f} of the {asked:,.0f} pages asked for."
+
+
+def _apart(stretches: Iterable[Stretch], begin: float, end: float) -> Iterator[Stretch]:
+    """What lies between `begin` and `end`, each moment once."""
+    for low, high in sorted(stretches):
+        low, high = max(low, begin), min(high, end)
+        if low < high:
+            yield low, high
+            begin = high
 
 
 def uncounted(evidence: Evidence) -> bool:

@@ -17,11 +17,13 @@ FindingName = Literal[
     "backup_slows",
     "copy_divergence",
     "copy_suspect",
+    "defrag_overdue",
     "investigate",
     "logical_damage",
     "never_verified",
     "only_active_verified",
     "only_passive_verified",
+    "scan_off",
     "scan_stalled",
     "scans_collide",
     "scans_do_not_fit",
@@ -33,6 +35,8 @@ FindingName = Literal[
 ]
 FINDINGS: tuple[FindingName, ...] = get_args(FindingName)
 STALLED: FindingName = "scan_stalled"
+IN_THE_LOG: frozenset[FindingName] = frozenset({"defrag_overdue", "scan_off", STALLED})
+"""What is missing in the log, if that is read to its end."""
 
 DAMAGE_WORDS: Mapping[DamageKind, tuple[str, str]] = {
     "divergence": (
@@ -194,6 +198,35 @@ def scan_stalled(since: float, still: float, seen: float | None, pages: float | 
         STALLED,
         f"its scan stands still: no progress since {moment(since)}{at}, for {span(still)} in which"
         " its log was read",
+    )
+
+
+def scan_off(silent: float, last: float | None) -> Finding:
+    """No event of a scan in `silent` seconds at work; the last one, None where none is known."""
+    before = f", the last {moment(last)}" if last is not None else ", nor before"
+    return Finding(
+        "scan_off",
+        f"its log tells of no scan in {span(silent)} at work{before}: whether scanning is switched"
+        " off says Get-MailboxDatabase | fl Name,BackgroundDatabaseMaintenance",
+    )
+
+
+def defrag_overdue(completed: float | None, silent: float, allowed: float) -> Finding:
+    """Garbage collection did not complete in `silent` seconds at work, more than `allowed`."""
+    last = f"last {moment(completed)}" if completed is not None else "never seen to"
+    return Finding(
+        "defrag_overdue",
+        f"online defragmentation has not completed in {span(silent)} at work ({last}); it should"
+        f" within {span(allowed)}",
+    )
+
+
+def cycles_torn(cycles: int) -> Finding:
+    """The last `cycles` of garbage collection in a row did not complete at once."""
+    return Finding(
+        "defrag_overdue",
+        f"online defragmentation was interrupted or resumed in {cycles} cycles of garbage"
+        " collection in a row",
     )
 
 

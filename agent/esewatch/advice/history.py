@@ -3,19 +3,21 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from esewatch.advice.copies import member_of
-from esewatch.advice.ledger import MOST_PAGE_SIZE, Copy, Gap
+from esewatch.advice.ledger import Copy, Gap
 from esewatch.advice.maintenance_model import Model
 from esewatch.advice.scanning import Mark
-from esewatch.advice.signs import Signs, signs
+from esewatch.advice.signs import Signs, scan_told, signs
 from esewatch.advice.surroundings import surroundings
+from esewatch.advice.time_at_work import Stretch, not_at_work
 from esewatch.config import Policy, Settings, Window, window_for
 from esewatch.fold import rollups
 from esewatch.fold.backup_jobs import BackupSet
-from esewatch.fold.backups import Backup, completed, streamed, verified_by_streaming
+from esewatch.fold.backups import Backup, completed, spans, streamed, verified_by_streaming
 from esewatch.fold.damage import known_damage
 from esewatch.fold.identity import Tier, tier
 from esewatch.fold.instances import engine_changes
@@ -43,6 +45,7 @@ FREED = "ese_defrag_pages_freed_total"
 MARKS = {738: "resume_page", 744: "pages_seen"}
 """Events that tell how far the running scan is, and the number that does."""
 LATE_END = 735
+MOST_PAGE_SIZE = 32768
 _READ_COUNTER = "|online defrag pages read/sec|"
 
 
@@ -57,6 +60,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     copies: Sequence[tuple[str, str]] = ()
     """Configured ones: (computer, database)."""
     ese_instance: str = ""
+    process: str = ""
     model: Model
     tier: Tier = "watched"
     role: str = ""
@@ -86,6 +90,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """How far its running scan said it was, sorted."""
     signs: Signs = Signs()
     """Of its running scan, and that its computer is heard of."""
+    scan_told: float | None = None
+    """When an event last told of any scan."""
     engine_threshold: float | None = None
     """Seconds in which its engine wants a scan to complete, as the last 735 told."""
     failures: Sequence[float] = ()
@@ -96,6 +102,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     scan_runs: Sequence[Run] = ()
     backups: Sequence[Backup] = ()
     """Completed ones of its instance, oldest first."""
+    backup_spans: Sequence[Stretch] = ()
+    """When any of its instance ran, or of the process where an event names no instance; sorted."""
     streamed: Sequence[BackupSet] = ()
     """The last 8 full streaming backups of its instance."""
     bad_pages: Sequence[BadPage] = ()
@@ -110,6 +118,10 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """By verifier, the end of the last verification of every page."""
     event_gaps: Sequence[Gap] = ()
     """Of the complete channels of its computer."""
+    off: Sequence[Stretch] = ()
+    """When its instance was not at work, or is not known to have been (time_at_work.py)."""
+    started: float | None = None
+    """When its instance started last (102)."""
     first_seen: float = 0.0
     last_seen: float = 0.0
     engine_changes: Sequence[float] = ()
@@ -121,12 +133,11 @@ def as_copy(history: History, policy: Policy) -> Copy:
     """The part of it that the integrity ledger judges.
 
     Without a size in bytes it is that of the pages that its last whole scan saw, the largest ones
-    if their size is not known: by their own pace scans of any take equally long.
+    if their size is not known.
     """
-    page_size, size_bytes = history.page_size, history.size_bytes
+    size_bytes = history.size_bytes
     if size_bytes is None and history.pages is not None:
-        page_size = page_size or MOST_PAGE_SIZE
-        size_bytes = history.pages * page_size
+        size_bytes = history.pages * (history.page_size or MOST_PAGE_SIZE)
     return Copy(
         computer=history.computer,
         database=history.database,
@@ -141,10 +152,11 @@ def as_copy(history: History, policy: Policy) -> Copy:
         bad_pages=history.bad_pages,
         scans=[done for done in history.checksum_passes if done.ended is not None],
         size_bytes=size_bytes,
-        page_size=page_size,
         window=history.window,
         event_gaps=history.event_gaps,
+        off=history.off,
         configured_deadline=policy.verify_within,
+        most_deadline=policy.verify_within_most,
         engine_threshold=history.engine_threshold,
     )
 
@@ -164,15 +176,20 @@ def outline(history: History) -> History:
         defrag_runs=(),
         scan_runs=(),
         backups=(),
+        backup_spans=(),
+        off=(),
     )
 
 
 def histories(state: State, settings: Settings) -> dict[tuple[str, str], History]:
     """Those of all databases but the ignored ones, by computer and database, sorted."""
     sharing = Counter(map(_instance_of, state.databases.values()))
-    channels: dict[str, list[Channel]] = defaultdict(list)
+    computers: dict[str, _Computer] = defaultdict(lambda: _Computer([], []))
     for channel in state.channels.values():
-        channels[channel.computer].append(channel)
+        computers[channel.computer].channels.append(channel)
+    for instance in state.instances.values():
+        if instance.backup_events and not instance.ese_instance:
+            computers[instance.computer].nameless.append(instance)
     told = surroundings(state, settings)
     return {
         key: _gather(
@@ -180,7 +197,7 @@ def histories(state: State, settings: Settings) -> dict[tuple[str, str], History
             settings,
             entry,
             sharing[_instance_of(entry)],
-            channels[entry.computer],
+            computers[entry.computer],
             told=told(entry),
         )
         for key, entry in sorted(state.databases.items())
@@ -203,9 +220,24 @@ def history(
     own = _instance_of(entry)
     beside = (each for each in state.databases.values() if each.computer == computer)
     sharing = sum(_instance_of(each) == own for each in beside)
-    channels = [each for each in state.channels.values() if each.computer == computer]
+    of = _Computer(
+        [each for each in state.channels.values() if each.computer == computer],
+        [
+            each
+            for each in state.instances.values()
+            if each.computer == computer and not each.ese_instance
+        ],
+    )
     told = told or surroundings(state, settings)
-    return _gather(state, settings, entry, sharing, channels, told=told(entry))
+    return _gather(state, settings, entry, sharing, of, told=told(entry))
+
+
+class _Computer(NamedTuple):
+    """What belongs to no database of it."""
+
+    channels: list[Channel]
+    nameless: list[Instance]
+    """Known by their process: a shadow copy is of all instances of one."""
 
 
 def _gather(
@@ -213,7 +245,7 @@ def _gather(
     settings: Settings,
     entry: Database,
     sharing: int,
-    channels: Sequence[Channel],
+    computer: _Computer,
     *,
     told: Told,
 ) -> History:
@@ -231,6 +263,7 @@ def _gather(
         named=member.named,
         copies=member.copies,
         ese_instance=entry.ese_instance,
+        process=entry.process,
         model=member.model,
         tier=tier(entry, settings),
         role=member.role,
@@ -244,7 +277,8 @@ def _gather(
         defrag_passes=_passes(views["defrag"]),
         checksum_passes=scans,
         marks=_marks(transitions, _begun(scans)),
-        signs=signs(transitions, _begun(scans), channels, instance),
+        signs=signs(transitions, _begun(scans), computer.channels, instance),
+        scan_told=scan_told(transitions, [_passes(views[task]) for task in SCANS]),
         engine_threshold=_engine_threshold(transitions),
         failures=[each.time for each in transitions if each.event_id in FAILS],
         failed=failed_tasks(views),
@@ -255,8 +289,10 @@ def _gather(
         unexplained=told.errors,
         io_errors=_io_errors(entry, instance),
         backups=backups,
+        backup_spans=_backup_spans(entry, instance, computer.nameless),
         verified=_verified(entry, backups, views, told.around),
-        event_gaps=[gap for channel in channels for gap in channel.gaps],
+        event_gaps=[gap for channel in computer.channels for gap in channel.gaps],
+        off=not_at_work(instance, transitions, computer.channels),
         first_seen=entry.first_seen,
         last_seen=entry.last_seen,
         role_changes=role_changes(entry, transitions),
@@ -275,7 +311,17 @@ def _with_instance(found: History, instance: Instance) -> History:
         sampled_until=until,
         unsampled=instance.gaps,
         engine_changes=engine_changes(instance),
+        started=instance.starts[-1] if instance.starts else None,
     )
+
+
+def _backup_spans(
+    entry: Database, instance: Instance | None, nameless: Iterable[Instance]
+) -> list[Stretch]:
+    process = entry.process.lower()
+    of = [each for each in nameless if each.process.lower() in ("", process)]
+    mine = [instance] if instance is not None and instance not in of else []
+    return sorted({span for each in (*mine, *of) for span in spans(each.backup_events)})
 
 
 def _instance_of(entry: Database) -> tuple[str, str]:

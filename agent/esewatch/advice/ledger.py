@@ -1,17 +1,18 @@
 """The integrity ledger: when was every page of a copy last verified, and by what (semantics.md 3).
 
-Absence is claimed only where nothing can have been missed: not for a database that is known
-for less than a deadline, and not over a gap in the events.
+Absence is claimed only where nothing can have been missed: not of a database that is known
+for less than a deadline, not over a gap in the events, and only of time at work.
 """
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from statistics import median
 from typing import Literal, NamedTuple
 
 import msgspec
 
-from esewatch.advice.copies import Member, comparable, copies_of
+from esewatch.advice.copies import REPLICATED, Member, comparable, copies_of
 from esewatch.advice.findings import (
     Finding,
     Proof,
@@ -21,7 +22,7 @@ from esewatch.advice.findings import (
     unknown_since,
     verification_overdue,
 )
-from esewatch.advice.stagger import MOST_PAGES
+from esewatch.advice.time_at_work import Stretch, at_work
 from esewatch.advice.windows_passed import one_window
 from esewatch.config import Window
 from esewatch.fold.identity import Tier
@@ -30,14 +31,19 @@ from esewatch.fold.state import BadPage, Pass
 
 DAY = 86400.0
 LEAST_DEADLINE = 7 * DAY
+MOST_DEADLINE = 45 * DAY
 KNOWN_FOR = 7 * DAY
 """Seconds that a database is known before "never" is said (semantics.md 7)."""
+KNOWN_LONG = 14 * DAY
+"""Seconds that it is known before it is said that anything else is missing."""
 SLACK = 1.5
-"""So many times as long as its scans take may pass before the next verification."""
+"""So many times as long as usual may pass before the next verification."""
+LATEST = 8
+"""Completions that tell what is usual."""
+LONGEST_WAIT = 21 * DAY
+"""Seconds that a background scan waits at most before it begins anew."""
 BACKGROUND_BYTES_PER_SECOND = 1e6
 """Pace of the background scan since Exchange 2013 (semantics.md 5), until its own is seen."""
-MOST_PAGE_SIZE = 32768
-
 Gap = tuple[float, float, int]
 """(from, to, records missing), as fold/channels.py claims them."""
 
@@ -47,8 +53,6 @@ class Deadline(NamedTuple):
 
     seconds: float
     reason: str
-    known: bool = True
-    """Else it is a guess that a healthy copy may miss: nothing is claimed by it."""
 
 
 class Copy(Member, frozen=True, kw_only=True):
@@ -64,12 +68,15 @@ class Copy(Member, frozen=True, kw_only=True):
     scans: Sequence[Pass] = ()
     """Ended checksum passes."""
     size_bytes: float | None = None
-    page_size: int | None = None
     window: Window | None = None
     event_gaps: Sequence[Gap] = ()
     """Of the complete channels of its computer."""
+    off: Sequence[Stretch] = ()
+    """When its instance was not at work (time_at_work.py)."""
     configured_deadline: float | None = None
     """Seconds."""
+    most_deadline: float = MOST_DEADLINE
+    """Seconds; none that is not configured is longer."""
     engine_threshold: float | None = None
     """Seconds: the completion threshold that the engine itself names in 735."""
     deadline: Deadline | None = None
@@ -90,7 +97,7 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
     corrected_since: int
     deadline: Deadline
     due: float | None
-    """When the next verification is due; None without a first one, or where that is not known."""
+    """When the next verification is due; None without a first one."""
     unknown_since: float | None
     """Begin of the gap that hides what became of it; None: the events are whole."""
     standing: Literal["verified", "unverified", "unknown"]
@@ -114,49 +121,48 @@ def ledgers(copies: Sequence[Copy], now: float) -> list[Ledger]:
 
 
 def verification_deadline(copy: Copy) -> Deadline:
-    """Configured; else the engine's own threshold; else by what its scans take (semantics.md 5).
+    """Configured; else the largest of a week, the engine's own and what is usual (semantics.md 5).
 
-    Those of a window take the time that they work: a pass that a short window drags out is not
-    excused by it. Others take the whole time from start to end.
+    What is usual is told from completion to completion: the next pass may wait for weeks after
+    one. It is bounded, as slow decay must end somewhere.
     """
     if copy.deadline is not None:
         return copy.deadline
     if _is_span(copy.configured_deadline):
         return Deadline(copy.configured_deadline or 0.0, "configured")
-    if _is_span(copy.engine_threshold):
-        return Deadline(copy.engine_threshold or 0.0, "the engine's own threshold (735)")
     least = LEAST_DEADLINE if copy.window is None else max(LEAST_DEADLINE, one_window(copy.window))
-    pace = _pace(copy)
-    own = "its own scans"
-    if pace is None and copy.model == "background":
-        pace, own = BACKGROUND_BYTES_PER_SECOND, "a background scan at 1 MB/s"
-    takes = (copy.size_bytes or 0.0) / pace if pace and _is_span(copy.size_bytes) else math.inf
-    if not math.isfinite(takes):
-        # A healthy background scan of a large database takes weeks.
-        known = copy.model != "background"
-        return Deadline(least, f"{span(least)}: how long its scans take is not known", known)
-    if SLACK * takes <= least:
-        return Deadline(least, f"{span(least)}: {own} would take {span(takes)}")
-    return Deadline(SLACK * takes, f"1.5 times the {span(takes)} that {own} would take")
+    found = [_usual(copy), Deadline(least, f"{span(least)} at least")]
+    if _is_span(copy.engine_threshold):
+        found.append(Deadline(copy.engine_threshold or 0.0, "the engine's own threshold (735)"))
+    longest = max((each for each in found if each is not None), key=lambda each: each.seconds)
+    if longest.seconds <= copy.most_deadline:
+        return longest
+    return Deadline(copy.most_deadline, f"{span(copy.most_deadline)} at most: {longest.reason}")
+
+
+def _usual(copy: Copy) -> Deadline | None:
+    """By its own completions; where fewer than two tell, a background scan's by its size."""
+    completed = (done.ended for done in copy.scans if done.outcome == "completed")
+    ends = sorted(end for end in completed if end is not None and math.isfinite(end))
+    between = [at_work(copy.off, one, two) for one, two in pairwise(ends[-LATEST:])]
+    if between:
+        usual = median(between)
+        said = f"1.5 times the {span(usual)} from one completion to the next"
+        return Deadline(SLACK * usual, said) if _is_span(usual) else None
+    if copy.model != "background":
+        return None
+    if not _is_span(copy.size_bytes):
+        return Deadline(MOST_DEADLINE, "how often its scans complete is not known")
+    takes = (copy.size_bytes or 0.0) / BACKGROUND_BYTES_PER_SECOND
+    said = f"1.5 times the {span(takes)} that a background scan at 1 MB/s would take"
+    if ends:
+        takes += LONGEST_WAIT
+        said += f" and the {span(LONGEST_WAIT)} that it may wait"
+    return Deadline(SLACK * takes, said)
 
 
 def _is_span(value: float | None) -> bool:
     return value is not None and math.isfinite(value) and value > 0
-
-
-def _pace(copy: Copy) -> float | None:
-    """Bytes a second of the median scan of its own."""
-    if copy.page_size is None or not 0 < copy.page_size <= MOST_PAGE_SIZE:
-        return None
-    paces = []
-    for done in copy.scans:
-        elapsed = done.work_seconds if copy.model == "window" else done.wall_seconds
-        if elapsed is None and done.started is not None and done.ended is not None:
-            elapsed = done.ended - done.started
-        if done.outcome == "completed" and done.pages_seen and elapsed and _is_span(elapsed):
-            pages = min(done.pages_seen, MOST_PAGES)
-            paces.append(pages * copy.page_size / elapsed)
-    return median(paces) if paces and median(paces) > 0 else None
 
 
 def _entry(copy: Copy, now: float) -> Ledger:
@@ -168,7 +174,7 @@ def _entry(copy: Copy, now: float) -> Ledger:
     last = max((Proof(time, by) for by, time in verified.items()), default=None)
     gap = _hides(copy, last, now)
     deadline = verification_deadline(copy)
-    standing, finding = _judge(copy, last, gap, deadline, now)
+    standing, finding = _judge(copy, last, gap, deadline.seconds, now)
     after = [bad for bad in copy.bad_pages if bad.last <= now and (not last or bad.last > last[0])]
     corrected = count_pages(bad for bad in after if bad.kind == "corrected")
     return Ledger(
@@ -179,11 +185,16 @@ def _entry(copy: Copy, now: float) -> Ledger:
         bad_since=count_pages(after) - corrected,
         corrected_since=corrected,
         deadline=deadline,
-        due=last.time + deadline.seconds if last and deadline.known else None,
+        due=_due(copy, last, deadline.seconds, now) if last else None,
         unknown_since=gap[0] if gap else None,
         standing=standing,
         findings=(finding,) if finding and copy.tier == "watched" else (),
     )
+
+
+def _due(copy: Copy, last: Proof, deadline: float, now: float) -> float:
+    """Later by the time in which it was off until now."""
+    return last.time + deadline + (now - last.time - at_work(copy.off, last.time, now))
 
 
 def _hides(copy: Copy, last: Proof | None, now: float) -> Gap | None:
@@ -202,33 +213,36 @@ def _hides(copy: Copy, last: Proof | None, now: float) -> Gap | None:
 
 
 def _judge(
-    copy: Copy, last: Proof | None, gap: Gap | None, allowed: Deadline, now: float
+    copy: Copy, last: Proof | None, gap: Gap | None, deadline: float, now: float
 ) -> tuple[Literal["verified", "unverified", "unknown"], Finding | None]:
-    deadline = allowed.seconds if allowed.known else math.inf
+    """Whether it is verified in time. What is missing is counted in time at work."""
+    known = now - copy.first_seen if copy.first_seen > 0 else math.inf if last else 0.0
+    since = max(last.time if last else copy.first_seen, gap[1] if gap else -math.inf)
+    silent = at_work(copy.off, since, now)
+    lost = unknown_since(gap[0], gap[1], gap[2], last) if gap else None
+    if last is not None and at_work(copy.off, last.time, now) <= deadline:
+        return "verified", lost
+    if last is None and gap is None:
+        if known < KNOWN_FOR or silent < max(deadline, KNOWN_FOR):
+            return "unknown", None
+        return "unverified", never_verified(known) if _asked_for(copy) else None
     patience = deadline if last else max(deadline, KNOWN_FOR)
-    if last is not None and not allowed.known and now - last.time > allowed.seconds:
-        return "unknown", unknown_since(gap[0], gap[1], gap[2], last) if gap else None
-    if gap is not None:
-        lost = unknown_since(gap[0], gap[1], gap[2], last)
-        if last is not None and now - last.time <= deadline:
-            return "verified", lost
-        silent = now - gap[1]
-        if silent > patience:
-            return "unverified", verification_overdue(last, silent, deadline, gap[1])
+    if known < KNOWN_LONG or silent <= patience:
         return "unknown", lost
-    if last is not None:
-        silent = now - last.time
-        if silent <= deadline:
-            return "verified", None
-        return "unverified", verification_overdue(last, silent, deadline, None)
-    known = now - copy.first_seen
-    if copy.first_seen <= 0 or not patience <= known < math.inf:
-        return "unknown", None
-    asked_for = copy.copies or _is_span(copy.configured_deadline)
-    if copy.model == "application" and not asked_for:
-        # Judged by page errors and slow I/O alone: an index of Windows Search is built anew.
+    if last is None and not _asked_for(copy):
         return "unverified", None
-    return "unverified", never_verified(known)
+    return "unverified", verification_overdue(last, silent, deadline, gap[1] if gap else None)
+
+
+def _asked_for(copy: Copy) -> bool:
+    """Whether somebody is to verify what was never verified before.
+
+    An index of Windows Search is built anew, and nothing of its own verifies a domain controller:
+    that is told once for all of them (unproven.py).
+    """
+    if _is_span(copy.configured_deadline):
+        return True
+    return copy.model in REPLICATED or (copy.model == "application" and bool(copy.copies))
 
 
 def _groups(copies: Sequence[Copy]) -> list[list[int]]:

@@ -1,17 +1,13 @@
 """What is said of databases whose maintenance has no window (semantics.md 5)."""
 
-from collections.abc import Sequence
 from typing import Literal, NamedTuple, get_args
 
 from esewatch.advice.findings import span
+from esewatch.advice.garbage_collection import CYCLES, cycles
 from esewatch.advice.history import History, as_copy
 from esewatch.advice.ledger import verification_deadline
+from esewatch.advice.time_at_work import at_work
 from esewatch.config import Policy
-from esewatch.fold.state import Pass
-
-CYCLE_DEADLINE = 36 * 3600.0
-"""Three cycles of 12 hours."""
-CYCLES = 3
 
 RemarkName = Literal[
     "cycles",
@@ -20,6 +16,7 @@ RemarkName = Literal[
     "unknown",
     "background",
     "scan_late",
+    "passive",
     "application",
 ]
 REMARKS: tuple[RemarkName, ...] = get_args(RemarkName)
@@ -32,77 +29,65 @@ class Remark(NamedTuple):
     reasons: tuple[str, ...]
 
 
-def without_window(history: History, policy: Policy, now: float) -> Remark:
-    """The remark on a database of a model other than `window`, as of `now` (epoch seconds)."""
+def without_window(history: History, policy: Policy, now: float) -> Remark | None:
+    """The remark on a database that has no window to judge, as of `now`; None: it has one."""
     if history.model == "garbage_collection":
         return _cycles(history, now)
     if history.model == "background":
         return _background(history, policy, now)
-    return Remark("application", ("The application decides when this database is maintained.",))
+    if history.model == "application":
+        return Remark("application", ("The application decides when this database is maintained.",))
+    if history.role == "passive" and not history.defrag_runs and not history.checksum_passes:
+        return Remark("passive", (_PASSIVE,))
+    return None
+
+
+_PASSIVE = (
+    "Nothing maintains this passive copy: a page scan of a snapshot, or eseutil /k while replay"
+    " is suspended, verifies it."
+)
 
 
 def _cycles(history: History, now: float) -> Remark:
-    about = "Online defragmentation is part of garbage collection, every 12 hours: no window."
-    since, what = _last_completion(history.defrag_passes, now), "Its last completion"
-    if since is None and history.first_seen > 0:
-        since, what = history.first_seen, "It was never seen to complete; the first record"
-    if since is not None and now - since > CYCLE_DEADLINE:
-        gaps = [end for begin, end, _ in history.event_gaps if end > since and begin < now]
-        if gaps and now - max(gaps) <= CYCLE_DEADLINE:
-            return Remark(
-                "unknown", (about, "Whether it completes is unknown: events are missing.")
-            )
+    about = "Online defragmentation is part of garbage collection: no window."
+    found = cycles(history, now)
+    if found.late and found.allowed is not None:
+        what = "Its last completion is"
+        if found.completed is None:
+            what = "It was never seen to complete; the first record is"
+        if found.lost:
+            what = "Events are missing; since then it did not complete, which is"
         late = (
-            f"{what} is {span(now - since)} ago; it should complete within {span(CYCLE_DEADLINE)}."
+            f"{what} {span(found.silent)} at work ago; it should complete within"
+            f" {span(found.allowed)}."
         )
         return Remark("no_completion", (about, late))
-    if (torn := _torn_cycles(history.defrag_passes, now)) >= CYCLES:
-        torn_apart = f"Its last {torn} cycles in a row were interrupted or resumed."
+    if found.lost:
+        return Remark("unknown", (about, "Whether it completes is unknown: events are missing."))
+    if found.torn >= CYCLES:
+        torn_apart = f"Its last {found.torn} cycles in a row were interrupted or resumed."
         return Remark("cycles_interrupted", (about, torn_apart))
     return Remark("cycles", (about,))
-
-
-def _last_completion(passes: Sequence[Pass], now: float) -> float | None:
-    ends = [p.ended for p in passes if p.outcome == "completed" and p.ended is not None]
-    return max((end for end in ends if end <= now), default=None)
-
-
-def _torn_cycles(passes: Sequence[Pass], now: float) -> int:
-    """Cycles since the last pass that was done in one of them."""
-    torn = 0
-    for each in reversed(passes):
-        if each.started is not None and each.started > now:
-            continue
-        cycles = max(each.interruptions + 1, each.invocations or 1)
-        if each.outcome == "open" and each.interrupted:
-            cycles = each.interruptions
-        if each.outcome == "open" and not each.interruptions:
-            continue
-        if each.outcome != "open" and cycles == 1:
-            break
-        torn += cycles
-    return torn
 
 
 def _background(history: History, policy: Policy, now: float) -> Remark:
     about = "The database is scanned in the background all the time: no window."
     passes = history.checksum_passes
-    last = _last_completion(passes, now)
+    ends = [each.ended for each in passes if each.outcome == "completed" and each.ended is not None]
+    last = max((end for end in ends if end <= now), default=None)
     running = passes[-1] if passes and passes[-1].outcome == "open" else None
     since = running.started if running is not None and running.started is not None else last
     if since is None or not 0 <= since <= now:
         return Remark("background", (about, "When its scan began is not known."))
+    passed = at_work(history.off, since, now)
     took = (
-        f"The pass has been running for {span(now - since)}"
+        f"The pass has been running for {span(passed)}"
         if since != last
-        else f"The last pass ended {span(now - since)} ago"
+        else f"The last pass ended {span(passed)} ago"
     )
     allowed = verification_deadline(as_copy(history, policy))
-    if not allowed.known:
-        doubt = f"{took}; its size is not known, so neither is whether that is long."
-        return Remark("background", (about, doubt))
     against = f"{took}; the deadline is {span(allowed.seconds)} ({allowed.reason})."
-    if now - since <= allowed.seconds:
+    if passed <= allowed.seconds:
         return Remark("background", (about, against))
     remedy = "A page scan of a snapshot verifies it sooner; so does a smaller database."
     return Remark("scan_late", (about, against, remedy))

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from esewatch.fold.roles import family
-from esewatch.fold.state import Channel, Instance, Transition
+from esewatch.fold.state import Channel, Instance, Pass, Transition
 
 LOG = "application"
 """Where ESE and ESENT log (ese-facts 1.1)."""
 NOTICE = 744
 """That a scan goes on: every six hours, where the level of logging is medium or more."""
+_SCAN_EVENTS = frozenset({*range(717, 727), *range(732, 739), *range(744, 748)})
 _SCAN_COUNTERS = ("|database maintenance pages read", "|online maintenance (db scan) pages read")
 
 
@@ -43,6 +44,13 @@ def signs(
         role=role,
         sampled=_sampled(instance) if instance is not None else None,
     )
+
+
+def scan_told(transitions: Sequence[Transition], passes: Iterable[Sequence[Pass]]) -> float | None:
+    """When an event last told of any scan: among the kept ones, and those of the `passes`."""
+    kept = [each.time for each in transitions if each.event_id in _SCAN_EVENTS]
+    older = [each.last_event for of_task in passes for each in of_task[-1:]]
+    return max([*kept[-1:], *older], default=None)
 
 
 def _told(transitions: Sequence[Transition], begun: float) -> tuple[float | None, str]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from esewatch.advice.findings import Finding, scan_stalled
 from esewatch.advice.history import History
+from esewatch.advice.ledger import KNOWN_LONG
 from esewatch.advice.rates import is_amount
 from esewatch.advice.scanning import Mark
 from esewatch.fold.rollups import day_start
@@ -28,6 +29,8 @@ def standing_scan(history: History, now: float) -> Finding | None:
     Progress is all that the running pass tells of itself (736, 738, 744, 717, 719, 733), but not
     a page that it told before, and pages read by the counters of an instance of one database.
     """
+    if not (history.first_seen > 0 and now - history.first_seen >= KNOWN_LONG):
+        return None
     passes, signs = history.checksum_passes, history.signs
     running = passes[-1] if passes and passes[-1].outcome == "open" else None
     if history.model != "background" or history.tier != "watched" or running is None:
@@ -51,6 +54,7 @@ def standing_scan(history: History, now: float) -> Finding | None:
         if math.isfinite(begun) and counted.day >= begun:
             until = max(until, min(read.until, counted.sampled))
     missing = any(end > since for _, end, _ in history.event_gaps)
+    since = max(since, history.started or -math.inf)
     still = until - max(since, read.since)
     if missing or not still >= STANDSTILL:
         return None

@@ -15,6 +15,7 @@ from esewatch.advice.openings import (
     TOLERANCE,
     Used,
     backed_up,
+    backup_spans,
     openings_used,
     time_given,
 )
@@ -100,5 +101,5 @@ def _near(times: Sequence[float], time: float) -> bool:
 
 def _backup_ran(history: History, time: float) -> bool:
     return any(
-        each.started - SAME_MOMENT <= time <= each.ended + SAME_MOMENT for each in history.backups
+        begin - SAME_MOMENT <= time <= end + SAME_MOMENT for begin, end in backup_spans(history)
     )

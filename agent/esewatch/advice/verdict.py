@@ -50,7 +50,8 @@ def verdict(
 ) -> Verdict:
     """The worst that holds of one database.
 
-    `unproven`: it is watched and no verification of it is known. `blind`: a source of its
+    `unproven`: it is watched, its own maintenance would verify it, and no verification of it is
+    known. `blind`: a source of its
     computer is behind, so that what is known may be old.
     """
     if told.bad:

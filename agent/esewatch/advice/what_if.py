@@ -143,8 +143,6 @@ def _in_time(history: History, policy: Policy, needed: Estimate, change: Change)
     if copy.size_bytes is not None and change.growth is not None:
         copy = msgspec.structs.replace(copy, size_bytes=copy.size_bytes * (1 + change.growth))
     allowed = verification_deadline(copy)
-    if not allowed.known:
-        return Fit(answer="unknown", sentence="its size is not known, so neither is the deadline")
     return fit(
         needed,
         allowed.seconds / DAY_SECONDS,

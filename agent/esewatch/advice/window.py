@@ -55,8 +55,8 @@ def window_advice(history: History, policy: Policy, now: float) -> WindowAdvice:
     that were the same action. It is 0 without evidence, and 1 where no window is to be judged.
     """
     configured = history.window.duration if history.window is not None else None
-    if history.model != "window":
-        remark = without_window(history, policy, now)
+    remark = without_window(history, policy, now)
+    if remark is not None:
         return WindowAdvice(
             action="not_applicable",
             rule=remark.rule,

@@ -17,6 +17,7 @@ from esewatch.advice.estimate import Change
 from esewatch.advice.findings import FindingName, counted, listed, moment
 from esewatch.advice.history import READ
 from esewatch.advice.stagger import Key
+from esewatch.advice.unproven import never_proven, never_proven_text
 from esewatch.advice.what_if import WhatIf, what_ifs
 from esewatch.cli.advise_text import text_lines
 from esewatch.cli.as_of import Group, as_of
@@ -83,6 +84,7 @@ def print_advice(options: argparse.Namespace) -> int:
         _tell_unknown(state)
         told = _told(state, settings, asked, time.time())
         _print(told, options)
+        _tell_never_proven(told.advice)
         return WRONG if _needs_a_person(told.advice) else HEALTHY
     reader = Reader(options, companions=True, ese_only=True)
     state = _read(reader, settings)
@@ -96,6 +98,7 @@ def print_advice(options: argparse.Namespace) -> int:
         answers.update(told.answers)
     advice.sort(key=lambda each: (each.computer, each.database))
     _print(Told(advice, answers), options)
+    _tell_never_proven(advice)
     return reader.status(wrong=_needs_a_person(advice))
 
 
@@ -133,6 +136,12 @@ def _tell_unknown(state: State) -> None:
             " are known, and no event that names a database",
             file=sys.stderr,
         )
+
+
+def _tell_never_proven(advice: Iterable[Advice]) -> None:
+    keys = never_proven(advice)
+    if keys:
+        print(f"esewatch: {printable(never_proven_text(keys))}", file=sys.stderr)
 
 
 def _read(reader: Reader, settings: Settings) -> State:

@@ -163,8 +163,6 @@ def _days(told: Forecast) -> str:
 
 
 def _deadline(deadline: Deadline) -> str:
-    if not deadline.known:
-        return "not known, nor is its size"
     length = span(deadline.seconds)
     return deadline.reason if length in deadline.reason else f"{length}, {deadline.reason}"
 

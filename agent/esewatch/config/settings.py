@@ -67,6 +67,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """A pass of online defragmentation that takes longer is late."""
     verify_within: Duration | None = None
     """A pass of the database scan that takes longer is late. None: see docs/configuration.md."""
+    verify_within_most: Duration = 45 * 86400.0
+    """The longest deadline of verification where `verify_within` is not set."""
     backup_within: Patience = 36 * 3600.0
     """A database whose last backup is older has none that counts."""
     checkdb_within: Patience = 8 * 86400.0

@@ -6,7 +6,6 @@ from prometheus_client.core import Metric
 
 from esewatch.advice.advise import Advice
 from esewatch.advice.forecast import Forecast
-from esewatch.advice.ledger import Deadline
 from esewatch.advice.window import ACTIONS, WindowAdvice
 from esewatch.expose.samples import Labels, Samples, printable
 
@@ -26,7 +25,7 @@ def add_advice(out: Samples, advice: Iterable[Advice]) -> None:
         labels = {"computer": printable(each.computer), "database": printable(each.database)}
         out.add("ese_database_verdict", {**labels, "verdict": each.verdict}, 1)
         _add_window(out, labels, each.window)
-        _add_deadline(out, labels, each.ledger.deadline)
+        out.add("ese_verification_deadline_seconds", labels, each.ledger.deadline.seconds)
         for name in sorted({found.finding for found in each.findings}):
             out.add("ese_finding", {**labels, "finding": name}, 1)
         for forecast in each.forecasts:
@@ -41,12 +40,6 @@ def _add_window(out: Samples, labels: Labels, window: WindowAdvice) -> None:
         out.add("ese_window_advice", of_action, int(action == window.action))
     out.add("ese_window_advice_reason", {**labels, "reason": window.rule}, 1)
     out.add("ese_window_advice_confidence_ratio", labels, window.confidence)
-
-
-def _add_deadline(out: Samples, labels: Labels, deadline: Deadline) -> None:
-    """A guess that a healthy copy may miss is no deadline."""
-    if deadline.known:
-        out.add("ese_verification_deadline_seconds", labels, deadline.seconds)
 
 
 def _add_forecast(out: Samples, labels: Labels, forecast: Forecast) -> None:

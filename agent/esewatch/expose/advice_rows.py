@@ -57,8 +57,8 @@ ADVICE = (
     gauge(
         "ese_verification_deadline_seconds",
         D,
-        "Age at which the last verification is overdue; absent where nothing tells.",
-        "the policy, else event 735, else the time that scans of its size take",
+        "Age at which the last verification is overdue, of time at work.",
+        "the policy, else event 735 and what is usual between completed scans",
     ),
     gauge(
         "ese_pass_progress_ratio",

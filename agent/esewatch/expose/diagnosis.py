@@ -11,6 +11,7 @@ from esewatch.expose.diagnosis_databases import Known, of_databases
 from esewatch.expose.diagnosis_figures import of_figures
 from esewatch.expose.diagnosis_problem import Problem, in_order
 from esewatch.expose.diagnosis_sources import of_sources
+from esewatch.expose.diagnosis_verification import of_verification
 from esewatch.expose.hidden import Hidden
 from esewatch.fold.state import State
 
@@ -31,5 +32,6 @@ def diagnose(
             *of_sources(state, settings, now),
             *of_databases(state, settings, known, hidden),
             *of_figures(state, settings, known),
+            *of_verification(settings, known, now),
         ]
     )

@@ -46,6 +46,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     database: Database
     tier: str
     model: str
+    verified: bool
     views: Mapping[str, TaskView]
 
 

@@ -29,6 +29,7 @@ ProblemName = Literal[
     "log_folder_unknown",
     "log_short",
     "mailboxes_unknown",
+    "never_verified",
     "no_permission",
     "nothing_configured",
     "path_hangs",

@@ -179,7 +179,11 @@ def overview(
 def _known(details: Details) -> Known:
     figures = details.figures
     return Known(
-        database=details.database, tier=figures.tier, model=figures.model, views=details.views
+        database=details.database,
+        tier=figures.tier,
+        model=figures.model,
+        verified=bool(figures.verified),
+        views=details.views,
     )
 
 
@@ -291,7 +295,7 @@ def _details(database: Database, beside: _Beside, settings: Settings, now: float
         trouble(standing, damage, failed_tasks(views), forecasts),
         beside,
         _Known(standing, damage),
-        unproven=standing_tier == "watched" and not proven,
+        unproven=standing_tier == "watched" and model != "garbage_collection" and not proven,
     )
     stale = stale_seconds(database, settings)
     figures = DatabaseFigures(
@@ -329,8 +333,7 @@ def _details(database: Database, beside: _Beside, settings: Settings, now: float
 
 
 def _allowed(advice: Advice | None) -> float | None:
-    deadline = advice.ledger.deadline if advice is not None else None
-    return deadline.seconds if deadline is not None and deadline.known else None
+    return advice.ledger.deadline.seconds if advice is not None else None
 
 
 def _by_kind(standing: list[BadPage]) -> dict[str, int]:

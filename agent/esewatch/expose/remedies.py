@@ -17,9 +17,11 @@ _BAD_PAGES: Mapping[BadKind, str] = {
 _FINDINGS: Mapping[FindingName, str] = {
     "backup_overlaps": "EseBackupOverlapsMaintenance",
     "backup_slows": "EseBackupSlowsInJob",
+    "defrag_overdue": "EseDefragIncomplete",
     "never_verified": "EseNeverVerified",
     "only_active_verified": "EseOnlyOneCopyVerified",
     "only_passive_verified": "EseOnlyOneCopyVerified",
+    "scan_off": "EseScanStalled",
     "scan_stalled": "EseScanStalled",
     "scans_collide": "EseScansCollide",
     "scans_do_not_fit": "EseScansDoNotFit",

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from esewatch.advice.advise import Advice
+from esewatch.advice.unproven import never_proven, never_proven_text
 from esewatch.config import Settings
 from esewatch.expose.checks import CheckedDatabase, checked_databases, last_checks
 from esewatch.expose.database_page import MAX_PASSES, DatabasePage, database_page
@@ -75,6 +76,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     instances: tuple[InstanceRow, ...]
     hidden: tuple[HiddenGroup, ...]
     gaps: tuple[GapRow, ...]
+    never_verified: str
+    """What is said once of directories that nothing ever verified; empty without one."""
     unreadable: tuple[Unreadable, ...]
     more_unreadable: int
 
@@ -140,6 +143,7 @@ def build_report(
         instances=_lone_instances(state),
         hidden=tuple(grouped(view.hidden)),
         gaps=_gaps(state),
+        never_verified=_never_verified(view.advice),
         unreadable=tuple(_tidy_piece(piece) for piece in unreadable[:MAX_UNREADABLE_ROWS]),
         more_unreadable=max(0, len(unreadable) - MAX_UNREADABLE_ROWS),
     )
@@ -192,6 +196,14 @@ def _remark(figures: Sequence[DatabaseFigures]) -> str:
         f"Of {plural(len(watched), 'watched database')}, {len(never):,} never had every page"
         " proven good in these logs: a bad page there may be unseen."
     )
+
+
+def _never_verified(advice: Sequence[Advice]) -> str:
+    keys = never_proven(advice)
+    if not keys:
+        return ""
+    told = tidy(never_proven_text(keys))
+    return f"{told[0].upper()}{told[1:]}."
 
 
 def _lone_instances(state: State) -> tuple[InstanceRow, ...]:

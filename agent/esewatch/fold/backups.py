@@ -35,6 +35,9 @@ BACKUP_EVENTS = frozenset({*STARTS, FILE_STARTS, FILE_ENDS, *FAILURES, *COMPLETI
 MAX_EVENTS = 512
 _LATEST_EVENTS = 128
 MAX_STREAMED = 8
+Stretch = tuple[float, float]
+"""From, to: epoch seconds."""
+
 LONGEST = 86400.0
 """A backup without an end that began longer ago is not believed."""
 
@@ -97,6 +100,19 @@ def completed(events: Iterable[BackupEvent]) -> list[Backup]:
                 done.append(running)
             running = None
     return done
+
+
+def spans(events: Iterable[BackupEvent]) -> list[Stretch]:
+    """From the start to the end of each, completed or failed; what has no end is left out."""
+    found: list[Stretch] = []
+    start: float | None = None
+    for event in events:
+        if event.event_id in STARTS:
+            start = event.time
+        elif start is not None and event.event_id in COMPLETIONS | ABORTS:
+            found.append((start, event.time))
+            start = None
+    return found
 
 
 def begun(events: Sequence[BackupEvent]) -> float | None:

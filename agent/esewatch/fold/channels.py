@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from itertools import pairwise
 
+from esewatch.fold import hours_heard
 from esewatch.fold.rollups import FURTHEST, HOUR_SECONDS
 from esewatch.fold.state import Channel, Epoch, SourceState
 from esewatch.model import Coverage
@@ -53,6 +54,7 @@ def admit(channel: Channel, record_id: int, time: float | None) -> bool:
     if time is not None:
         epoch.max_time = max(epoch.max_time, time)
         _hear(channel.heard, time)
+        hours_heard.note(channel.hours, time)
     return True
 
 
@@ -67,7 +69,7 @@ def cover(channel: Channel, coverage: Coverage) -> None:
     epoch.max_time = max(epoch.max_time, coverage.last_time)
     channel.times.append((coverage.first_time, coverage.first, coverage.last_time, coverage.last))
     del channel.times[:-MAX_GAPS]
-    _hear_range(channel.heard, coverage)
+    _hear_range(channel, coverage)
 
 
 def claim_gaps(channel: Channel) -> int:
@@ -167,14 +169,18 @@ def _older(channel: Channel, record_id: int, time: float, begin: float) -> Epoch
     return epoch
 
 
-def _hear_range(heard: list[float], coverage: Coverage) -> None:
+def _hear_range(channel: Channel, coverage: Coverage) -> None:
     """Its ends, and all of it where records are dense: else the log may have been silent."""
+    heard, hours = channel.heard, channel.hours
     last, length = coverage.last_time, coverage.last_time - coverage.first_time
+    hours_heard.note(hours, coverage.first_time)
+    hours_heard.note(hours, last)
     _hear(heard, coverage.first_time)
     _hear(heard, last)
     if 0 < length <= DENSE_SECONDS * (coverage.last - coverage.first):
-        for hours in range(1, int(min(length / HOUR_SECONDS, MAX_HEARD)) + 1):
-            _hear(heard, last - hours * HOUR_SECONDS)
+        hours_heard.note_all(hours, coverage.first_time, last)
+        for back in range(1, int(min(length / HOUR_SECONDS, MAX_HEARD)) + 1):
+            _hear(heard, last - back * HOUR_SECONDS)
 
 
 def _hear(heard: list[float], time: float) -> None:

@@ -1,4 +1,4 @@
-"""What one event changes in one instance: its stops, its backups, the version of its engine."""
+"""What one event changes in one instance: starts, stops, backups, the version of its engine."""
 
 import math
 import re
@@ -19,7 +19,7 @@ RESTORED = 205
 """The databases of the instance were restored from a backup."""
 MAX_ENGINES = 8
 
-_START = 102
+START = 102
 _PARTS = ("version_major", "version_minor", "version_build")
 _VERSION = re.compile(r"(\d{1,5})\.(\d{1,5})\.(\d{1,5})(?:\.\d{1,5})?")
 _MOST = 0xFFFF
@@ -31,6 +31,8 @@ def fold_event(instance: Instance, event: Event, time: float) -> bool:
     changed = _engine(instance, event, time)
     if event.event_id in STOP_EVENTS:
         instance.stops = sorted({*instance.stops, time})[-MAX_STOPS:]
+    elif event.event_id == START:
+        instance.starts = sorted({*instance.starts, time})[-MAX_STOPS:]
     elif event.event_id in BACKUP_EVENTS:
         insert_backup(instance, _backup(event, time))
     elif event.event_id == RESTORED:
@@ -110,7 +112,7 @@ def _engine_version(event: Event) -> str:
 
     Without the revision: a security update changes nothing else (Exchange Server build numbers).
     """
-    told = [event.fields.get(part) for part in _PARTS] if event.event_id == _START else []
+    told = [event.fields.get(part) for part in _PARTS] if event.event_id == START else []
     numbers = [part for part in told if isinstance(part, int)]
     if len(numbers) < len(_PARTS):
         match = _VERSION.fullmatch(event.engine_version)

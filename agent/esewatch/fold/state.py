@@ -333,7 +333,8 @@ class Instance(Metered, kw_only=True):
     process: str = ""
     named_by_event: bool = False
     stops: list[float] = []
-    """Sorted times of the last 640 stops (103, 104)."""
+    """Sorted times of the last 640 stops (103, 104), as `starts` are of 102."""
+    starts: list[float] = []
     engines: dict[str, float] = {}
     """Engine version without its revision -> when it was first told; the last 8 (102, `%2`)."""
     io_error_times: list[float] = []
@@ -386,6 +387,8 @@ class Channel(msgspec.Struct, kw_only=True):
     """(from, to, records missing), the last 64."""
     heard: list[float] = []
     """The last record of each of the last 128 hours that have one, sorted."""
+    hours: bytearray = msgspec.field(default_factory=bytearray)
+    """The hours that have a record, as rows of `fold.hours_heard`, the last 96 days of them."""
 
 
 class Host(Metered, kw_only=True):

@@ -1,0 +1,110 @@
+"""Online defragmentation that is part of garbage collection, and when it is overdue.
+
+A directory collects garbage every 12 hours or each night; DFSR spaces its passes as it likes, so
+that its own history decides (semantics.md 5). Time is time at work.
+"""
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median
+from typing import NamedTuple
+
+from esewatch.advice.findings import Finding, cycles_torn, defrag_overdue
+from esewatch.advice.history import History
+from esewatch.advice.ledger import KNOWN_LONG
+from esewatch.advice.time_at_work import at_work
+from esewatch.fold.state import Pass
+
+CYCLES = 3
+LEAST = CYCLES * 12 * 3600.0
+"""Seconds in which it should complete."""
+LATEST = 8
+"""Completions that tell how DFSR spaces its passes."""
+
+
+class Cycles(NamedTuple):
+    """How the garbage collection of a database went, as of a moment."""
+
+    silent: float
+    """Seconds at work without a completion; since events were missing last."""
+    allowed: float | None
+    """Seconds; None where nothing tells how often it should complete."""
+    completed: float | None
+    """The last completion."""
+    lost: bool
+    """Events are missing since."""
+    torn: int
+    """Cycles in a row, up to the last one, that were interrupted or resumed."""
+
+    @property
+    def late(self) -> bool:
+        """Whether it should have completed."""
+        return self.allowed is not None and self.silent > self.allowed
+
+
+def cycles(history: History, now: float) -> Cycles:
+    """Those of a database as of `now` (epoch seconds)."""
+    completed = _completions(history.defrag_passes, now)[-1:]
+    since = completed[0] if completed else history.first_seen or math.inf
+    gaps = [end for begin, end, _ in history.event_gaps if end > since and begin < now]
+    return Cycles(
+        silent=at_work(history.off, max([since, *gaps]), now),
+        allowed=allowed_seconds(history, now),
+        completed=completed[0] if completed else None,
+        lost=bool(gaps),
+        torn=_torn(history.defrag_passes, now),
+    )
+
+
+def allowed_seconds(history: History, now: float = math.inf) -> float | None:
+    """From one completion to the next, at most."""
+    if not _is_dfsr(history):
+        return LEAST
+    ends = _completions(history.defrag_passes, now)[-LATEST:]
+    between = [at_work(history.off, one, two) for one, two in pairwise(ends)]
+    return max(LEAST, CYCLES * median(between)) if between else None
+
+
+def overdue_defrag(history: History, now: float) -> Finding | None:
+    """The finding of a database as of `now`, None without one.
+
+    One that never completed is accused only where the log would have told of a completion.
+    """
+    if history.model != "garbage_collection" or history.tier != "watched":
+        return None
+    if not (history.first_seen > 0 and now - history.first_seen >= KNOWN_LONG):
+        return None
+    if not history.defrag_passes and history.started is None:
+        return None
+    found = cycles(history, now)
+    if found.late and found.allowed is not None:
+        return defrag_overdue(found.completed, found.silent, found.allowed)
+    return cycles_torn(found.torn) if found.torn >= CYCLES else None
+
+
+def _is_dfsr(history: History) -> bool:
+    label = history.database.lower()
+    return history.process.lower().startswith("dfsr") or label.endswith("dfsr.db")
+
+
+def _completions(passes: Sequence[Pass], now: float) -> list[float]:
+    ends = (each.ended for each in passes if each.outcome == "completed")
+    return sorted(end for end in ends if end is not None and -math.inf < end <= now)
+
+
+def _torn(passes: Sequence[Pass], now: float) -> int:
+    """Cycles since the last pass that was done in one of them."""
+    torn = 0
+    for each in reversed(passes):
+        if each.started is not None and each.started > now:
+            continue
+        cycles = max(each.interruptions + 1, each.invocations or 1)
+        if each.outcome == "open" and each.interrupted:
+            cycles = each.interruptions
+        if each.outcome == "open" and not each.interruptions:
+            continue
+        if each.outcome != "open" and cycles == 1:
+            break
+        torn += cycles
+    return torn

@@ -1,0 +1,47 @@
+"""Directories that nothing ever verified: told once for all of them (semantics.md 5).
+
+Nothing of its own reads every page of a domain controller's database, so that of each alone it
+would be said for ever.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from esewatch.advice.advise import Advice
+from esewatch.advice.findings import counted, listed
+from esewatch.advice.ledger import KNOWN_FOR
+from esewatch.advice.stagger import Key
+from esewatch.config import Settings, policy_for
+
+NAMED = 3
+
+
+def never_proven(advice: Iterable[Advice]) -> list[Key]:
+    """Those of the databases that were advised."""
+    return [
+        (each.computer, each.database)
+        for each in advice
+        if each.model == "garbage_collection"
+        and each.tier == "watched"
+        and each.ledger.standing == "unverified"
+        and each.ledger.last is None
+        and not any(found.finding == "never_verified" for found in each.findings)
+    ]
+
+
+def is_never_proven(key: Key, settings: Settings, model: str, verified: bool, known: float) -> bool:
+    """Whether a watched database is one of them, which is known for so many seconds."""
+    if model != "garbage_collection" or verified or not known >= KNOWN_FOR:
+        return False
+    return policy_for(settings, key[1], key[0]).verify_within is None
+
+
+def never_proven_text(keys: Sequence[Key]) -> str:
+    """One sentence on all of them, at least one, without a full stop."""
+    named = [f"{database} on {computer}" for computer, database in keys[:NAMED]]
+    rest = len(keys) - NAMED
+    more = [f"{rest:,} more"] if rest > 0 else []
+    return (
+        f"nothing has verified every page of {counted(len(keys), 'directory', 'directories')}"
+        f" ({listed([*named, *more])}), and nothing of their own does: a page scan of a snapshot"
+        " or esentutl /k of a copy verifies them"
+    )
