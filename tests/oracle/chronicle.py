@@ -41,6 +41,12 @@ class Event(NamedTuple):
         return "," in (self.strings[1] if len(self.strings) > 1 else "")
 
     @property
+    def letter(self) -> str:
+        """The state of its instance in `%2`; empty where an old engine logged it."""
+        parts = (self.strings[1] if len(self.strings) > 1 else "").split(",")
+        return parts[1] if len(parts) > 1 else ""
+
+    @property
     def tool(self) -> bool:
         """A program that works on files of others logged it."""
         return self.process in TOOLS

@@ -4,6 +4,7 @@ The tables follow the reference on events (sections 1.1 to 1.10); nothing here j
 """
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final
 
@@ -89,14 +90,19 @@ def number(text: str) -> int | None:
 
 
 def day(text: str) -> float | None:
-    """Midnight UTC of a US short date such as `6/16/2007`; None for anything else."""
+    """When the day of a short date such as `6/16/2007` begins anywhere on earth.
+
+    None where the date can be read in two ways, or in none.
+    """
     found = re.match(r"\s*(\d{1,2})/(\d{1,2})/(\d{4})\b", text)
     if not found:
         return None
-    try:
-        return datetime(int(found[3]), int(found[1]), int(found[2]), tzinfo=UTC).timestamp()
-    except ValueError:
-        return None
+    one, other, year = (int(each) for each in found.groups())
+    dates = set()
+    for month, date in ((one, other), (other, one)):
+        with suppress(ValueError):
+            dates.add(datetime(year, month, date, tzinfo=UTC).timestamp())
+    return dates.pop() - 14 * 3600 if len(dates) == 1 else None
 
 
 def run_statistics(text: str) -> tuple[int, int] | None:

@@ -52,7 +52,8 @@ def database_label(path: str) -> str:
 
     "`\\?\`, `\\.\` stripped; lower case, `/` and doubled backslashes as single backslashes if it
     has a drive letter or UNC root; POSIX unchanged." "Shadow copies and snapshots are not databases
-    of their own: map to the origin where the path tells it, else ignore."
+    of their own: map to the origin where the path tells it, else ignore." (`is_nameless_snapshot`
+    tells the latter.)
     """
     path = path.strip()
     if not path or path.lower().endswith(NOT_A_DATABASE):
@@ -71,11 +72,19 @@ def database_label(path: str) -> str:
     mounted = re.search(r"\$snap_\d+_volume([a-z])\$\\(.+)", plain)
     if mounted:
         return f"{mounted[1]}:\\{mounted[2]}"
-    if "harddiskvolumeshadowcopy" in plain or "$snap_" in plain or "\\snapshots\\" in plain:
-        return ""
+    if is_nameless_snapshot(path):
+        return path
     if share:
         return "\\\\" + plain
     return plain if re.match(r"[a-z]:", plain) else path
+
+
+def is_nameless_snapshot(path: str) -> bool:
+    """Whether it is in a snapshot whose path does not tell the origin."""
+    plain = re.sub(r"[/\\]+", lambda _: "\\", path.lower())
+    if re.search(r"\$snap_\d+_volume([a-z])\$\\(.+)", plain):
+        return False
+    return "harddiskvolumeshadowcopy" in plain or "$snap_" in plain or "\\snapshots\\" in plain
 
 
 def instance_key(strings: tuple[str, ...]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from tests.oracle.chronicle import Event
+from tests.oracle.chronicle import Event, Gap
 from tests.oracle.facts import (
     DIVERGENCE_OF_ACTIVE,
     DIVERGENCE_OF_LOGGER,
@@ -84,13 +84,8 @@ def step_of(event: Event) -> Step | None:
 
 
 def restored(event: Event) -> Step:
-    """205: the file that is there now is another file."""
-
-    def change(known: Latched) -> None:
-        known.pages.clear()
-        known.damage.clear()
-
-    return Step(event.order, change)
+    """205: damage is of the file that was there before; what clears a page is another list."""
+    return Step(event.order, lambda known: known.damage.clear())
 
 
 def scanned(scan: Scanned) -> list[Step]:
@@ -128,11 +123,12 @@ def summary(completion: Completion, verifies: bool) -> Step:
     """
     order, begin, bad = completion.event.order, completion.begin, completion.bad
     counts_whole_pass = completion.event.id in (721, 722)
+    # Of 735 and 737 only that more were counted than named: that is no less known.
 
     def change(known: Latched) -> None:
         if verifies:
             known.forget(lambda entry, at: begin is not None and at < begin)
-        elif counts_whole_pass and bad and bad > 0:
+        elif bad and bad > 0:
             within = [
                 (at, entry)
                 for entry, at in known.pages.items()
@@ -141,6 +137,8 @@ def summary(completion: Completion, verifies: bool) -> Step:
             ]
             if len({entry[0] for _, entry in within}) < bad:
                 known.pages[UNLOCATED] = order
+            if not counts_whole_pass or completion.partial:
+                return
             for _, entry in sorted(within)[: max(0, len(within) - bad)]:
                 del known.pages[entry]
 
@@ -155,21 +153,28 @@ def known_at_the_end(steps: Iterable[Step]) -> Latched:
     return known
 
 
-def verifies(completion: Completion, own_pages: bool, against: list[Event]) -> bool:
+def verifies(
+    completion: Completion, own_pages: bool, against: list[Event], gaps: list[Gap]
+) -> bool:
     """Whether a completed scan proves every page of the copy good.
 
     "any pass verifies a copy only if no 398, 474-476, 481, 516, 530, 538-541, 544, 545, 557, 559,
-    560 against that copy falls within it"; `online_scan`: complete, 0 bad.
+    560 against that copy falls within it"; `online_scan`: complete, 0 bad. 721 and 722 must say how
+    many; of the others, which may not say it (`-, -`), the events decide. What was logged in a gap
+    of more than a window (a day where none is configured) is not known.
     """
     begin = completion.begin
-    if not own_pages or begin is None or completion.bad != 0:
+    counts = completion.event.id in (721, 722)
+    if not own_pages or begin is None or completion.bad not in ((0,) if counts else (0, None)):
+        return False
+    if any(gap.begin < completion.event.when and gap.end > begin[0] for gap in gaps):
         return False
     return not any(
         event.id in SPOILS and begin <= event.order <= completion.event.order for event in against
     )
 
 
-def streaming(events: list[Event], against: dict[str, list[Event]]) -> dict[str, float]:
+def streaming(events: list[Event]) -> dict[str, float]:
     """The databases that streaming backups of one instance verified, and when last.
 
     "210 ... 213 with 220 + 221 for every file and none of 214/215/217/218/222; not incremental 211;
@@ -179,25 +184,18 @@ def streaming(events: list[Event], against: dict[str, list[Event]]) -> dict[str,
     begin: Event | None = None
     copying: set[str] = set()
     copied: set[str] = set()
-    labels: set[str] = set()
     for event in events:
         if event.id == 210:
-            begin, copying, copied, labels = event, set(), set(), set()
+            begin, copying, copied = event, set(), set()
         elif event.id in (211, 212, 214, 215, 217, 218, 222, 226, 102, 103, 104):
             begin = None
-        elif event.id == 220 and begin:
-            copying.add(event.database or event.at(4).lower())
-            labels.add(event.database)
-        elif event.id == 221 and begin:
-            copied.add(event.database or event.at(4).lower())
+        elif event.id == 220 and begin and event.database:
+            copying.add(event.database)
+        elif event.id == 221 and begin and event.database:
+            copied.add(event.database)
         elif event.id == 213 and begin:
-            if copying and copying == copied:
-                for label in labels - {""}:
-                    bad = (
-                        each.id in SPOILS and begin.order <= each.order <= event.order
-                        for each in against.get(label, [])
-                    )
-                    if not any(bad):
-                        found[label] = max(event.time, found.get(label, event.time))
+            if copying == copied:
+                for label in copying:
+                    found[label] = max(event.time, found.get(label, event.time))
             begin = None
     return found

@@ -69,7 +69,7 @@ def damaged(subject: Subject, now: float) -> set[str]:
         found.add("copy_suspect")
     if damage & {"logical", "logical_nonfatal"}:
         found.add("logical_damage")
-    if subject.unexplained:
+    if subject.unexplained > subject.dealt_with:
         found.add("unexplained_error")
     return found
 
@@ -173,7 +173,9 @@ def absent(subject: Subject, now: float) -> set[str]:
     known = now - subject.first_seen >= 14 * DAY
     if model != "application":
         if not subject.verified:
-            if subject.worked(subject.first_seen, now) >= 7 * DAY:
+            # "garbage_collection: never_verified is information, told once per estate"
+            asked = model != "garbage_collection" or subject.entry.get("verify_within")
+            if asked and subject.worked(subject.first_seen, now) >= 7 * DAY:
                 found.add("never_verified")
         elif known and subject.worked(max(subject.verified.values()), now) > deadline(subject):
             found.add("verification_overdue")

@@ -98,18 +98,16 @@ class Copy:
         return known[-1] if known else ""
 
 
-def family(event: Event, following: list[Event]) -> str:
+def family(event: Event) -> str:
     """The role that a maintenance event tells.
 
-    "735-738/744 active; 717/719/732/733/745-747 of a current engine passive". A 747 in the second
-    before a 738 is of that 738 (section 2, partial), which an active copy logs.
+    "735-738/744 active; 717/719/732/733/745-747 of a current engine passive". A 747 goes with a
+    resume (section 2, partial), which tells the role.
     """
     if event.id in ACTIVE:
         return "active"
     if event.id == 747:
-        for other in following:
-            if other.id == 738 and 0 <= other.when - event.when <= 1:
-                return "active"
+        return ""
     return "passive" if event.id in PASSIVE and event.current else ""
 
 
@@ -177,8 +175,8 @@ def derive(events: list[Event]) -> Copy:
     copy = Copy()
     partial: Event | None = None
     previous: Event | None = None
-    for place, event in enumerate(events):
-        role = family(event, events[place + 1 : place + 9])
+    for event in events:
+        role = family(event)
         if role and copy.tell(event, role):
             just = partial is not None and partial.id == 747 and event.when - partial.when <= 1
             partial = partial if just else None
@@ -229,8 +227,10 @@ def derive(events: list[Event]) -> Copy:
                 found.running = False
                 found.resumed = found.resumed or event.id == 745
         elif event.id in FAILS:
+            # The engine resumes it later (ese-facts 4.1): it is stopped, not ended.
             copy.count(task, "failed")
-            copy.open.pop(task, None)
+            if found:
+                found.running = False
         elif event.id in RUNNING and found:
             found.running = True
         elif event.id in (746, 747):

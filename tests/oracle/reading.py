@@ -6,6 +6,7 @@ Nothing is kept from one call to the next: the records are sorted, grouped and w
 from tests.oracle.advice import action, length
 from tests.oracle.chronicle import Chronicle, Event, chronicle
 from tests.oracle.facts import (
+    CORRUPTION,
     DIVERGENCE_OF_ACTIVE,
     IO_ERRORS,
     NOT_A_DATABASE,
@@ -14,7 +15,13 @@ from tests.oracle.facts import (
     USED,
 )
 from tests.oracle.history import DAY, Acknowledged, Answer, Answers, History, Scanned
-from tests.oracle.identity import Computers, database_label, database_name, entry_of
+from tests.oracle.identity import (
+    Computers,
+    database_label,
+    database_name,
+    entry_of,
+    is_nameless_snapshot,
+)
 from tests.oracle.integrity import (
     Step,
     acknowledged,
@@ -86,10 +93,13 @@ def gathered(history: History, told: Chronicle) -> Subjects:
         return subjects.setdefault((computer, label), Subject(computer, label, entry))
 
     for event in told.events:
-        if event.database:
+        # A bad page in a snapshot is somebody's, though it is not known whose.
+        if event.database and (event.id in CORRUPTION or not is_nameless_snapshot(event.database)):
             subject(event.computer, event.database).named.append(event)
     for record in history.records:
-        if isinstance(record, Scanned) and database_label(record.database):
+        if isinstance(record, Scanned) and (
+            record.bad or not is_nameless_snapshot(record.database)
+        ):
             known = subject(computers.label(record.computer), database_label(record.database))
             known.scans.append(record)
     for each in subjects.values():
@@ -180,7 +190,8 @@ def prove(subject: Subject, events: list[Event]) -> None:
     """When each verifier last proved every page good (section 3)."""
     elsewhere = [event for other in subject.others for event in other.owned if event.id in ACTIVE]
     for completion in subject.copy.completions:
-        if verifies(completion, proves(completion, elsewhere), subject.against):
+        gaps = [gap for gap in subject.gaps if gap.end - gap.begin > subject.longest_gap]
+        if verifies(completion, proves(completion, elsewhere), subject.against, gaps):
             subject.proofs.append(completion)
             keep_last(subject, "online_scan", completion.event.time)
     for scan in subject.scans:
@@ -188,7 +199,7 @@ def prove(subject: Subject, events: list[Event]) -> None:
             keep_last(subject, "page_scan", scan.time)
     for key in subject.instances:
         mine = [event for event in subject.life if event.instance == key]
-        proven = streaming(mine, {subject.label: subject.against})
+        proven = streaming(mine)
         if subject.label in proven:
             keep_last(subject, "streaming_backup", proven[subject.label])
 
@@ -219,7 +230,13 @@ def latch(subject: Subject, history: History) -> None:
             subject.label,
         ):
             steps.append(acknowledged(record))
+            subject.dealt_with = max(subject.dealt_with, 0.0 if record.pages else record.time)
     subject.known = known_at_the_end(steps)
+
+
+def is_unexplained(event: Event) -> bool:
+    """Whether it is an error that nothing of the text uses and the table does not excuse."""
+    return event.id not in USED and event.level in ("error", "critical")
 
 
 def blame(subjects: Subjects, events: list[Event]) -> None:
@@ -237,8 +254,8 @@ def blame(subjects: Subjects, events: list[Event]) -> None:
         if event.id in IO_ERRORS and event.at(4).lower().endswith(NOT_A_DATABASE):
             for subject in home:
                 subject.io_errors.append(event)
-        if event.id not in USED and event.level in ("error", "critical"):
+        if is_unexplained(event):
             paths = {database_label(text) for text in event.strings[3:]}
             named = [each for each in here if each.label in paths]
             for subject in named or home or here:
-                subject.unexplained = True
+                subject.unexplained = max(subject.unexplained, event.when)

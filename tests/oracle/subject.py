@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.oracle.chronicle import Event, Gap
 from tests.oracle.facts import CORRUPTION
-from tests.oracle.history import Scanned
+from tests.oracle.history import DAY, Scanned
 from tests.oracle.integrity import Latched
 from tests.oracle.passes import Completion, Copy
 from tests.oracle.presence import Spans, worked
@@ -43,8 +43,16 @@ class Subject:
     known: Latched = field(default_factory=Latched)
     spans: list[Spans] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
-    unexplained: bool = False
+    unexplained: float = 0.0
+    """When an unexplained error of it was logged last."""
+    dealt_with: float = 0.0
+    """When all that is known of it was acknowledged last."""
     io_errors: list[Event] = field(default_factory=list)
+
+    @property
+    def longest_gap(self) -> float:
+        """So long a gap in the log leaves a pass unproven: a window, a day where none is set."""
+        return DAY
 
     @property
     def owned(self) -> list[Event]:
@@ -75,13 +83,16 @@ class Subject:
         """`active`, `passive`, or empty where nothing tells.
 
         "the family of the last maintenance event, MSExchangeRepl passive, else configuration, else
-        unknown."
+        unknown." The letter of `%2` "is a hint only": D, which no start logs, where all else is
+        silent, of Exchange.
         """
         if self.copy.roles:
             return self.copy.roles[-1][1]
         if self.owned and self.owned[-1].process == "msexchangerepl":
             return "passive"
-        return str(self.entry.get("role", ""))
+        letters = [event for event in self.named if event.letter]
+        hint = letters and letters[-1].letter == "D" and letters[-1].provider.upper() == "ESE"
+        return str(self.entry.get("role", "")) or ("active" if hint else "")
 
     def kept_by(self, *programs: str) -> bool:
         """Whether a process or an instance of its owners begins with one of the names."""

@@ -259,8 +259,10 @@ class Folder:
 
     def _unexplained(self, computer: str, event: Event, time: float) -> None:
         """Kept with its database, else with its instance, else with its computer."""
-        label = identity.database_label(event.database) if event.database else None
-        entry = self.state.databases.get((computer, label or ""))
+        known = self.state.databases
+        labels = map(identity.database_label, (event.database, *event.strings[3:16]))
+        keys = [(computer, label) for label in labels if label]
+        entry = next((known[key] for key in keys if key in known), None)
         instance = self.state.instances.get((computer, event.ese_instance.lower()))
         if entry is not None:
             unexplained.note(entry.unexplained, event, time)

@@ -1,0 +1,66 @@
+"""Where oracle and product differ on a history: the database, what of it, and both answers."""
+
+import random
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.oracle.generate import history
+from tests.oracle.history import Answer, Answers, History
+from tests.oracle.product import settings_of, told
+from tests.oracle.reading import read
+
+
+class Difference(NamedTuple):
+    """One part of an answer of which oracle and product say something else."""
+
+    computer: str
+    database: str
+    what: str
+    oracle: object
+    product: object
+
+
+def differences(wanted: Answers, got: Answers) -> list[Difference]:
+    """All of them; a database that only one knows is one, with the name of its tier."""
+    found = []
+    for key in sorted({*wanted, *got}):
+        if key not in wanted or key not in got:
+            tiers = [answers[key].tier if key in answers else None for answers in (wanted, got)]
+            found.append(Difference(*key, "known", *tiers))
+            continue
+        for what in Answer._fields:
+            one, other = getattr(wanted[key], what), getattr(got[key], what)
+            if one != other:
+                found.append(Difference(*key, what, one, other))
+    return found
+
+
+def of_seed(seed: int, folder: Path) -> tuple[History, list[Difference]]:
+    """The history of a seed, and where the product differs, read as it stands and in disorder."""
+    made = history(seed)
+    settings = settings_of(made, folder)
+    wanted = read(made)
+    order = random.Random(seed)
+    readings = (told(made, settings), told(made, settings, order))
+    return made, [each for got in readings for each in differences(wanted, got)]
+
+
+def main() -> int:
+    """`python -m tests.oracle.compare FIRST COUNT`: the differences of these seeds, counted."""
+    first, count = (int(each) for each in sys.argv[1:])
+    kinds: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(first, first + count):
+            _, found = of_seed(seed, Path(folder))
+            for each in found:
+                kinds[each.what] += 1
+                print(seed, *each, sep="\t")
+    print(dict(kinds), file=sys.stderr)
+    return 1 if kinds else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

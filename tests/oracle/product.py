@@ -1,0 +1,216 @@
+"""What the product says of a history: its answers in the words that the oracle uses."""
+
+import contextlib
+import json
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from esewatch.advice.advise import advise
+from esewatch.advice.history import histories
+from esewatch.advice.surroundings import surroundings
+from esewatch.config import Settings, load
+from esewatch.ese.events import event_from_strings
+from esewatch.fold.commands import acknowledge
+from esewatch.fold.damage import known_damage
+from esewatch.fold.folder import Folder
+from esewatch.fold.identity import role_of, tier
+from esewatch.fold.passes import TASKS, views_in
+from esewatch.fold.state import State
+from esewatch.model import (
+    Batch,
+    CopyChecked,
+    Coverage,
+    EsewatchError,
+    Event,
+    PageFault,
+    PagesScanned,
+    Record,
+)
+from tests.oracle.history import Acknowledged, Answer, Answers, History, Logged, Scanned, Totals
+
+SOURCE = "logs"
+
+
+def settings_of(history: History, folder: Path) -> Settings:
+    """Its configuration, read as a file is."""
+    path = folder / "esewatch.yml"
+    # JSON is YAML.
+    path.write_text(json.dumps({"sources": [], **history.configuration}))
+    return load(path)
+
+
+def told(history: History, settings: Settings, order: random.Random | None = None) -> Answers:
+    """The answers of the fold and the advice to its records, in an `order` or as they stand.
+
+    What came before an acknowledgement is read before it.
+    """
+    folder = Folder(State(), settings)
+    folder.open_source(SOURCE, history.now)
+    for records, acknowledged in _stages(history):
+        pieces = list(_in_pieces(_records(records, settings, history), order))
+        for number, piece in enumerate(pieces):
+            batch = Batch(records=piece, caught_up=number == len(pieces) - 1)
+            folder.fold(SOURCE, batch, history.now)
+        if acknowledged is not None:
+            _acknowledge(folder, acknowledged)
+    if history.complete_channels:
+        folder.fold(SOURCE, Batch(records=list(_coverage(history)), caught_up=True), history.now)
+    return answers(folder.state, settings, history.now)
+
+
+def answers(state: State, settings: Settings, now: float) -> Answers:
+    """What the state says of each database that is not ignored."""
+    known = histories(state, settings)
+    beside = surroundings(state, settings)
+    found = {}
+    for each in advise(state, settings, now):
+        key = (each.computer, each.database)
+        entry = state.databases[key]
+        views = views_in(state, entry)
+        totals = {task: _totals(views[task]) for task in TASKS}
+        found[key] = Answer(
+            known_bad=frozenset((bad.page, bad.kind) for bad in known[key].bad_pages),
+            damage=frozenset(known_damage(entry, beside(entry).damage)),
+            verified=dict(each.ledger.verified),
+            totals={task: total for task, total in totals.items() if any(total)},
+            role=role_of(entry, settings),
+            model=each.model,
+            tier=tier(entry, settings),
+            findings=frozenset(name for name, _ in each.findings),
+            action=each.window.action,
+        )
+    return found
+
+
+def _totals(view: object) -> Totals:
+    return Totals(*(getattr(view, name) for name in Totals._fields))
+
+
+def _stages(
+    history: History,
+) -> Iterable[tuple[list[Logged | Scanned], Acknowledged | None]]:
+    stage: list[Logged | Scanned] = []
+    acknowledged = sorted(
+        (each for each in history.records if isinstance(each, Acknowledged)),
+        key=lambda each: each.time,
+    )
+    rest = [each for each in history.records if not isinstance(each, Acknowledged)]
+    for ack in acknowledged:
+        stage = [each for each in rest if _when(each) <= ack.time]
+        rest = [each for each in rest if _when(each) > ack.time]
+        yield stage, ack
+    yield rest, None
+
+
+def _when(record: Logged | Scanned) -> float:
+    return record.read if isinstance(record, Scanned) else record.time
+
+
+def _records(
+    records: Iterable[Logged | Scanned], settings: Settings, history: History
+) -> list[Record]:
+    made: list[Record] = []
+    for each in records:
+        if isinstance(each, Scanned):
+            made += _scan(each)
+        elif (event := decoded(each, settings)) is not None:
+            made.append(event)
+    return made
+
+
+def decoded(logged: Logged, settings: Settings) -> Event | None:
+    """The event as the sources hand it out."""
+    return event_from_strings(
+        provider=logged.provider,
+        event_id=logged.event_id,
+        strings=logged.strings,
+        time=logged.time,
+        computer=logged.computer,
+        channel=logged.channel,
+        record_id=logged.record_id,
+        level=logged.level,
+        extra_providers=settings.providers,
+    )
+
+
+def _scan(scan: Scanned) -> list[Record]:
+    """A page scan in two records: what it met, and that it is done."""
+    bad: tuple[tuple[int, PageFault], ...] = scan.bad
+    piece = PagesScanned(
+        time=scan.time,
+        read=scan.read,
+        computer=scan.computer,
+        database=scan.database,
+        pages=scan.pages,
+        bad=len(bad),
+        found=bad,
+        good=scan.good,
+    )
+    done = CopyChecked(
+        time=scan.time,
+        computer=scan.computer,
+        database=scan.database,
+        by="page_scan",
+        complete=True,
+        pages_seen=scan.pages,
+        bad=len(bad),
+        bad_pages=bad,
+    )
+    return [piece, done] if scan.complete else [piece]
+
+
+def _in_pieces(records: list[Record], order: random.Random | None) -> Iterable[list[Record]]:
+    """In one piece as they stand, or shuffled, some of them twice, and cut."""
+    if order is None:
+        yield records
+        return
+    records = [*records]
+    if records:
+        # A record without a number is told apart by its source's position only.
+        numbered = [each for each in records if isinstance(each, Event) and each.record_id]
+        records += order.sample(numbered, len(numbered) // 5)
+    order.shuffle(records)
+    size = max(1, len(records) // order.randint(1, 7))
+    for start in range(0, max(1, len(records)), size):
+        yield records[start : start + size]
+
+
+def _coverage(history: History) -> Iterable[Coverage]:
+    """The ranges of record numbers that were read whole, by computer and channel."""
+    logs: dict[tuple[str, str], list[Logged]] = defaultdict(list)
+    for each in history.records:
+        if isinstance(each, Logged) and each.record_id is not None:
+            logs[each.computer, each.channel].append(each)
+    for (computer, channel), rows in logs.items():
+        for part in _stretches(rows):
+            first, last = part[0], part[-1]
+            yield Coverage(
+                computer=computer,
+                channel=channel,
+                first=first.record_id or 0,
+                last=last.record_id or 0,
+                first_time=min(each.time for each in part),
+                last_time=max(each.time for each in part),
+            )
+
+
+def _stretches(rows: Sequence[Logged]) -> Iterable[list[Logged]]:
+    """Records whose numbers follow each other, in the order in which they were written."""
+    part: list[Logged] = []
+    for each in rows:
+        if part and each.record_id != (part[-1].record_id or 0) + 1:
+            yield part
+            part = []
+        part.append(each)
+    if part:
+        yield part
+
+
+def _acknowledge(folder: Folder, ack: Acknowledged) -> None:
+    """A person who names what is not known is told so, and nothing changes."""
+    beside = surroundings(folder.state, folder.settings)
+    for pages in ([page] for page in ack.pages) if ack.pages else ([],):
+        with contextlib.suppress(EsewatchError):
+            acknowledge(folder, ack.computer, ack.database, pages, beside)
