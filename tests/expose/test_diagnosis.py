@@ -405,7 +405,11 @@ def test_names_are_quoted_as_yaml_wants_it(text: str, written: str) -> None:
 
 
 def test_directories_that_nothing_ever_verified_are_one_note() -> None:
-    directory = {"provider": "NTDS ISAM", "ese_instance": "NTDSA", "database": "C:\\ntds.dit"}
+    directory: dict[str, Any] = {
+        "provider": "NTDS ISAM",
+        "ese_instance": "NTDSA",
+        "database": "C:\\ntds.dit",
+    }
     state = folded(
         event(number, AGO - day * DAY, computer=computer, **directory)
         for computer in ("DC01", "DC02")

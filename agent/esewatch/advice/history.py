@@ -1,6 +1,5 @@
 """What the judgements know of a database: plain values, gathered once from the state."""
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -10,6 +9,7 @@ import msgspec
 from esewatch.advice.copies import member_of
 from esewatch.advice.ledger import Copy, Gap
 from esewatch.advice.maintenance_model import Model
+from esewatch.advice.running_scan import begun, engine_threshold, marks
 from esewatch.advice.scanning import Mark
 from esewatch.advice.signs import Signs, scan_told, signs
 from esewatch.advice.surroundings import surroundings
@@ -42,9 +42,6 @@ from esewatch.fold.transitions import unpack
 
 READ = "ese_defrag_pages_read_total"
 FREED = "ese_defrag_pages_freed_total"
-MARKS = {738: "resume_page", 744: "pages_seen"}
-"""Events that tell how far the running scan is, and the number that does."""
-LATE_END = 735
 MOST_PAGE_SIZE = 32768
 _READ_COUNTER = "|online defrag pages read/sec|"
 
@@ -276,10 +273,10 @@ def _gather(
         shares_instance=sharing if entry.ese_instance else 1,
         defrag_passes=_passes(views["defrag"]),
         checksum_passes=scans,
-        marks=_marks(transitions, _begun(scans)),
-        signs=signs(transitions, _begun(scans), computer.channels, instance),
+        marks=marks(transitions, begun(scans)),
+        signs=signs(transitions, begun(scans), computer.channels, instance),
         scan_told=scan_told(transitions, [_passes(views[task]) for task in SCANS]),
-        engine_threshold=_engine_threshold(transitions),
+        engine_threshold=engine_threshold(transitions),
         failures=[each.time for each in transitions if each.event_id in FAILS],
         failed=failed_tasks(views),
         defrag_runs=runs(transitions, DEFRAG, stops),
@@ -339,35 +336,6 @@ def _scans(views: Mapping[str, TaskView]) -> list[Pass]:
     if (zeroing.started or 0.0) <= (scans[-1].started or 0.0):
         return scans
     return [*scans[:-1], msgspec.structs.replace(zeroing, task="checksum")]
-
-
-def _marks(transitions: Iterable[Transition], begun: float | None) -> list[Mark]:
-    """Of the running scan: 744 tells the pages seen, 738 from which page it goes on."""
-    if begun is None:
-        return []
-    marks = []
-    for each in transitions:
-        if each.event_id in MARKS and each.time >= begun:
-            pages = each.fields.get(MARKS[each.event_id])
-            if pages is not None:
-                marks.append(Mark(each.time, pages))
-    return marks
-
-
-def _begun(scans: Sequence[Pass]) -> float | None:
-    """When the running scan began: where that is not known, the one before it had ended."""
-    if not scans or scans[-1].outcome != "open":
-        return None
-    if scans[-1].started is not None:
-        return scans[-1].started
-    return max((done.ended for done in scans[:-1] if done.ended is not None), default=-math.inf)
-
-
-def _engine_threshold(transitions: Sequence[Transition]) -> float | None:
-    for each in reversed(transitions):
-        if each.event_id == LATE_END and each.fields.get("threshold_days"):
-            return each.fields["threshold_days"] * rollups.DAY_SECONDS
-    return None
 
 
 def _passes(view: TaskView) -> list[Pass]:

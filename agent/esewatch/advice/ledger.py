@@ -155,9 +155,9 @@ def _usual(copy: Copy) -> Deadline | None:
         return Deadline(MOST_DEADLINE, "how often its scans complete is not known")
     takes = (copy.size_bytes or 0.0) / BACKGROUND_BYTES_PER_SECOND
     said = f"1.5 times the {span(takes)} that a background scan at 1 MB/s would take"
-    if ends:
-        takes += LONGEST_WAIT
-        said += f" and the {span(LONGEST_WAIT)} that it may wait"
+    if ends and takes < LONGEST_WAIT:
+        takes = LONGEST_WAIT
+        said = f"1.5 times the {span(takes)} that the next scan may wait"
     return Deadline(SLACK * takes, said)
 
 
