@@ -62,7 +62,7 @@ def reported(folder: Path, report: Callable[[PassiveReports], None]) -> tuple[Ev
 
 
 PASS = {"pass_started": "6/8/2007 1:20:00 AM", "seconds": 734400, "pages_seen": 5850768}
-RUN = {"run_pages": 5850000, "bad_checksums": 2}
+RUN = {"run_pages": 5850000, "run_bad_checksums": 2}
 SPACE = {
     "record_page_free_bytes": 7000,
     "record_pages": 1000,
@@ -117,7 +117,7 @@ FIELDS: list[tuple[int, Callable[[PassiveReports], None], dict[str, Any]]] = [
             "stopped_page": 77,
             "last_completed": "6/15/2007 1:20:00 PM",
             "run_pages": 12,
-            "bad_checksums": 1,
+            "run_bad_checksums": 1,
         },
     ),
 ]

@@ -201,7 +201,7 @@ def test_the_runtime_stats_are_those_of_the_last_run() -> None:
     event = ese(737, PRIV06, "6/16/2007 1:00:00 AM", "99", "1000", "250, 1", "70", "8", "60", "9")
     assert event.fields == {
         "pass_started": "6/16/2007 1:00:00 AM", "pass_started_date": "2007-06-16", "seconds": 99,
-        "pages_seen": 1000, "run_pages": 250, "bad_checksums": 1, "record_page_free_bytes": 70,
+        "pages_seen": 1000, "run_pages": 250, "run_bad_checksums": 1, "record_page_free_bytes": 70,
         "record_pages": 8, "lv_page_free_bytes": 60, "lv_pages": 9,
     }  # fmt: skip
 

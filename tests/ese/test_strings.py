@@ -111,7 +111,7 @@ def test_headers_and_odd_places_have_no_page_number(offset: int, size: int) -> N
 @pytest.mark.parametrize(
     ("kind", "text", "expected"),
     [
-        (Kind.STATS, "12, 3", {"x": 12, "bad_checksums": 3}),
+        (Kind.STATS, "12, 3", {"x": 12, "run_bad_checksums": 3}),
         (Kind.STATS, "-, -", {}),
         (Kind.SIZE, "2 Mb", {"x": 2097152}),
         (Kind.SIZE, "1.5 GB", {"x": 1610612736}),

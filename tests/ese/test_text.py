@@ -118,7 +118,7 @@ def test_the_wrong_text_of_735_gives_only_what_it_has_right() -> None:
     wrong = {"record_page_free_bytes", "record_pages", "lv_page_free_bytes", "lv_pages"}
     assert exact.fields["record_page_free_bytes"] == 70
     assert event.fields == {k: v for k, v in exact.fields.items() if k not in wrong}
-    assert (event.fields["threshold_days"], event.fields["bad_checksums"]) == (7, 1)
+    assert (event.fields["threshold_days"], event.fields["run_bad_checksums"]) == (7, 1)
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def current_exchange() -> Database:
         transitions=pack(
             [
                 Transition(NOW - 50 * DAY, 1, 717),
-                Transition(NOW - 27 * DAY, 2, 732, {"seconds": 1_987_200, "bad_checksums": 0}),
+                Transition(NOW - 27 * DAY, 2, 732, {"seconds": 1_987_200, "run_bad_checksums": 0}),
                 Transition(NOW - 26 * DAY, 3, 717),
                 Transition(NOW - 3 * DAY, 4, 733),
             ]

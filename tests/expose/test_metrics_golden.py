@@ -161,7 +161,7 @@ def _current() -> Database:
                 Transition(NOW - 9 * DAY, 1, 717),
                 Transition(NOW - 3 * DAY, 3, 733),
                 Transition(
-                    NOW - 2 * DAY, 2, 732, {"seconds": 604800, "days": 7, "bad_checksums": 0}
+                    NOW - 2 * DAY, 2, 732, {"seconds": 604800, "days": 7, "run_bad_checksums": 0}
                 ),
             ]
         ),

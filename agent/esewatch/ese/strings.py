@@ -189,7 +189,7 @@ def _write_stats(fields: Fields, name: str, text: str, order: DateOrder | None) 
         if match[1] != "-":
             fields[name] = int(match[1])
         if match[2] != "-":
-            fields["bad_checksums"] = int(match[2])
+            fields["run_bad_checksums"] = int(match[2])
 
 
 def _write_size(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:

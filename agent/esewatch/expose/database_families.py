@@ -187,7 +187,9 @@ def _add_task(out: Samples, labels: Labels, view: TaskView, running: bool) -> No
         out.add("ese_pass_last_work_seconds", labels, last.work_seconds)
         out.add("ese_pass_last_wall_seconds", labels, last.wall_seconds)
         out.add("ese_pass_last_invocations", labels, last.invocations)
-        out.add("ese_pass_last_bad_checksums", labels, last.bad_checksums)
+        of_run = last.run_bad_checksums
+        bad = of_run if last.bad_checksums is None else last.bad_checksums
+        out.add("ese_pass_last_bad_checksums", labels, bad)
         out.add("ese_pass_last_pages_seen", labels, last.pages_seen)
 
 

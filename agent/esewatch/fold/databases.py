@@ -219,6 +219,7 @@ def _sums(entry: Database, event: Event) -> None:
     for task in passes.COMPLETES.get(event.event_id, ()):
         _add(entry.pages_seen, task, event, "pages_seen")
         _add(entry.bad_checksums, task, event, "bad_checksums")
+        _add(entry.bad_checksums, task, event, "run_bad_checksums")
     if event.event_id in {701, 703}:
         entry.reported_pages_freed += _count(event, "pages_freed")
     elif event.event_id == 728:
