@@ -66,6 +66,8 @@ class Folder:
         self.settings = settings
         self.changed: set[Entity] = set()
         self._labels: dict[str, str] = {}
+        self._settled: set[tuple[str, str]] = set()
+        """Channels without a new range since their gaps were counted."""
 
     def open_source(self, name: str, now: float) -> SourceState:
         """Make the source known. `now` decides, on its first reading, what is history."""
@@ -115,7 +117,8 @@ class Folder:
         source.backlog_bytes = batch.backlog_bytes
         source.caught_up = batch.caught_up
         if batch.caught_up:
-            claimed = channels.claim_gaps_of(source, self.state.channels)
+            claimed = channels.claim_gaps_of(source, self.state.channels, self._settled)
+            self._settled.update(source.channels)
             self.changed |= {("channel", *key) for key in claimed}
             source.baseline = False
         self._touch("source", name)
@@ -390,6 +393,7 @@ class Folder:
         channel = self._channel(computer, coverage.channel)
         channels.cover(channel, coverage)
         key = (computer, channel.channel)
+        self._settled.discard(key)
         if key not in source.channels:
             source.channels.append(key)
 

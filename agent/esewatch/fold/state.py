@@ -11,6 +11,7 @@ import msgspec
 
 from esewatch.fold.backup_jobs import BackupSet
 from esewatch.fold.checkdb import SqlDatabase
+from esewatch.fold.record_ranges import Range
 from esewatch.model import PageFault
 
 BadKind = PageFault
@@ -302,16 +303,14 @@ class Instance(Metered, kw_only=True):
 
 
 class Epoch(msgspec.Struct):
-    """Record ids of one life of a channel, from one clearing of the log to the next."""
+    """Records of a channel whose ids and times rise together."""
 
     start: float
     max_time: float
-    seen: list[tuple[int, int]] = []
-    """Sorted disjoint closed intervals, at most 1,024."""
-    covered: list[tuple[int, int]] = []
-    """Ranges read from complete channels."""
-    claimed: list[tuple[int, int]] = []
-    """Holes already counted as missed."""
+    seen: list[Range] = []
+    """At most 1,024."""
+    covered: list[Range] = []
+    """Read whole, of complete channels; at most 1,024."""
 
 
 class Channel(msgspec.Struct, kw_only=True):
@@ -321,9 +320,11 @@ class Channel(msgspec.Struct, kw_only=True):
     channel: str
     epochs: list[Epoch] = []
     """Oldest first, at most 16."""
+    timeless: list[tuple[int, int]] = []
+    """Sorted disjoint closed intervals of the ids of records without a time, at most 1,024."""
+    claimed: list[Range] = []
+    """Holes already counted as missed, at most 1,024."""
     merges: int = 0
-    times: list[tuple[float, int, float, int]] = []
-    """(first time, first id, last time, last id) of the last 64 ranges read whole."""
     gaps: list[tuple[float, float, int]] = []
     """(from, to, records missing), the last 64."""
     heard: list[float] = []
