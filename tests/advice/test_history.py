@@ -171,7 +171,7 @@ def test_a_change_of_the_engine_is_that_of_all_databases_of_the_instance() -> No
         ("ex01", "e:\\mdb06\\priv07.edb"): [EPOCH + 5],
         ("ex02", LABEL): [],
     }
-    assert gathered(event(701, 0, ese_instance="", **old)).engine_changes == ()
+    assert gathered(event(701, 0, ese_instance="", **old)).engine_changes == []
 
 
 def test_configured_names_and_copies_reach_the_ledger_by_their_labels() -> None:

@@ -19,6 +19,7 @@ from esewatch.fold.databases import ACTIVE_FAMILY, PASSIVE_FAMILY
 from esewatch.fold.identity import Tier, tier
 from esewatch.fold.instances import engine_changes
 from esewatch.fold.integrity import known_bad_pages, last_verifications
+from esewatch.fold.owners import instance_key, instance_label
 from esewatch.fold.passes import FAILS, TASKS, TaskView, replay
 from esewatch.fold.rollups import Day, Size
 from esewatch.fold.runs import DEFRAG, SCANS, Run, runs
@@ -151,12 +152,12 @@ def outline(history: History) -> History:
 
 def histories(state: State, settings: Settings) -> dict[tuple[str, str], History]:
     """Those of all databases but the ignored ones, by computer and database, sorted."""
-    sharing = Counter(map(_instance_of, state.databases.values()))
+    sharing = Counter(map(instance_key, state.databases.values()))
     channels: dict[str, list[Channel]] = defaultdict(list)
     for channel in state.channels.values():
         channels[channel.computer].append(channel)
     return {
-        key: _gather(state, settings, entry, sharing[_instance_of(entry)], channels[entry.computer])
+        key: _gather(state, settings, entry, sharing[instance_key(entry)], channels[entry.computer])
         for key, entry in sorted(state.databases.items())
         if tier(entry, settings) != "ignored"
     }
@@ -165,9 +166,9 @@ def histories(state: State, settings: Settings) -> dict[tuple[str, str], History
 def history(state: State, settings: Settings, computer: str, database: str) -> History:
     """Gather that of one. Raises KeyError for a database that is not known."""
     entry = state.databases[(computer, database)]
-    own = _instance_of(entry)
+    own = instance_key(entry)
     beside = (each for each in state.databases.values() if each.computer == computer)
-    sharing = sum(_instance_of(each) == own for each in beside)
+    sharing = sum(instance_key(each) == own for each in beside)
     channels = [each for each in state.channels.values() if each.computer == computer]
     return _gather(state, settings, entry, sharing, channels)
 
@@ -179,7 +180,7 @@ def _gather(
     sharing: int,
     channels: Sequence[Channel],
 ) -> History:
-    instance = state.instances.get(_instance_of(entry))
+    instance = state.instances.get(instance_key(entry))
     member = member_of(entry, settings)
     transitions = list(unpack(entry.transitions))
     stops = instance.stops if instance else ()
@@ -192,7 +193,7 @@ def _gather(
         name=member.name,
         named=member.named,
         copies=member.copies,
-        ese_instance=entry.ese_instance,
+        ese_instance=instance_label(entry),
         model=member.model,
         tier=tier(entry, settings),
         role=member.role,
@@ -201,7 +202,7 @@ def _gather(
         page_size=entry.page_size,
         size_bytes=entry.size_bytes,
         sizes=rollups.sizes(entry.sizes),
-        shares_instance=sharing if entry.ese_instance else 1,
+        shares_instance=sharing if instance_label(entry) else 1,
         defrag_passes=_passes(views["defrag"]),
         checksum_passes=scans,
         marks=_marks(transitions, _begun(scans)),
@@ -236,11 +237,6 @@ def _with_instance(found: History, instance: Instance) -> History:
         unsampled=instance.gaps,
         engine_changes=engine_changes(instance),
     )
-
-
-def _instance_of(entry: Database) -> tuple[str, str]:
-    """Key of its instance; the name is empty when unknown."""
-    return entry.computer, entry.ese_instance.lower()
 
 
 def _scans(views: Mapping[str, TaskView]) -> list[Pass]:

@@ -48,7 +48,7 @@ def maintenance_model(database: Database, settings: Settings) -> Model:
 def _collects_garbage(database: Database, process: str) -> bool:
     label = database.database.lower()
     return (
-        database.provider.upper() == "NTDS ISAM"
+        database.provider.upper().startswith(("NTDS ISAM", "ADAM ["))
         or database.ese_instance.upper() == "NTDSA"
         or process.startswith("dfsr")
         or label.endswith("dfsr.db")

@@ -32,6 +32,7 @@ from esewatch.cli.what_if import add_option, change, what_if_object
 from esewatch.config import Settings
 from esewatch.expose.advice_json import advice_object
 from esewatch.fold.folder import Folder
+from esewatch.fold.owners import instance_key
 from esewatch.fold.state import State
 from esewatch.journal import Journal
 from esewatch.model import EsewatchError, JournalError
@@ -116,7 +117,7 @@ def _say_when(group: Group) -> None:
 
 def _tell_unknown(state: State) -> None:
     """Name the instances that are sampled and of which no event names a database."""
-    known = {(each.computer, each.ese_instance.lower()) for each in state.databases.values()}
+    known = {instance_key(each) for each in state.databases.values()}
     unknown = [
         f"{each.ese_instance} ({each.computer})"
         for key, each in sorted(state.instances.items())

@@ -10,6 +10,7 @@ from esewatch.expose.overview import DatabaseFigures
 from esewatch.expose.pictures import Pictures, pictures
 from esewatch.expose.words import plural, tidy
 from esewatch.fold.integrity import known_bad_pages
+from esewatch.fold.owners import instance_key
 from esewatch.fold.passes import TASKS, TaskView, views_in
 from esewatch.fold.state import UNLOCATED, BadPage, Database, Pass, State
 
@@ -107,7 +108,7 @@ def database_page(
     key = (database.computer, database.database)
     views = views_in(state, database)
     bad_rows = _bad_rows(known_bad_pages(database, views))
-    instance = state.instances.get((database.computer, database.ese_instance.lower()))
+    instance = state.instances.get(instance_key(database))
     policy = policy_for(settings, database.database, database.computer)
     return DatabasePage(
         now=now,

@@ -19,6 +19,7 @@ from esewatch.expose.diagnosis_problem import (
 from esewatch.expose.hidden import Hidden, commands_of
 from esewatch.expose.words import plural
 from esewatch.fold.identity import device_of
+from esewatch.fold.owners import instance_key, instance_label
 from esewatch.fold.passes import TaskView
 from esewatch.fold.state import Database, Host, State
 from esewatch.fold.transitions import event_ids
@@ -204,8 +205,7 @@ def _none_sampled(computer: str, known: Sequence[Known]) -> Problem:
 def _not_sampled(state: State, known: Iterable[Known], sampled: set[str]) -> Iterator[Problem]:
     for each in known:
         database = each.database
-        name = database.ese_instance.lower()
-        instance = state.instances.get((database.computer, name))
+        instance = state.instances.get(instance_key(database))
         if each.model != "window" or (
             instance is not None and {READ, FREED} <= instance.totals.keys()
         ):
@@ -216,8 +216,8 @@ def _not_sampled(state: State, known: Iterable[Known], sampled: set[str]) -> Ite
             computer=database.computer,
             database=database.database,
             sentence="pages read and freed of its instance "
-            f"{database.ese_instance or '(not told by its events)'} are not sampled; counters are "
-            f"read of {there}",
+            f"{instance_label(database) or '(not told by its events)'} are not sampled; counters "
+            f"are read of {there}",
             needs_person=True,
         )
 

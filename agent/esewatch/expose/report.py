@@ -20,6 +20,7 @@ from esewatch.expose.pages import render
 from esewatch.expose.ratio import FREED, READ
 from esewatch.expose.table import Row, row_of, window_rows
 from esewatch.expose.words import plural, tidy
+from esewatch.fold.owners import instance_key
 from esewatch.fold.state import State
 from esewatch.model import Unreadable
 
@@ -195,7 +196,7 @@ def _remark(figures: Sequence[DatabaseFigures]) -> str:
 
 
 def _lone_instances(state: State) -> tuple[InstanceRow, ...]:
-    known = {(each.computer, each.ese_instance.lower()) for each in state.databases.values()}
+    known = {instance_key(each) for each in state.databases.values()}
     return tuple(
         InstanceRow(
             computer=tidy(instance.computer),

@@ -22,6 +22,7 @@ from esewatch.fold import (
 )
 from esewatch.fold.companions import fold_companion
 from esewatch.fold.integrity import HISTORY_SECONDS, LOGICAL_EVENTS, PAGE_EVENTS
+from esewatch.fold.owners import instance_label, instance_name, is_tool
 from esewatch.fold.readings import fold_reading
 from esewatch.fold.state import (
     Channel,
@@ -202,8 +203,9 @@ class Folder:
             else:
                 self._companion(computer, event, time)
             return
-        if event.ese_instance:
-            self._instance_event(computer, event, time)
+        name = instance_name(event.ese_instance, event.process)
+        if name:
+            self._instance_event(computer, name, event, time)
         if engine_errors.counts(computer, event, self.settings):
             self._engine_error(computer, event, time)
         if event.database:
@@ -232,16 +234,17 @@ class Folder:
             self._touch("instance", *key)
         return instance
 
-    def _instance_event(self, computer: str, event: Event, time: float) -> None:
-        instance = self._instance(computer, event.ese_instance, named_by_event=True)
+    def _instance_event(self, computer: str, name: str, event: Event, time: float) -> None:
+        instance = self._instance(computer, name, named_by_event=True)
         if instance is not None and instances.fold_event(instance, event, time):
-            self._touch("instance", computer, event.ese_instance.lower())
+            self._touch("instance", computer, name.lower())
 
     def _engine_error(self, computer: str, event: Event, time: float) -> None:
-        """An instance without a name is one: a computer's only one, mostly."""
+        """It belongs to the instance that it names, else to that of its database."""
         label = identity.database_label(event.database) if event.database else None
         entry = self.state.databases.get((computer, label or ""))
-        name = event.ese_instance or (entry.ese_instance if entry is not None else "")
+        of_database = instance_label(entry) if entry is not None else ""
+        name = event.ese_instance or of_database or instance_name("", event.process)
         instance = self._instance(computer, name, named_by_event=True)
         if instance is not None:
             engine_errors.note(instance, event, time)
@@ -260,7 +263,7 @@ class Folder:
                 return
         else:
             databases.identify(entry, event, time)
-        stops = instances.stops_of(self.state, computer, entry.ese_instance)
+        stops = instances.stops_of(self.state, computer, instance_label(entry))
         databases.fold_event(entry, event, time, history=history, stops=stops)
         self._touch("database", entry.computer, entry.database)
 
@@ -286,7 +289,8 @@ class Folder:
         entry = self.state.databases.get(key)
         if entry is not None:
             return entry
-        entry = Database(computer=computer, database=label, process=process)
+        owner = "" if is_tool(process) else process
+        entry = Database(computer=computer, database=label, process=owner)
         if identity.tier(entry, self.settings) == "ignored" and not bad:
             return None
         if not self._fits(self.state.databases, computer, label):
@@ -309,7 +313,8 @@ class Folder:
 
     def _log_file_event(self, computer: str, event: Event, time: float) -> None:
         """Slow I/O on a log belongs to the instance's database, if it has just one."""
-        owned = instances.databases_of(self.state, computer, event.ese_instance)
+        name = instance_name(event.ese_instance, event.process)
+        owned = instances.databases_of(self.state, computer, name)
         if len(owned) == 1 and databases.fold_slow_io(owned[0], event, time):
             self._touch("database", computer, owned[0].database)
 

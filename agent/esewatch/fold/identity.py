@@ -8,6 +8,7 @@ from typing import Literal
 
 from esewatch.config import Settings, rule_for
 from esewatch.ese.volumes import volume_of
+from esewatch.fold.owners import EXCHANGE
 from esewatch.fold.state import Database
 
 Tier = Literal["watched", "observed", "ignored"]
@@ -35,6 +36,7 @@ _WATCHED_FILES = tuple(
     re.compile(translate(pattern), re.IGNORECASE)
     for pattern in (
         "*ntds.dit",
+        "*adamntds.dit",
         "*\\CertLog\\*.edb",
         "*\\CertSrv\\*.edb",
         "*\\dhcp.mdb",
@@ -43,7 +45,8 @@ _WATCHED_FILES = tuple(
         "*\\DFSR\\*.db",
     )
 )
-_EXCHANGE = ("msexchangeis", "information store", "microsoft.exchange.store", "edgetransport")
+_REPLICATION = "msexchangerepl"
+"""Exchange's replication service: the copy of CCR and LCR is known by it."""
 
 
 def computer_label(name: str, settings: Settings) -> str:
@@ -98,7 +101,9 @@ def tier(database: Database, settings: Settings) -> Tier:
     if rule is not None:
         return rule.tier or "watched"
     asked_for = database.maintenance_seen or bool(database.page_scan)
-    return _tier(database.database, database.process.lower(), asked_for)
+    found = _tier(database.database, database.process.lower(), asked_for)
+    # Whatever the file is for, its disk is not sound.
+    return "observed" if found == "ignored" and database.page_errors else found
 
 
 @lru_cache(maxsize=4096)
@@ -107,7 +112,7 @@ def _tier(label: str, process: str, asked_for: bool) -> Tier:
         return "ignored"
     if (
         asked_for
-        or process.startswith(_EXCHANGE)
+        or process.startswith(EXCHANGE)
         or any(pattern.match(label) for pattern in _WATCHED_FILES)
     ):
         return "watched"
@@ -128,6 +133,8 @@ def role_of(database: Database, settings: Settings) -> str:
     """active or passive: as its events tell, else as configured, else empty (semantics.md 1)."""
     if database.role:
         return database.role
+    if database.process.lower().startswith(_REPLICATION):
+        return "passive"
     rule = rule_for(settings, database.computer, database.database)
     return (rule.role if rule is not None else None) or ""
 

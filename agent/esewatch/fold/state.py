@@ -159,6 +159,8 @@ class Database(msgspec.Struct, kw_only=True):
     last_seen: float = 0.0
     named: float = 0.0
     """Time of the event that path, instance and process were taken from."""
+    claim: int = 1
+    """How surely its process serves the database (`fold.owners`)."""
     maintenance_seen: bool = False
     """Has logged one of 700-757."""
     size_bytes: float | None = None
