@@ -31,6 +31,7 @@ from esewatch.cli.scan_text import printable
 from esewatch.cli.what_if import add_option, change, what_if_object
 from esewatch.config import Settings
 from esewatch.expose.advice_json import advice_object
+from esewatch.fold.computers import namesakes
 from esewatch.fold.folder import Folder
 from esewatch.fold.owners import instance_key
 from esewatch.fold.state import State
@@ -84,6 +85,8 @@ def print_advice(options: argparse.Namespace) -> int:
         return WRONG if _needs_a_person(told.advice) else HEALTHY
     reader = Reader(options, companions=True, ese_only=True)
     state = _read(reader, settings)
+    for each in namesakes(state.hosts, settings):
+        print(f"esewatch: {printable(each.sentence)}", file=sys.stderr)
     _tell_unknown(state)
     advice: list[Advice] = []
     answers: dict[Key, WhatIf] = {}
@@ -139,6 +142,7 @@ def _read(reader: Reader, settings: Settings) -> State:
         folder.open_source(source.name, time.time())
         for batch in reader.batches(source):
             folder.fold(source.name, batch, time.time())
+    folder.computers.settle()
     return folder.state
 
 

@@ -20,6 +20,7 @@ from esewatch.expose.pages import render
 from esewatch.expose.ratio import FREED, READ
 from esewatch.expose.table import Row, row_of, window_rows
 from esewatch.expose.words import plural, tidy
+from esewatch.fold.computers import namesakes
 from esewatch.fold.owners import instance_key
 from esewatch.fold.state import State
 from esewatch.model import Unreadable
@@ -59,6 +60,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     now: float
     headline: str
     remark: str
+    namesakes: tuple[str, ...]
+    """Of computers with one short name."""
     wrong: bool
     begin: float | None
     end: float | None
@@ -124,6 +127,7 @@ def build_report(
         now=now,
         headline=_headline(view.databases),
         remark=_remark(view.databases),
+        namesakes=tuple(tidy(each.sentence) for each in namesakes(state.hosts, settings)),
         wrong=any(each.status == "bad" for each in view.databases),
         begin=min(times, default=None),
         end=max(times, default=None),

@@ -21,6 +21,7 @@ from esewatch.fold import (
     plausible,
 )
 from esewatch.fold.companions import fold_companion
+from esewatch.fold.computers import Computers
 from esewatch.fold.integrity import HISTORY_SECONDS, LOGICAL_EVENTS, PAGE_EVENTS
 from esewatch.fold.owners import instance_label, instance_name, is_tool
 from esewatch.fold.readings import fold_reading
@@ -28,7 +29,6 @@ from esewatch.fold.state import (
     Channel,
     Database,
     Device,
-    Host,
     Instance,
     Metered,
     SourceState,
@@ -48,7 +48,6 @@ from esewatch.model import (
 
 MAX_PATH = 1024
 """A longer path is damage; as a label it would be repeated in every series."""
-MAX_ALIASES = 8
 MAX_VOLUMES = 1000
 OWNERS_A_DATABASE = 4
 """So many instances, devices and processes are taken in for each of `max_databases`."""
@@ -66,7 +65,7 @@ class Folder:
         self.state = state
         self.settings = settings
         self.changed: set[Entity] = set()
-        self._labels: dict[str, str] = {}
+        self.computers = Computers(state, settings)
         self._settled: set[tuple[str, str]] = set()
         """Channels without a new range since their gaps were counted."""
 
@@ -84,7 +83,7 @@ class Folder:
     def reconfigure(self, settings: Settings) -> None:
         """Other settings hold from the next record on."""
         self.settings = settings
-        self._labels.clear()
+        self.computers.reconfigure(settings)
 
     def source_failed(self, name: str) -> None:
         """The source cannot be read now."""
@@ -157,28 +156,16 @@ class Folder:
     def _touch(self, table: str, first: str, second: str = "") -> None:
         self.changed.add((table, first, second))
 
-    def _computer(self, source: SourceState, logged: str) -> str:
-        label = self._labels.get(logged)
-        if label is None or label not in self.state.hosts or label not in source.computers:
-            label = self._meet_computer(source, logged)
-        return label
-
-    def _meet_computer(self, source: SourceState, logged: str) -> str:
-        label = identity.computer_label(logged, self.settings)
-        if label not in source.computers:
-            source.computers.append(label)
-        host = self.state.hosts.get(label)
-        if host is None:
-            host = self.state.hosts[label] = Host(computer=label)
-        if logged not in host.aliases_seen and len(host.aliases_seen) < MAX_ALIASES:
-            host.aliases_seen.append(logged)
-        self._labels[logged] = label
-        self._touch("host", label)
+    def _computer(self, source: SourceState, logged: str, time: float | None = None) -> str:
+        label = self.computers.label(source, logged, time)
+        if label is None:
+            label = self.computers.meet(source, logged, time)
+            self._touch("host", label)
         return label
 
     def _event(self, source: SourceState, event: Event) -> None:
         source.records += 1
-        computer = self._computer(source, event.computer)
+        computer = self._computer(source, event.computer, event.time)
         if event.time is not None:
             plausible.note(source, event.time)
         if event.record_id is not None and event.channel:
@@ -269,8 +256,9 @@ class Folder:
 
     def _copy(self, source: SourceState, record: copies.OfCopy) -> None:
         source.records += 1
-        plausible.note(source, copies.told_at(record))
-        computer = self._computer(source, record.computer)
+        time = copies.told_at(record)
+        plausible.note(source, time)
+        computer = self._computer(source, record.computer, time)
         entry = self._database(computer, record.database, "", bad=copies.is_bad(record))
         if entry is not None:
             copies.fold(entry, record, source)
@@ -336,7 +324,7 @@ class Folder:
     def _reading(self, source: SourceState, reading: Reading) -> None:
         source.records += 1
         plausible.note(source, reading.time)
-        computer = self._computer(source, reading.computer)
+        computer = self._computer(source, reading.computer, reading.time)
         feed = reading.feed
         if feed is None or not log_disks.is_kept(feed, computer, self.settings):
             return
@@ -377,7 +365,7 @@ class Folder:
     def _set_backed_up(self, source: SourceState, record: SetBackedUp) -> None:
         source.records += 1
         plausible.note(source, record.time)
-        computer = self._computer(source, record.computer)
+        computer = self._computer(source, record.computer, record.time)
         instance = self._instance(computer, record.ese_instance, named_by_event=False)
         if instance is not None:
             sets = self.state.hosts[computer].backup_sets
@@ -394,7 +382,7 @@ class Folder:
             self._touch("host", computer)
 
     def _coverage(self, source: SourceState, coverage: Coverage) -> None:
-        computer = self._computer(source, coverage.computer)
+        computer = self._computer(source, coverage.computer, coverage.first_time)
         channel = self._channel(computer, coverage.channel)
         channels.cover(channel, coverage)
         key = (computer, channel.channel)

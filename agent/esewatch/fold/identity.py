@@ -49,14 +49,19 @@ _REPLICATION = "msexchangerepl"
 """Exchange's replication service: the copy of CCR and LCR is known by it."""
 
 
+def full_name(name: str, settings: Settings) -> str:
+    """A computer's name whole: the alias if one is configured, lower case."""
+    aliases = {key.lower(): value for key, value in settings.computers.items()}
+    lowered = name.strip().lower().rstrip(".")
+    return aliases.get(lowered, lowered).lower()
+
+
 def computer_label(name: str, settings: Settings) -> str:
     """Label of a computer: the alias if one is configured, lower case, first DNS label.
 
     `computer_label: fqdn` keeps the whole name. An address is not cut.
     """
-    aliases = {key.lower(): value for key, value in settings.computers.items()}
-    lowered = name.strip().lower()
-    lowered = aliases.get(lowered, lowered).lower()
+    lowered = full_name(name, settings)
     if settings.computer_label == "fqdn" or re.fullmatch(r"[\d.]+|.*:.*", lowered):
         return lowered
     return lowered.split(".", 1)[0]

@@ -159,8 +159,7 @@ class Database(msgspec.Struct, kw_only=True):
     last_seen: float = 0.0
     named: float = 0.0
     """Time of the event that path, instance and process were taken from."""
-    claim: int = 1
-    """How surely its process serves the database (`fold.owners`)."""
+    claim: int = 1  # how surely its process serves the database (`fold.owners`)
     maintenance_seen: bool = False
     """Has logged one of 700-757."""
     size_bytes: float | None = None
@@ -310,9 +309,8 @@ class Epoch(msgspec.Struct):
     start: float
     max_time: float
     seen: list[Range] = []
-    """At most 1,024."""
     covered: list[Range] = []
-    """Read whole, of complete channels; at most 1,024."""
+    """Read whole, of complete channels; of both at most 1,024."""
 
 
 class Channel(msgspec.Struct, kw_only=True):
@@ -341,7 +339,9 @@ class Host(Metered, kw_only=True):
     """provider -> event id -> count."""
     counters_present: dict[str, bool] = {}
     aliases_seen: list[str] = []
-    """Names as logged, at most 8: two of them may be two machines."""
+    """Names as logged, at most 8."""
+    full_name: str = ""
+    """The first name with a domain, lower case; empty while none was met."""
     volumes: dict[str, str] = {}
     """Mount point or drive -> device, at most 1,000."""
     rpc_latency: bytearray = msgspec.field(default_factory=bytearray)
