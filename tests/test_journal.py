@@ -12,10 +12,12 @@ import pytest
 from esewatch import journal as journal_module
 from esewatch.config import Settings
 from esewatch.fold import rollups
+from esewatch.fold.channels import admit, claim_gaps
 from esewatch.fold.folder import Folder
 from esewatch.fold.instances import engine_changes
 from esewatch.fold.integrity import ERROR_SLACK, MAX_ERROR_SPANS, verifies
 from esewatch.fold.passes import derive
+from esewatch.fold.record_ranges import Range
 from esewatch.fold.rollups import PAGES_FREED, PAGES_READ
 from esewatch.fold.state import Pass, SourceState, State
 from esewatch.journal import Journal, LockedError
@@ -117,6 +119,47 @@ def test_a_journal_without_days_sizes_and_gaps_is_read_and_they_begin(tmp_path: 
     assert old.sampled_since == EPOCH + 60
     (entry,) = state.databases.values()
     assert (entry.size_bytes, rollups.sizes(entry.sizes)) == (8192, [])
+
+
+def test_a_journal_whose_ranges_of_records_had_no_times_goes_on(tmp_path: Path) -> None:
+    folder = folder_of([event(700, 0, 7), event(704, DAY, 9)])
+    path = tmp_path / "j.db"
+    journal = Journal(path)
+    commit(journal, folder, {})
+    key = ("channel", "ex01", "application")
+    older = {
+        "computer": "ex01",
+        "channel": "application",
+        "epochs": [
+            {
+                "start": EPOCH,
+                "max_time": EPOCH + DAY,
+                "seen": [[1, 10]],
+                "covered": [[1, 4], [7, 10]],
+                "claimed": [[5, 6]],
+            }
+        ],
+        "merges": 0,
+        "times": [[EPOCH, 1, EPOCH + DAY, 10]],
+        "gaps": [[EPOCH, EPOCH + DAY, 2]],
+        "heard": [EPOCH],
+    }
+    value = msgspec.msgpack.encode(older)
+    journal._db.execute(
+        "UPDATE entity SET value = ?, crc = ? WHERE kind = ? AND first = ? AND second = ?",
+        (value, zlib.crc32(value, zlib.crc32("\0".join(key).encode())), *key),
+    )
+    journal._db.execute("PRAGMA user_version = 3")
+    journal.close()
+
+    with closing(Journal(path)) as again:
+        state, _ = again.load()
+    channel = state.channels["ex01", "application"]
+    assert channel.epochs[0].covered[0] == Range(1, 4, EPOCH, EPOCH + DAY)
+    assert claim_gaps(channel) == 0
+    assert not admit(channel, 7, EPOCH)
+    assert admit(channel, 7, EPOCH + 9 * DAY)
+    assert not admit(channel, 7, EPOCH + 9 * DAY)
 
 
 def as_before_spans(journal: Journal, times: list[float]) -> None:

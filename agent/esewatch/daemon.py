@@ -253,9 +253,9 @@ class Daemon:
         for piece in batch.unreadable:
             self._lines.warning(name, f"unreadable: {piece}")
         self._pace.news()
-        with self._lock:
-            # Together: an `ack` between the two would commit records without their position.
+        with self._lock:  # an `ack` between the two would commit records without their position
             self._folder.fold(name, batch, self._clock())
+            self._folder.computers.tell(log.warning)
             self._pending.setdefault(name, {}).update(batch.positions)
 
     def _news(self, source: Source, batch: Batch) -> bool:

@@ -179,7 +179,7 @@ def test_a_change_of_the_engine_is_that_of_all_databases_of_the_instance() -> No
         ("ex01", "e:\\mdb06\\priv07.edb"): [EPOCH + 5],
         ("ex02", LABEL): [],
     }
-    assert gathered(event(701, 0, ese_instance="", **old)).engine_changes == ()
+    assert gathered(event(701, 0, ese_instance="", **old)).engine_changes == []
 
 
 def test_configured_names_and_copies_reach_the_ledger_by_their_labels() -> None:
@@ -212,7 +212,8 @@ def test_a_backup_that_names_no_instance_is_of_all_of_its_process() -> None:
     state.instances["ex01", "sg07"].backup_events = own
     elsewhere = msgspec.structs.replace(nameless, process="certsrv")
     for found, others in ((nameless, [(EPOCH + 5, EPOCH + 9)]), (elsewhere, [])):
-        state.instances["ex01", ""] = found
+        state.instances.pop(("ex01", "msexchangeis"), None)
+        state.instances["ex01", found.process] = found
         told = history(state, SETTINGS, "ex01", LABEL)
         assert told.backup_spans == [(EPOCH + 1, EPOCH + 3), *others]
         assert next(iter(histories(state, SETTINGS).values())).backup_spans == told.backup_spans

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from esewatch.ese.catalogue import CATALOGUE, Kind
 from esewatch.ese.dates import DateOrder
-from esewatch.ese.events import event_from_strings, is_ese_provider
+from esewatch.ese.events import event_from_strings
+from esewatch.ese.providers import is_ese_provider
 from esewatch.model import Event, FieldValue
 from tests.support.samples import sample
 
@@ -70,7 +71,9 @@ def test_the_published_722_has_exactly_its_figures() -> None:
         ("ESE", (), True), ("esent", (), True), ("NTDS ISAM", (), True), ("Ese Backup", (), True),
         (" ESENT ", (), True), ("MSExchangeIS", (), False), ("", (), False),
         ("MyEseApp", ("MYESEAPP",), True), ("Other", ("MYESEAPP",), False),
-        ("ESE97", (), False),
+        ("ESE97", (), False), ("ADAM [instance1] ISAM", (), True),
+        ("adam [Shop 2] isam", (), True), ("ADAM [instance1] General", (), False),
+        ("ADAM ISAM", (), False), ("ADAM [] ISAM", (), False), ("ADAM [a] ISAM x", (), False),
     ],
 )  # fmt: skip
 def test_providers_are_compared_without_case(name: str, extra: tuple[str, ...], ours: bool) -> None:

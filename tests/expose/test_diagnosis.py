@@ -222,11 +222,11 @@ def test_a_long_background_scan_without_744_tells_of_a_low_event_level(
     assert [each.needs_person for each in low] == ([False] if hours > 12 and not notified else [])
 
 
-def test_two_full_names_behind_a_short_one_are_two_candidates() -> None:
+def test_two_full_names_behind_a_short_one_are_two_computers() -> None:
     other = event(700, AGO - HOUR, computer="EX01.other.example")
     found = the("computer_ambiguous", told(folded([*night(), *sampled(), other]).state))
-    assert "ex01.corp.example, ex01.other.example" in found.sentence
-    assert found.setting == "computer_label: fqdn"
+    assert "ex01.corp.example and ex01.other.example" in found.sentence
+    assert found.setting == "computers: {ex01.other.example: ex01.corp.example}"
 
     decided = msgspec.structs.replace(WHOLE, computers={"EX01.other.example": "ex01"})
     assert told(folded([*night(), *sampled(), other], decided).state, decided) == ()

@@ -52,13 +52,13 @@ def test_of_ignored_databases_and_of_none_there_is_nothing() -> None:
     assert shown(ignored, COUNTS) == shown(none, COUNTS) == {}
 
 
-def test_an_instance_without_a_name_is_shown_where_a_database_has_none_either() -> None:
+def test_an_instance_without_a_name_is_shown_by_its_process() -> None:
     unnamed = known("c:\\windows\\ntds\\ntds.dit", instance="")
     unnamed.instances.clear()
     named = known("e:\\mdb06\\priv06.edb")
     named.instances["ex01", ""] = Instance(computer="ex01", ese_instance="", errors={"io": (1, 9)})
 
-    assert shown(unnamed, COUNTS) == {("", kind): 0 for kind in ENGINE_ERROR_KINDS}
+    assert shown(unnamed, COUNTS) == {("MSExchangeIS", kind): 0 for kind in ENGINE_ERROR_KINDS}
     assert {name for name, _ in shown(named, COUNTS)} == {"SG06"}
 
 

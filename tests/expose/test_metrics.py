@@ -134,13 +134,15 @@ def test_an_observed_database_has_its_state_and_what_happened() -> None:
     assert not {name for name in names(state_of(hurt)) if "policy" in name}
 
 
-def test_an_ignored_database_shows_damage_only() -> None:
+def test_an_ignored_database_is_observed_once_it_is_damaged() -> None:
     hurt = database(TEMP, page_errors={"checksum": 1}, slow_io={"read": 3}, first_seen=NOW)
 
     assert names(state_of(database(TEMP))) == {"esewatch_databases_dropped_total"}
     assert names(state_of(hurt)) == {
+        "ese_database_first_seen_timestamp_seconds",
         "ese_database_info",
         "ese_page_error_events_total",
+        "ese_slow_io_reports_total",
         "esewatch_databases_dropped_total",
     }
 

@@ -122,8 +122,8 @@ def test_a_snapshot_that_cannot_be_read_is_no_error_of_its_origin() -> None:
     assert instances_of(logged(481, 0, path, "8192", "8192", *FAILED))["sg06"].errors == {}
 
 
-def test_without_a_name_it_belongs_to_the_instance_of_its_database_or_the_unnamed_one() -> None:
+def test_without_a_name_it_belongs_to_the_instance_of_its_database_or_its_process() -> None:
     found = instances_of(event(700, 0), logged(445, 60, name=""), logged(413, 90, name=""))
 
     assert found["sg06"].errors == {"database_full": (1, EPOCH + 60)}
-    assert found[""].errors == {"disk_full": (1, EPOCH + 90)}
+    assert found["msexchangeis"].errors == {"disk_full": (1, EPOCH + 90)}

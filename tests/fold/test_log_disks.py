@@ -152,11 +152,11 @@ def test_an_instance_that_is_said_to_log_to_two_volumes_has_none(second: str) ->
     assert log_disks(state, settings, EPOCH) == {}
 
 
-def test_a_database_without_an_instance_has_the_empty_one() -> None:
+def test_a_database_without_an_instance_has_that_of_its_process() -> None:
     settings = logs_on("L:\\SG06")
     state = folded(settings, event(700, 0.0, ese_instance=""), free("L:", 5.0))
 
-    assert log_disks(state, settings, EPOCH) == {("ex01", ""): 5.0}
+    assert log_disks(state, settings, EPOCH) == {("ex01", "MSExchangeIS"): 5.0}
 
 
 def test_the_instance_is_spelled_as_its_counters_are() -> None:

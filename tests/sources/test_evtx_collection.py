@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from esewatch.ese.events import is_ese_provider
+from esewatch.ese.providers import is_ese_provider
 from esewatch.model import Event, SourceError
 from esewatch.sources.evtx import EvtxSource
 from tests.support.evtx_records import by_evtx, harvest

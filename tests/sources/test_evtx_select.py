@@ -224,7 +224,16 @@ written = st.builds(
     Written,
     st.sampled_from(
         [
-            *("ESE", "ESENT", "NTDS ISAM", "ESE BACKUP", "ESET", "Userenv", "VSS", "MSExchangeIS"),
+            *(
+                "ESE",
+                "ESENT",
+                "NTDS ISAM",
+                "ADAM [a] ISAM",
+                "ESET",
+                "Userenv",
+                "VSS",
+                "MSExchangeIS",
+            ),
             *("Microsoft-Windows-CertificateServicesClient", "MyApp", "sese"),
         ]
     ),

@@ -1,8 +1,7 @@
 """What the judgements know of a database: plain values, gathered once from the state."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -22,6 +21,7 @@ from esewatch.fold.damage import known_damage
 from esewatch.fold.identity import Tier, tier
 from esewatch.fold.instances import engine_changes
 from esewatch.fold.integrity import Around, Told, known_bad_pages, last_verifications
+from esewatch.fold.owners import instance_key, instance_label
 from esewatch.fold.passes import FAILS, TASKS, TaskView, replay
 from esewatch.fold.roles import role_changes
 from esewatch.fold.rollups import Day, Size
@@ -36,7 +36,6 @@ from esewatch.fold.state import (
     Instance,
     Pass,
     State,
-    Transition,
 )
 from esewatch.fold.transitions import unpack
 
@@ -180,20 +179,17 @@ def outline(history: History) -> History:
 
 def histories(state: State, settings: Settings) -> dict[tuple[str, str], History]:
     """Those of all databases but the ignored ones, by computer and database, sorted."""
-    sharing = Counter(map(_instance_of, state.databases.values()))
-    computers: dict[str, _Computer] = defaultdict(lambda: _Computer([], []))
+    sharing = Counter(map(instance_key, state.databases.values()))
+    computers: dict[str, list[Channel]] = defaultdict(list)
     for channel in state.channels.values():
-        computers[channel.computer].channels.append(channel)
-    for instance in state.instances.values():
-        if instance.backup_events and not instance.ese_instance:
-            computers[instance.computer].nameless.append(instance)
+        computers[channel.computer].append(channel)
     told = surroundings(state, settings)
     return {
         key: _gather(
             state,
             settings,
             entry,
-            sharing[_instance_of(entry)],
+            sharing[instance_key(entry)],
             computers[entry.computer],
             told=told(entry),
         )
@@ -214,27 +210,12 @@ def history(
     `told` is what `surroundings` made of the same state, where it is at hand.
     """
     entry = state.databases[(computer, database)]
-    own = _instance_of(entry)
+    own = instance_key(entry)
     beside = (each for each in state.databases.values() if each.computer == computer)
-    sharing = sum(_instance_of(each) == own for each in beside)
-    of = _Computer(
-        [each for each in state.channels.values() if each.computer == computer],
-        [
-            each
-            for each in state.instances.values()
-            if each.computer == computer and not each.ese_instance
-        ],
-    )
+    sharing = sum(instance_key(each) == own for each in beside)
+    channels = [each for each in state.channels.values() if each.computer == computer]
     told = told or surroundings(state, settings)
-    return _gather(state, settings, entry, sharing, of, told=told(entry))
-
-
-class _Computer(NamedTuple):
-    """What belongs to no database of it."""
-
-    channels: list[Channel]
-    nameless: list[Instance]
-    """Known by their process: a shadow copy is of all instances of one."""
+    return _gather(state, settings, entry, sharing, channels, told=told(entry))
 
 
 def _gather(
@@ -242,11 +223,11 @@ def _gather(
     settings: Settings,
     entry: Database,
     sharing: int,
-    computer: _Computer,
+    channels: Sequence[Channel],
     *,
     told: Told,
 ) -> History:
-    instance = state.instances.get(_instance_of(entry))
+    instance = state.instances.get(instance_key(entry))
     member = member_of(entry, settings)
     transitions = list(unpack(entry.transitions))
     stops = instance.stops if instance else ()
@@ -259,7 +240,7 @@ def _gather(
         name=member.name,
         named=member.named,
         copies=member.copies,
-        ese_instance=entry.ese_instance,
+        ese_instance=instance_label(entry),
         process=entry.process,
         model=member.model,
         tier=tier(entry, settings),
@@ -270,11 +251,11 @@ def _gather(
         page_size=entry.page_size,
         size_bytes=entry.size_bytes,
         sizes=rollups.sizes(entry.sizes),
-        shares_instance=sharing if entry.ese_instance else 1,
+        shares_instance=sharing if instance_label(entry) else 1,
         defrag_passes=_passes(views["defrag"]),
         checksum_passes=scans,
         marks=marks(transitions, begun(scans)),
-        signs=signs(transitions, begun(scans), computer.channels, instance),
+        signs=signs(transitions, begun(scans), channels, instance),
         scan_told=scan_told(transitions, [_passes(views[task]) for task in SCANS]),
         engine_threshold=engine_threshold(transitions),
         failures=[each.time for each in transitions if each.event_id in FAILS],
@@ -286,10 +267,10 @@ def _gather(
         unexplained=told.errors,
         io_errors=_io_errors(entry, instance),
         backups=backups,
-        backup_spans=_backup_spans(entry, instance, computer.nameless),
+        backup_spans=_backup_spans(state, entry),
         verified=_verified(entry, backups, views, told.around),
-        event_gaps=[gap for channel in computer.channels for gap in channel.gaps],
-        off=not_at_work(instance, transitions, computer.channels),
+        event_gaps=[gap for channel in channels for gap in channel.gaps],
+        off=not_at_work(instance, transitions, channels),
         first_seen=entry.first_seen,
         last_seen=entry.last_seen,
         role_changes=role_changes(entry, transitions),
@@ -312,18 +293,11 @@ def _with_instance(found: History, instance: Instance) -> History:
     )
 
 
-def _backup_spans(
-    entry: Database, instance: Instance | None, nameless: Iterable[Instance]
-) -> list[Stretch]:
-    process = entry.process.lower()
-    of = [each for each in nameless if each.process.lower() in ("", process)]
-    mine = [instance] if instance is not None and instance not in of else []
-    return sorted({span for each in (*mine, *of) for span in spans(each.backup_events)})
-
-
-def _instance_of(entry: Database) -> tuple[str, str]:
-    """Key of its instance; the name is empty when unknown."""
-    return entry.computer, entry.ese_instance.lower()
+def _backup_spans(state: State, entry: Database) -> list[Stretch]:
+    """Of its instance, and of its process: a shadow copy names no instance and is of all."""
+    keys = {instance_key(entry), (entry.computer, entry.process.strip().lower())}
+    of = [state.instances[key] for key in keys if key in state.instances]
+    return sorted({span for each in of for span in spans(each.backup_events)})
 
 
 def _scans(views: Mapping[str, TaskView]) -> list[Pass]:

@@ -17,6 +17,7 @@ from esewatch.advice.findings import Finding, scans_collide
 from esewatch.advice.maintenance_model import maintenance_model
 from esewatch.config import Settings
 from esewatch.fold.identity import database_name, device_of
+from esewatch.fold.owners import instance_key
 from esewatch.fold.runs import SCANS, Run, runs
 from esewatch.fold.state import Database, Pass, State
 from esewatch.fold.transitions import unpack
@@ -103,7 +104,7 @@ def scans_in(
         if disks not in shared:
             continue
         database = state.databases[key]
-        instance = state.instances.get((database.computer, database.ese_instance.lower()))
+        instance = state.instances.get(instance_key(database))
         stops = instance.stops if instance is not None else ()
         found.append(
             Scans(

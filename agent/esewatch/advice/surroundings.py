@@ -14,6 +14,7 @@ from esewatch.advice.windows_passed import DAY, one_window
 from esewatch.config import Settings, window_for
 from esewatch.fold.damage import known_damage
 from esewatch.fold.integrity import Around, Told, known_bad_pages
+from esewatch.fold.owners import instance_key
 from esewatch.fold.passes import views_in
 from esewatch.fold.roles import family, role_at
 from esewatch.fold.state import Damage, DamageKind, Database, EngineError, State, Transition
@@ -104,7 +105,7 @@ def _groups(state: State, settings: Settings) -> dict[Key, list[_Copy]]:
 
 def _without_database(state: State) -> set[str]:
     """Computers of which some instance with unexplained errors has no database of its own."""
-    owned = {(entry.computer, entry.ese_instance.lower()) for entry in state.databases.values()}
+    owned = {instance_key(entry) for entry in state.databases.values()}
     return {
         key[0] for key, each in state.instances.items() if each.unexplained and key not in owned
     }
@@ -114,15 +115,12 @@ def _errors(database: Database, state: State, homeless: set[str]) -> dict[int, E
     """Its own; those of its instance; those of its computer and of instances without a database."""
     found = dict(database.unexplained)
     sources: list[Mapping[int, EngineError]] = []
-    own = (database.computer, database.ese_instance.lower())
-    if (instance := state.instances.get(own)) is not None:
+    if (instance := state.instances.get(instance_key(database))) is not None:
         sources.append(instance.unexplained)
     if (host := state.hosts.get(database.computer)) is not None:
         sources.append(host.unexplained)
     if database.computer in homeless:
-        with_databases = {
-            (each.computer, each.ese_instance.lower()) for each in state.databases.values()
-        }
+        with_databases = {instance_key(each) for each in state.databases.values()}
         sources += [
             each.unexplained
             for key, each in state.instances.items()

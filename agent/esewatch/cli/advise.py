@@ -32,7 +32,9 @@ from esewatch.cli.scan_text import printable
 from esewatch.cli.what_if import add_option, change, what_if_object
 from esewatch.config import Settings
 from esewatch.expose.advice_json import advice_object
+from esewatch.fold.computers import namesakes
 from esewatch.fold.folder import Folder
+from esewatch.fold.owners import instance_key
 from esewatch.fold.state import State
 from esewatch.journal import Journal
 from esewatch.model import EsewatchError, JournalError
@@ -88,6 +90,8 @@ def print_advice(options: argparse.Namespace) -> int:
         return WRONG if _needs_a_person(told.advice) else HEALTHY
     reader = Reader(options, companions=True, ese_only=True)
     state = _read(reader, settings)
+    for each in namesakes(state.hosts, settings):
+        print(f"esewatch: {printable(each.sentence)}", file=sys.stderr)
     _tell_unknown(state)
     advice: list[Advice] = []
     answers: dict[Key, WhatIf] = {}
@@ -122,7 +126,7 @@ def _say_when(group: Group) -> None:
 
 def _tell_unknown(state: State) -> None:
     """Name the instances that are sampled and of which no event names a database."""
-    known = {(each.computer, each.ese_instance.lower()) for each in state.databases.values()}
+    known = {instance_key(each) for each in state.databases.values()}
     unknown = [
         f"{each.ese_instance} ({each.computer})"
         for key, each in sorted(state.instances.items())
@@ -150,6 +154,7 @@ def _read(reader: Reader, settings: Settings) -> State:
         folder.open_source(source.name, time.time())
         for batch in reader.batches(source):
             folder.fold(source.name, batch, time.time())
+    folder.computers.settle()
     return folder.state
 
 

@@ -44,6 +44,7 @@ class Look:
         self.unread = look_all(looks, seconds).hanging
         with self._lock:
             self._over = True
+            self._folder.computers.settle()
         return self._folder.state
 
     def _source(self, entry: SourceSettings) -> None:

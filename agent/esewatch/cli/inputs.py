@@ -94,6 +94,7 @@ def write_report(options: argparse.Namespace) -> int:
         folder.open_source(source.name, time.time())
         for batch in reader.batches(source):
             folder.fold(source.name, batch, time.time())
+    folder.computers.settle()
     now = time.time()
     page = render_report(
         folder.state,

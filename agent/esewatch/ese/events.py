@@ -12,6 +12,7 @@ from esewatch.ese.catalogue import CATALOGUE
 from esewatch.ese.catalogue_companions import Envelope, companion_event
 from esewatch.ese.catalogue_row import Kind, Row
 from esewatch.ese.dates import DateOrder
+from esewatch.ese.providers import is_ese_provider
 from esewatch.ese.strings import (
     WRITERS,
     Fields,
@@ -26,22 +27,9 @@ from esewatch.ese.strings import (
 from esewatch.ese.text_shapes import SHAPED, fields_of_shapes
 from esewatch.model import Event, Level
 
-ESE_PROVIDERS: frozenset[str] = frozenset({"ese", "esent", "ntds isam", "ese backup"})
-"""Event sources of ESE, in lower case."""
-
 _OWN_MESSAGES = frozenset({"ese backup"})
 """Those whose ids are not of the engine's table: there 905 is a registration, 907 a method."""
-
-
 _STR = {str}
-
-
-def is_ese_provider(name: str, extra: Sequence[str] = ()) -> bool:
-    """Whether `name` is an event source of ESE, or one of the operator's `extra`; without case."""
-    folded = name.strip().lower()
-    if folded in ESE_PROVIDERS:
-        return True
-    return bool(extra) and any(folded == other.strip().lower() for other in extra)
 
 
 def has_own_messages(provider: str) -> bool:

@@ -12,7 +12,8 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from esewatch.ese.catalogue import CATALOGUE
-from esewatch.ese.events import has_own_messages, is_ese_provider
+from esewatch.ese.events import has_own_messages
+from esewatch.ese.providers import is_ese_provider
 from esewatch.model import Level
 
 Verdict = Literal["used", "harmless", "unexplained", "no error"]

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from esewatch.ese.catalogue import CATALOGUE
 from esewatch.ese.catalogue_companions import Envelope, companion_event
 from esewatch.ese.dates import DateOrder
-from esewatch.ese.events import event_from_strings, is_ese_provider, row_of
+from esewatch.ese.events import event_from_strings, row_of
+from esewatch.ese.providers import is_ese_provider
 from esewatch.ese.strings import Fields, lowered, parse_process
 from esewatch.ese.text_hints import Finder, fields_of_values, places_of
 from esewatch.ese.text_phrases import LONGEST_TEXT, find_phrase, folded, has_phrases, uncut

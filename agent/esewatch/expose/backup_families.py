@@ -7,6 +7,7 @@ from esewatch.expose.samples import Labels, Samples, printable
 from esewatch.fold.backup_jobs import BackupSet, latest_jobs, slow_jobs
 from esewatch.fold.backups import streamed
 from esewatch.fold.identity import tier
+from esewatch.fold.owners import instance_key
 from esewatch.fold.state import BackupTotals, Instance, State
 
 
@@ -29,8 +30,8 @@ def sets_by_database(
     """
     owned: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for key, database in state.databases.items():
-        name = (database.computer, database.ese_instance.lower())
-        instance = state.instances.get(name) if database.ese_instance else None
+        name = instance_key(database)
+        instance = state.instances.get(name) if name[1] else None
         if instance is not None and instance.backup_sets and tier(database, settings) != "ignored":
             owned.setdefault(name, []).append(key)
     single = {keys[0]: name for name, keys in owned.items() if len(keys) == 1}

@@ -11,6 +11,7 @@ from esewatch.expose.overview import DatabaseFigures
 from esewatch.expose.pictures import Pictures, pictures
 from esewatch.expose.words import plural, tidy
 from esewatch.fold.integrity import known_bad_pages
+from esewatch.fold.owners import instance_key
 from esewatch.fold.passes import TASKS, TaskView, views_in
 from esewatch.fold.state import UNLOCATED, BadPage, Database, Pass, State
 
@@ -109,7 +110,7 @@ def database_page(
     views = views_in(state, database)
     around = surroundings(state, settings)(database).around
     bad_rows = _bad_rows(known_bad_pages(database, views, around))
-    instance = state.instances.get((database.computer, database.ese_instance.lower()))
+    instance = state.instances.get(instance_key(database))
     policy = policy_for(settings, database.database, database.computer)
     return DatabasePage(
         now=now,

@@ -18,7 +18,9 @@ from esewatch.expose.diagnosis_problem import (
 )
 from esewatch.expose.hidden import Hidden, commands_of
 from esewatch.expose.words import plural
+from esewatch.fold.computers import namesakes
 from esewatch.fold.identity import device_of
+from esewatch.fold.owners import instance_key, instance_label
 from esewatch.fold.passes import TaskView
 from esewatch.fold.state import Database, Host, State
 from esewatch.fold.transitions import event_ids
@@ -65,6 +67,7 @@ def of_databases(
         yield from _device(each, settings, volumes, on)
         yield from _level(each)
     yield from _counters(state, watched, {each.computer: each for each in hidden})
+    yield from _namesakes(state, settings)
     for _, host in sorted(state.hosts.items()):
         yield from _names(host, state, settings)
     yield from _rules(state, settings)
@@ -205,8 +208,7 @@ def _none_sampled(computer: str, known: Sequence[Known]) -> Problem:
 def _not_sampled(state: State, known: Iterable[Known], sampled: set[str]) -> Iterator[Problem]:
     for each in known:
         database = each.database
-        name = database.ese_instance.lower()
-        instance = state.instances.get((database.computer, name))
+        instance = state.instances.get(instance_key(database))
         if each.model != "window" or (
             instance is not None and {READ, FREED} <= instance.totals.keys()
         ):
@@ -217,26 +219,29 @@ def _not_sampled(state: State, known: Iterable[Known], sampled: set[str]) -> Ite
             computer=database.computer,
             database=database.database,
             sentence="pages read and freed of its instance "
-            f"{database.ese_instance or '(not told by its events)'} are not sampled; counters are "
-            f"read of {there}",
+            f"{instance_label(database) or '(not told by its events)'} are not sampled; counters "
+            f"are read of {there}",
             needs_person=True,
+        )
+
+
+def _namesakes(state: State, settings: Settings) -> Iterator[Problem]:
+    """Several machines behind one short name."""
+    for each in namesakes(state.hosts, settings):
+        other = each.others[0]
+        alias = f"computers: {{{quoted(other)}: {quoted(each.keeper)}}}"
+        yield Problem(
+            problem="computer_ambiguous",
+            computer=each.short,
+            sentence=f"{each.sentence}. If they are one:",
+            setting=alias if (other + each.keeper).isprintable() else "",
+            needs_person=False,
         )
 
 
 def _names(host: Host, state: State, settings: Settings) -> Iterator[Problem]:
-    """Two machines behind one label, or one machine behind two."""
-    decided = {name.lower() for name in settings.computers}
-    full = sorted({name.lower() for name in host.aliases_seen if "." in name} - decided)
+    """One machine behind two labels."""
     whole = settings.computer_label == "fqdn"
-    if len(full) > 1 and not whole and not host.computer.replace(".", "").isdigit():
-        yield Problem(
-            problem="computer_ambiguous",
-            computer=host.computer,
-            sentence=f"{listed_names(full, 8)} have this one short name and are taken for one "
-            "computer. If they are two:",
-            setting="computer_label: fqdn",
-            needs_person=True,
-        )
     if whole and "." not in host.computer and ":" not in host.computer:
         longer = sorted(name for name in state.hosts if name.startswith(host.computer + "."))
         if longer:

@@ -13,6 +13,7 @@ from esewatch.expose.diagnosis_problem import (
     rule_setting,
 )
 from esewatch.fold.identity import device_of
+from esewatch.fold.owners import instance_key
 from esewatch.fold.state import Host, Instance, State
 
 _EXCHANGE = ("msexchangeis", "information store", "microsoft.exchange.store")
@@ -106,7 +107,7 @@ def _disk(each: Known, state: State, settings: Settings) -> Iterator[Problem]:
 
 def _backup(each: Known, state: State, settings: Settings) -> Iterator[Problem]:
     database = each.database
-    instance = state.instances.get((database.computer, database.ese_instance.lower()))
+    instance = state.instances.get(instance_key(database))
     asked = policy_for(settings, database.database, database.computer).backup_within != _NEVER
     if asked and not _backed_up(instance, state.hosts.get(database.computer)):
         yield _note(

@@ -7,6 +7,7 @@ observed shows what happened; one with ignored databases alone, or none that is 
 from esewatch.config import Settings
 from esewatch.expose.samples import Samples, printable
 from esewatch.fold.identity import tier
+from esewatch.fold.owners import instance_key, instance_label
 from esewatch.fold.state import ENGINE_ERROR_KINDS, State
 
 
@@ -17,9 +18,9 @@ def add_engine_errors(out: Samples, state: State, settings: Settings) -> None:
     for _, database in sorted(state.databases.items()):
         its_tier = tier(database, settings)
         if its_tier != "ignored":
-            key = (database.computer, database.ese_instance.lower())
+            key = instance_key(database)
             watched[key] = watched.get(key, False) or its_tier == "watched"
-            names[key] = database.ese_instance
+            names[key] = instance_label(database)
     for key, zero_born in sorted(watched.items()):
         instance = state.instances.get(key)
         errors = instance.errors if instance is not None else {}

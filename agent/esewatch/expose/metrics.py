@@ -34,6 +34,7 @@ from esewatch.expose.sqlserver_families import add_sql_databases
 from esewatch.fold.backups import at_work, completed, totals, verified_by_streaming
 from esewatch.fold.identity import device_of, tier
 from esewatch.fold.log_disks import log_disks
+from esewatch.fold.owners import instance_key, instance_label
 from esewatch.fold.rebuilt import unrebuilt
 from esewatch.fold.state import BackupTotals, Instance, SourceState, State
 
@@ -202,7 +203,7 @@ def add_databases(
         if only not in {None, key}:
             continue
         member = members[key]
-        instance = state.instances.get((database.computer, database.ese_instance.lower()))
+        instance = state.instances.get(instance_key(database))
         traits = Traits(
             tier=tier(database, settings),
             name=member.name,
@@ -210,7 +211,7 @@ def add_databases(
             role=member.role,
             copies_of=copies[key] if member.role else None,
             # The spelling of the counters, so that both sides join.
-            ese_instance=instance.ese_instance if instance else database.ese_instance,
+            ese_instance=instance.ese_instance if instance else instance_label(database),
             stops=instance.stops if instance else [],
             told=told(database),
             stale_seconds=stale_seconds(database, settings),

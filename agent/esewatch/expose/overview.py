@@ -41,6 +41,7 @@ from esewatch.fold.backups import completed, verified_by_streaming
 from esewatch.fold.damage import known_damage
 from esewatch.fold.identity import database_name, role_of, tier
 from esewatch.fold.integrity import Told, count_pages, known_bad_pages, last_verifications
+from esewatch.fold.owners import instance_key, instance_label
 from esewatch.fold.passes import TASKS, TaskView, derive
 from esewatch.fold.state import BadPage, Damage, DamageKind, Database, Instance, SourceState, State
 
@@ -219,13 +220,13 @@ def all_details(
     blind = blind_computers(state.sources.values())
     advised = {(each.computer, each.database): each for each in advice}
     told = surroundings(state, settings)
-    shares = Counter((db.computer, db.ese_instance.lower()) for db in state.databases.values())
+    shares = Counter(instance_key(db) for db in state.databases.values())
     found = [
         _details(
             database,
             _Beside(
-                instance=state.instances.get((database.computer, database.ese_instance.lower())),
-                shares_instance=shares[database.computer, database.ese_instance.lower()],
+                instance=state.instances.get(instance_key(database)),
+                shares_instance=shares[instance_key(database)],
                 streaming=streaming.get(key),
                 collisions=collisions.get(key, ()),
                 blind=blind.get(database.computer, ""),
@@ -303,7 +304,7 @@ def _details(database: Database, beside: _Beside, settings: Settings, now: float
         database=tidy(database.database),
         name=tidy(database_name(database, settings)),
         path=tidy(database.path or database.database),
-        ese_instance=tidy(instance.ese_instance if instance else database.ese_instance),
+        ese_instance=tidy(instance.ese_instance if instance else instance_label(database)),
         shares_instance=beside.shares_instance,
         tier=standing_tier,
         model=model,

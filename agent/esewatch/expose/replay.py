@@ -32,6 +32,7 @@ from esewatch.expose.sqlserver_rows import SQLSERVER
 from esewatch.fold.folder import Entity, Folder
 from esewatch.fold.instances import databases_of
 from esewatch.fold.log_disks import volume_levels
+from esewatch.fold.owners import instance_key, instance_label
 from esewatch.fold.readings import current
 from esewatch.fold.state import Metered, State
 from esewatch.model import Batch, CountersSeen, Coverage, EsewatchError, Event, Record, SetBackedUp
@@ -257,7 +258,7 @@ class Replay:
             before = self._instance.pop(key, None)
             database = self.folder.state.databases.get(key)
             if database is not None:
-                now = ("instance", key[0], database.ese_instance.lower())
+                now = ("instance", *instance_key(database))
                 self._instance[key] = now
                 found.add(now)
             if before is not None:
@@ -284,7 +285,7 @@ class Replay:
         return {
             ("database", *key)
             for key, database in state.databases.items()
-            if key[0] == computer and (database.ese_instance.lower() == name or key[1] in files)
+            if key[0] == computer and (instance_key(database)[1] == name or key[1] in files)
         }
 
     def _show(self, time: int, entities: set[Entity]) -> Iterator[Change]:
@@ -347,7 +348,7 @@ class Replay:
         databases = {
             key: database
             for key, database in state.databases.items()
-            if key[0] == computer and database.ese_instance.lower() == name
+            if instance_key(database) == (computer, name)
         }
         instance = state.instances.get((computer, name))
         instances = {(computer, name): instance} if instance is not None else {}
@@ -357,14 +358,14 @@ class Replay:
     def _around(self, computer: str, label: str) -> State:
         state = self.folder.state
         database = state.databases[computer, label]
-        needed = {(computer, database.ese_instance.lower())}
+        needed = {instance_key(database)}
         needed |= self._copied.get((computer, label), set())
         # In the order of the whole state: of two backups of one file the later instance counts.
         instances = {key: value for key, value in state.instances.items() if key in needed}
         hosts = {computer: state.hosts[computer]}
         databases = {(computer, label): database}
         if any(instance.backup_sets for instance in instances.values()):
-            beside = databases_of(state, computer, database.ese_instance)
+            beside = databases_of(state, computer, instance_label(database))
             databases |= {(computer, each.database): each for each in beside}
         return State(databases=databases, instances=instances, hosts=hosts)
 

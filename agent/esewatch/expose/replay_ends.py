@@ -9,6 +9,7 @@ from esewatch.fold.backups import LONGEST, begun
 from esewatch.fold.folder import Entity, Folder
 from esewatch.fold.identity import tier
 from esewatch.fold.log_disks import volume_levels
+from esewatch.fold.owners import instance_key
 from esewatch.fold.passes import views_in
 from esewatch.fold.readings import fresh_until
 from esewatch.fold.state import Database, Metered
@@ -46,7 +47,7 @@ def _database_ends(folder: Folder, database: Database, now: float) -> Iterator[f
         opening = opening_at(window, now)
         yield opening.end if opening is not None else next_opening(window, now).start
     stale = stale_seconds(database, settings)
-    instance = folder.state.instances.get((database.computer, database.ese_instance.lower()))
+    instance = folder.state.instances.get(instance_key(database))
     since = begun(instance.backup_events) if instance is not None else None
     if since is not None:
         yield since + LONGEST

@@ -21,6 +21,8 @@ from esewatch.expose.pages import render
 from esewatch.expose.ratio import FREED, READ
 from esewatch.expose.table import Row, row_of, window_rows
 from esewatch.expose.words import plural, tidy
+from esewatch.fold.computers import namesakes
+from esewatch.fold.owners import instance_key
 from esewatch.fold.state import State
 from esewatch.model import Unreadable
 
@@ -59,6 +61,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     now: float
     headline: str
     remark: str
+    namesakes: tuple[str, ...]
+    """Of computers with one short name."""
     wrong: bool
     begin: float | None
     end: float | None
@@ -126,6 +130,7 @@ def build_report(
         now=now,
         headline=_headline(view.databases),
         remark=_remark(view.databases),
+        namesakes=tuple(tidy(each.sentence) for each in namesakes(state.hosts, settings)),
         wrong=any(each.status == "bad" for each in view.databases),
         begin=min(times, default=None),
         end=max(times, default=None),
@@ -207,7 +212,7 @@ def _never_verified(advice: Sequence[Advice]) -> str:
 
 
 def _lone_instances(state: State) -> tuple[InstanceRow, ...]:
-    known = {(each.computer, each.ese_instance.lower()) for each in state.databases.values()}
+    known = {instance_key(each) for each in state.databases.values()}
     return tuple(
         InstanceRow(
             computer=tidy(instance.computer),

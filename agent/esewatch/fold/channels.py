@@ -1,14 +1,28 @@
-"""Deduplication by record id, and gaps (semantics.md 2).
+"""Deduplication by record id and time (semantics.md 2).
 
-Record ids of one (computer, channel) are kept as interval sets, one for each
-life of the log: a cleared log starts again at low ids with later times.
+A record is known where its id and its time fit a known one. The record ids of one
+(computer, channel) are kept by epochs, in each of which ids and times rise together: a cleared
+log starts again at low ids with later times. What fits no epoch opens one, so that the order
+of arrival makes no difference. An epoch need not be one life of the log: ids that a later
+life did not reach yet may stand behind those of an earlier one.
 """
 
+import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 
 from esewatch.fold import hours_heard
+from esewatch.fold.record_ranges import (
+    Range,
+    find,
+    insert,
+    join,
+    overlapped,
+    pause,
+    unbroken,
+    union,
+)
 from esewatch.fold.rollups import FURTHEST, HOUR_SECONDS
 from esewatch.fold.state import Channel, Epoch, SourceState
 from esewatch.model import Coverage
@@ -17,10 +31,20 @@ MAX_INTERVALS = 1024
 MAX_EPOCHS = 16
 MAX_GAPS = 64
 MAX_HEARD = 128
+EXACT_INTERVALS = 128
+"""Beyond so many, neighbours in what was read whole become one."""
+STEP = 32
+"""So many intervals are joined at a time."""
+SAME_SECONDS = 1.0
+"""Two readings of one record may tell its time so differently: some formats have whole seconds."""
+JITTER_SECONDS = 600.0
+"""Records of a range may be so much earlier or later than its ends."""
+SET_BACK_SECONDS = 2 * HOUR_SECONDS
+"""So much a later record may be earlier: a clock that was set back begins no other epoch."""
 DENSE_SECONDS = 60.0
 """A log with a record a minute on average is not silent for long."""
-JITTER_SECONDS = 1.0
-"""Neighbouring records may carry times in the other order by less than this."""
+MOST = (1 << 63) - 1
+"""A larger record id is damage, and is not kept."""
 
 Intervals = list[tuple[int, int]]
 
@@ -46,30 +70,35 @@ def add(intervals: Intervals, first: int, last: int) -> None:
 
 def admit(channel: Channel, record_id: int, time: float | None) -> bool:
     """Take note of one record; False when it was seen before."""
-    epoch = _epoch_of(channel, record_id, time)
-    if contains(epoch.seen, record_id):
+    if not 0 <= record_id <= MOST:
+        return True
+    if time is None or not abs(time) < FURTHEST:
+        return _admit_without_time(channel, record_id)
+    if _is_known(channel.epochs, record_id, time):
         return False
-    add(epoch.seen, record_id, record_id)
-    _bound(channel, epoch.seen)
-    if time is not None:
-        epoch.max_time = max(epoch.max_time, time)
-        _hear(channel.heard, time)
-        hours_heard.note(channel.hours, time)
+    new = Range(record_id, record_id, time, time)
+    epoch = _home(channel, new, read_whole=False)
+    if epoch is not None:
+        insert(epoch.seen, new)
+        _lengthen(epoch, new)
+        _bound(channel, epoch)
+    _hear(channel.heard, time)
+    hours_heard.note(channel.hours, time)
     return True
 
 
 def cover(channel: Channel, coverage: Coverage) -> None:
-    """Take note of a range that was read whole."""
-    epoch = _epoch_of(channel, coverage.last, coverage.last_time, ours=coverage.first_time)
-    add(epoch.seen, coverage.first, coverage.last)
-    add(epoch.covered, coverage.first, coverage.last)
-    _bound(channel, epoch.seen)
-    _bound(channel, epoch.covered)
-    epoch.start = min(epoch.start, coverage.first_time)
-    epoch.max_time = max(epoch.max_time, coverage.last_time)
-    channel.times.append((coverage.first_time, coverage.first, coverage.last_time, coverage.last))
-    del channel.times[:-MAX_GAPS]
+    """Take note of a range that was read whole; one whose times are damaged is not."""
     _hear_range(channel, coverage)
+    times = [time for time in (coverage.first_time, coverage.last_time) if abs(time) < FURTHEST]
+    if not times or not 0 <= coverage.first <= coverage.last <= MOST:
+        return
+    new = Range(coverage.first, coverage.last, min(times), max(times))
+    epoch = _home(channel, new, read_whole=True)
+    if epoch is not None:
+        insert(epoch.covered, new)
+        _lengthen(epoch, new)
+        _bound(channel, epoch)
 
 
 def claim_gaps(channel: Channel) -> int:
@@ -78,95 +107,239 @@ def claim_gaps(channel: Channel) -> int:
     Called when the source has caught up: until then a file not read yet may
     still fill a hole.
     """
+    read = (each for epoch in channel.epochs for each in epoch.covered)
+    runs = unbroken(read, SET_BACK_SECONDS, JITTER_SECONDS)
     missing = 0
-    for epoch in channel.epochs:
-        for (_, before), (after, _) in pairwise(epoch.covered):
-            hole = (before + 1, after - 1)
-            if _read_elsewhere(channel, epoch, *hole):
-                continue
-            new = _unclaimed(epoch.claimed, *hole)
-            if new:
-                missing += new
-                add(epoch.claimed, *hole)
-                _bound(channel, epoch.claimed)
-                channel.gaps.append((*_hole_times(channel, epoch, before, after), new))
-                del channel.gaps[:-MAX_GAPS]
+    before = None
+    for after in runs:
+        hole = _hole(before, after) if before is not None else None
+        if before is None or not _is_within(after, before):
+            before = after
+        if hole is None or _is_filled(hole, runs):
+            continue
+        new = hole.last - hole.first + 1 - _claimed(channel, hole)
+        if new > 0:
+            missing += new
+            channel.claimed.append(hole)
+            if len(channel.claimed) > MAX_INTERVALS:
+                channel.claimed[:2] = [union(channel.claimed[:2])]
+            channel.gaps.append((hole.early, hole.late, new))
+            del channel.gaps[:-MAX_GAPS]
     return missing
 
 
 def claim_gaps_of(
-    source: SourceState, known: Mapping[tuple[str, str], Channel]
+    source: SourceState,
+    known: Mapping[tuple[str, str], Channel],
+    settled: Collection[tuple[str, str]] = (),
 ) -> set[tuple[str, str]]:
-    """Count what is missing in the channels of a source; the keys of those that changed."""
+    """Count what is missing in the channels of a source; the keys of those that changed.
+
+    `settled`: channels of which no range was read since this was asked last.
+    """
     changed = set()
     for key in source.channels:
-        channel = known.get(key)
+        channel = known.get(key) if key not in settled else None
         if channel is not None and (missing := claim_gaps(channel)):
             source.missed += missing
             changed.add(key)
     return changed
 
 
-def _read_elsewhere(channel: Channel, epoch: Epoch, first: int, last: int) -> bool:
-    """Whether the hole is filled by records of other times: the server's clock was set back.
+def _hole(before: Range, after: Range) -> Range | None:
+    """What is missing between two ranges; None where a lower number begins another life."""
+    if after.first <= before.last + 1:
+        return None
+    end = max(before.late, after.early)
+    return Range(before.last + 1, after.first - 1, before.late, end)
 
-    They fill it exactly; ranges of another life of the log would not.
+
+def _is_within(one: Range, other: Range) -> bool:
+    inside = other.first <= one.first and one.last <= other.last
+    return inside and not pause(one, other)
+
+
+def _is_filled(hole: Range, runs: Sequence[Range]) -> bool:
+    """Whether other ranges fill it exactly: the server's clock was set back.
+
+    Those of another life of the log would not.
     """
-    filled = 0
-    for other in channel.epochs:
-        if other is not epoch:
-            filled += sum(
-                high - low + 1 for low, high in other.covered if first <= low <= high <= last
-            )
-    return filled == last - first + 1
-
-
-def _unclaimed(claimed: Intervals, first: int, last: int) -> int:
-    taken = sum(
-        max(0, min(last, high) - max(first, low) + 1) for low, high in claimed if low <= last
+    filled = sum(
+        run.last - run.first + 1
+        for run in runs
+        if hole.first <= run.first and run.last <= hole.last
     )
-    return last - first + 1 - taken
+    return filled == hole.last - hole.first + 1
 
 
-def _hole_times(channel: Channel, epoch: Epoch, before: int, after: int) -> tuple[float, float]:
-    ends = [last_time for _, _, last_time, last in channel.times if last == before]
-    begins = [first_time for first_time, first, _, _ in channel.times if first == after]
-    return (ends[-1] if ends else epoch.start, begins[-1] if begins else epoch.max_time)
+def _claimed(channel: Channel, hole: Range) -> int:
+    """Of how many of its numbers it is counted already that they are missing."""
+    return sum(
+        max(0, min(hole.last, each.last) - max(hole.first, each.first) + 1)
+        for each in channel.claimed
+        if not pause(each, hole)
+    )
 
 
-def _epoch_of(
-    channel: Channel, record_id: int, time: float | None, ours: float | None = None
-) -> Epoch:
-    """The life of the log that a record belongs to; opens a new one when the log was cleared."""
-    if not channel.epochs:
-        begin = ours if ours is not None else time or 0.0
-        channel.epochs.append(Epoch(start=begin, max_time=time or 0.0))
-        return channel.epochs[0]
-    newest = channel.epochs[-1]
-    if time is None:
-        return newest
-    highest = newest.seen[-1][1] if newest.seen else 0
-    if record_id <= highest and time > newest.max_time + JITTER_SECONDS:
-        begin = ours if ours is not None else time
-        channel.epochs.append(Epoch(start=max(begin, newest.max_time), max_time=time))
-        del channel.epochs[:-MAX_EPOCHS]
-        return channel.epochs[-1]
-    for epoch in reversed(channel.epochs):
-        if time >= epoch.start - JITTER_SECONDS:
-            return epoch
-    return _older(channel, record_id, time, ours if ours is not None else time)
+def _admit_without_time(channel: Channel, record_id: int) -> bool:
+    """Its number alone tells whether it is known."""
+    newest = channel.epochs[-1].seen if channel.epochs else []
+    if contains(channel.timeless, record_id) or find(newest, record_id) is not None:
+        return False
+    add(channel.timeless, record_id, record_id)
+    while len(channel.timeless) > MAX_INTERVALS:
+        channel.timeless[:2] = [(channel.timeless[0][0], channel.timeless[1][1])]
+        channel.merges += 1
+    return True
 
 
-def _older(channel: Channel, record_id: int, time: float, begin: float) -> Epoch:
-    """Earlier than all that is known: lower ids are the same life, others an older one."""
-    oldest = channel.epochs[0]
-    if oldest.seen and record_id < oldest.seen[0][0]:
-        oldest.start = min(begin, time)
-        return oldest
-    epoch = Epoch(start=begin, max_time=time)
-    channel.epochs.insert(0, epoch)
-    del channel.epochs[:-MAX_EPOCHS]
+def _is_known(epochs: Sequence[Epoch], record_id: int, time: float) -> bool:
+    found = []
+    for epoch in epochs:
+        if (seen := find(epoch.seen, record_id)) is not None:
+            if seen.early - SAME_SECONDS <= time <= seen.late + SAME_SECONDS:
+                return True
+            found.append(seen)
+    for epoch in epochs:
+        read = find(epoch.covered, record_id)
+        # The record of that number in what was read whole may be known, and be another one.
+        if (
+            read is not None
+            and read.early <= time <= read.late
+            and all(pause(seen, read) > JITTER_SECONDS for seen in found)
+        ):
+            return True
+    return False
+
+
+def _home(channel: Channel, new: Range, *, read_whole: bool) -> Epoch | None:
+    """The epoch that a record or range fits in, opened where there is none.
+
+    None for what is older than the oldest of as many epochs as are kept.
+    """
+    epochs = channel.epochs
+    if (found := _nearest(epochs, new, read_whole=read_whole)) is not None:
+        return found
+    if len(epochs) >= MAX_EPOCHS:
+        epochs[:] = _arranged(epochs)
+        if (found := _nearest(epochs, new, read_whole=read_whole)) is not None:
+            return found
+        if len(epochs) >= MAX_EPOCHS:
+            if new.early < epochs[0].start:
+                return None
+            del epochs[0]
+    return _opened(epochs, new)
+
+
+def _opened(epochs: list[Epoch], new: Range) -> Epoch:
+    epoch = Epoch(start=new.early, max_time=new.late)
+    epochs.append(epoch)
+    epochs.sort(key=_start)
     return epoch
+
+
+def _nearest(epochs: Sequence[Epoch], new: Range, *, read_whole: bool) -> Epoch | None:
+    """Of the epochs that it fits in, the one with the record next to it in time."""
+    best: Epoch | None = None
+    least = math.inf
+    for epoch in reversed(epochs):
+        distance = _distance(epoch, new, read_whole=read_whole)
+        if distance is not None and (best is None or distance < least):
+            best, least = epoch, distance
+    return best
+
+
+def _distance(epoch: Epoch, new: Range, *, read_whole: bool) -> float | None:
+    """Seconds to the neighbours of a record or range in an epoch, None where it does not fit."""
+    least = math.inf
+    for ranges in (epoch.seen, epoch.covered):
+        same_kind = (ranges is epoch.covered) is read_whole
+        where = overlapped(ranges, new)
+        for each in ranges[where]:
+            # The id of another record, or a range with other records of these ids.
+            if pause(each, new) > (0.0 if same_kind else JITTER_SECONDS) or (
+                same_kind and not read_whole
+            ):
+                return None
+            least = 0.0
+        if where.start > 0:
+            before = ranges[where.start - 1]
+            if new.early < before.late - SET_BACK_SECONDS:
+                return None
+            least = min(least, pause(before, new))
+        if where.stop < len(ranges):
+            after = ranges[where.stop]
+            if new.late > after.early + SET_BACK_SECONDS:
+                return None
+            least = min(least, pause(new, after))
+    return least
+
+
+def _arranged(epochs: list[Epoch]) -> list[Epoch]:
+    """The same ranges in as few epochs as need be: one life after the other fills them."""
+    ranges = [(each, False) for epoch in epochs for each in epoch.seen]
+    ranges += [(each, True) for epoch in epochs for each in epoch.covered]
+    ranges.sort(key=lambda item: (item[0].early, item[0].first))
+    found: list[Epoch] = []
+    for each, whole in ranges:
+        epoch = _nearest(found, each, read_whole=whole) or _opened(found, each)
+        insert(epoch.covered if whole else epoch.seen, each)
+        _lengthen(epoch, each)
+    return found
+
+
+def _lengthen(epoch: Epoch, new: Range) -> None:
+    epoch.start = min(epoch.start, new.early)
+    epoch.max_time = max(epoch.max_time, new.late)
+
+
+def _bound(channel: Channel, epoch: Epoch) -> None:
+    """Join neighbours when there are too many.
+
+    First those that nothing unknown lies between, then any: what lies there counts as seen.
+    """
+
+    def adjacent(before: Range, after: Range) -> bool:
+        return before.last + 1 >= after.first
+
+    def read_whole(before: Range, after: Range) -> bool:
+        read = find(epoch.covered, before.last)
+        return (
+            read is not None
+            and read.last >= after.first
+            and not pause(read, before)
+            and not pause(read, after)
+        )
+
+    def at_once(before: Range, after: Range) -> bool:
+        return adjacent(before, after) and pause(before, after) <= JITTER_SECONDS
+
+    for ranges, wanted in ((epoch.seen, read_whole), (epoch.covered, at_once)):
+        if len(ranges) > EXACT_INTERVALS and len(ranges) % STEP == 0:
+            _join_tightest(ranges, wanted)
+        if len(ranges) > MAX_INTERVALS and not _join_tightest(ranges, adjacent):
+            channel.merges += _join_tightest(ranges, lambda *_: True)
+
+
+def _join_tightest(ranges: list[Range], wanted: Callable[[Range, Range], bool]) -> int:
+    """Join pairs of neighbours that are `wanted`, of the least time; how many were joined."""
+    pairs = [
+        (max(before.late, after.late) - min(before.early, after.early), place)
+        for place, (before, after) in enumerate(pairwise(ranges))
+        if wanted(before, after)
+    ]
+    chosen: set[int] = set()
+    for _, place in sorted(pairs):
+        if not {place - 1, place + 1} & chosen:
+            chosen.add(place)
+            if len(chosen) == STEP:
+                break
+    join(ranges, chosen)
+    return len(chosen)
+
+
+def _start(epoch: Epoch) -> float:
+    return epoch.start
 
 
 def _hear_range(channel: Channel, coverage: Coverage) -> None:
@@ -194,10 +367,3 @@ def _hear(heard: list[float], time: float) -> None:
     elif at > 0 or len(heard) < MAX_HEARD:
         heard.insert(at, time)
         del heard[:-MAX_HEARD]
-
-
-def _bound(channel: Channel, intervals: Intervals) -> None:
-    """Join the two oldest intervals when there are too many; what lay between counts as seen."""
-    while len(intervals) > MAX_INTERVALS:
-        intervals[0:2] = [(intervals[0][0], intervals[1][1])]
-        channel.merges += 1

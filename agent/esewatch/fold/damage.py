@@ -41,6 +41,14 @@ def note(database: Database, event: Event, time: float) -> None:
         _add(database.damage_of_active, kind, event.event_id, time)
 
 
+def fold_of_instance(database: Database, event: Event, time: float) -> None:
+    """What an event of its instance that names no database says of it: damage, or a restore."""
+    if event.event_id in DAMAGE:
+        note(database, event, time)
+    else:
+        mend(database, time)
+
+
 def mend(database: Database, time: float) -> None:
     """The copy was restored, seeded anew, or its damage acknowledged, at `time`."""
     database.damage_mended = max(database.damage_mended, time)

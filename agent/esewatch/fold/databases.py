@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import date
 
-from esewatch.fold import damage, passes, rollups, transitions
+from esewatch.fold import damage, owners, passes, rollups, transitions
 from esewatch.fold.integrity import (
     IO_ERRORS,
     LOGICAL_EVENTS,
@@ -60,18 +60,14 @@ def resize(entry: Database, size: float, time: float) -> None:
 
 
 def identify(entry: Database, event: Event, time: float) -> None:
-    """Names, role and generation; the youngest event decides."""
+    """Names, role and generation; the youngest event decides, and none of a tool."""
     meet(entry, time)
+    owners.name(entry, event, time)
+    if owners.is_tool(event.process):
+        return
     entry.maintenance_seen = entry.maintenance_seen or event.event_id in MAINTENANCE
     _role(entry, event, time)
     _generation(entry, event, time)
-    if time < entry.named:
-        return
-    entry.named = time
-    entry.path = event.database
-    entry.provider = event.provider or entry.provider
-    entry.process = event.process or entry.process
-    entry.ese_instance = event.ese_instance or entry.ese_instance
 
 
 def _role(entry: Database, event: Event, time: float) -> None:

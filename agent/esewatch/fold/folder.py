@@ -23,13 +23,14 @@ from esewatch.fold import (
     unexplained,
 )
 from esewatch.fold.companions import fold_companion
+from esewatch.fold.computers import Computers
 from esewatch.fold.integrity import HISTORY_SECONDS, LOGICAL_EVENTS, PAGE_EVENTS
+from esewatch.fold.owners import instance_label, instance_name, is_tool
 from esewatch.fold.readings import fold_reading
 from esewatch.fold.state import (
     Channel,
     Database,
     Device,
-    Host,
     Instance,
     Metered,
     SourceState,
@@ -49,7 +50,6 @@ from esewatch.model import (
 
 MAX_PATH = 1024
 """A longer path is damage; as a label it would be repeated in every series."""
-MAX_ALIASES = 8
 MAX_VOLUMES = 1000
 OWNERS_A_DATABASE = 4
 """So many instances, devices and processes are taken in for each of `max_databases`."""
@@ -67,7 +67,9 @@ class Folder:
         self.state = state
         self.settings = settings
         self.changed: set[Entity] = set()
-        self._labels: dict[str, str] = {}
+        self.computers = Computers(state, settings)
+        self._settled: set[tuple[str, str]] = set()
+        """Channels without a new range since their gaps were counted."""
 
     def open_source(self, name: str, now: float) -> SourceState:
         """Make the source known. `now` decides, on its first reading, what is history."""
@@ -83,7 +85,7 @@ class Folder:
     def reconfigure(self, settings: Settings) -> None:
         """Other settings hold from the next record on."""
         self.settings = settings
-        self._labels.clear()
+        self.computers.reconfigure(settings)
 
     def source_failed(self, name: str) -> None:
         """The source cannot be read now."""
@@ -117,7 +119,8 @@ class Folder:
         source.backlog_bytes = batch.backlog_bytes
         source.caught_up = batch.caught_up
         if batch.caught_up:
-            claimed = channels.claim_gaps_of(source, self.state.channels)
+            claimed = channels.claim_gaps_of(source, self.state.channels, self._settled)
+            self._settled.update(source.channels)
             self.changed |= {("channel", *key) for key in claimed}
             source.baseline = False
         self._touch("source", name)
@@ -155,28 +158,16 @@ class Folder:
     def _touch(self, table: str, first: str, second: str = "") -> None:
         self.changed.add((table, first, second))
 
-    def _computer(self, source: SourceState, logged: str) -> str:
-        label = self._labels.get(logged)
-        if label is None or label not in self.state.hosts or label not in source.computers:
-            label = self._meet_computer(source, logged)
-        return label
-
-    def _meet_computer(self, source: SourceState, logged: str) -> str:
-        label = identity.computer_label(logged, self.settings)
-        if label not in source.computers:
-            source.computers.append(label)
-        host = self.state.hosts.get(label)
-        if host is None:
-            host = self.state.hosts[label] = Host(computer=label)
-        if logged not in host.aliases_seen and len(host.aliases_seen) < MAX_ALIASES:
-            host.aliases_seen.append(logged)
-        self._labels[logged] = label
-        self._touch("host", label)
+    def _computer(self, source: SourceState, logged: str, time: float | None = None) -> str:
+        label = self.computers.label(source, logged, time)
+        if label is None:
+            label = self.computers.meet(source, logged, time)
+            self._touch("host", label)
         return label
 
     def _event(self, source: SourceState, event: Event) -> None:
         source.records += 1
-        computer = self._computer(source, event.computer)
+        computer = self._computer(source, event.computer, event.time)
         if event.time is not None:
             plausible.note(source, event.time)
         if event.record_id is not None and event.channel:
@@ -201,20 +192,17 @@ class Folder:
             else:
                 self._companion(computer, event, time)
             return
-        if event.ese_instance:
-            self._instance_event(computer, event, time)
+        name = instance_name(event.ese_instance, event.process)
+        if name:
+            self._instance_event(computer, name, event, time)
         if engine_errors.counts(computer, event, self.settings):
             self._engine_error(computer, event, time)
         if event.database:
             self._database_event(computer, event, time, history=history)
         elif "file" in event.fields:
             self._log_file_event(computer, event, time)
-        if event.event_id in damage.DAMAGE and not event.database:
-            for entry in instances.databases_of(self.state, computer, event.ese_instance):
-                damage.note(entry, event, time)
-                self._touch("database", computer, entry.database)
-        if unexplained.counts(event):
-            self._unexplained(computer, event, time)
+        if unexplained.counts(event, self.settings.providers):
+            self.changed.add(unexplained.fold(self.state, computer, event, time))
 
     def _channel(self, computer: str, name: str) -> Channel:
         key = (computer, name.lower())
@@ -237,42 +225,28 @@ class Folder:
             self._touch("instance", *key)
         return instance
 
-    def _instance_event(self, computer: str, event: Event, time: float) -> None:
-        instance = self._instance(computer, event.ese_instance, named_by_event=True)
+    def _instance_event(self, computer: str, name: str, event: Event, time: float) -> None:
+        instance = self._instance(computer, name, named_by_event=True)
         if instance is None or not instances.fold_event(instance, event, time):
             return
-        self._touch("instance", computer, event.ese_instance.lower())
-        for entry in instances.databases_of(self.state, computer, event.ese_instance):
-            if event.event_id == instances.RESTORED:
-                damage.mend(entry, time)
+        self._touch("instance", computer, name.lower())
+        if event.event_id == instances.RESTORED or (
+            event.event_id in damage.DAMAGE and not event.database
+        ):
+            for entry in instances.databases_of(self.state, computer, name):
+                damage.fold_of_instance(entry, event, time)
                 self._touch("database", computer, entry.database)
 
     def _engine_error(self, computer: str, event: Event, time: float) -> None:
-        """An instance without a name is one: a computer's only one, mostly."""
+        """It belongs to the instance that it names, else to that of its database."""
         label = identity.database_label(event.database) if event.database else None
         entry = self.state.databases.get((computer, label or ""))
-        name = event.ese_instance or (entry.ese_instance if entry is not None else "")
+        of_database = instance_label(entry) if entry is not None else ""
+        name = event.ese_instance or of_database or instance_name("", event.process)
         instance = self._instance(computer, name, named_by_event=True)
         if instance is not None:
             engine_errors.note(instance, event, time)
             self._touch("instance", computer, name.lower())
-
-    def _unexplained(self, computer: str, event: Event, time: float) -> None:
-        """Kept with its database, else with its instance, else with its computer."""
-        known = self.state.databases
-        labels = map(identity.database_label, (event.database, *event.strings[3:16]))
-        keys = [(computer, label) for label in labels if label]
-        entry = next((known[key] for key in keys if key in known), None)
-        instance = self.state.instances.get((computer, event.ese_instance.lower()))
-        if entry is not None:
-            unexplained.note(entry.unexplained, event, time)
-            self._touch("database", computer, entry.database)
-        elif instance is not None:
-            unexplained.note(instance.unexplained, event, time)
-            self._touch("instance", computer, event.ese_instance.lower())
-        else:
-            unexplained.note(self.state.hosts[computer].unexplained, event, time)
-            self._touch("host", computer)
 
     def _database_event(self, computer: str, event: Event, time: float, *, history: bool) -> None:
         bad = event.event_id in _DAMAGE
@@ -287,15 +261,16 @@ class Folder:
                 return
         else:
             databases.identify(entry, event, time)
-        stops = instances.stops_of(self.state, computer, entry.ese_instance)
+        stops = instances.stops_of(self.state, computer, instance_label(entry))
         databases.fold_event(entry, event, time, history=history, stops=stops)
-        damage.mend(entry, instances.restored(self.state, computer, entry.ese_instance))
+        damage.mend(entry, instances.restored(self.state, computer, instance_label(entry)))
         self._touch("database", entry.computer, entry.database)
 
     def _copy(self, source: SourceState, record: copies.OfCopy) -> None:
         source.records += 1
-        plausible.note(source, copies.told_at(record))
-        computer = self._computer(source, record.computer)
+        time = copies.told_at(record)
+        plausible.note(source, time)
+        computer = self._computer(source, record.computer, time)
         entry = self._database(computer, record.database, "", bad=copies.is_bad(record))
         if entry is not None:
             copies.fold(entry, record, source)
@@ -314,7 +289,8 @@ class Folder:
         entry = self.state.databases.get(key)
         if entry is not None:
             return entry
-        entry = Database(computer=computer, database=label, process=process)
+        owner = "" if is_tool(process) else process
+        entry = Database(computer=computer, database=label, process=owner)
         if identity.tier(entry, self.settings) == "ignored" and not bad:
             return None
         if not self._fits(self.state.databases, computer, label):
@@ -340,12 +316,12 @@ class Folder:
 
         A failure is of the instance, and of all of its databases.
         """
-        if event.event_id in integrity.IO_ERRORS:
-            key = (computer, event.ese_instance.lower())
-            if (instance := self.state.instances.get(key)) is not None:
-                integrity.note_io_error(instance, time)
-                self._touch("instance", *key)
-        owned = instances.databases_of(self.state, computer, event.ese_instance)
+        name = instance_name(event.ese_instance, event.process)
+        key = (computer, name.lower())
+        if event.event_id in integrity.IO_ERRORS and key in self.state.instances:
+            integrity.note_io_error(self.state.instances[key], time)
+            self._touch("instance", *key)
+        owned = instances.databases_of(self.state, computer, name)
         if len(owned) == 1 and databases.fold_slow_io(owned[0], event, time):
             self._touch("database", computer, owned[0].database)
 
@@ -367,7 +343,7 @@ class Folder:
     def _reading(self, source: SourceState, reading: Reading) -> None:
         source.records += 1
         plausible.note(source, reading.time)
-        computer = self._computer(source, reading.computer)
+        computer = self._computer(source, reading.computer, reading.time)
         feed = reading.feed
         if feed is None or not log_disks.is_kept(feed, computer, self.settings):
             return
@@ -408,7 +384,7 @@ class Folder:
     def _set_backed_up(self, source: SourceState, record: SetBackedUp) -> None:
         source.records += 1
         plausible.note(source, record.time)
-        computer = self._computer(source, record.computer)
+        computer = self._computer(source, record.computer, record.time)
         instance = self._instance(computer, record.ese_instance, named_by_event=False)
         if instance is not None:
             sets = self.state.hosts[computer].backup_sets
@@ -425,10 +401,11 @@ class Folder:
             self._touch("host", computer)
 
     def _coverage(self, source: SourceState, coverage: Coverage) -> None:
-        computer = self._computer(source, coverage.computer)
+        computer = self._computer(source, coverage.computer, coverage.first_time)
         channel = self._channel(computer, coverage.channel)
         channels.cover(channel, coverage)
         key = (computer, channel.channel)
+        self._settled.discard(key)
         if key not in source.channels:
             source.channels.append(key)
 

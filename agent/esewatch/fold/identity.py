@@ -8,6 +8,7 @@ from typing import Literal
 
 from esewatch.config import Settings, rule_for
 from esewatch.ese.volumes import volume_of
+from esewatch.fold.owners import EXCHANGE
 from esewatch.fold.roles import OF_BOTH_GENERATIONS
 from esewatch.fold.state import Database
 
@@ -36,6 +37,7 @@ _WATCHED_FILES = tuple(
     re.compile(translate(pattern), re.IGNORECASE)
     for pattern in (
         "*ntds.dit",
+        "*adamntds.dit",
         "*\\CertLog\\*.edb",
         "*\\CertSrv\\*.edb",
         "*\\dhcp.mdb",
@@ -45,7 +47,15 @@ _WATCHED_FILES = tuple(
     )
 )
 _EXCHANGE_ENGINE = "ESE"
-_EXCHANGE = ("msexchangeis", "information store", "microsoft.exchange.store", "edgetransport")
+_REPLICATION = "msexchangerepl"
+"""Exchange's replication service: the copy of CCR and LCR is known by it."""
+
+
+def full_name(name: str, settings: Settings) -> str:
+    """A computer's name whole: the alias if one is configured, lower case."""
+    aliases = {key.lower(): value for key, value in settings.computers.items()}
+    lowered = name.strip().lower().rstrip(".")
+    return aliases.get(lowered, lowered).lower()
 
 
 def computer_label(name: str, settings: Settings) -> str:
@@ -53,9 +63,7 @@ def computer_label(name: str, settings: Settings) -> str:
 
     `computer_label: fqdn` keeps the whole name. An address is not cut.
     """
-    aliases = {key.lower(): value for key, value in settings.computers.items()}
-    lowered = name.strip().lower()
-    lowered = aliases.get(lowered, lowered).lower()
+    lowered = full_name(name, settings)
     if settings.computer_label == "fqdn" or re.fullmatch(r"[\d.]+|.*:.*", lowered):
         return lowered
     return lowered.split(".", 1)[0]
@@ -100,7 +108,9 @@ def tier(database: Database, settings: Settings) -> Tier:
     if rule is not None:
         return rule.tier or "watched"
     asked_for = database.maintenance_seen or bool(database.page_scan)
-    return _tier(database.database, database.process.lower(), asked_for)
+    found = _tier(database.database, database.process.lower(), asked_for)
+    # Whatever the file is for, its disk is not sound.
+    return "observed" if found == "ignored" and database.page_errors else found
 
 
 @lru_cache(maxsize=4096)
@@ -109,7 +119,7 @@ def _tier(label: str, process: str, asked_for: bool) -> Tier:
         return "ignored"
     if (
         asked_for
-        or process.startswith(_EXCHANGE)
+        or process.startswith(EXCHANGE)
         or any(pattern.match(label) for pattern in _WATCHED_FILES)
     ):
         return "watched"
@@ -134,6 +144,8 @@ def role_of(database: Database, settings: Settings) -> str:
     current = database.generation == "current" or database.role_event not in OF_BOTH_GENERATIONS
     if database.role and current:
         return database.role
+    if database.process.lower().startswith(_REPLICATION):
+        return "passive"
     rule = rule_for(settings, database.computer, database.database)
     configured = (rule.role if rule is not None else None) or ""
     at_run_time = database.provider.upper() == _EXCHANGE_ENGINE and database.letter == "D"

@@ -8,6 +8,7 @@ from esewatch.fold.backup_jobs import insert as insert_set
 from esewatch.fold.backups import BACKUP_EVENTS, add_totals
 from esewatch.fold.backups import insert as insert_backup
 from esewatch.fold.identity import database_label
+from esewatch.fold.owners import instance_key
 from esewatch.fold.passes import MAX_TRANSITIONS, SLACK
 from esewatch.fold.state import BackupEvent, BackupTotals, Database, Instance, State
 from esewatch.model import Event, SetBackedUp
@@ -62,8 +63,8 @@ def fold_set(instance: Instance, sets: list[BackupSet], record: SetBackedUp) -> 
 
 def databases_of(state: State, computer: str, name: str) -> list[Database]:
     """The databases of the instance of that name; none without a name."""
-    mine = (each for each in state.databases.values() if each.computer == computer)
-    return [each for each in mine if name and each.ese_instance.lower() == name.lower()]
+    key = (computer, name.lower())
+    return [each for each in state.databases.values() if name and instance_key(each) == key]
 
 
 def stops_of(state: State, computer: str, name: str) -> list[float]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from esewatch.config import Settings, glob_matches, rule_for
 from esewatch.ese.volumes import FREE_BYTES, is_below, volume_of
 from esewatch.fold.identity import tier
+from esewatch.fold.owners import instance_key, instance_label
 from esewatch.fold.readings import current
 from esewatch.fold.state import SEPARATOR, Host, Level, State
 from esewatch.model import Feed
@@ -40,9 +41,9 @@ def log_disks(state: State, settings: Settings, now: float) -> dict[tuple[str, s
         rule = rule_for(settings, database.computer, database.database)
         if rule is None or rule.log_path is None or tier(database, settings) == "ignored":
             continue
-        key = (database.computer, database.ese_instance.lower())
+        key = instance_key(database)
         instance = state.instances.get(key)
-        names[key] = instance.ese_instance if instance is not None else database.ese_instance
+        names[key] = instance.ese_instance if instance is not None else instance_label(database)
         paths.setdefault(key, set()).add(rule.log_path)
     levels = {name: volume_levels(host) for name, host in state.hosts.items()}
     free = {

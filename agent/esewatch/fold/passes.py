@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from esewatch.fold.completions import LATE, completed, unknown
+from esewatch.fold.owners import instance_key
 from esewatch.fold.roles import SKIPPED, family
 from esewatch.fold.state import Database, Pass, State, TaskTotals, Transition
 from esewatch.fold.transitions import count, take, unpack
@@ -87,7 +88,7 @@ def derive(database: Database, stops: Sequence[float] = ()) -> dict[str, TaskVie
 
 def views_in(state: State, database: Database) -> dict[str, TaskView]:
     """Passes and totals by task of a database of the state, its instance's stops included."""
-    instance = state.instances.get((database.computer, database.ese_instance.lower()))
+    instance = state.instances.get(instance_key(database))
     return derive(database, instance.stops if instance is not None else ())
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from esewatch.fold.backup_jobs import BackupSet
 from esewatch.fold.checkdb import SqlDatabase
+from esewatch.fold.record_ranges import Range
 from esewatch.model import PageFault
 
 BadKind = PageFault
@@ -194,6 +195,7 @@ class Database(msgspec.Struct, kw_only=True):
     last_seen: float = 0.0
     named: float = 0.0
     """Time of the event that path, instance and process were taken from."""
+    claim: int = 1  # how surely its process serves the database (`fold.owners`)
     maintenance_seen: bool = False
     """Has logged one of 700-757."""
     size_bytes: float | None = None
@@ -361,16 +363,13 @@ class Instance(Metered, kw_only=True):
 
 
 class Epoch(msgspec.Struct):
-    """Record ids of one life of a channel, from one clearing of the log to the next."""
+    """Records of a channel whose ids and times rise together."""
 
     start: float
     max_time: float
-    seen: list[tuple[int, int]] = []
-    """Sorted disjoint closed intervals, at most 1,024."""
-    covered: list[tuple[int, int]] = []
-    """Ranges read from complete channels."""
-    claimed: list[tuple[int, int]] = []
-    """Holes already counted as missed."""
+    seen: list[Range] = []
+    covered: list[Range] = []
+    """Read whole, of complete channels; of both at most 1,024."""
 
 
 class Channel(msgspec.Struct, kw_only=True):
@@ -380,9 +379,11 @@ class Channel(msgspec.Struct, kw_only=True):
     channel: str
     epochs: list[Epoch] = []
     """Oldest first, at most 16."""
+    timeless: list[tuple[int, int]] = []
+    """Sorted disjoint closed intervals of the ids of records without a time, at most 1,024."""
+    claimed: list[Range] = []
+    """Holes already counted as missed, at most 1,024."""
     merges: int = 0
-    times: list[tuple[float, int, float, int]] = []
-    """(first time, first id, last time, last id) of the last 64 ranges read whole."""
     gaps: list[tuple[float, float, int]] = []
     """(from, to, records missing), the last 64."""
     heard: list[float] = []
@@ -401,7 +402,9 @@ class Host(Metered, kw_only=True):
     """By event id: errors without an instance that nothing of ours uses; at most 16 ids."""
     counters_present: dict[str, bool] = {}
     aliases_seen: list[str] = []
-    """Names as logged, at most 8: two of them may be two machines."""
+    """Names as logged, at most 8."""
+    full_name: str = ""
+    """The first name with a domain, lower case; empty while none was met."""
     volumes: dict[str, str] = {}
     """Mount point or drive -> device, at most 1,000."""
     rpc_latency: bytearray = msgspec.field(default_factory=bytearray)

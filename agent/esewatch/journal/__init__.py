@@ -29,12 +29,12 @@ from esewatch.fold.state import (
     State,
 )
 from esewatch.journal.files import LockedError, identity, last_set_aside, move_aside, take_lock
-from esewatch.journal.older import take_over
+from esewatch.journal.older import take_over, take_over_channel
 from esewatch.model import JournalError
 
 __all__ = ["MIGRATIONS", "Journal", "LockedError", "Positions", "salvage"]
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 BUSY_SECONDS = 1.0
 """How long a commit waits for another process that has locked the file."""
 
@@ -52,9 +52,10 @@ CREATE TABLE position (
 ) WITHOUT ROWID;
 """
 
-MIGRATIONS: dict[int, str] = {0: _SCHEMA, 1: "", 2: ""}
+MIGRATIONS: dict[int, str] = {0: _SCHEMA, 1: "", 2: "", 3: ""}
 """Schema version -> the statements that lead to the next one; 0 is an empty file.
-1: the older days of an instance were in its row. 2: the times of page errors were no spans."""
+1: the older days of an instance were in its row. 2: the times of page errors were no spans.
+3: ranges of record ids had no times."""
 
 _TYPES: dict[str, type[msgspec.Struct | bytes]] = {
     "source": SourceState,
@@ -179,6 +180,8 @@ class Journal:
                 entity = msgspec.msgpack.decode(value, type=_TYPES[kind])
                 if isinstance(entity, Database):
                     take_over(entity, value)
+                elif isinstance(entity, Channel):
+                    take_over_channel(entity, value)
                 tables[kind][first if kind in {"source", "host"} else (first, second)] = entity
             for key, older in tables["days"].items():
                 state.instances[key].days[:0] = older

@@ -3,7 +3,8 @@
 import msgspec
 
 from esewatch.fold.integrity import note_error
-from esewatch.fold.state import Database
+from esewatch.fold.record_ranges import Range
+from esewatch.fold.state import Channel, Database
 
 _KEPT_TIMES = 256
 
@@ -12,6 +13,35 @@ class _PageErrors(msgspec.Struct):
     """Of a database up to schema version 2: single times, sorted, the last 256."""
 
     page_error_times: list[float] = []
+
+
+class _Epoch(msgspec.Struct):
+    """Of a channel up to schema version 3: what was counted as missed was kept by epoch."""
+
+    claimed: list[tuple[int, int]] = []
+
+
+class _Epochs(msgspec.Struct):
+    epochs: list[_Epoch] = []
+
+
+def take_over_channel(channel: Channel, row: bytes) -> None:
+    """Give the ranges of a channel times where its row has none: those of their epoch.
+
+    Raises msgspec.MsgspecError where the row cannot be decoded.
+    """
+    for epoch in channel.epochs:
+        for each in (*epoch.seen, *epoch.covered):
+            if each.early > each.late:
+                each.early, each.late = epoch.start, epoch.max_time
+    if b"claimed" not in row or channel.claimed:
+        return
+    older = msgspec.msgpack.decode(row, type=_Epochs).epochs
+    channel.claimed = [
+        Range(first, last, epoch.start, epoch.max_time)
+        for epoch, of_epoch in zip(channel.epochs, older, strict=True)
+        for first, last in of_epoch.claimed
+    ]
 
 
 def take_over(database: Database, row: bytes) -> None:

@@ -16,7 +16,8 @@ import msgspec
 
 from esewatch.ese.catalogue_companions import PROVIDER_WORDS
 from esewatch.ese.dates import DateOrder
-from esewatch.ese.events import ESE_PROVIDERS, event_from_strings, is_ese_provider
+from esewatch.ese.events import event_from_strings
+from esewatch.ese.providers import WORDS, is_ese_provider
 from esewatch.model import Coverage, Event, Level
 from esewatch.sources.evtx_chunks import (
     CHUNK_HEADER_BYTES,
@@ -134,7 +135,7 @@ class ChunkDecoder:
         self._date_order = date_order
         self._computer = computer
         self._words = tuple(word.lower() for word in PROVIDER_WORDS) if companions else ()
-        named = (name.strip().lower() for name in (*ESE_PROVIDERS, *self._providers))
+        named = (name.strip().lower() for name in (*WORDS, *self._providers))
         self._selector = Selector({*named, *self._words})
         self._wanted: dict[str, bool] = {}
 

@@ -14,7 +14,8 @@ from typing import Final
 
 from esewatch.config import PageScan, Settings
 from esewatch.config.calendar import Opening, opening_at
-from esewatch.fold.identity import computer_label, database_label
+from esewatch.fold.computers import label_of
+from esewatch.fold.identity import database_label
 from esewatch.fold.state import State
 from esewatch.model import Batch, SourceError, Unreadable
 from esewatch.scan.file_scan import Options
@@ -67,7 +68,7 @@ class PageScanSource:
             read_size=entry.read_size, throttle=entry.throttle_ms / 1000, rate=entry.rate
         )
         self._whose = Whose(entry.computer or socket.gethostname(), entry.database or "")
-        self._label = computer_label(self._whose.computer, settings)
+        self._settings = settings
         default = "mtime" if entry.database else "scan"
         self._live = (entry.snapshot_taken or default) == "scan"
         self._clock = clock
@@ -292,5 +293,6 @@ class PageScanSource:
                 "as: in the configuration names it",
             )
         with self._lock:
-            known = plan.known_of(self._state, self._label, database)
+            label = label_of(self._whose.computer, self._state.hosts, self._settings)
+            known = plan.known_of(self._state, label, database)
         return plan.task(seen, self._passes.begin(seen), known, now, live=self._live)

@@ -17,7 +17,16 @@ def test_every_rendered_text_is_a_hit(event_id: int, process: str, instance: str
 
 
 @pytest.mark.parametrize(
-    "text", [b'"ESENT"', b">ESE<", b"\tNTDS ISAM\t", b"x\\tESENT", b" ESE BACKUP ", b"ESE"]
+    "text",
+    [
+        b'"ESENT"',
+        b">ESE<",
+        b"\tNTDS ISAM\t",
+        b"x\\tESENT",
+        b" ESE BACKUP ",
+        b"ESE",
+        b">ADAM [shop] ISAM<",
+    ],
 )
 def test_a_provider_is_a_hit_as_a_word(text: bytes) -> None:
     assert Needles().any_in(text)

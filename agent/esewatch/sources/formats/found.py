@@ -5,7 +5,8 @@ from collections.abc import Hashable
 import msgspec
 
 from esewatch.ese.dates import DateOrder
-from esewatch.ese.events import event_from_strings, is_ese_provider
+from esewatch.ese.events import event_from_strings
+from esewatch.ese.providers import is_ese_provider
 from esewatch.ese.text import event_from_text
 from esewatch.model import Event, Record
 from esewatch.sources.decoder import Fed

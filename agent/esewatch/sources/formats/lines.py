@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 from esewatch.ese.catalogue_companions import PROVIDER_PATTERNS
-from esewatch.ese.events import ESE_PROVIDERS
+from esewatch.ese.providers import PATTERNS
 from esewatch.sources.formats.fields import Found, integer, level_of
 from esewatch.sources.formats.times import leading_time
 
@@ -64,8 +64,8 @@ class LineReader:
     """Reads one-line events; knows which words are names of providers."""
 
     def __init__(self, providers: tuple[str, ...], *, companions: bool = False) -> None:
-        known = sorted({*ESE_PROVIDERS, *filter(None, providers)}, key=len, reverse=True)
-        names = [*map(re.escape, known), *(PROVIDER_PATTERNS if companions else ())]
+        known = {*PATTERNS, *map(re.escape, filter(None, providers))}
+        names = [*sorted(known, key=len, reverse=True), *(PROVIDER_PATTERNS if companions else ())]
         self._headings: dict[str, _Heading | None] = {}
         self._provider = re.compile(
             rf"(?<![\w.\\/-])({'|'.join(names)})(?![\w\\.-])",

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from esewatch.ese.catalogue_companions import PROVIDER_WORDS
+from esewatch.ese.providers import WORDS
 
 PREFIX = re.compile(
     rb"\((?:\d{1,10},[A-Z-],\d{1,20}(?:,[\d.]{1,32})?\)"
@@ -14,7 +15,12 @@ PREFIX = re.compile(
 All rendered ESE texts have this behind the name of the process.
 """
 
-_PROVIDERS = (b"ESE", b"ESENT", b"NTDS ISAM", b"esent", b"ntds isam", b"Esent", b"Ntds Isam")
+_PROVIDERS = tuple(
+    spelt.encode()
+    for word in WORDS
+    for spelt in ((word, word.lower(), word.title()) if len(word) > 3 else (word,))
+)
+"""`ese` in other letters is a word of several languages."""
 
 
 class Needles:

@@ -1,0 +1,30 @@
+"""Event sources of ESE: which names of providers are ours."""
+
+import re
+from collections.abc import Sequence
+
+ESE_PROVIDERS: tuple[str, ...] = ("ESE", "ESENT", "NTDS ISAM", "ADAM [*] ISAM", "ESE BACKUP")
+"""Names as logged; `*` stands for what each installation names for itself.
+
+AD LDS has an event source for each of its instances.
+"""
+
+_ANY = r"[^\[\]\r\n]{1,128}"
+
+PATTERNS: tuple[str, ...] = tuple(
+    _ANY.join(map(re.escape, name.split("*"))) for name in ESE_PROVIDERS
+)
+"""Regular expressions, each for one of the names."""
+WORDS: tuple[str, ...] = tuple(name.partition("*")[0] for name in ESE_PROVIDERS)
+"""What each of the names begins with: for cheap filters."""
+
+_OURS = re.compile("|".join(PATTERNS), re.IGNORECASE)
+
+
+def is_ese_provider(name: str, extra: Sequence[str] = ()) -> bool:
+    """Whether `name` is an event source of ESE, or one of the operator's `extra`; without case."""
+    bare = name.strip()
+    if _OURS.fullmatch(bare):
+        return True
+    folded = bare.lower()
+    return bool(extra) and any(folded == other.strip().lower() for other in extra)

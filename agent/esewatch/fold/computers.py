@@ -1,0 +1,182 @@
+"""Which computer a name means: two full names of one short one are two (semantics.md 1)."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from itertools import groupby
+from typing import NamedTuple, TypeVar
+
+from esewatch.config import Settings
+from esewatch.fold import identity
+from esewatch.fold.checkdb import SqlDatabase
+from esewatch.fold.state import Channel, Database, Device, Host, Instance, SourceState, State
+
+MAX_ALIASES = 8
+
+Owned = TypeVar("Owned", Channel, Instance, Device, Database, SqlDatabase)
+Item = TypeVar("Item", str, tuple[str, str])
+
+
+def label_of(name: str, hosts: Mapping[str, Host], settings: Settings) -> str:
+    """Label of the computer that `name` means beside those that are known.
+
+    The full name that a short label was first met with keeps it; another one is a label itself.
+    """
+    full = identity.full_name(name, settings)
+    label = identity.computer_label(name, settings)
+    host = hosts.get(label)
+    if label == full or host is None or _keeper(host, settings) in {"", full}:
+        return label
+    return full
+
+
+class Namesakes(NamedTuple):
+    """Computers with one short name: the first that was met is called by it."""
+
+    short: str
+    keeper: str
+    others: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """What is told once."""
+        return (
+            f"{self.keeper} and {', '.join(self.others)} have one short name and are "
+            f"{len(self.others) + 1} computers: the first is called {self.short}, the others by "
+            "their full names"
+        )
+
+
+def namesakes(hosts: Mapping[str, Host], settings: Settings) -> list[Namesakes]:
+    """Those of each short name that several computers have."""
+    if settings.computer_label == "fqdn":
+        return []
+    others = sorted(
+        (short, label)
+        for label, host in hosts.items()
+        if (short := label.partition(".")[0]) in hosts and short != label and host.full_name
+    )
+    return [
+        Namesakes(short, keeper, tuple(label for _, label in group))
+        for short, group in groupby(others, key=lambda item: item[0])
+        if (keeper := _keeper(hosts[short], settings))
+    ]
+
+
+class Computers:
+    """The computers of a state, by the names that records have for them."""
+
+    def __init__(self, state: State, settings: Settings) -> None:
+        self._state = state
+        self._settings = settings
+        self._labels: dict[str, str] = {}
+        self._oldest: dict[str, float] = {}
+        self._news: set[str] = set()
+        """Short names of which another computer was met, not told yet."""
+
+    def reconfigure(self, settings: Settings) -> None:
+        """Other settings hold from the next record on."""
+        self._settings = settings
+        self._labels.clear()
+
+    def label(self, source: SourceState, logged: str, time: float | None) -> str | None:
+        """Label of a known computer of the source, None where it must be met first."""
+        label = self._labels.get(logged)
+        if label is None or label not in self._state.hosts or label not in source.computers:
+            return None
+        if time is not None and time < self._oldest.get(label, math.inf):
+            self._oldest[label] = time
+        return label
+
+    def meet(self, source: SourceState, logged: str, time: float | None) -> str:
+        """Make the computer known to the source; its label."""
+        hosts = self._state.hosts
+        label = label_of(logged, hosts, self._settings)
+        if label not in source.computers:
+            source.computers.append(label)
+        host = hosts.get(label)
+        new = host is None
+        if host is None:
+            host = hosts[label] = Host(computer=label)
+        full = identity.full_name(logged, self._settings)
+        if "." in full and not _keeper(host, self._settings):
+            host.full_name = full
+        if logged not in host.aliases_seen and len(host.aliases_seen) < MAX_ALIASES:
+            host.aliases_seen.append(logged)
+        self._labels[logged] = label
+        if new and label != identity.computer_label(logged, self._settings):
+            self._news.add(identity.computer_label(logged, self._settings))
+        return self.label(source, logged, time) or label
+
+    def tell(self, say: Callable[[str], object]) -> None:
+        """Say a sentence of the namesakes that were met since the last time."""
+        if self._news:
+            for each in namesakes(self._state.hosts, self._settings):
+                if each.short in self._news:
+                    say(each.sentence)
+            self._news.clear()
+
+    def settle(self) -> None:
+        """Give each short label to the computer with the oldest record.
+
+        For inputs that were read together: the order of reading decides nothing.
+        """
+        hosts, oldest = self._state.hosts, self._oldest
+        names: dict[str, str] = {}
+        for short, host in hosts.items():
+            keeper = _keeper(host, self._settings)
+            others = [each for each in hosts if keeper and each.startswith(short + ".")]
+            first = min(
+                [short, *others],
+                key=lambda each: (
+                    oldest.get(each, math.inf),
+                    _keeper(hosts[each], self._settings),
+                ),
+            )
+            if first != short:
+                names |= {first: short, short: keeper}
+        if names:
+            rename(self._state, names)
+            self._labels.clear()
+            self._oldest = {names.get(each, each): time for each, time in oldest.items()}
+
+
+def rename(state: State, names: Mapping[str, str]) -> None:
+    """Give computers other labels, all at once: `names` is from the old to the new ones."""
+
+    def renamed(label: str) -> str:
+        return names.get(label, label)
+
+    hosts = list(state.hosts.values())
+    state.hosts.clear()
+    for host in hosts:
+        host.computer = renamed(host.computer)
+        state.hosts[host.computer] = host
+    _rename_in(state.channels, renamed)
+    _rename_in(state.instances, renamed)
+    _rename_in(state.devices, renamed)
+    _rename_in(state.databases, renamed)
+    _rename_in(state.sql_databases, renamed)
+    for source in state.sources.values():
+        source.computers = _once(map(renamed, source.computers))
+        source.channels = _once((renamed(label), name) for label, name in source.channels)
+    dropped = {tuple(key.split("|", 1)): count for key, count in state.dropped.items()}
+    state.dropped = {"|".join((renamed(key[0]), *key[1:])): n for key, n in dropped.items()}
+
+
+def _rename_in(table: dict[tuple[str, str], Owned], renamed: Callable[[str], str]) -> None:
+    entries = list(table.items())
+    table.clear()
+    for (_, name), entry in entries:
+        entry.computer = renamed(entry.computer)
+        table[entry.computer, name] = entry
+
+
+def _once(items: Iterable[Item]) -> list[Item]:
+    return list(dict.fromkeys(items))
+
+
+def _keeper(host: Host, settings: Settings) -> str:
+    """The full name of the computer with this label, empty while only short ones were met."""
+    seen = [host.full_name] if host.full_name else host.aliases_seen
+    full = (identity.full_name(name, settings) for name in seen)
+    return next((name for name in full if "." in name), "")

@@ -1,0 +1,102 @@
+"""Ranges of record ids with the times of their records: where a record fits in.
+
+Numbers and times of one life of a log rise together, so that a range is a small box on a
+rising line: the ids of another life lie in other boxes. Lists of ranges are sorted, no two of
+one list share an id.
+"""
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Sequence
+
+import msgspec
+
+
+class Range(msgspec.Struct, array_like=True, gc=False):
+    """Record ids `first`..`last`, all known, and the earliest and latest of their known times.
+
+    Without times it is one of a journal that kept none (`journal.older`).
+    """
+
+    first: int
+    last: int
+    early: float = math.inf
+    late: float = -math.inf
+
+
+def find(ranges: Sequence[Range], number: int) -> Range | None:
+    """The range that has the id."""
+    at = bisect_right(ranges, number, key=_first)
+    return ranges[at - 1] if at and ranges[at - 1].last >= number else None
+
+
+def overlapped(ranges: Sequence[Range], new: Range) -> slice:
+    """Where those lie that share ids with `new`; the others are before and behind."""
+    begin = bisect_left(ranges, new.first, key=_last)
+    return slice(begin, bisect_right(ranges, new.last, begin, key=_first))
+
+
+def insert(ranges: list[Range], new: Range) -> None:
+    """Take a range in, as one with all it shares ids with."""
+    where = overlapped(ranges, new)
+    ranges[where] = [union([new, *ranges[where]])]
+
+
+def union(ranges: Sequence[Range]) -> Range:
+    """The least range that holds these."""
+    return Range(
+        min(each.first for each in ranges),
+        max(each.last for each in ranges),
+        min(each.early for each in ranges),
+        max(each.late for each in ranges),
+    )
+
+
+def pause(before: Range, after: Range) -> float:
+    """Seconds between the records of two ranges, 0 where their times overlap."""
+    return max(0.0, after.early - before.late, before.early - after.late)
+
+
+def join(ranges: list[Range], places: Collection[int]) -> None:
+    """Make one of each range at `places` and the next."""
+    joined: list[Range] = []
+    for place, each in enumerate(ranges):
+        joined.append(union([joined.pop(), each]) if place - 1 in places else each)
+    ranges[:] = joined
+
+
+def unbroken(ranges: Iterable[Range], set_back: float, jitter: float) -> list[Range]:
+    """Ranges with those that go on where they end made one, sorted by time.
+
+    The next one may begin `set_back` seconds before the end of the one before; one that shares
+    ids with it lies within `jitter` seconds. Where several lives of a log have a number, the
+    one nearest in time goes on.
+    """
+
+    def goes_on(run: Range, after: Range) -> bool:
+        if run.last < after.first:
+            return after.early >= run.late - set_back
+        return pause(run, after) <= jitter
+
+    runs: list[Range] = []
+    reached: list[Range] = []
+    for each in sorted(ranges, key=lambda each: (each.first, each.early)):
+        reached = [run for run in reached if run.last >= each.first - 1]
+        before = [run for run in reached if goes_on(run, each)]
+        run = min(before, key=lambda run: pause(run, each), default=None)
+        if run is None:
+            run = msgspec.structs.replace(each)
+            runs.append(run)
+            reached.append(run)
+        else:
+            run.last = max(run.last, each.last)
+            run.early, run.late = min(run.early, each.early), max(run.late, each.late)
+    return sorted(runs, key=lambda run: (run.early, run.first))
+
+
+def _first(each: Range) -> int:
+    return each.first
+
+
+def _last(each: Range) -> int:
+    return each.last
