@@ -4,6 +4,7 @@ import pytest
 
 from esewatch.model import Event
 from esewatch.sources.decoder import Fed
+from esewatch.sources.formats.lines import LineReader
 from tests.sources.formats.reading import (
     FIELDS_703,
     FIELDS_721,
@@ -19,6 +20,7 @@ from tests.sources.formats.reading import (
 from tests.sources.formats.test_xml_events import xml
 from tests.support.processor import processor_seconds
 
+TIME_TEXT = "2007-06-21T03:14:15Z"
 TIME = epoch("2007-06-21T03:14:15")
 NOISE = "2007-06-21 03:14:16 EX01 app[12]: RESET PRESENT these 3 requests (500) failed: retry\n"
 
@@ -217,3 +219,13 @@ def test_a_heading_in_many_spellings_is_read_alike_each_time() -> None:
     found = events("".join(lines * 3).replace(" ESE 703 ", " [Warning] ESE 703 "))
     assert [event.computer for event in found] == ["ex0", "ex1", "ex2"] * 3
     assert {event.level for event in found} == {"warning"}
+
+
+@pytest.mark.parametrize("companions", [False, True])
+def test_the_process_of_a_text_is_not_taken_for_a_provider(companions: bool) -> None:
+    """MSExchangeIS logs companion events of its own."""
+    found = LineReader((), companions=companions).read(TEXT_703)
+    assert found is not None
+    assert (found[0].provider, found[0].message) == ("", TEXT_703)
+    named = LineReader((), companions=companions).read(f"{TIME_TEXT} ESE 703 {TEXT_703}")
+    assert named is not None and (named[0].provider, named[0].event_id) == ("ESE", 703)

@@ -72,6 +72,7 @@ class LineReader:
     def __init__(self, providers: tuple[str, ...], *, companions: bool = False) -> None:
         known = sorted({*ESE_PROVIDERS, *filter(None, providers)}, key=len, reverse=True)
         names = [*map(re.escape, known), *(_COMPANIONS if companions else ())]
+        self._known = frozenset(name.lower() for name in known)
         self._headings: dict[str, _Heading | None] = {}
         self._provider = re.compile(
             rf"(?<![\w.\\/-])({'|'.join(names)})(?![\w\\.-])",
@@ -88,8 +89,9 @@ class LineReader:
         found = Found()
         rest = _opening(text, found)
         prefix = _PREFIX.search(rest)
-        heading = self._heading(rest[: prefix.start()] if prefix else rest)
-        if heading is None:
+        head = rest[: prefix.start()] if prefix else rest
+        heading = self._heading(head)
+        if heading is None or (prefix and self._is_process(heading, head)):
             return self._unnamed(rest, prefix, found)
         dated = found.time is not None
         found.provider = heading.provider
@@ -121,6 +123,10 @@ class LineReader:
                 self._headings.clear()
             found = self._headings[head] = self._read_heading(head)
             return found
+
+    def _is_process(self, heading: "_Heading", head: str) -> bool:
+        """`MSExchangeIS (3392)` is a process, though a provider of companions has its name."""
+        return heading.provider.lower() not in self._known and not head[heading.end :].strip()
 
     def _read_heading(self, head: str) -> "_Heading | None":
         named = self._provider.search(head)
