@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from esewatch.fold import passes, rollups, transitions
+from esewatch.fold import passes, rollups, summaries, transitions, untimed
 from esewatch.fold.integrity import (
     IO_ERRORS,
     LOGICAL_EVENTS,
@@ -52,6 +52,11 @@ def meet(entry: Database, time: float) -> None:
     entry.last_seen = max(entry.last_seen, time)
 
 
+def is_dated(entry: Database) -> bool:
+    """Whether when it was heard of is known: not all of its events were without a time."""
+    return not entry.untimed.events or entry.named > 0.0
+
+
 def resize(entry: Database, size: float, time: float) -> None:
     """Take over its size in bytes, and keep it for the day of `time`."""
     entry.size_bytes = size
@@ -59,8 +64,12 @@ def resize(entry: Database, size: float, time: float) -> None:
 
 
 def identify(entry: Database, event: Event, time: float) -> None:
-    """Names, role and generation; the youngest event decides."""
+    """Names, role and generation; the youngest event decides, one without a time where none has.
+
+    `time` is when the event was heard of where it has no time of its own.
+    """
     meet(entry, time)
+    time = 0.0 if event.time is None else time
     entry.maintenance_seen = entry.maintenance_seen or event.event_id in MAINTENANCE
     _role(entry, event, time)
     _generation(entry, event, time)
@@ -98,9 +107,18 @@ def _generation(entry: Database, event: Event, time: float) -> None:
 def fold_event(
     entry: Database, event: Event, time: float, *, history: bool, stops: Sequence[float]
 ) -> None:
-    """Count the event and keep what passes and bad pages are derived from."""
+    """Count the event and keep what passes and bad pages are derived from.
+
+    `time` is when the event was heard of where it has no time of its own: a bad page is one
+    all the same, and nothing else follows from it but what it says by itself.
+    """
     identifier = event.event_id
-    if identifier in passes.TRANSITIONS:
+    summaries.keep(entry.summaries, event, event.time or 0.0)
+    if event.time is None:
+        _untimed(entry, event, time)
+        if identifier not in PAGE_EVENTS and identifier not in LOGICAL_EVENTS:
+            return
+    elif identifier in passes.TRANSITIONS:
         _transition(entry, event, time, history=history, stops=stops)
     if identifier in PAGE_EVENTS or identifier in LOGICAL_EVENTS:
         _page_error(entry, event, time, history=history)
@@ -113,6 +131,14 @@ def fold_event(
     _sums(entry, event)
     if identifier in WITH_FREE_SPACE:
         _free_space_on_pages(entry, event, time)
+
+
+def _untimed(entry: Database, event: Event, time: float) -> None:
+    """Count it; a scan that found bad pages and names none has one unlocated."""
+    ended = passes.COMPLETES.get(event.event_id, ())
+    untimed.note(entry.untimed, event, ends=bool(ended))
+    if "checksum" in ended and _count(event, "bad_checksums"):
+        latch(entry, UNLOCATED, "uncorrectable", time, history=False)
 
 
 def _transition(
