@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -24,6 +24,7 @@ from esewatch.fold.rollups import Day, Size
 from esewatch.fold.runs import DEFRAG, SCANS, Run, runs
 from esewatch.fold.state import BadPage, Channel, Database, Instance, Pass, State, Transition
 from esewatch.fold.transitions import unpack
+from esewatch.fold.untimed_passes import untimed_passes
 
 READ = "ese_defrag_pages_read_total"
 FREED = "ese_defrag_pages_freed_total"
@@ -92,6 +93,10 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """By verifier, the end of the last verification of every page."""
     event_gaps: Sequence[Gap] = ()
     """Of the complete channels of its computer."""
+    untimed: Collection[int] = ()
+    """Ids of its events without a time."""
+    untimed_passes: Sequence[Pass] = ()
+    """That ended at an unknown time, the last read first."""
     first_seen: float = 0.0
     last_seen: float = 0.0
     engine_changes: Sequence[float] = ()
@@ -146,6 +151,7 @@ def outline(history: History) -> History:
         defrag_runs=(),
         scan_runs=(),
         backups=(),
+        untimed_passes=(),
     )
 
 
@@ -217,6 +223,8 @@ def _gather(
         backups=backups,
         verified=_verified(entry, backups, views),
         event_gaps=[gap for channel in channels for gap in channel.gaps],
+        untimed=entry.untimed.events,
+        untimed_passes=untimed_passes(entry),
         first_seen=entry.first_seen,
         last_seen=entry.last_seen,
         role_changes=_role_changes(transitions, entry),

@@ -31,7 +31,7 @@ def maintenance_model(database: Database, settings: Settings) -> Model:
         return "window"
     if _collects_garbage(database, process):
         return "garbage_collection"
-    seen = event_ids(database.transitions)
+    seen = event_ids(database.transitions) | database.untimed.events.keys()
     if process.startswith(_WORKER):
         return "background"
     if (
