@@ -223,13 +223,11 @@ def _gather(
         backups=backups,
         verified=_verified(entry, backups, views),
         event_gaps=[gap for channel in channels for gap in channel.gaps],
-        untimed=entry.untimed.events,
-        untimed_passes=untimed_passes(entry),
         first_seen=entry.first_seen,
         last_seen=entry.last_seen,
         role_changes=_role_changes(transitions, entry),
     )
-    return _with_instance(found, instance) if instance else found
+    return _with_untimed(_with_instance(found, instance) if instance else found, entry)
 
 
 def _with_instance(found: History, instance: Instance) -> History:
@@ -243,6 +241,15 @@ def _with_instance(found: History, instance: Instance) -> History:
         sampled_until=until,
         unsampled=instance.gaps,
         engine_changes=engine_changes(instance),
+    )
+
+
+def _with_untimed(found: History, entry: Database) -> History:
+    """What its events without a time tell."""
+    if not entry.untimed.events:
+        return found
+    return msgspec.structs.replace(
+        found, untimed=entry.untimed.events, untimed_passes=untimed_passes(entry)
     )
 
 
