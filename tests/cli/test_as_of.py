@@ -1,7 +1,9 @@
 """As of when logs that end at different times are judged."""
 
 from esewatch.cli.as_of import as_of
-from esewatch.fold.state import CounterState, Database, Instance, State
+from esewatch.fold.backup_jobs import BackupSet
+from esewatch.fold.state import CounterState, Database, Host, Instance, State
+from esewatch.fold.untimed import Untimed
 
 DAY = 86400.0
 
@@ -38,3 +40,24 @@ def test_samples_count_for_a_day_after_the_last_event() -> None:
         return group.time / DAY
 
     assert [ended(days) for days in (90, 100.5, 101, 130)] == [100, 100.5, 101, 101]
+
+
+def test_what_has_no_time_is_judged_as_of_now() -> None:
+    dated = Database(computer="b", database="x", last_seen=100 * DAY)
+    undated = Database(
+        computer="a", database="x", last_seen=800 * DAY, untimed=Untimed(events={703: 1})
+    )
+    state = State(databases={("a", "x"): undated, ("b", "x"): dated})
+    groups = list(as_of(state, 800 * DAY))
+
+    assert [(each.computers, each.time / DAY, each.dated) for each in groups] == [
+        (("b",), 100, True),
+        (("a",), 800, False),
+    ]
+
+
+def test_a_computer_of_which_only_backups_are_known_ends_with_the_last() -> None:
+    done = BackupSet(100 * DAY, 99 * DAY, "sg", "ntbackup", 1.0, DAY)
+    state = State(hosts={"a": Host(computer="a", backup_sets=[done])})
+    (group,) = as_of(state, 800 * DAY)
+    assert (group.computers, group.time / DAY) == (("a",), 100)

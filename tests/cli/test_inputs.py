@@ -137,14 +137,37 @@ def test_a_bad_page_is_status_1(tmp_path: Path, capsys: pytest.CaptureFixture[st
     }
 
 
-def test_what_cannot_be_read_is_one_line_and_status_2_and_the_rest_comes_out(
+def test_what_cannot_be_read_is_one_line_and_status_1_and_the_rest_comes_out(
     log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["events", str(tmp_path / "none.evtx"), str(log)]) == 2
+    assert main(["events", str(tmp_path / "none.evtx"), str(log)]) == 1
     captured = capsys.readouterr()
     assert captured.out.count("703") == 1
     assert captured.err.count("\n") == 1
     assert "none.evtx" in captured.err
+
+
+@pytest.mark.parametrize("command", ["report", "advise", "events", "counters", "replay"])
+def test_where_no_input_can_be_read_nothing_is_written(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "made"
+    told = ["-o", str(output)] if command in ("report", "replay") else []
+    paths = [str(tmp_path / name) for name in ("a.evtx", "b.evtx")]
+    assert main([command, *paths, *told]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_rest_of_the_inputs_makes_a_page(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "report.html"
+    assert main(["report", str(tmp_path / "none.evtx"), str(log), "-o", str(page)]) == 1
+    assert "priv06.edb" in page.read_text()
+    assert "none.evtx" in capsys.readouterr().err
 
 
 def test_a_damaged_chunk_is_told_with_file_and_place_and_status_1(

@@ -39,6 +39,7 @@ from esewatch.fold.state import (
     Transition,
     series,
 )
+from esewatch.fold.summaries import COMPLETIONS, LIFETIME_DAYS, Told, uninitialized
 from esewatch.fold.transitions import pack
 from tests.support.tools import require
 
@@ -128,6 +129,12 @@ def _exchange() -> Database:
         bad_checksums={"checksum": 0, "zeroing": 0},
         reported_pages_freed=42794,
         zeroing_pages={"unchanged": 5000000, "uninitialized": 72682},
+        summaries={
+            COMPLETIONS: Told(14, NOW - 5 * DAY + HOUR, 4),
+            LIFETIME_DAYS: Told(73, NOW - 5 * DAY + HOUR, 4),
+            uninitialized("checksum"): Told(72682, NOW - 3 * DAY, 6),
+            uninitialized("zeroing"): Told(72682, NOW - 3 * DAY, 6),
+        },
         page_errors={"checksum": 2},
         page_error_last={"checksum": NOW - DAY},
         bad_pages=[

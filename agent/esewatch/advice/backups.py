@@ -1,6 +1,7 @@
 """Backup jobs that slow from storage group to storage group (published-facts P2)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
+from typing import NamedTuple
 
 from esewatch.advice.findings import Finding, backup_slows
 from esewatch.advice.history import History
@@ -13,6 +14,33 @@ RECENT = 14 * 86400.0
 """Jobs say nothing any more when the latest ended so long ago, in seconds."""
 
 
+class SlowJobs(NamedTuple):
+    """What is found of the jobs of a computer, and which instances were in the latest of them."""
+
+    finding: Finding
+    instances: frozenset[str]
+    """In lower case."""
+
+
+def slow_jobs_of(
+    state: State, streamed: Mapping[str, Set[BackupSet]], now: float
+) -> dict[str, SlowJobs]:
+    """By computer, where its backup jobs slow as of `now`.
+
+    `streamed`: by computer, the sets that events tell of.
+    """
+    found = {}
+    for computer, host in state.hosts.items():
+        jobs = latest_jobs(host.backup_sets, streamed.get(computer, ()))
+        slow = slow_jobs(jobs)
+        if slow < MANY or now - jobs[-1].ended > RECENT:
+            continue
+        latest = [job for job in jobs if job.ratio < SLOW][-1]
+        finding = backup_slows(slow, len(jobs), latest.rates, latest.ended)
+        found[computer] = SlowJobs(finding, latest.instances)
+    return found
+
+
 def slowing_backups(
     state: State, known: Mapping[tuple[str, str], History], now: float
 ) -> dict[tuple[str, str], Finding]:
@@ -20,15 +48,10 @@ def slowing_backups(
     by_events: dict[str, set[BackupSet]] = {}
     for each in known.values():
         by_events.setdefault(each.computer, set()).update(each.streamed)
-    found = {}
-    for computer, host in state.hosts.items():
-        jobs = latest_jobs(host.backup_sets, by_events.get(computer, ()))
-        slow = slow_jobs(jobs)
-        if slow < MANY or now - jobs[-1].ended > RECENT:
-            continue
-        latest = [job for job in jobs if job.ratio < SLOW][-1]
-        finding = backup_slows(slow, len(jobs), latest.rates, latest.ended)
-        for key, each in known.items():
-            if each.computer == computer and each.ese_instance.lower() in latest.instances:
-                found[key] = finding
-    return found
+    jobs = slow_jobs_of(state, by_events, now)
+    return {
+        key: told.finding
+        for key, each in known.items()
+        if (told := jobs.get(each.computer)) is not None
+        and each.ese_instance.lower() in told.instances
+    }

@@ -14,6 +14,7 @@ import msgspec
 from esewatch.advice.findings import moment, span
 from esewatch.advice.history import History, as_copy
 from esewatch.advice.ledger import verification_deadline
+from esewatch.advice.lone_ends import without_runs
 from esewatch.advice.openings import Used, openings_used, restarts
 from esewatch.advice.time_at_work import Stretch
 from esewatch.advice.windows_passed import one_window, two_windows
@@ -199,7 +200,7 @@ class Timeline:
         sentences = (
             self._too_few_windows(evidence, begin, time),
             self._silent(time),
-            _too_short(evidence),
+            "" if self.history.untimed_passes else _too_short(evidence),
         )
         return tuple(filter(None, sentences))
 
@@ -231,7 +232,7 @@ class Timeline:
         if evidence.windows >= asked:
             return ""
         if not self.runs:
-            return "No start or end of online defragmentation (700-704) is in the events."
+            return without_runs(self.history)
         unit = "maintenance windows" if self.history.window else "days"
         why = self._why_restarted(begin, time)
         return f"Online defragmentation ran in {evidence.windows} of {asked} {unit} asked for{why}."

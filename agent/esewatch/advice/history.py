@@ -1,7 +1,7 @@
 """What the judgements know of a database: plain values, gathered once from the state."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
 
@@ -38,6 +38,7 @@ from esewatch.fold.state import (
     State,
 )
 from esewatch.fold.transitions import unpack
+from esewatch.fold.untimed_passes import untimed_passes
 
 READ = "ese_defrag_pages_read_total"
 FREED = "ese_defrag_pages_freed_total"
@@ -118,6 +119,10 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """When its instance was not at work, or is not known to have been (time_at_work.py)."""
     started: float | None = None
     """When its instance started last (102)."""
+    untimed: Collection[int] = ()
+    """Ids of its events without a time."""
+    untimed_passes: Sequence[Pass] = ()
+    """That ended at an unknown time, the last read first."""
     first_seen: float = 0.0
     last_seen: float = 0.0
     engine_changes: Sequence[float] = ()
@@ -174,6 +179,7 @@ def outline(history: History) -> History:
         backups=(),
         backup_spans=(),
         off=(),
+        untimed_passes=(),
     )
 
 
@@ -275,7 +281,7 @@ def _gather(
         last_seen=entry.last_seen,
         role_changes=role_changes(entry, transitions),
     )
-    return _with_instance(found, instance) if instance else found
+    return _with_untimed(_with_instance(found, instance) if instance else found, entry)
 
 
 def _with_instance(found: History, instance: Instance) -> History:
@@ -298,6 +304,15 @@ def _backup_spans(state: State, entry: Database) -> list[Stretch]:
     keys = {instance_key(entry), (entry.computer, entry.process.strip().lower())}
     of = [state.instances[key] for key in keys if key in state.instances]
     return sorted({span for each in of for span in spans(each.backup_events)})
+
+
+def _with_untimed(found: History, entry: Database) -> History:
+    """What its events without a time tell."""
+    if not entry.untimed.events:
+        return found
+    return msgspec.structs.replace(
+        found, untimed=entry.untimed.events, untimed_passes=untimed_passes(entry)
+    )
 
 
 def _scans(views: Mapping[str, TaskView]) -> list[Pass]:

@@ -42,6 +42,7 @@ def maintenance_model(database: Database, settings: Settings) -> Model:
         return "background"
     seen = event_ids(database.transitions)
     seen |= {ended.completion_event for ended in database.old_passes}
+    seen |= database.untimed.events.keys()
     if database.provider.upper() == "ESE" and _is_of_2007(process, seen):
         return "window"
     if seen & _SCAN_CURRENT or (seen & _SCAN_STARTS and not seen & _SCAN_2007):

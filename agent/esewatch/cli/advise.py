@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,9 +17,11 @@ from esewatch.advice.advise import Advice, advise
 from esewatch.advice.estimate import Change
 from esewatch.advice.findings import FindingName, counted, listed, moment
 from esewatch.advice.history import READ
+from esewatch.advice.lone_instances import LoneInstance, lone_instances
 from esewatch.advice.stagger import Key
 from esewatch.advice.unproven import never_proven, never_proven_text
 from esewatch.advice.what_if import WhatIf, what_ifs
+from esewatch.cli.advise_instances import instance_lines, instance_object
 from esewatch.cli.advise_text import text_lines
 from esewatch.cli.as_of import Group, as_of
 from esewatch.cli.options import (
@@ -84,33 +87,43 @@ def print_advice(options: argparse.Namespace) -> int:
     if not options.paths:
         state = journaled(Path(settings.journal))
         _tell_unknown(state)
-        told = _told(state, settings, asked, time.time())
+        now = time.time()
+        told = _told(state, settings, asked, now)._replace(lone=lone_instances(state, now))
         _print(told, options)
         _tell_never_proven(told.advice)
         return WRONG if _needs_a_person(told.advice) else HEALTHY
     reader = Reader(options, companions=True, ese_only=True)
     state = _read(reader, settings)
+    if reader.nothing_read:
+        return reader.status()
     for each in namesakes(state.hosts, settings):
         print(f"esewatch: {printable(each.sentence)}", file=sys.stderr)
     _tell_unknown(state)
     advice: list[Advice] = []
     answers: dict[Key, WhatIf] = {}
+    lone: list[LoneInstance] = []
     for group in as_of(state, time.time()):
         _say_when(group)
         told = _told(group.state, settings, asked, group.time)
         advice += told.advice
         answers.update(told.answers)
+        lone += lone_instances(group.state, group.time, group.computers)
     advice.sort(key=lambda each: (each.computer, each.database))
-    _print(Told(advice, answers), options)
+    lone.sort(key=lambda each: (each.computer, each.ese_instance.lower()))
+    _print(Told(advice, answers, lone), options)
     _tell_never_proven(advice)
     return reader.status(wrong=_needs_a_person(advice))
 
 
 class Told(NamedTuple):
-    """The advice, and by database the answers to what was asked beside it."""
+    """The advice, by database the answers to what was asked beside it, and instances without any.
+
+    Those have backups, and no event names a database of theirs.
+    """
 
     advice: Sequence[Advice]
     answers: Mapping[Key, WhatIf]
+    lone: Sequence[LoneInstance] = ()
 
 
 def _told(state: State, settings: Settings, asked: Change | None, now: float) -> Told:
@@ -121,6 +134,10 @@ def _told(state: State, settings: Settings, asked: Change | None, now: float) ->
 def _say_when(group: Group) -> None:
     named = [*group.computers[:NAMED], *(["others"] if len(group.computers) > NAMED else [])]
     when = f"as of their last record, {moment(group.time)}"
+    if not group.dated:
+        when = (
+            "as of now: their events have no time, so that no age and no advice follows from them"
+        )
     print(f"esewatch: {printable(listed(named))} {when}", file=sys.stderr)
 
 
@@ -198,7 +215,11 @@ def _print(told: Told, options: argparse.Namespace) -> None:
     if options.format == "json":
         shown = _json_lines(told)
     else:
-        shown = text_lines(told.advice, options.explain, told.answers)
+        shown = chain(
+            text_lines(told.advice, options.explain, told.answers, others=bool(told.lone)),
+            [""] if told.advice and told.lone else [],
+            instance_lines(told.lone),
+        )
     for line in shown:
         sys.stdout.write(line + "\n")
 
@@ -211,6 +232,7 @@ def _json_lines(told: Told) -> Iterator[str]:
         if answers is not None:
             shown["what_if"] = what_if_object(answers)
         yield encode(shown).decode()
+    yield from (encode(instance_object(each)).decode() for each in told.lone)
 
 
 def _needs_a_person(advice: Iterable[Advice]) -> bool:

@@ -23,12 +23,16 @@ TASKS = {"defrag": "online defragmentation", "checksum": "the database scan"}
 
 
 def text_lines(
-    advice: Iterable[Advice], explain: bool, answers: Mapping[Key, WhatIf]
+    advice: Iterable[Advice],
+    explain: bool,
+    answers: Mapping[Key, WhatIf],
+    *,
+    others: bool = False,
 ) -> Iterator[str]:
     """The lines; observed databases without a finding are only counted, unless explained.
 
     `answers` to a what-if stand below the database they are of, those without a range only
-    where explained.
+    where explained. `others`: something else is said, so that without databases nothing is.
     """
     known = list(advice)
     shown = [each for each in known if explain or each.tier == "watched" or each.findings]
@@ -45,7 +49,7 @@ def text_lines(
     if rest:
         yield ""
         yield counted(rest, "observed database has", "observed databases have") + " no finding."
-    if not known:
+    if not known and not others:
         yield "No database is known: nothing is advised."
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from esewatch.advice.advise import advise
+from esewatch.advice.lone_instances import lone_instances
 from esewatch.advice.surroundings import is_damaged
 from esewatch.cli.as_of import as_of
 from esewatch.cli.options import (
@@ -94,6 +95,8 @@ def write_report(options: argparse.Namespace) -> int:
         folder.open_source(source.name, time.time())
         for batch in reader.batches(source):
             folder.fold(source.name, batch, time.time())
+    if reader.nothing_read:
+        return reader.status()
     folder.computers.settle()
     now = time.time()
     page = render_report(
@@ -103,7 +106,11 @@ def write_report(options: argparse.Namespace) -> int:
         inputs=reader.paths,
         unreadable=reader.unreadable,
         advised=[
-            Advised(group.time, advise(group.state, settings, group.time))
+            Advised(
+                group.time,
+                advise(group.state, settings, group.time),
+                tuple(lone_instances(group.state, group.time, group.computers)),
+            )
             for group in as_of(folder.state, now)
         ],
     )

@@ -25,6 +25,7 @@ class Reader:
     def __init__(self, options: argparse.Namespace, *, companions: bool, ese_only: bool) -> None:
         self.unreadable: list[Unreadable] = []
         self.failed = False
+        self._read = False
         self.paths = expand(options.paths)
         self._below = not set(self.paths) <= set(options.paths)
         self._options = options
@@ -68,7 +69,9 @@ class Reader:
                     for piece in batch.unreadable:
                         self.unreadable.append(piece)
                         bar.write(f"esewatch: unreadable: {piece}", file=sys.stderr)
+                    self._read = self._read or bool(batch.records)
                     yield batch
+                self._read = True
             except SourceError as error:
                 self._fail(error)
             finally:
@@ -78,8 +81,13 @@ class Reader:
         print(f"esewatch: {error}", file=sys.stderr)
         self.failed = True
 
+    @property
+    def nothing_read(self) -> bool:
+        """Whether none of the inputs could be read: then nothing is written."""
+        return self.failed and not self._read
+
     def status(self, *, wrong: bool = False) -> int:
-        """Exit status of the whole reading."""
-        if self.failed:
+        """Exit status of the whole reading; the rest is done where some inputs cannot be read."""
+        if self.nothing_read:
             return FAILED
-        return WRONG if wrong or self.unreadable else HEALTHY
+        return WRONG if wrong or self.failed or self.unreadable else HEALTHY

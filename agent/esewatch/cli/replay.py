@@ -140,6 +140,8 @@ def write_replay(options: argparse.Namespace) -> int:
         spool: SortedSpool[_Item] = SortedSpool(folder)
         try:
             times = _read(reader, spool, math.inf if options.end is None else options.end)
+            if reader.nothing_read:
+                return reader.status()
             if times is None:
                 raise EsewatchError("nothing to replay: no record with a time in these inputs")
             span = _span(options, times)

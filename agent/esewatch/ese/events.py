@@ -24,6 +24,7 @@ from esewatch.ese.strings import (
     parse_path,
     parse_process,
 )
+from esewatch.ese.text_paths import named_database
 from esewatch.ese.text_shapes import SHAPED, fields_of_shapes
 from esewatch.model import Event, Level
 
@@ -113,10 +114,11 @@ def _as_strings(strings: Sequence[str]) -> tuple[str, ...]:
 
 
 def _without_positions(event_id: int, strings: tuple[str, ...]) -> tuple[str, Fields]:
-    """Strings of another shape (a whole message as one string): page and I/O errors by shape."""
+    """Strings of another shape (a whole message as one string): what their shape tells."""
+    text = "\n".join(strings)
     if event_id not in SHAPED:
-        return "", {}
-    return fields_of_shapes(event_id, "\n".join(strings), dict(CATALOGUE[event_id].constants))
+        return named_database(event_id, text, whole=True), {}
+    return fields_of_shapes(event_id, text, dict(CATALOGUE[event_id].constants))
 
 
 def event_from_strings(

@@ -1,9 +1,10 @@
 """Events from rendered text: the fallback where an input carries no insertion strings.
 
 English texts are recognised by short key phrases and give the same fields as the
-strings would. Of other languages only process, instance and, for page and I/O errors,
-what numbers and quoted paths tell by their shape is taken. Of the text of 735 the
-free-space values are never taken: the message table prints wrong ones.
+strings would. Of other languages only process, instance, the database and, for page and
+I/O errors, what numbers tell by their shape is taken: languages order other numbers as they
+like. Of the text of 735 the free-space values are never taken: the message table prints
+wrong ones.
 """
 
 import re
@@ -18,6 +19,7 @@ from esewatch.ese.events import event_from_strings, row_of
 from esewatch.ese.providers import is_ese_provider
 from esewatch.ese.strings import Fields, lowered, parse_process
 from esewatch.ese.text_hints import Finder, fields_of_values, places_of
+from esewatch.ese.text_paths import named_database
 from esewatch.ese.text_phrases import LONGEST_TEXT, find_phrase, folded, has_phrases, uncut
 from esewatch.ese.text_readers import recalled, remember
 from esewatch.ese.text_shapes import SHAPED, fields_of_shapes
@@ -38,7 +40,7 @@ _LONGEST_OPENER = 32
 _COLON = re.compile(r":\s")
 _LONGEST_INSTANCE = 300
 _LONGEST_HEAD = 300
-_FOREIGN_INSTANCE = re.compile(r"[^\n\"'“„«]{1,160}?(?=:\s)")
+_FOREIGN_INSTANCE = re.compile(r"(?:(?![A-Za-z]:\\)[^\n\"'“”„«»‚‘‹›「『]){1,160}?(?=:\s)")
 _LISTED = re.compile(
     rf"(?:^|\n)([^\n]{{1,200}})\n(?:\s{{0,9}}\n)?[ \t]{{0,9}}{_PID}\s{{0,9}}\n"
     r"(?:[^\n]{0,300}:)?\s{0,9}(?:\n|$)"
@@ -186,6 +188,9 @@ def _fields(told: _Told, order: DateOrder | None) -> tuple[str, Fields]:
     if told.event_id in SHAPED and not (told.known and "file" in fields and "offset" in fields):
         shaped, fields = fields_of_shapes(told.event_id, uncut(told.message)[0], fields)
         database = database or shaped
+    if not database:
+        text, whole = uncut(told.message)
+        database = named_database(told.event_id, text, whole=whole)
     return database, fields
 
 

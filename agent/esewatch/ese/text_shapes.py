@@ -9,14 +9,11 @@ import re
 
 from esewatch.ese.catalogue import CATALOGUE
 from esewatch.ese.catalogue_row import Kind
-from esewatch.ese.strings import Fields, add_page_number, is_database_path, parse_path
+from esewatch.ese.strings import Fields, add_page_number, is_database_path
+from esewatch.ese.text_paths import quoted_paths
 
 _LONGEST = 8_192
-_QUOTED = re.compile(
-    r"(?<!\w)(?:\"([^\"]{1,1024})\"|[“„«]([^”“»]{1,1024})[”“»]|'(.{1,1024}?)'(?=[\s,.:;)]|$))"
-)
 _NUMBER = re.compile(r"(?<![\w.])(-?\d{1,20})\s*\(\s*0x([0-9a-fA-F]{1,16})\s*\)")
-_PATH = re.compile(r"(?:[A-Za-z]:|\\\\|/).|[^\s'\"]{1,255}\.\w{1,8}$")
 
 SHAPED: frozenset[int] = frozenset(
     row.event_id
@@ -35,13 +32,6 @@ def _numbers(text: str) -> list[tuple[int, int]]:
         if hexed in (value, value + 2**32):
             found.append((value, len(match[2])))
     return found
-
-
-def _path(text: str) -> str:
-    for match in _QUOTED.finditer(text):
-        if match.lastindex and _PATH.match(match[match.lastindex].strip()):
-            return parse_path(match[match.lastindex])
-    return ""
 
 
 def _add_pages(event_id: int, fields: Fields, pages: list[int]) -> None:
@@ -77,8 +67,8 @@ def fields_of_shapes(event_id: int, text: str, known: Fields) -> tuple[str, Fiel
             fields.setdefault("bytes", value)
         elif digits < 8:
             pages.append(value)
-    if path := _path(flat):
-        fields.setdefault("file", path)
+    if paths := quoted_paths(flat):
+        fields.setdefault("file", paths[0])
     if row.page_error:
         _add_pages(event_id, fields, pages)
     file = fields.get("file")

@@ -11,7 +11,7 @@ from esewatch.expose.advice_rows import ADVICE
 from esewatch.expose.backup_rows import BACKUPS
 from esewatch.expose.counter_rows import COMPUTERS, DEVICES, INSTANCES
 from esewatch.expose.own_rows import AGENT, POLICY, SOURCES
-from esewatch.expose.pass_rows import PASSES, SCANS, events_text
+from esewatch.expose.pass_rows import LIFETIMES, PASSES, SCANS, events_text
 from esewatch.expose.rows import D, I, Row, counter, gauge
 from esewatch.expose.sqlserver_rows import SQLSERVER
 from esewatch.fold import integrity
@@ -103,6 +103,7 @@ DEFRAG = (
         "Pages that completed online defragmentation passes reported as freed.",
         "events 701, 703",
     ),
+    *LIFETIMES,
     counter(
         "ese_index_defrag_pages_visited_total",
         D,

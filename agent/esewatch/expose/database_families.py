@@ -24,8 +24,10 @@ from esewatch.fold.state import (
     DamageKind,
     Database,
 )
+from esewatch.fold.summaries import COMPLETIONS, LIFETIME_DAYS, uninitialized
 
 SCANS = ("checksum", "zeroing")
+DAY_SECONDS = 86400
 OPERATIONS = ("read", "write")
 
 
@@ -198,13 +200,28 @@ def _add_work(out: Samples, labels: Labels, database: Database) -> None:
         of_task = {**labels, "task": task}
         out.add("ese_pass_pages_seen_total", of_task, database.pages_seen.get(task, 0))
         out.add("ese_pass_bad_checksums_total", of_task, database.bad_checksums.get(task, 0))
+        blank = _told(database, uninitialized(task))
+        out.add("ese_pass_last_uninitialized_pages", of_task, blank)
     out.add("ese_defrag_reported_pages_freed_total", labels, database.reported_pages_freed)
+    _add_lifetime(out, labels, database)
     if database.index_pages_visited or database.index_pages_freed:
         # Logged at the highest event level only: without any, the work is unknown, not 0.
         out.add("ese_index_defrag_pages_visited_total", labels, database.index_pages_visited)
         out.add("ese_index_defrag_pages_freed_total", labels, database.index_pages_freed)
     for kind, pages in sorted(database.zeroing_pages.items()):
         out.add("ese_zeroing_pages_total", {**labels, "kind": kind}, pages)
+
+
+def _add_lifetime(out: Samples, labels: Labels, database: Database) -> None:
+    days = _told(database, LIFETIME_DAYS)
+    age = None if days is None else days * DAY_SECONDS
+    out.add("ese_defrag_lifetime_completions", labels, _told(database, COMPLETIONS))
+    out.add("ese_defrag_lifetime_seconds", labels, age)
+
+
+def _told(database: Database, figure: str) -> int | None:
+    told = database.summaries.get(figure)
+    return told.value if told is not None else None
 
 
 def _add_backups(out: Samples, labels: Labels, backups: Mapping[str, BackupTotals]) -> None:

@@ -1,19 +1,24 @@
 """All that is shown of one database, as values and sentences; templates only lay it out."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from esewatch.advice.history import history
+from esewatch.advice.lone_ends import pass_figures
 from esewatch.advice.surroundings import surroundings
 from esewatch.config import Settings, policy_for
 from esewatch.expose.overview import DatabaseFigures
 from esewatch.expose.pictures import Pictures, pictures
 from esewatch.expose.words import plural, tidy
+from esewatch.fold.databases import is_dated
 from esewatch.fold.integrity import known_bad_pages
 from esewatch.fold.owners import instance_key
-from esewatch.fold.passes import TASKS, TaskView, views_in
+from esewatch.fold.passes import COMPLETES, FAILS, INTERRUPTS, OPENS, TASKS, TaskView, views_in
 from esewatch.fold.state import UNLOCATED, BadPage, Database, Pass, State
+from esewatch.fold.untimed_passes import untimed_passes
 
 MAX_BAD_ROWS = 200
 MAX_PASSES = 12
@@ -39,11 +44,23 @@ MODEL_SENTENCES = {
 }
 
 
+WINDOW_SCAN = " Its database scan, which reads every page, runs in the same window."
+"""Of a store whose window has both."""
+
+
 class PassRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One pass; `outcome` in words."""
+    """One pass; `outcome` in words. `untimed`: when it ended is not known."""
 
     done: Pass
     outcome: str
+    untimed: bool = False
+
+
+class LastEnd(NamedTuple):
+    """The last completed pass of a task: when, None where that is not known, and its figures."""
+
+    time: float | None
+    figures: str
 
 
 class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,8 +79,8 @@ class BadRow(msgspec.Struct, frozen=True, kw_only=True):
     page: int | None
     count: int
     kind: str
-    first: float
-    last: float
+    first: float | None
+    last: float | None
     history: bool
 
 
@@ -89,8 +106,12 @@ class DatabasePage(msgspec.Struct, frozen=True, kw_only=True):
     sentence: str
     """How it is maintained and what is judged of it."""
     tasks: tuple[TaskRow, ...]
+    ends: Mapping[str, LastEnd]
+    """By task, of those that completed."""
     passes: tuple[PassRow, ...]
-    """Newest first."""
+    """Newest first, then those that ended at an unknown time."""
+    untimed: int
+    """Events of it that have no time."""
     bad_pages: tuple[BadRow, ...]
     more_bad_pages: int
     page_errors: tuple[tuple[str, int, float | None], ...]
@@ -109,22 +130,25 @@ def database_page(
     key = (database.computer, database.database)
     views = views_in(state, database)
     around = surroundings(state, settings)(database).around
-    bad_rows = _bad_rows(known_bad_pages(database, views, around))
+    dated, without = is_dated(database), untimed_passes(database)
+    bad_rows = _bad_rows(known_bad_pages(database, views, around), dated)
     instance = state.instances.get(instance_key(database))
     policy = policy_for(settings, database.database, database.computer)
     return DatabasePage(
         now=now,
         figures=figures,
         pictures=pictures(history(state, settings, *key), figures.advice, figures, policy, now),
-        first_seen=database.first_seen or None,
-        last_seen=database.last_seen or None,
-        sentence=MODEL_SENTENCES[figures.model],
-        tasks=_task_rows(views),
-        passes=_pass_rows(views, figures.running),
+        first_seen=(dated and database.first_seen) or None,
+        last_seen=(dated and database.last_seen) or None,
+        sentence=_maintained(figures, views, without),
+        tasks=_task_rows(views, database.untimed.events),
+        ends=_last_ends(views, without),
+        passes=(*_pass_rows(views, figures.running), *_untimed_rows(without)),
+        untimed=sum(database.untimed.events.values()),
         bad_pages=bad_rows[:MAX_BAD_ROWS],
         more_bad_pages=sum(row.count for row in bad_rows[MAX_BAD_ROWS:]),
         page_errors=tuple(
-            (tidy(kind), number, database.page_error_last.get(kind))
+            (tidy(kind), number, database.page_error_last.get(kind) if dated else None)
             for kind, number in sorted(database.page_errors.items())
         ),
         slow_io=_slow_rows(database),
@@ -132,19 +156,50 @@ def database_page(
     )
 
 
-def _task_rows(views: Mapping[str, TaskView]) -> tuple[TaskRow, ...]:
+def _maintained(
+    figures: DatabaseFigures, views: Mapping[str, TaskView], without: Sequence[Pass]
+) -> str:
+    sentence = MODEL_SENTENCES[figures.model]
+    scans = [*views["checksum"].passes, *(done for done in without if done.task == "checksum")]
+    return sentence + WINDOW_SCAN if figures.model == "window" and scans else sentence
+
+
+def _last_ends(views: Mapping[str, TaskView], without: Iterable[Pass]) -> dict[str, LastEnd]:
+    ends = {
+        task: LastEnd(last.ended, pass_figures(last))
+        for task, view in views.items()
+        if (last := view.last_completed) is not None
+    }
+    for done in without:
+        ends.setdefault(done.task, LastEnd(None, pass_figures(done)))
+    return ends
+
+
+def _task_rows(views: Mapping[str, TaskView], untimed: Mapping[int, int]) -> tuple[TaskRow, ...]:
+    """`untimed`: how many events without a time there are, by id."""
+    ended = Counter[str]()
+    for event, tasks in COMPLETES.items():
+        ended.update(dict.fromkeys(tasks, untimed.get(event, 0)))
     rows = (
         TaskRow(
             task=task,
-            started=view.started,
-            completed=view.completed,
-            interrupted=view.interrupted,
-            failed=view.failed,
+            started=view.started + _without(OPENS, task, untimed),
+            completed=view.completed + ended[task],
+            interrupted=view.interrupted + _without(INTERRUPTS, task, untimed),
+            failed=view.failed + _without(FAILS, task, untimed),
         )
         for task in TASKS
         if (view := views.get(task)) is not None
     )
     return tuple(r for r in rows if r.started or r.completed or r.interrupted or r.failed)
+
+
+def _without(table: Mapping[int, str], task: str, untimed: Mapping[int, int]) -> int:
+    return sum(untimed.get(event, 0) for event, of in table.items() if of == task)
+
+
+def _untimed_rows(without: Iterable[Pass]) -> list[PassRow]:
+    return [PassRow(done=done, outcome=_outcome(done), untimed=True) for done in without]
 
 
 def _pass_rows(views: Mapping[str, TaskView], at_work: Sequence[str]) -> tuple[PassRow, ...]:
@@ -192,14 +247,14 @@ def _setbacks(done: Pass) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def _bad_rows(standing: Sequence[BadPage]) -> tuple[BadRow, ...]:
+def _bad_rows(standing: Sequence[BadPage], dated: bool) -> tuple[BadRow, ...]:
     rows = [
         BadRow(
             page=None if bad.page == UNLOCATED else bad.page,
             count=bad.pages,
             kind=bad.kind,
-            first=bad.first,
-            last=bad.last,
+            first=bad.first if dated else None,
+            last=bad.last if dated else None,
             history=bad.history,
         )
         for bad in standing

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from esewatch.expose.rows import D, counter, gauge
 from esewatch.fold import completions, passes
 from esewatch.fold.instances import STOP_EVENTS
+from esewatch.fold.summaries import LIFETIME, UNINITIALIZED
 
 TASK = (*D, "task")
 
@@ -94,6 +95,12 @@ PASSES = (
         "Pages that the latest completed pass saw; absent where its summary does not say.",
         SUMMARIES,
     ),
+    gauge(
+        "ese_pass_last_uninitialized_pages",
+        TASK,
+        "Pages that were never used, as the newest summary that counts them saw.",
+        events_text(UNINITIALIZED),
+    ),
     counter("ese_pass_pages_seen_total", TASK, "Pages that completed passes read.", SUMMARIES),
     counter(
         "ese_pass_bad_checksums_total",
@@ -102,3 +109,21 @@ PASSES = (
         SUMMARIES,
     ),
 )
+
+LIFETIMES = (
+    gauge(
+        "ese_defrag_lifetime_completions",
+        D,
+        "Whole passes of online defragmentation since the database was created, as the newest"
+        " completion says.",
+        events_text(LIFETIME),
+    ),
+    gauge(
+        "ese_defrag_lifetime_seconds",
+        D,
+        "Age of online defragmentation of the database in whole days, as the newest completion"
+        " that has it says (Exchange 2007).",
+        events_text(LIFETIME),
+    ),
+)
+"""Of a database as long as it is there."""

@@ -10,8 +10,10 @@ from typing import NamedTuple
 import msgspec
 
 from esewatch.advice.advise import Advice
+from esewatch.advice.lone_instances import LoneInstance
 from esewatch.advice.unproven import never_proven, never_proven_text
 from esewatch.config import Settings
+from esewatch.expose.backup_table import BackupTable, backup_table
 from esewatch.expose.checks import CheckedDatabase, checked_databases, last_checks
 from esewatch.expose.database_page import MAX_PASSES, DatabasePage, database_page
 from esewatch.expose.fleet import Fleet
@@ -34,6 +36,8 @@ class Advised(NamedTuple):
 
     time: float
     advice: tuple[Advice, ...]
+    lone: tuple[LoneInstance, ...] = ()
+    """Instances with backups and no database."""
 
 
 class GapRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +72,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     end: float | None
     inputs: tuple[str, ...]
     records: int
+    untimed: int
+    """Events without a time."""
     fleet: Fleet
     watched: tuple[DatabasePage, ...]
     others: tuple[DatabasePage, ...]
@@ -78,6 +84,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Each as of the latest check of its computer."""
     ignored: int
     instances: tuple[InstanceRow, ...]
+    backups: BackupTable
     hidden: tuple[HiddenGroup, ...]
     gaps: tuple[GapRow, ...]
     never_verified: str
@@ -126,9 +133,10 @@ def build_report(
         for number, each in enumerate(watched, 1)
     )
     times = [time for each in pages for time in (each.first_seen, each.last_seen) if time]
+    backups = backup_table(state, [each for group in advised for each in group.lone])
     return Report(
         now=now,
-        headline=_headline(view.databases),
+        headline=_headline(view.databases, backups),
         remark=_remark(view.databases),
         namesakes=tuple(tidy(each.sentence) for each in namesakes(state.hosts, settings)),
         wrong=any(each.status == "bad" for each in view.databases),
@@ -136,6 +144,7 @@ def build_report(
         end=max(times, default=None),
         inputs=tuple(tidy(os.fspath(path)) for path in inputs),
         records=sum(source.records for source in state.sources.values()),
+        untimed=sum(source.untimed for source in state.sources.values()),
         fleet=view.fleet,
         watched=watched,
         others=tuple(each for each in pages if each.figures.tier != "watched"),
@@ -146,6 +155,7 @@ def build_report(
         ),
         ignored=view.ignored,
         instances=_lone_instances(state),
+        backups=backups,
         hidden=tuple(grouped(view.hidden)),
         gaps=_gaps(state),
         never_verified=_never_verified(view.advice),
@@ -176,7 +186,13 @@ def _pages(
     return pages
 
 
-def _headline(figures: Sequence[DatabaseFigures]) -> str:
+def _headline(figures: Sequence[DatabaseFigures], backups: BackupTable) -> str:
+    if not figures and backups.rows:
+        groups = len({(row.computer, row.ese_instance) for row in backups.rows})
+        return (
+            f"These logs tell of backups of {plural(groups, 'storage group')} and name no ESE"
+            " database."
+        )
     if not figures:
         return "These logs name no ESE database."
     bad = [each for each in figures if each.status == "bad"]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import date
 
-from esewatch.fold import damage, owners, passes, rollups, transitions
+from esewatch.fold import damage, owners, passes, rollups, summaries, transitions, untimed
 from esewatch.fold.integrity import (
     IO_ERRORS,
     LOGICAL_EVENTS,
@@ -53,6 +53,11 @@ def meet(entry: Database, time: float) -> None:
     entry.last_seen = max(entry.last_seen, time)
 
 
+def is_dated(entry: Database) -> bool:
+    """Whether when it was heard of is known: not all of its events were without a time."""
+    return not entry.untimed.events or entry.named > 0.0
+
+
 def resize(entry: Database, size: float, time: float) -> None:
     """Take over its size in bytes, and keep it for the day of `time`."""
     entry.size_bytes = size
@@ -60,8 +65,13 @@ def resize(entry: Database, size: float, time: float) -> None:
 
 
 def identify(entry: Database, event: Event, time: float) -> None:
-    """Names, role and generation; the youngest event decides, and none of a tool."""
+    """Names, role and generation; the youngest event decides, and none of a tool.
+
+    `time` is when the event was heard of where it has no time of its own: such a one decides
+    where none has.
+    """
     meet(entry, time)
+    time = 0.0 if event.time is None else time
     owners.name(entry, event, time)
     if owners.is_tool(event.process):
         return
@@ -91,9 +101,18 @@ def _generation(entry: Database, event: Event, time: float) -> None:
 def fold_event(
     entry: Database, event: Event, time: float, *, history: bool, stops: Sequence[float]
 ) -> None:
-    """Count the event and keep what passes and bad pages are derived from."""
+    """Count the event and keep what passes and bad pages are derived from.
+
+    `time` is when the event was heard of where it has no time of its own: a bad page is one
+    all the same, and nothing else follows from it but what it says by itself.
+    """
     identifier = event.event_id
-    if identifier in passes.TRANSITIONS:
+    summaries.keep(entry.summaries, event, event.time or 0.0)
+    if event.time is None:
+        _untimed(entry, event, time)
+        if identifier not in PAGE_EVENTS and identifier not in damage.DAMAGE:
+            return
+    elif identifier in passes.TRANSITIONS:
         _transition(entry, event, time, history=history, stops=stops)
     if identifier in READ_ERRORS:
         note_error(entry, time)
@@ -112,6 +131,14 @@ def fold_event(
     _sums(entry, event)
     if identifier in WITH_FREE_SPACE:
         _free_space_on_pages(entry, event, time)
+
+
+def _untimed(entry: Database, event: Event, time: float) -> None:
+    """Count it; a scan that found bad pages and names none has one unlocated."""
+    ended = passes.COMPLETES.get(event.event_id, ())
+    untimed.note(entry.untimed, event, ends=bool(ended))
+    if "checksum" in ended and _count(event, "bad_checksums"):
+        latch(entry, UNLOCATED, "uncorrectable", time, history=False)
 
 
 def _transition(

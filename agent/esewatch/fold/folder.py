@@ -181,8 +181,9 @@ class Folder:
             self._touch("host", computer)
         time = event.time
         if time is None:
-            # A bad page without a time is still a bad page; anything else has no place.
-            if event.event_id not in PAGE_EVENTS:
+            # It has no place among passes, stops and backups, but a bad page is still one.
+            source.untimed += 1
+            if event.companion:
                 return
             time = source.last_record or source.opened
         history = source.baseline and time < source.opened - HISTORY_SECONDS
@@ -193,9 +194,9 @@ class Folder:
                 self._companion(computer, event, time)
             return
         name = instance_name(event.ese_instance, event.process)
-        if name:
+        if name and event.time is not None:
             self._instance_event(computer, name, event, time)
-        if engine_errors.counts(computer, event, self.settings):
+        if event.time is not None and engine_errors.counts(computer, event, self.settings):
             self._engine_error(computer, event, time)
         if event.database:
             self._database_event(computer, event, time, history=history)

@@ -12,6 +12,8 @@ import msgspec
 from esewatch.fold.backup_jobs import BackupSet
 from esewatch.fold.checkdb import SqlDatabase
 from esewatch.fold.record_ranges import Range
+from esewatch.fold.summaries import Told
+from esewatch.fold.untimed import Untimed
 from esewatch.model import PageFault
 
 BadKind = PageFault
@@ -31,21 +33,8 @@ DamageKind = Literal[
 ]
 Verifier = Literal["online_scan", "page_scan", "streaming_backup", "external"]
 
-BAD_KINDS: tuple[BadKind, ...] = (
-    "uncorrectable",
-    "corrected",
-    "wrong_page",
-    "lost_flush",
-    "no_data",
-)
-PAGE_ERROR_KINDS: tuple[PageErrorKind, ...] = (
-    "checksum",
-    "corrected",
-    "wrong_page",
-    "no_data",
-    "lost_flush",
-    "logical",
-)
+BAD_KINDS: tuple[BadKind, ...] = get_args(BadKind)
+PAGE_ERROR_KINDS: tuple[PageErrorKind, ...] = get_args(PageErrorKind)
 ENGINE_ERROR_KINDS: tuple[EngineErrorKind, ...] = get_args(EngineErrorKind)
 
 UNLOCATED = -1
@@ -273,6 +262,10 @@ class Database(msgspec.Struct, kw_only=True):
     slow_io_last_seconds: dict[str, float] = {}
     slow_io_last: dict[str, float] = {}
     hung_io: dict[str, int] = {}
+    summaries: dict[str, Told] = {}
+    """By figure: the newest that a pass summary told (`fold.summaries`)."""
+    untimed: Untimed = msgspec.field(default_factory=Untimed)
+    """What its events without a time tell."""
 
 
 class CounterState(msgspec.Struct, array_like=True):
@@ -429,6 +422,8 @@ class SourceState(msgspec.Struct, kw_only=True):
     duplicates: int = 0
     implausible: int = 0
     """Records whose time lies in the future."""
+    untimed: int = 0
+    """Events without a time."""
     oldest: float = 0.0
     """Time of the oldest record, 0 without one."""
     last_record: float = 0.0

@@ -4,6 +4,7 @@ import pytest
 
 from esewatch.model import Event
 from esewatch.sources.decoder import Fed
+from esewatch.sources.formats.lines import LineReader
 from tests.sources.formats.reading import (
     FIELDS_703,
     FIELDS_721,
@@ -19,6 +20,7 @@ from tests.sources.formats.reading import (
 from tests.sources.formats.test_xml_events import xml
 from tests.support.processor import processor_seconds
 
+TIME_TEXT = "2007-06-21T03:14:15Z"
 TIME = epoch("2007-06-21T03:14:15")
 NOISE = "2007-06-21 03:14:16 EX01 app[12]: RESET PRESENT these 3 requests (500) failed: retry\n"
 
@@ -229,3 +231,13 @@ def test_a_companion_in_one_line_is_told_by_its_provider(provider: str, event_id
     line = f"2021-04-12 09:53:49 Error EXC01 {provider} {event_id} some words\n"
     found = one(line, companions=True)
     assert (found.provider, found.event_id, found.companion) == (provider, event_id, True)
+
+
+@pytest.mark.parametrize("companions", [False, True])
+def test_the_process_of_a_text_is_not_taken_for_a_provider(companions: bool) -> None:
+    """MSExchangeIS logs companion events of its own."""
+    found = LineReader((), companions=companions).read(TEXT_703)
+    assert found is not None
+    assert (found[0].provider, found[0].message) == ("", TEXT_703)
+    named = LineReader((), companions=companions).read(f"{TIME_TEXT} ESE 703 {TEXT_703}")
+    assert named is not None and (named[0].provider, named[0].event_id) == ("ESE", 703)

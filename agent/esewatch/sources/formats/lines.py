@@ -66,6 +66,7 @@ class LineReader:
     def __init__(self, providers: tuple[str, ...], *, companions: bool = False) -> None:
         known = {*PATTERNS, *map(re.escape, filter(None, providers))}
         names = [*sorted(known, key=len, reverse=True), *(PROVIDER_PATTERNS if companions else ())]
+        self._known = re.compile("|".join(known), re.IGNORECASE)
         self._headings: dict[str, _Heading | None] = {}
         self._provider = re.compile(
             rf"(?<![\w.\\/-])({'|'.join(names)})(?![\w\\.-])",
@@ -82,8 +83,9 @@ class LineReader:
         found = Found()
         rest = _opening(text, found)
         prefix = _PREFIX.search(rest)
-        heading = self._heading(rest[: prefix.start()] if prefix else rest)
-        if heading is None:
+        head = rest[: prefix.start()] if prefix else rest
+        heading = self._heading(head)
+        if heading is None or (prefix and self._is_process(heading, head)):
             return self._unnamed(rest, prefix, found)
         dated = found.time is not None
         found.provider = heading.provider
@@ -115,6 +117,10 @@ class LineReader:
                 self._headings.clear()
             found = self._headings[head] = self._read_heading(head)
             return found
+
+    def _is_process(self, heading: "_Heading", head: str) -> bool:
+        """`MSExchangeIS (3392)` is a process, though a provider of companions has its name."""
+        return not self._known.fullmatch(heading.provider) and not head[heading.end :].strip()
 
     def _read_heading(self, head: str) -> "_Heading | None":
         named = self._provider.search(head)

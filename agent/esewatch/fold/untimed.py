@@ -1,0 +1,34 @@
+"""Events without a time: what they say by themselves, and no place among passes."""
+
+import msgspec
+
+from esewatch.model import Event
+
+MAX_ENDS = 64
+
+
+class Ended(msgspec.Struct, array_like=True, frozen=True):
+    """A pass that ended nobody knows when, and the numbers that its event told of it."""
+
+    event_id: int
+    figures: dict[str, int | float]
+
+
+class Untimed(msgspec.Struct, array_like=True):
+    """The events of one database that had no time."""
+
+    events: dict[int, int] = {}
+    """By id, how many."""
+    ends: list[Ended] = []
+    """In the order in which they were read, the last 64."""
+
+
+def note(untimed: Untimed, event: Event, *, ends: bool) -> None:
+    """Count an event; `ends`: a pass ends with it."""
+    untimed.events[event.event_id] = untimed.events.get(event.event_id, 0) + 1
+    if ends:
+        numbers = {
+            name: value for name, value in event.fields.items() if isinstance(value, int | float)
+        }
+        untimed.ends.append(Ended(event.event_id, numbers))
+        del untimed.ends[:-MAX_ENDS]
