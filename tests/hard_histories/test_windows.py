@@ -1,0 +1,126 @@
+"""Windows: what is advised where maintenance has hours of its own, and to whom."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+from tests.hard_histories import Said, judged, numbered, old_store
+from tests.oracle.history import DAY, HOUR, Logged
+
+STORE = old_store()
+ALERTS = Path(__file__).parents[2] / "alerts"
+
+
+class Nights(NamedTuple):
+    """Nights of a store: its events, and when online defragmentation ran."""
+
+    first: float
+    events: list[Logged]
+    runs: list[tuple[float, float]]
+
+
+def nights(begin: Callable[[int], float], count: int, *, backup: bool = False) -> Nights:
+    """A night of 4 hours each day; with a backup that stops it after two, else a pass in five."""
+    events: list[Logged] = []
+    runs = []
+    start = begin(0)
+    for night in range(count):
+        opening = begin(night)
+        closing = opening + (2 if backup else 4) * HOUR
+        fresh = start == opening
+        events.append(STORE.defrag_start(opening) if fresh else STORE.defrag_resume(opening, start))
+        if backup:
+            events += [
+                STORE.log(closing - 1, 210),
+                STORE.defrag_stop(closing),
+                STORE.log(closing + 1, 220, STORE.database, "40000 Mb"),
+                STORE.log(closing + 3 * HOUR, 221, STORE.database),
+                STORE.log(closing + 3 * HOUR + 1, 213),
+            ]
+        elif night % 5 == 4:
+            events.append(STORE.defrag_end(closing, start, resumed=True))
+            start = begin(night + 1)
+        else:
+            events.append(STORE.defrag_stop(closing))
+        runs.append((opening, closing))
+    return Nights(begin(0), events, runs)
+
+
+def counters(path: Path, seen: Nights) -> Path:
+    """Samples of a counter log, each half hour: 75 pages read for each one freed."""
+    which = r"\\EX01\MSExchange Database ==> Instances(Information Store/SG01)\Online Defrag "
+    lines = [f'"(PDH-CSV 4.0) (UTC)(0)","{which}Pages Read/sec","{which}Pages Freed/sec"']
+    step = HOUR / 2
+    busy = {
+        opening + turn * step
+        for opening, closing in seen.runs
+        for turn in range(1, int((closing - opening) / step) + 1)
+    }
+    samples = int((seen.runs[-1][1] - seen.first) / step) + 4
+    for time in (seen.first + (turn - 2) * step for turn in range(samples)):
+        stamp = datetime.fromtimestamp(time, UTC).strftime("%m/%d/%Y %H:%M:%S.000")
+        lines.append(f'"{stamp}","{150 * (time in busy)}","{2 * (time in busy)}"')
+    path.write_text("\r\n".join(lines) + "\r\n")
+    return path
+
+
+def advised(folder: Path, seen: Nights, zone: str = "UTC") -> Said:
+    """What is advised to a store whose window is from 1 to 5 o'clock."""
+    configuration = (
+        f'windows: {{nightly: {{start: "01:00", duration: 4h, timezone: {zone}}}}}\n'
+        'databases: [{match: "*priv01.edb", window: nightly}]\n'
+    )
+    file = counters(folder / "counters.csv", seen)
+    return judged(folder, numbered(seen.events), configuration, [file]).of(STORE)
+
+
+def test_a_backup_that_stops_defragmentation_each_night_calls_for_another_time(
+    tmp_path: Path,
+) -> None:
+    first = datetime(2024, 1, 15, 1, tzinfo=UTC).timestamp()
+    said = advised(tmp_path, nights(lambda night: first + night * DAY, 32, backup=True))
+    assert (said.model, said.action) == ("window", "move")
+
+
+def test_evidence_of_hours_that_lie_in_the_window_remains_when_the_clock_has_changed(
+    tmp_path: Path,
+) -> None:
+    first = datetime(2024, 3, 14, tzinfo=UTC).timestamp()
+    seen = nights(lambda night: first + night * DAY, 40)
+    said = advised(tmp_path, seen, "Europe/Berlin")
+    assert (said.model, said.action) == ("window", "keep")
+    assert said.windows >= 27
+
+
+def test_defragmentation_that_follows_the_clock_keeps_its_evidence(tmp_path: Path) -> None:
+    first = datetime(2024, 3, 14, tzinfo=UTC).timestamp()
+    change = datetime(2024, 3, 31, 1, tzinfo=UTC).timestamp()
+
+    def begin(night: int) -> float:
+        opening = first + night * DAY
+        return opening - HOUR * (opening > change)
+
+    said = advised(tmp_path, nights(begin, 40), "Europe/Berlin")
+    assert (said.model, said.action) == ("window", "keep")
+    assert said.windows >= 27
+
+
+def test_only_databases_with_a_window_are_told_to_make_one_longer() -> None:
+    groups = [
+        group
+        for path in sorted(ALERTS.glob("*.yml"))
+        for group in yaml.safe_load(path.read_text()).get("groups", [])
+    ]
+    rules = [
+        rule
+        for group in groups
+        for rule in group["rules"]
+        if rule.get("alert") == "EseDefragIncomplete"
+    ]
+    assert rules
+    models = [re.findall(r'model=~?"([^"]*)"', rule["expr"]) for rule in rules]
+    assert models == [["window"]] * len(rules)
