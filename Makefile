@@ -73,6 +73,8 @@ docs: setup ## write the generated pages and dashboards anew
 	$(PY) -m esewatch.config.docs docs/configuration.md >docs/configuration.md.new
 	mv docs/configuration.md.new docs/configuration.md
 	$(PY) -m tests.rules.quality.page docs/alerts.md
+	$(PY) -m scripts.situations_page >docs/situations.md.new
+	mv docs/situations.md.new docs/situations.md
 	$(PY) -m dashboards.build
 
 fuzz: setup ## feed each reader mutated input for FUZZ_SECONDS (60); findings in out/fuzz
