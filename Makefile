@@ -75,6 +75,8 @@ docs: setup ## write the generated pages and dashboards anew
 	$(PY) scripts/message-table >docs/message-table.md.new
 	mv docs/message-table.md.new docs/message-table.md
 	$(PY) -m tests.rules.quality.page docs/alerts.md
+	$(PY) -m scripts.situations_page >docs/situations.md.new
+	mv docs/situations.md.new docs/situations.md
 	$(PY) -m dashboards.build
 
 fuzz: setup ## feed each reader mutated input for FUZZ_SECONDS (60); findings in out/fuzz
