@@ -3,13 +3,13 @@
 The command, the HTTP interface and the metrics show what `advise` says and judge nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from esewatch.advice.backups import slowing_backups
-from esewatch.advice.deadline import defrag_deadline, scan_deadline
+from esewatch.advice.deadline import at_work_until, defrag_deadline, scan_deadline
 from esewatch.advice.findings import (
     IN_THE_LOG,
     Finding,
@@ -34,8 +34,9 @@ from esewatch.advice.window import WindowAdvice, window_advice
 from esewatch.advice.windows_passed import stale_seconds
 from esewatch.config import Policy, Settings, policy_for
 from esewatch.fold.identity import Tier
+from esewatch.fold.integrity import Told
 from esewatch.fold.passes import views_in
-from esewatch.fold.state import Pass, State
+from esewatch.fold.state import Database, Pass, State
 
 
 class Advice(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,14 +62,20 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     """When to scan it instead, where its scans stand in the way of others."""
 
 
-def advise(state: State, settings: Settings, now: float) -> tuple[Advice, ...]:
+def advise(
+    state: State,
+    settings: Settings,
+    now: float,
+    told: Callable[[Database], Told] | None = None,
+) -> tuple[Advice, ...]:
     """The advice as of `now` (epoch seconds, finite): one each, by computer and database.
 
-    Databases of the tier `ignored` have none.
+    Databases of the tier `ignored` have none. `told` is what `surroundings` made of a state that
+    has more than `state`.
     """
     judged = {
         key: judge(each, policy_for(settings, each.database, each.computer), now)
-        for key, each in histories(state, settings).items()
+        for key, each in histories(state, settings, told).items()
     }
     return together(state, settings, judged, now)
 
@@ -174,6 +181,7 @@ def _findings(
 
 
 def _forecasts(of: History, policy: Policy, allowed: Deadline, now: float) -> tuple[Forecast, ...]:
+    within = _defrag_within(of, policy)
     course = Course(
         passes=of.defrag_passes,
         runs=of.defrag_runs,
@@ -181,13 +189,17 @@ def _forecasts(of: History, policy: Policy, allowed: Deadline, now: float) -> tu
         pages=of.pages,
         sizes=of.sizes,
         gaps=of.event_gaps,
-        deadline=defrag_deadline(of.defrag_passes, _defrag_within(of, policy)),
+        deadline=at_work_until(
+            defrag_deadline(of.defrag_passes, within), within or 0.0, of.off, now
+        ),
     )
     scan = course._replace(
         passes=of.checksum_passes,
         runs=of.scan_runs,
         marks=of.marks,
-        deadline=scan_deadline(of.checksum_passes, allowed.seconds),
+        deadline=at_work_until(
+            scan_deadline(of.checksum_passes, allowed.seconds), allowed.seconds, of.off, now
+        ),
     )
     return forecast("defrag", course, now), forecast("checksum", scan, now)
 

@@ -9,7 +9,7 @@ from esewatch.fold.backup_jobs import SLOW, BackupSet, latest_jobs, slow_jobs
 from esewatch.fold.state import State
 
 MANY = 3
-"""In so many of the last 5 jobs."""
+"""In so many of the last 5 jobs, in each of them where fewer are known."""
 RECENT = 14 * 86400.0
 """Jobs say nothing any more when the latest ended so long ago, in seconds."""
 
@@ -33,7 +33,7 @@ def slow_jobs_of(
     for computer, host in state.hosts.items():
         jobs = latest_jobs(host.backup_sets, streamed.get(computer, ()))
         slow = slow_jobs(jobs)
-        if slow < MANY or now - jobs[-1].ended > RECENT:
+        if not jobs or slow < min(MANY, len(jobs)) or now - jobs[-1].ended > RECENT:
             continue
         latest = [job for job in jobs if job.ratio < SLOW][-1]
         finding = backup_slows(slow, len(jobs), latest.rates, latest.ended)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from esewatch.advice.time_at_work import Stretch, at_work
 from esewatch.fold.state import Pass
 
 
@@ -15,6 +16,16 @@ def scan_deadline(passes: Sequence[Pass], allowed: float) -> float | None:
     if running is not None:
         return None if running.started is None else running.started + allowed
     return _after_last(passes, allowed)
+
+
+def at_work_until(
+    deadline: float | None, allowed: float, off: Sequence[Stretch], now: float
+) -> float | None:
+    """`deadline`, later by the time of the `allowed` before it in which nothing was at work."""
+    if deadline is None:
+        return None
+    since = deadline - allowed
+    return deadline + max(0.0, now - since - at_work(off, since, now))
 
 
 def defrag_deadline(passes: Sequence[Pass], allowed: float | None) -> float | None:

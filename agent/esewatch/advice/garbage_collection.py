@@ -69,16 +69,15 @@ def allowed_seconds(history: History, now: float = math.inf) -> float | None:
 def overdue_defrag(history: History, now: float) -> Finding | None:
     """The finding of a database as of `now`, None without one.
 
-    One that never completed is accused only where the log would have told of a completion.
+    That it does not complete is told of one that is known for long, and whose log would have told
+    of a completion.
     """
     if history.model != "garbage_collection" or history.tier != "watched":
         return None
-    if not (history.first_seen > 0 and now - history.first_seen >= KNOWN_LONG):
-        return None
-    if not history.defrag_passes and history.started is None:
-        return None
     found = cycles(history, now)
-    if found.late and found.allowed is not None:
+    told = bool(history.defrag_passes) or history.started is not None
+    known = history.first_seen > 0 and now - history.first_seen >= KNOWN_LONG
+    if known and told and found.late and found.allowed is not None:
         return defrag_overdue(found.completed, found.silent, found.allowed)
     return cycles_torn(found.torn) if found.torn >= CYCLES else None
 

@@ -183,13 +183,15 @@ def outline(history: History) -> History:
     )
 
 
-def histories(state: State, settings: Settings) -> dict[tuple[str, str], History]:
+def histories(
+    state: State, settings: Settings, told: Callable[[Database], Told] | None = None
+) -> dict[tuple[str, str], History]:
     """Those of all databases but the ignored ones, by computer and database, sorted."""
     sharing = Counter(map(instance_key, state.databases.values()))
     computers: dict[str, list[Channel]] = defaultdict(list)
     for channel in state.channels.values():
         computers[channel.computer].append(channel)
-    told = surroundings(state, settings)
+    told = told or surroundings(state, settings)
     return {
         key: _gather(
             state,

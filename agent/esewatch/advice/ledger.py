@@ -40,8 +40,6 @@ SLACK = 1.5
 """So many times as long as usual may pass before the next verification."""
 LATEST = 8
 """Completions that tell what is usual."""
-LONGEST_WAIT = 21 * DAY
-"""Seconds that a background scan waits at most before it begins anew."""
 BACKGROUND_BYTES_PER_SECOND = 1e6
 """Pace of the background scan since Exchange 2013 (semantics.md 5), until its own is seen."""
 Gap = tuple[float, float, int]
@@ -149,15 +147,10 @@ def _usual(copy: Copy) -> Deadline | None:
         usual = median(between)
         said = f"1.5 times the {span(usual)} from one completion to the next"
         return Deadline(SLACK * usual, said) if _is_span(usual) else None
-    if copy.model != "background":
+    if copy.model != "background" or not _is_span(copy.size_bytes):
         return None
-    if not _is_span(copy.size_bytes):
-        return Deadline(MOST_DEADLINE, "how often its scans complete is not known")
     takes = (copy.size_bytes or 0.0) / BACKGROUND_BYTES_PER_SECOND
     said = f"1.5 times the {span(takes)} that a background scan at 1 MB/s would take"
-    if ends and takes < LONGEST_WAIT:
-        takes = LONGEST_WAIT
-        said = f"1.5 times the {span(takes)} that the next scan may wait"
     return Deadline(SLACK * takes, said)
 
 

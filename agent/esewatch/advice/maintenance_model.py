@@ -14,8 +14,9 @@ _STORE_2007 = ("msexchangeis", "information store", "store")
 _REPLICATION = "msexchangerepl"
 _TOOLS = ("eseutil", "esentutl")
 """Work on the files of others: they tell nothing of whose database it is."""
-_WORKER = "microsoft.exchange.store.worker"
-_DIRECTORY = re.compile(r"(NTDS|ADAM \S+) ISAM", re.IGNORECASE)
+_WORKER = ("microsoft.exchange.store.worker", "information store - ")
+"""Since Exchange 2013 each database has a process, which may call itself by its name."""
+_DIRECTORY = re.compile(r"(NTDS|ADAM \[.*\]) ISAM", re.IGNORECASE)
 _OLD_EVENTS = frozenset({700, 701, 702, 703, 704})
 _SCAN_STARTS = frozenset({717, 719})
 _SCAN_2007 = frozenset({721, 722})
@@ -25,8 +26,8 @@ _SCAN_CURRENT = frozenset({*range(732, 739), *range(744, 748)})
 def maintenance_model(database: Database, settings: Settings) -> Model:
     """How maintenance is scheduled: only `window` is judged by ratio, cadence and length.
 
-    A configured model decides first. A directory (domain controller, AD LDS) and DFSR collect
-    garbage whatever window is configured; an Exchange store that logs online defragmentation or a
+    The configuration decides first, a window too. A directory (domain controller, AD LDS) and
+    DFSR collect garbage; an Exchange store that logs online defragmentation or a
     scan as of 2007 has a window, and so has its passive copy; current engines scan in the
     background.
     """
@@ -34,10 +35,10 @@ def maintenance_model(database: Database, settings: Settings) -> Model:
     if rule is not None and rule.model is not None:
         return rule.model
     process = database.process.lower()
-    if _collects_garbage(database, process):
-        return "garbage_collection"
     if rule is not None and rule.window is not None:
         return "window"
+    if _collects_garbage(database, process):
+        return "garbage_collection"
     if process.startswith(_WORKER):
         return "background"
     seen = event_ids(database.transitions)

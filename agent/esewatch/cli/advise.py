@@ -6,7 +6,7 @@ import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from esewatch.advice.findings import FindingName, counted, listed, moment
 from esewatch.advice.history import READ
 from esewatch.advice.lone_instances import LoneInstance, lone_instances
 from esewatch.advice.stagger import Key
+from esewatch.advice.surroundings import surroundings
 from esewatch.advice.unproven import never_proven, never_proven_text
 from esewatch.advice.what_if import WhatIf, what_ifs
 from esewatch.cli.advise_instances import instance_lines, instance_object
@@ -37,8 +38,9 @@ from esewatch.config import Settings
 from esewatch.expose.advice_json import advice_object
 from esewatch.fold.computers import namesakes
 from esewatch.fold.folder import Folder
+from esewatch.fold.integrity import Told as Beside
 from esewatch.fold.owners import instance_key
-from esewatch.fold.state import State
+from esewatch.fold.state import Database, State
 from esewatch.journal import Journal
 from esewatch.model import EsewatchError, JournalError
 
@@ -46,11 +48,13 @@ PERSON: frozenset[FindingName] = frozenset(
     {
         "copy_divergence",
         "copy_suspect",
+        "defrag_overdue",
         "investigate",
         "logical_damage",
         "never_verified",
         "only_active_verified",
         "only_passive_verified",
+        "scan_off",
         "verification_overdue",
         "writes_at_risk",
     }
@@ -102,9 +106,10 @@ def print_advice(options: argparse.Namespace) -> int:
     advice: list[Advice] = []
     answers: dict[Key, WhatIf] = {}
     lone: list[LoneInstance] = []
+    beside = surroundings(state, settings)
     for group in as_of(state, time.time()):
         _say_when(group)
-        told = _told(group.state, settings, asked, group.time)
+        told = _told(group.state, settings, asked, group.time, beside)
         advice += told.advice
         answers.update(told.answers)
         lone += lone_instances(group.state, group.time, group.computers)
@@ -126,9 +131,15 @@ class Told(NamedTuple):
     lone: Sequence[LoneInstance] = ()
 
 
-def _told(state: State, settings: Settings, asked: Change | None, now: float) -> Told:
+def _told(
+    state: State,
+    settings: Settings,
+    asked: Change | None,
+    now: float,
+    beside: Callable[[Database], Beside] | None = None,
+) -> Told:
     answers = what_ifs(state, settings, asked, now) if asked is not None else {}
-    return Told(advise(state, settings, now), answers)
+    return Told(advise(state, settings, now, beside), answers)
 
 
 def _say_when(group: Group) -> None:

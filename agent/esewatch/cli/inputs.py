@@ -10,7 +10,7 @@ import msgspec
 
 from esewatch.advice.advise import advise
 from esewatch.advice.lone_instances import lone_instances
-from esewatch.advice.surroundings import is_damaged
+from esewatch.advice.surroundings import is_damaged, surroundings
 from esewatch.cli.as_of import as_of
 from esewatch.cli.options import (
     add_config_option,
@@ -99,6 +99,7 @@ def write_report(options: argparse.Namespace) -> int:
         return reader.status()
     folder.computers.settle()
     now = time.time()
+    told = surroundings(folder.state, settings)
     page = render_report(
         folder.state,
         settings,
@@ -108,7 +109,7 @@ def write_report(options: argparse.Namespace) -> int:
         advised=[
             Advised(
                 group.time,
-                advise(group.state, settings, group.time),
+                advise(group.state, settings, group.time, told),
                 tuple(lone_instances(group.state, group.time, group.computers)),
             )
             for group in as_of(folder.state, now)

@@ -15,7 +15,7 @@ from esewatch.expose.pass_rows import LIFETIMES, PASSES, SCANS, events_text
 from esewatch.expose.rows import D, I, Row, counter, gauge
 from esewatch.expose.sqlserver_rows import SQLSERVER
 from esewatch.fold import integrity
-from esewatch.fold.damage import DAMAGE, DAMAGE_KINDS
+from esewatch.fold.damage import DAMAGE, EXPOSED_KINDS
 from esewatch.fold.databases import HUNG_IO, SLOW_IO, ZEROING_KINDS
 from esewatch.fold.engine_errors import ENGINE_ERRORS
 from esewatch.fold.state import BAD_KINDS, ENGINE_ERROR_KINDS, PAGE_ERROR_KINDS
@@ -205,8 +205,14 @@ INTEGRITY = (
         "ese_known_damage",
         KIND,
         f"Reports of damage that has no page checksum error, as far as it stands; kind:"
-        f" {_list(DAMAGE_KINDS)}.",
+        f" {_list(EXPOSED_KINDS)}.",
         DAMAGE_EVENTS,
+    ),
+    gauge(
+        "ese_known_damage_not_fatal",
+        D,
+        "The part of ese_known_damage of kind logical that the engine calls not fatal.",
+        "event 447",
     ),
     gauge(
         "ese_header_bad_checksums",

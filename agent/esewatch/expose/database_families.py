@@ -7,12 +7,12 @@ keeps an alert about it from waking anybody.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from esewatch.config import Window
 from esewatch.config.calendar import CALENDAR, opening_at
 from esewatch.expose.samples import Labels, Samples, printable
-from esewatch.fold.damage import DAMAGE_KINDS, known_damage
+from esewatch.fold.damage import EXPOSED_KINDS, NOT_FATAL, known_damage
 from esewatch.fold.integrity import Told, known_bad_pages, last_verifications
 from esewatch.fold.passes import TASKS, TaskView, derive
 from esewatch.fold.state import (
@@ -128,10 +128,14 @@ def _add_bad_pages(
 def _add_damage(
     out: Samples, labels: Labels, known: Mapping[DamageKind, Damage], *, zero_born: bool
 ) -> None:
-    for kind in _kinds(DAMAGE_KINDS, known, zero_born=zero_born):
-        damage = known.get(cast(DamageKind, kind))
-        of_kind = {**labels, "kind": kind}
-        out.add("ese_known_damage", of_kind, damage.count if damage is not None else 0)
+    counts: dict[str, int] = {kind: damage.count for kind, damage in known.items()}
+    mild = counts.pop(NOT_FATAL, 0)
+    if mild:
+        counts["logical"] = counts.get("logical", 0) + mild
+    for kind in _kinds(EXPOSED_KINDS, counts, zero_born=zero_born):
+        out.add("ese_known_damage", {**labels, "kind": kind}, counts.get(kind, 0))
+    if zero_born or mild:
+        out.add("ese_known_damage_not_fatal", labels, mild)
 
 
 def _add_info(out: Samples, labels: Labels, database: Database, traits: Traits) -> None:

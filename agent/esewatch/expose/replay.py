@@ -34,7 +34,7 @@ from esewatch.fold.instances import databases_of
 from esewatch.fold.log_disks import volume_levels
 from esewatch.fold.owners import instance_key, instance_label
 from esewatch.fold.readings import current
-from esewatch.fold.state import Metered, State
+from esewatch.fold.state import Database, Metered, State
 from esewatch.model import Batch, CountersSeen, Coverage, EsewatchError, Event, Record, SetBackedUp
 
 PREFIXES = ("ese_", "exchange_", "sqlserver_", "esewatch_policy_")
@@ -200,7 +200,10 @@ class Replay:
             return dirty
         dirty |= self._sharing_sets(dirty)
         for table, first, second in changed:
-            if table == "instance" and events:
+            if table == "database" and events:
+                # Copies tell of each other: which is active, and what is damaged.
+                dirty |= {("database", *key) for key in self._copies(first, second)}
+            elif table == "instance" and events:
                 # Readings change its counters only, of which databases show nothing.
                 dirty |= self._databases_of(first, second)
             elif table == "host":
@@ -367,7 +370,19 @@ class Replay:
         if any(instance.backup_sets for instance in instances.values()):
             beside = databases_of(state, computer, instance_label(database))
             databases |= {(computer, each.database): each for each in beside}
-        return State(databases=databases, instances=instances, hosts=hosts)
+        databases |= self._copies(computer, label)
+        channels = {key: each for key, each in state.channels.items() if key[0] == computer}
+        return State(databases=databases, instances=instances, hosts=hosts, channels=channels)
+
+    def _copies(self, computer: str, label: str) -> dict[tuple[str, str], Database]:
+        """What may be a copy of the database: on the same path, or joined by the configuration."""
+        rules = self.folder.settings.databases
+        joined = any(rule.name or rule.copies for rule in rules)
+        return {
+            key: each
+            for key, each in self.folder.state.databases.items()
+            if key[0] != computer and (joined or key[1] == label)
+        }
 
     def _plan(self, entity: Entity, time: int) -> None:
         """Note the first step at which time alone changes the entity."""

@@ -15,9 +15,16 @@ Whose = Literal["own", "active", "both"]
 """Which copy an event speaks of: the one that logs it, the active one, or both."""
 
 DAMAGE_KINDS: tuple[DamageKind, ...] = get_args(DamageKind)
+NOT_FATAL: DamageKind = "logical_nonfatal"
+EXPOSED_KINDS = tuple(kind for kind in DAMAGE_KINDS if kind != NOT_FATAL)
+"""As metrics tell them: a bad page link that is not fatal is logical damage too."""
 BAD_LINK = 447
 INDEX_REBUILT = 612
 """The clean-up of the indexes of a database is done."""
+CORRUPTION: frozenset[DamageKind] = frozenset(
+    {"divergence", "suspect", "logical", "logical_nonfatal"}
+)
+"""Kinds by which an ignored database is taken into account (semantics.md 1)."""
 DAMAGE: Mapping[int, tuple[DamageKind, Whose]] = {
     **dict.fromkeys((516, 539, 541, 557, 559, 560), ("divergence", "own")),
     **dict.fromkeys((538, 545), ("divergence", "active")),
@@ -27,6 +34,7 @@ DAMAGE: Mapping[int, tuple[DamageKind, Whose]] = {
     **dict.fromkeys((568, 569, 570), ("revert_snapshot", "own")),
 }
 """Event id -> the kind of damage that it latches, and whose it is."""
+CORRUPTION_EVENTS = frozenset(event for event, (kind, _) in DAMAGE.items() if kind in CORRUPTION)
 MAX_TIMES = 64
 
 
@@ -34,7 +42,7 @@ def note(database: Database, event: Event, time: float) -> None:
     """Latch what `event`, which the database logged, says of it or of its active copy."""
     kind, whose = DAMAGE[event.event_id]
     if event.event_id == BAD_LINK and event.fields.get("fatal") == 0:
-        kind = "logical_nonfatal"
+        kind = NOT_FATAL
     if whose != "active":
         _add(database.damage, kind, event.event_id, time)
     if whose != "own":

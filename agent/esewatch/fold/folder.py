@@ -54,7 +54,7 @@ MAX_VOLUMES = 1000
 OWNERS_A_DATABASE = 4
 """So many instances, devices and processes are taken in for each of `max_databases`."""
 
-_DAMAGE = frozenset({*PAGE_EVENTS, *LOGICAL_EVENTS, *damage.DAMAGE})
+_DAMAGE = frozenset({*PAGE_EVENTS, *LOGICAL_EVENTS, *damage.CORRUPTION_EVENTS})
 
 Entity = tuple[str, str, str]
 """(table, first key, second key or empty): one row of the journal."""

@@ -8,6 +8,7 @@ from typing import Literal
 
 from esewatch.config import Settings, rule_for
 from esewatch.ese.volumes import volume_of
+from esewatch.fold.damage import CORRUPTION
 from esewatch.fold.owners import EXCHANGE
 from esewatch.fold.roles import OF_BOTH_GENERATIONS
 from esewatch.fold.state import Database
@@ -110,7 +111,9 @@ def tier(database: Database, settings: Settings) -> Tier:
     asked_for = database.maintenance_seen or bool(database.page_scan)
     found = _tier(database.database, database.process.lower(), asked_for)
     # Whatever the file is for, its disk is not sound.
-    return "observed" if found == "ignored" and database.page_errors else found
+    corrupt = database.page_errors or not CORRUPTION.isdisjoint(database.damage)
+    bad = corrupt or database.page_scan.get("bad_pages") or database.bad_pages
+    return "observed" if found == "ignored" and bad else found
 
 
 @lru_cache(maxsize=4096)

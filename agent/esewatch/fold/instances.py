@@ -18,6 +18,7 @@ MAX_STOPS = MAX_TRANSITIONS + SLACK
 STOP_EVENTS = frozenset({103, 104})
 RESTORED = 205
 """The databases of the instance were restored from a backup."""
+RESTORE_ERROR_WITHIN = 3600.0
 MAX_ENGINES = 8
 
 START = 102
@@ -36,11 +37,17 @@ def fold_event(instance: Instance, event: Event, time: float) -> bool:
         instance.starts = sorted({*instance.starts, time})[-MAX_STOPS:]
     elif event.event_id in BACKUP_EVENTS:
         insert_backup(instance, _backup(event, time))
-    elif event.event_id == RESTORED:
+    elif event.event_id == RESTORED and not _restore_failed(instance, time):
         instance.restored = max(instance.restored, time)
     else:
         return changed
     return True
+
+
+def _restore_failed(instance: Instance, time: float) -> bool:
+    """205 is logged after a restore that failed, too: an error of recovery comes before it."""
+    _, last = instance.errors.get("recovery", (0, -math.inf))
+    return time - RESTORE_ERROR_WITHIN <= last <= time
 
 
 def fold_set(instance: Instance, sets: list[BackupSet], record: SetBackedUp) -> bool:
