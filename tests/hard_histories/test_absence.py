@@ -156,10 +156,10 @@ def test_that_no_directory_was_ever_verified_is_told_once_for_all(tmp_path: Path
 def test_a_directory_whose_defragmentation_stays_away_for_three_cycles_is_overdue(
     tmp_path: Path,
 ) -> None:
-    last = MONDAY + 10 * DAY
+    last = MONDAY + 20 * DAY
     events = [
         *DIRECTORY.instance_start(MONDAY),
-        *collections(DIRECTORY, 10),
+        *collections(DIRECTORY, 20),
         *(DIRECTORY.log(last + hour * HOUR, 2006, "1") for hour in range(6, 49, 6)),
     ]
     answers = judged(tmp_path, numbered(events))

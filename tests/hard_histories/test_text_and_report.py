@@ -194,8 +194,6 @@ def backup_log(path: Path) -> Path:
             f"Bytes: {size}",
             f"Time:  {duration}",
             "",
-            "----------------------",
-            "",
         ]
     path.write_text("\r\n".join(lines))
     return path

@@ -145,8 +145,8 @@ SITUATIONS = (
             "it."
         ),
         copies=(
-            Copy("dc01", NTDS, "garbage_collection", {}, frozenset({"never_verified"})),
-            Copy("dc02", NTDS, "garbage_collection", {}, frozenset({"never_verified"})),
+            Copy("dc01", NTDS, "garbage_collection", {}, frozenset()),
+            Copy("dc02", NTDS, "garbage_collection", {}, frozenset()),
         ),
         to_do="Nothing has to be done; a page scan of a snapshot now and then is worth its time.",
         says=("snapshot",),
@@ -165,7 +165,7 @@ SITUATIONS = (
             "the 36 hours count only while it works. Its directory was never verified, which is "
             "for information."
         ),
-        copies=(Copy("dc03", NTDS, "garbage_collection", {}, frozenset({"never_verified"})),),
+        copies=(Copy("dc03", NTDS, "garbage_collection", {}, frozenset()),),
         to_do="Nothing for the database; see to it that replication to the controller catches up.",
         says=("snapshot",),
         says_once=ESENTUTL,
@@ -185,7 +185,7 @@ SITUATIONS = (
             "directory, the nightly backup by shadow copy neither. That is for information; a "
             "page scan of a snapshot, or esentutl /k, would do it."
         ),
-        copies=(Copy("branch-dc", NTDS, "garbage_collection", {}, frozenset({"never_verified"})),),
+        copies=(Copy("branch-dc", NTDS, "garbage_collection", {}, frozenset()),),
         to_do=(
             "Run a page scan of a snapshot: a bad page would be in the backups too, and no other "
             "controller has a good one."
@@ -208,7 +208,7 @@ SITUATIONS = (
         ),
         copies=(
             Copy("lds01", r"c:\program files\microsoft adam\instance1\data\adamntds.dit",
-                 "garbage_collection", {}, frozenset({"never_verified"})),
+                 "garbage_collection", {}, frozenset()),
         ),
         to_do="Nothing has to be done; a page scan of a snapshot now and then is worth its time.",
         says=("snapshot",),
@@ -288,7 +288,7 @@ SITUATIONS = (
         ),
         copies=(
             Copy("fs02", r"e:\system volume information\dfsr\database_5c1e_8a20_b7f4_1d93\dfsr.db",
-                 "garbage_collection", {}, frozenset({"never_verified"})),
+                 "garbage_collection", {}, frozenset()),
         ),
         to_do="Nothing.",
         says=("snapshot",),

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from esewatch.advice.advise import advise
+from esewatch.advice.findings import counted
 from esewatch.advice.lone_instances import lone_instances
 from esewatch.advice.surroundings import is_damaged, surroundings
 from esewatch.cli.as_of import as_of
@@ -117,8 +118,15 @@ def write_report(options: argparse.Namespace) -> int:
     )
     output = Path(options.output)
     output.write_text(page, encoding="utf-8")
+    untimed = sum(each.untimed for each in folder.state.sources.values())
+    if untimed:
+        print(
+            f"esewatch: {counted(untimed, 'event has', 'events have')} no time: no age and no advice"
+            " follows from them",
+            file=sys.stderr,
+        )
     print(f"esewatch: wrote {output}", file=sys.stderr)
-    return reader.status(wrong=is_damaged(folder.state, settings))
+    return reader.status(wrong=bool(untimed) or is_damaged(folder.state, settings))
 
 
 _ORDER = (

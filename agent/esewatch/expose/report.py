@@ -190,8 +190,8 @@ def _headline(figures: Sequence[DatabaseFigures], backups: BackupTable) -> str:
     if not figures and backups.rows:
         groups = len({(row.computer, row.ese_instance) for row in backups.rows})
         return (
-            f"These logs tell of backups of {plural(groups, 'storage group')} and name no ESE"
-            " database."
+            f"These logs tell of backups of {plural(groups, 'storage group')};"
+            " no event names a database."
         )
     if not figures:
         return "These logs name no ESE database."
