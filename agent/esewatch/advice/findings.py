@@ -206,8 +206,8 @@ def scan_off(silent: float, last: float | None) -> Finding:
     before = f", the last {moment(last)}" if last is not None else ", nor before"
     return Finding(
         "scan_off",
-        f"its log tells of no scan in {span(silent)} at work{before}: whether scanning is switched"
-        " off says Get-MailboxDatabase | fl Name,BackgroundDatabaseMaintenance",
+        f"its log tells of no scan in {span(silent)} at work{before}; to see whether scanning is"
+        " switched off, run Get-MailboxDatabase | fl Name,BackgroundDatabaseMaintenance",
     )
 
 

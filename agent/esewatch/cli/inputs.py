@@ -121,8 +121,8 @@ def write_report(options: argparse.Namespace) -> int:
     untimed = sum(each.untimed for each in folder.state.sources.values())
     if untimed:
         print(
-            f"esewatch: {counted(untimed, 'event has', 'events have')} no time: no age and no advice"
-            " follows from them",
+            f"esewatch: {counted(untimed, 'event has', 'events have')} no time, so no age and no"
+            " advice follows from them",
             file=sys.stderr,
         )
     print(f"esewatch: wrote {output}", file=sys.stderr)
