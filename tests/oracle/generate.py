@@ -71,7 +71,7 @@ def populated(rng: Random) -> World:
     for each in range(count):
         if twins and each < 2:
             full = f"ex01.{'ab'[each]}.example"
-            names.append((full.upper(), full, "EX01") if each == 0 else (full,))
+            names.append((full.upper(), full))
         else:
             names.append((f"EX0{each + 1}", f"ex0{each + 1}.corp.example"))
     world = World(rng, names, twins)

@@ -57,6 +57,8 @@ def told(history: History, settings: Settings, order: random.Random | None = Non
             _acknowledge(folder, acknowledged)
     if history.complete_channels:
         folder.fold(SOURCE, Batch(records=list(_coverage(history)), caught_up=True), history.now)
+    folder.computers.settle()
+    folder.expire(history.now)
     return answers(folder.state, settings, history.now)
 
 

@@ -11,12 +11,19 @@ from typing import Any
 from tests.oracle.chronicle import Event, Gap
 from tests.oracle.facts import CORRUPTION
 from tests.oracle.history import DAY, Scanned
+from tests.oracle.identity import is_nameless_snapshot
 from tests.oracle.integrity import Latched
 from tests.oracle.passes import Completion, Copy
 from tests.oracle.presence import Spans, worked
 
 EXCHANGE = frozenset({"msexchangeis", "store", "microsoft.exchange.store.worker", "msexchangerepl"})
 WORKER = "microsoft.exchange.store.worker"
+
+
+def is_ignored_path(label: str) -> bool:
+    """Whether the path says that the database is ignored."""
+    patterns = ("*\\temp\\*", "*tmp.edb", "*webcache*", "*srudb*", "*\\{s-1-5-*}.edb")
+    return any(fnmatchcase(label.lower(), pattern) for pattern in patterns)
 
 
 @dataclass
@@ -86,6 +93,8 @@ class Subject:
         unknown." The letter of `%2` "is a hint only": D, which no start logs, where all else is
         silent, of Exchange.
         """
+        if is_nameless_snapshot(self.label):
+            return ""
         if self.copy.roles:
             return self.copy.roles[-1][1]
         if self.owned and self.owned[-1].process == "msexchangerepl":
@@ -110,15 +119,15 @@ class Subject:
         """
         if self.entry:
             return str(self.entry.get("tier", "watched"))
-        patterns = ("*\\temp\\*", "*tmp.edb", "*webcache*", "*srudb*", "*\\{s-1-5-*}.edb")
-        if any(fnmatchcase(self.label.lower(), pattern) for pattern in patterns):
+        if is_ignored_path(self.label):
             bad = any(event.id in CORRUPTION for event in self.named)
             return "observed" if bad or any(scan.bad for scan in self.scans) else "ignored"
         file = self.label.lower().split("\\")[-1]
         exchange = any(
             event.process in EXCHANGE or event.provider.upper() == "ESE" for event in self.owned
         )
-        if exchange or file in ("ntds.dit", "adamntds.dit", "dhcp.mdb", "wins.mdb"):
+        # A page scan was configured for what it reads.
+        if self.scans or exchange or file in ("ntds.dit", "adamntds.dit", "dhcp.mdb", "wins.mdb"):
             return "watched"
         if self.is_dfsr or self.kept_by("certsrv", "dhcp", "wins"):
             return "watched"
@@ -149,6 +158,9 @@ class Subject:
             return "garbage_collection"
         if "ntdsa" in self.instances or self.is_dfsr:
             return "garbage_collection"
+        if "msexchangerepl" in {event.process for event in self.owned[-1:]}:
+            # The copy of CCR and LCR: nothing maintains it, as little as it has a window.
+            return "window"
         if self.worker or ids & {*range(732, 739), *range(744, 748)}:
             return "background"
         if ids & {717, 719} and not ids & {721, 722}:

@@ -47,13 +47,25 @@ def surroundings(state: State, settings: Settings) -> Callable[[Database], Told]
         missing = [each for each in gaps.get(database.computer, ()) if each[1] - each[0] > longest]
         found = damage.get(key, {})
         against = sorted(time for each in found.values() for time in each.times)
+        instance = state.instances.get(instance_key(database))
         return Told(
             Around(missing, against, _active_elsewhere(key, groups.get(key, ()))),
-            found,
+            _together(found, instance.damage if instance is not None else {}),
             _errors(database, state, homeless),
         )
 
     return told
+
+
+def _together(
+    one: Mapping[DamageKind, Damage], other: Mapping[DamageKind, Damage]
+) -> dict[DamageKind, Damage]:
+    found = dict(one)
+    for kind, more in other.items():
+        known = found.get(kind, Damage())
+        events = sorted({*known.events, *more.events})
+        found[kind] = Damage(known.count + more.count, sorted([*known.times, *more.times]), events)
+    return found
 
 
 def _of_active(

@@ -8,7 +8,7 @@ from bisect import insort
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-from esewatch.fold.state import Damage, DamageKind, Database
+from esewatch.fold.state import Damage, DamageKind, Database, Instance
 from esewatch.model import Event
 
 Whose = Literal["own", "active", "both"]
@@ -49,12 +49,9 @@ def note(database: Database, event: Event, time: float) -> None:
         _add(database.damage_of_active, kind, event.event_id, time)
 
 
-def fold_of_instance(database: Database, event: Event, time: float) -> None:
-    """What an event of its instance that names no database says of it: damage, or a restore."""
-    if event.event_id in DAMAGE:
-        note(database, event, time)
-    else:
-        mend(database, time)
+def note_of_instance(instance: Instance, event: Event, time: float) -> None:
+    """Latch what an event that names no database says of all databases of its instance."""
+    _add(instance.damage, DAMAGE[event.event_id][0], event.event_id, time)
 
 
 def mend(database: Database, time: float) -> None:

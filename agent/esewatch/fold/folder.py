@@ -231,11 +231,9 @@ class Folder:
         if instance is None or not instances.fold_event(instance, event, time):
             return
         self._touch("instance", computer, name.lower())
-        if event.event_id == instances.RESTORED or (
-            event.event_id in damage.DAMAGE and not event.database
-        ):
+        if event.event_id == instances.RESTORED:
             for entry in instances.databases_of(self.state, computer, name):
-                damage.fold_of_instance(entry, event, time)
+                damage.mend(entry, instance.restored)
                 self._touch("database", computer, entry.database)
 
     def _engine_error(self, computer: str, event: Event, time: float) -> None:

@@ -3,6 +3,7 @@
 import math
 import re
 
+from esewatch.fold import damage
 from esewatch.fold.backup_jobs import BackupSet
 from esewatch.fold.backup_jobs import insert as insert_set
 from esewatch.fold.backups import BACKUP_EVENTS, add_totals
@@ -37,6 +38,8 @@ def fold_event(instance: Instance, event: Event, time: float) -> bool:
         instance.starts = sorted({*instance.starts, time})[-MAX_STOPS:]
     elif event.event_id in BACKUP_EVENTS:
         insert_backup(instance, _backup(event, time))
+    elif event.event_id in damage.DAMAGE and not event.database:
+        damage.note_of_instance(instance, event, time)
     elif event.event_id == RESTORED and not _restore_failed(instance, time):
         instance.restored = max(instance.restored, time)
     else:

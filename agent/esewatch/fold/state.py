@@ -332,6 +332,8 @@ class Instance(Metered, kw_only=True):
     starts: list[float] = []
     engines: dict[str, float] = {}
     """Engine version without its revision -> when it was first told; the last 8 (102, `%2`)."""
+    damage: dict[DamageKind, Damage] = {}
+    """By kind, what events without a database say of all of its databases."""
     io_error_times: list[float] = []
     """Sorted times of the last 64 failed reads, writes and flushes of its logs (481, 482, 551)."""
     restored: float = 0.0
