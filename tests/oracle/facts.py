@@ -94,7 +94,7 @@ def day(text: str) -> float | None:
 
     None where the date can be read in two ways, or in none.
     """
-    found = re.match(r"\s*(\d{1,2})/(\d{1,2})/(\d{4})\b", text)
+    found = re.match(r"\s*(\d{1,2})[./-](\d{1,2})[./-](\d{4})\b", text)
     if not found:
         return None
     one, other, year = (int(each) for each in found.groups())

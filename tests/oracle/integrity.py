@@ -91,16 +91,20 @@ def restored(event: Event) -> Step:
 def scanned(scan: Scanned) -> list[Step]:
     """A page scan: latches its bad pages, clears those it read good; a whole good one clears all.
 
-    "Cleared by ... a later good read of it, a later complete scan with 0 bad".
+    "Cleared by ... a later good read of it, a later complete scan with 0 bad". A page is good as of
+    the snapshot; it is known to be bad from the reading on, so that an old copy hides nothing.
     """
-    order: Order = (scan.time, -1, -1)
+    taken: Order = (scan.time, -1, -1)
+    read: Order = (max(scan.time, scan.read), -1, -1)
 
-    def change(known: Latched) -> None:
+    def clear(known: Latched) -> None:
         whole = scan.complete and not scan.bad
-        known.forget(lambda entry, at: at < order and (whole or entry[0] in scan.good))
-        known.pages.update(dict.fromkeys(scan.bad, order))
+        known.forget(lambda entry, at: at < taken and (whole or entry[0] in scan.good))
 
-    return [Step(order, change)]
+    return [
+        Step(taken, clear),
+        Step(read, lambda known: known.pages.update(dict.fromkeys(scan.bad, read))),
+    ]
 
 
 def acknowledged(ack: Acknowledged) -> Step:

@@ -53,6 +53,8 @@ class Open:
     running: bool = True
     resumed: bool = False
     """A 719 or 745 came after its start."""
+    counted: bool = True
+    """It was counted as started; one that is only told to be running is not."""
 
 
 @dataclass
@@ -84,6 +86,20 @@ class Copy:
             self.open.clear()
             self.changes.append(event)
         return changed
+
+    def complete(self, task: str, event: Event, previous: Event | None, partial: bool) -> None:
+        """A completion; `previous` is the 732 before it."""
+        begin, seen = begin_of(event, self.open.get(task), previous)
+        changed = begin is not None and any(
+            begin < change.order <= event.order for change in self.changes
+        )
+        self.completions.append(
+            Completion(task, event, begin, seen, ran_alone(event), changed, partial, bad_of(event))
+        )
+        for each in ("zeroing", "checksum") if event.id == 722 else (task,):
+            # "722 (completes zeroing *and* checksum: one scan does both)"
+            self.open.pop(each, None)
+            self.count(each, "completed")
 
     def stop(self) -> None:
         """An "instance stop or detach (103/104, 327) while open"."""
@@ -195,30 +211,14 @@ def derive(events: list[Event]) -> Copy:
             if found:
                 found.running = True
                 found.resumed = found.resumed or event.id == 719
+                if not found.counted:
+                    found.counted = True
+                    copy.count(task, "started")
             else:
                 copy.open[task] = Open(None)
                 copy.count(task, "started")
         elif event.id in COMPLETES:
-            begin, seen = begin_of(event, found, previous)
-            changed = begin is not None and any(
-                begin < change.order <= event.order for change in copy.changes
-            )
-            copy.completions.append(
-                Completion(
-                    task,
-                    event,
-                    begin,
-                    seen,
-                    ran_alone(event),
-                    changed,
-                    partial is not None and task == "checksum",
-                    bad_of(event),
-                )
-            )
-            for each in ("zeroing", "checksum") if event.id == 722 else (task,):
-                # "722 (completes zeroing *and* checksum: one scan does both)"
-                copy.open.pop(each, None)
-                copy.count(each, "completed")
+            copy.complete(task, event, previous, partial is not None and task == "checksum")
             partial = None if task == "checksum" else partial
             previous = event if event.id == 732 else previous
         elif event.id in INTERRUPTS:
@@ -231,14 +231,17 @@ def derive(events: list[Event]) -> Copy:
             copy.count(task, "failed")
             if found:
                 found.running = False
-        elif event.id in RUNNING and found:
-            found.running = True
+        elif event.id in RUNNING:
+            # One that is told to be running is open, though nothing opened it here.
+            copy.open.setdefault(task, Open(None, counted=False)).running = True
         elif event.id in (746, 747):
             # "746, or any pass with 747, also one logged in the second before its 719/738: not a
             # verification. A resume clears nothing"
             partial = event
             if event.id == 746:
                 copy.open.pop(task, None)
+            else:
+                copy.open.setdefault(task, Open(None, counted=False)).running = True
     return copy
 
 

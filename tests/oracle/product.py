@@ -53,11 +53,11 @@ def told(history: History, settings: Settings, order: random.Random | None = Non
         for number, piece in enumerate(pieces):
             batch = Batch(records=piece, caught_up=number == len(pieces) - 1)
             folder.fold(SOURCE, batch, history.now)
+        folder.computers.settle()
         if acknowledged is not None:
             _acknowledge(folder, acknowledged)
     if history.complete_channels:
         folder.fold(SOURCE, Batch(records=list(_coverage(history)), caught_up=True), history.now)
-    folder.computers.settle()
     folder.expire(history.now)
     return answers(folder.state, settings, history.now)
 

@@ -99,7 +99,7 @@ class Subject:
             return self.copy.roles[-1][1]
         if self.owned and self.owned[-1].process == "msexchangerepl":
             return "passive"
-        letters = [event for event in self.named if event.letter]
+        letters = [event for event in self.owned if event.letter]
         hint = letters and letters[-1].letter == "D" and letters[-1].provider.upper() == "ESE"
         return str(self.entry.get("role", "")) or ("active" if hint else "")
 
@@ -150,7 +150,8 @@ class Subject:
             event.provider.upper() == "ESE" and event.process in ("msexchangeis", "store")
             for event in self.owned
         )
-        scans_of_2007 = ids & {717, 718} and ids & {721, 722}
+        # 719 may be the first that is seen (section 2), and a log may begin anywhere.
+        scans_of_2007 = ids & {718, 720, *range(721, 728)}
         if store and (ids & {700, 701, 702, 703, 704} or scans_of_2007):
             return "window"
         providers = {event.provider.lower() for event in self.owned}
@@ -158,7 +159,8 @@ class Subject:
             return "garbage_collection"
         if "ntdsa" in self.instances or self.is_dfsr:
             return "garbage_collection"
-        if "msexchangerepl" in {event.process for event in self.owned[-1:]}:
+        current = ids & {*range(732, 739), *range(744, 748)}
+        if "msexchangerepl" in {event.process for event in self.owned[-1:]} and not current:
             # The copy of CCR and LCR: nothing maintains it, as little as it has a window.
             return "window"
         if self.worker or ids & {*range(732, 739), *range(744, 748)}:

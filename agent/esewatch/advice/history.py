@@ -11,7 +11,7 @@ from esewatch.advice.maintenance_model import Model
 from esewatch.advice.running_scan import begun, engine_threshold, marks
 from esewatch.advice.scanning import Mark
 from esewatch.advice.signs import Signs, scan_told, signs
-from esewatch.advice.surroundings import surroundings
+from esewatch.advice.surroundings import gaps_of, surroundings
 from esewatch.advice.time_at_work import Stretch, not_at_work
 from esewatch.config import Policy, Settings, Window, window_for
 from esewatch.fold import rollups
@@ -277,7 +277,7 @@ def _gather(
         backups=backups,
         backup_spans=_backup_spans(state, entry),
         verified=_verified(entry, backups, views, told.around),
-        event_gaps=[gap for channel in channels for gap in channel.gaps],
+        event_gaps=gaps_of(entry, channels),
         off=not_at_work(instance, transitions, channels),
         first_seen=entry.first_seen,
         last_seen=entry.last_seen,

@@ -5,7 +5,7 @@ A passive copy that compares itself with the active one reports damage of the ot
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from esewatch.advice.copies import copies_of, member_of
@@ -17,11 +17,32 @@ from esewatch.fold.integrity import Around, Told, known_bad_pages
 from esewatch.fold.owners import instance_key
 from esewatch.fold.passes import views_in
 from esewatch.fold.roles import family, role_at
-from esewatch.fold.state import Damage, DamageKind, Database, EngineError, State, Transition
+from esewatch.fold.state import (
+    Channel,
+    Damage,
+    DamageKind,
+    Database,
+    EngineError,
+    State,
+    Transition,
+)
 from esewatch.fold.transitions import unpack
 
 MOST_COPIES = 16
 """Of one database in Exchange; more of one name are no copies of each other."""
+
+
+def gaps_of(database: Database, channels: Iterable[Channel]) -> list[tuple[float, float, int]]:
+    """(from, to, records) that are missing in the log that its instance writes to.
+
+    `channels` are those of its computer; where it is not known which of them it is, all count.
+    """
+    return [
+        gap
+        for channel in channels
+        if database.channel in ("", channel.channel)
+        for gap in channel.gaps
+    ]
 
 
 class _Copy(NamedTuple):
@@ -33,9 +54,9 @@ class _Copy(NamedTuple):
 
 def surroundings(state: State, settings: Settings) -> Callable[[Database], Told]:
     """What is told of each database of `state`, worked out once for all of them."""
-    gaps: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    channels: dict[str, list[Channel]] = defaultdict(list)
     for channel in state.channels.values():
-        gaps[channel.computer] += [(begin, end) for begin, end, _ in channel.gaps]
+        channels[channel.computer].append(channel)
     groups = _groups(state, settings)
     damage = _of_active(state, groups)
     homeless = _without_database(state)
@@ -44,7 +65,8 @@ def surroundings(state: State, settings: Settings) -> Callable[[Database], Told]
         key = (database.computer, database.database)
         window = window_for(settings, database.database, database.computer)
         longest = DAY if window is None else one_window(window)
-        missing = [each for each in gaps.get(database.computer, ()) if each[1] - each[0] > longest]
+        gaps = gaps_of(database, channels.get(database.computer, ()))
+        missing = [(begin, end) for begin, end, _ in gaps if end - begin > longest]
         found = damage.get(key, {})
         against = sorted(time for each in found.values() for time in each.times)
         instance = state.instances.get(instance_key(database))

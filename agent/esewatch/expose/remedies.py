@@ -1,11 +1,11 @@
 """Which runbooks say what to do about a database."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from esewatch.advice.findings import FindingName
+from esewatch.advice.findings import DAMAGE_WORDS, Finding, FindingName
 from esewatch.advice.risk import RISKS
 from esewatch.expose.overview import DatabaseFigures
-from esewatch.fold.state import BadKind, EngineErrorKind
+from esewatch.fold.state import BadKind, DamageKind, EngineErrorKind
 
 _BAD_PAGES: Mapping[BadKind, str] = {
     "uncorrectable": "EseKnownBadPage",
@@ -14,6 +14,16 @@ _BAD_PAGES: Mapping[BadKind, str] = {
     "lost_flush": "EseLostFlush",
     "corrected": "EseCorrectedPage",
 }
+_DAMAGE: Mapping[FindingName, str] = {
+    "copy_divergence": "EseCopyDivergence",
+    "logical_damage": "EseLogicalCorruption",
+    "copy_suspect": "EseCopySuspect",
+}
+_NAMED_ONLY: Mapping[DamageKind, str] = {
+    "revert_snapshot": "EseCopySuspect",
+    "index": "EseIndexOutOfDate",
+}
+"""Damage that has no finding of its own: `investigate` names it."""
 _FINDINGS: Mapping[FindingName, str] = {
     "backup_overlaps": "EseBackupOverlapsMaintenance",
     "backup_slows": "EseBackupSlowsInJob",
@@ -43,6 +53,7 @@ def remedies(figures: DatabaseFigures) -> tuple[str, ...]:
     """Names of the alerts whose runbooks are about it, each once, worst first."""
     found = [_BAD_PAGES[kind] for kind in _BAD_PAGES if kind in figures.bad_pages]
     findings = figures.advice.findings if figures.advice is not None else ()
+    found += _damage(findings)
     for finding, sentence in findings:
         if finding == "writes_at_risk":
             told = [name for kind, name in _RISKS.items() if RISKS[kind] in sentence]
@@ -58,3 +69,14 @@ def remedies(figures: DatabaseFigures) -> tuple[str, ...]:
             defrag = forecast.task == "defrag"
             found.append("EseDefragIncomplete" if defrag else "EseScanWillMissDeadline")
     return tuple(dict.fromkeys(found))
+
+
+def _damage(findings: Sequence[Finding]) -> list[str]:
+    """Of damage that is no bad page, worst first."""
+    told = dict(findings)
+    named = told.get("investigate", "")
+    found = [_DAMAGE[finding] for finding in _DAMAGE if finding in told]
+    for kind, name in _NAMED_ONLY.items():
+        if any(words in named for words in DAMAGE_WORDS[kind]):
+            found.append(name)
+    return found

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from esewatch.fold.completions import WALL_CLOCK, owns_its_pages, read_all_pages
 from esewatch.fold.passes import TaskView, derive
+from esewatch.fold.roles import family
 from esewatch.fold.state import (
     UNLOCATED,
     BadKind,
@@ -235,7 +236,8 @@ def verifies(done: Pass, database: Database, around: Around = ALONE) -> bool:
     if done.earliest is None or done.ended is None:
         return False
     span = (done.earliest, done.ended)
-    if not owns_its_pages(done) or (around.was_elsewhere(*span) and not read_all_pages(done)):
+    moved = family(done.completion_event) == "active" and around.was_elsewhere(*span)
+    if not owns_its_pages(done) or (moved and not read_all_pages(done)):
         return False
     none_bad = not done.run_bad_checksums and not done.bad_checksums
     counted = done.completion_event in WALL_CLOCK or done.bad_checksums is not None

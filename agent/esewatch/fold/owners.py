@@ -64,6 +64,7 @@ def name(entry: Database, event: Event, time: float) -> None:
     another = bool(event.process) and event.process.lower() != entry.process.lower()
     entry.claim, entry.named = claim, time
     entry.path = event.database
+    entry.channel = event.channel.lower() or entry.channel
     entry.provider = event.provider or entry.provider
     entry.process = event.process or entry.process
     entry.ese_instance = event.ese_instance or ("" if another else entry.ese_instance)
