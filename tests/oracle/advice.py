@@ -25,8 +25,14 @@ def configured(subject: Subject, configuration: Mapping[str, Any]) -> Mapping[st
 
 
 def length(subject: Subject, configuration: Mapping[str, Any]) -> float:
-    """The duration of its window."""
-    return seconds(configured(subject, configuration).get("duration", "")) or WINDOW
+    """From one of its windows to the end of the next, at most."""
+    window = configured(subject, configuration)
+    lasts = seconds(window.get("duration", ""))
+    if lasts is None:
+        return WINDOW
+    days = [DAYS.index(str(each).lower()[:3]) for each in window.get("days", DAYS)]
+    pauses = [b - a for a, b in pairwise([*sorted(days), min(days) + 7])]
+    return max(pauses) * DAY + lasts
 
 
 def whole_windows(window: Mapping[str, Any], begin: float, end: float) -> list[Window]:
@@ -164,7 +170,8 @@ def may_shrink(subject: Subject, configuration: Mapping[str, Any], now: float) -
     floor = HOUR
     if needs:
         floor = max(floor, 900.0 + 2 * needs[min(len(needs) - 1, int(0.9 * len(needs)))])
-    return length(subject, configuration) - 900 >= floor
+    lasts = seconds(configured(subject, configuration).get("duration", "")) or 4 * HOUR
+    return lasts - 900 >= floor
 
 
 def quiet(subject: Subject, now: float) -> bool:

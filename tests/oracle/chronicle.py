@@ -74,6 +74,10 @@ class Chronicle(NamedTuple):
     """By computer: when anything was logged."""
     gaps: list[Gap]
 
+    def numbered(self, computer: str) -> bool:
+        """Whether records of the computer bear numbers."""
+        return any(event.number for event in self.events if event.computer == computer)
+
 
 def single(history: History, computers: Computers) -> list[tuple[int, str, Logged]]:
     """The records without duplicates, each with its place and its computer's label.

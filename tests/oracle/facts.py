@@ -56,25 +56,6 @@ CORRUPTION: Final = frozenset(PAGE_AT) | (
 )
 """What makes an ignored database an observed one."""
 
-USED: Final = frozenset(
-    [
-        *range(100, 106),
-        *range(200, 258),
-        *range(300, 305),
-        *range(325, 336),
-        *range(398, 560),
-        *range(560, 571),
-        602,
-        603,
-        *range(609, 646),
-        *range(700, 758),
-        *range(905, 913),
-        *range(2001, 2011),
-        *range(3001, 3015),
-    ]
-)
-"""Ids that a rule, a metric or a table explains; any other is unexplained where it is an error."""
-
 TOOLS: Final = frozenset({"eseutil", "esentutl", "ntdsutil", "isinteg"})
 """Programs that work on files of others: their events never say whose a database is."""
 

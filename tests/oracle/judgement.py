@@ -9,8 +9,8 @@ from tests.oracle.history import DAY, HOUR
 from tests.oracle.subject import Subject
 
 SCANS = frozenset({*range(717, 728), *range(732, 739), *range(744, 748)})
-WINDOW = 4 * HOUR
-"""How long a window is where none is configured."""
+WINDOW = 84 * HOUR
+"""From one window to the next and its end; half a week where none is configured."""
 
 
 def unknown_since(subject: Subject, window: float) -> float | None:
@@ -82,8 +82,6 @@ def one_sided(subject: Subject, now: float) -> str:
     group = [subject, *subject.others]
     if len(group) < 2 or any(each.role not in ("active", "passive") for each in group):
         return ""
-    if any(unknown_since(each, WINDOW) is not None for each in group):
-        return ""
     active = [each for each in group if each.role == "active"]
     passive = [each for each in group if each.role == "passive"]
     if not active or not passive:
@@ -136,7 +134,8 @@ def defrag_overdue(subject: Subject, now: float) -> bool:
         between = [b - a for a, b in pairwise(ends)][-8:]
         limit = max(limit, 3 * median(between)) if len(between) >= 2 else float("inf")
     since = ends[-1] if ends else subject.first_seen
-    if subject.worked(since, now) > limit:
+    known = now - subject.first_seen >= 14 * DAY
+    if known and subject.worked(since, now) > limit:
         return True
     last = cycles(subject)[-3:]
     return len(last) == 3 and all(last)
@@ -170,6 +169,8 @@ def absent(subject: Subject, now: float) -> set[str]:
     """
     found: set[str] = set()
     model = subject.model
+    if model == "garbage_collection" and defrag_overdue(subject, now):
+        found.add("defrag_overdue")
     known = now - subject.first_seen >= 14 * DAY
     if model != "application":
         if not subject.verified:
@@ -190,8 +191,6 @@ def absent(subject: Subject, now: float) -> set[str]:
         seen = [event.when for event in subject.owned if event.id in SCANS]
         if subject.worked(max([subject.first_seen, *seen]), now) >= 45 * DAY:
             found.add("scan_off")
-    if model == "garbage_collection" and defrag_overdue(subject, now):
-        found.add("defrag_overdue")
     return found
 
 
@@ -199,8 +198,13 @@ def findings(subject: Subject, now: float, window: float) -> frozenset[str]:
     """All findings of one database."""
     found = damaged(subject, now)
     if subject.tier == "watched":
-        if unknown_since(subject, window) is not None:
-            found.add("unknown_since")
-        else:
+        lost = unknown_since(subject, window)
+        patience = max(deadline(subject), 0.0 if subject.verified else 7 * DAY)
+        if lost is None:
             found |= absent(subject, now)
+        elif subject.worked(lost, now) <= patience:
+            found.add("unknown_since")
+        elif subject.model != "application":
+            # Whatever was missed, nothing has verified it for too long since.
+            found |= {"verification_overdue", *absent(subject, now)} - {"never_verified"}
     return frozenset(found)

@@ -12,10 +12,15 @@ from tests.oracle.chronicle import Event
 Spans = list[tuple[float, float]]
 
 
-def spans(events: list[Event], times: list[float], now: float) -> Spans:
+SILENCE = 86400.0
+"""So long after the last record the log is taken to be read: a computer that is off logs none."""
+
+
+def spans(events: list[Event], times: list[float], until: float) -> Spans:
     """When one instance was at work: its events in order, and all that its computer logged.
 
-    An instance whose start was not seen works since its first record.
+    An instance whose start was not seen works since its first record. `until` is when the log was
+    read last.
     """
     found: Spans = []
     since: float | None = None
@@ -33,7 +38,7 @@ def spans(events: list[Event], times: list[float], now: float) -> Spans:
         elif since is None:
             since = event.when
     if since is not None:
-        found.append((since, now))
+        found.append((since, max(since, until)))
     return found
 
 

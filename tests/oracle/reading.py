@@ -3,6 +3,7 @@
 Nothing is kept from one call to the next: the records are sorted, grouped and walked.
 """
 
+from esewatch.ese.message_table import is_unexplained as is_unexplained_id
 from tests.oracle.advice import action, length
 from tests.oracle.chronicle import Chronicle, Event, chronicle
 from tests.oracle.facts import (
@@ -12,7 +13,6 @@ from tests.oracle.facts import (
     NOT_A_DATABASE,
     REVERT,
     SUSPECT_OF_BOTH,
-    USED,
 )
 from tests.oracle.history import DAY, Acknowledged, Answer, Answers, History, Scanned
 from tests.oracle.identity import (
@@ -35,7 +35,7 @@ from tests.oracle.integrity import (
 )
 from tests.oracle.judgement import findings
 from tests.oracle.passes import ACTIVE, STOPS, TASK, derive, proves
-from tests.oracle.presence import spans
+from tests.oracle.presence import SILENCE, spans
 from tests.oracle.subject import Subject
 
 Subjects = dict[tuple[str, str], Subject]
@@ -145,10 +145,12 @@ def follow(subject: Subject, told: Chronicle, now: float) -> None:
     stops = [event for event in subject.life if event.id in STOPS and event.id != 327]
     subject.copy = derive(sorted({*mine, *stops}, key=lambda each: each.order))
     times = told.times.get(subject.computer, [])
+    # Without record numbers nothing tells how far a log was read.
+    until = min(now, times[-1] + SILENCE) if times and told.numbered(subject.computer) else now
     subject.spans = [
-        spans([event for event in subject.life if event.instance == key], times, now)
+        spans([event for event in subject.life if event.instance == key], times, until)
         for key in sorted(subject.instances)
-    ] or [[(subject.first_seen, now)]]
+    ] or [[(subject.first_seen, until)]]
 
 
 def accuse(subject: Subject, events: list[Event], subjects: Subjects) -> None:
@@ -235,8 +237,10 @@ def latch(subject: Subject, history: History) -> None:
 
 
 def is_unexplained(event: Event) -> bool:
-    """Whether it is an error that nothing of the text uses and the table does not excuse."""
-    return event.id not in USED and event.level in ("error", "critical")
+    """Whether it is an error that the table of all messages calls unexplained."""
+    return event.level in ("error", "critical") and is_unexplained_id(
+        event.id, "error", event.provider
+    )
 
 
 def blame(subjects: Subjects, events: list[Event]) -> None:

@@ -222,7 +222,7 @@ def _judge(
     patience = deadline if last else max(deadline, KNOWN_FOR)
     if known < KNOWN_LONG or silent <= patience:
         return "unknown", lost
-    if last is None and not _asked_for(copy):
+    if (last is None or copy.model == "application") and not _asked_for(copy):
         return "unverified", None
     return "unverified", verification_overdue(last, silent, deadline, gap[1] if gap else None)
 
