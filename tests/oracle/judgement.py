@@ -74,28 +74,49 @@ def damaged(subject: Subject, now: float) -> set[str]:
     return found
 
 
-def one_sided(subject: Subject, now: float) -> str:
-    """Whether only the active or only the passive copies of a database are verified.
+def is_asked_for(subject: Subject) -> bool:
+    """Whether its pages are to be verified at all, or were before.
 
-    "Cross-copy rules are skipped when a role is unknown". Said of every copy of the group.
+    "garbage_collection: never_verified is information, told once per estate ..., a warning only
+    where a deadline is configured or somebody verified it before." `application` is judged by page
+    errors and slow I/O.
+    """
+    if subject.entry.get("verify_within"):
+        return True
+    if subject.model == "garbage_collection":
+        return bool(subject.verified)
+    return subject.model != "application" or bool(subject.entry.get("copies"))
+
+
+def standing(subject: Subject, now: float) -> str:
+    """Verified in time, certainly not, or not to be told."""
+    lost = unknown_since(subject, WINDOW)
+    limit = deadline(subject)
+    if subject.verified and subject.worked(max(subject.verified.values()), now) <= limit:
+        return "verified"
+    least = 14 * DAY if subject.verified else 7 * DAY
+    if now - subject.first_seen < least:
+        return "unknown"
+    patience = limit if subject.verified else max(limit, 7 * DAY)
+    since = max([lost or 0.0, subject.first_seen, *subject.verified.values()])
+    return "unverified" if subject.worked(since, now) > patience else "unknown"
+
+
+def one_sided(subject: Subject, now: float) -> str:
+    """Whether this copy is not verified in time, and only copies of the other role are.
+
+    "Cross-copy rules are skipped when a role is unknown"; one database is active once.
     """
     group = [subject, *subject.others]
-    if len(group) < 2 or any(each.role not in ("active", "passive") for each in group):
+    roles = [each.role for each in group]
+    if len(group) < 2 or not all(roles) or roles.count("active") > 1:
         return ""
-    active = [each for each in group if each.role == "active"]
-    passive = [each for each in group if each.role == "passive"]
-    if not active or not passive:
+    if standing(subject, now) != "unverified":
         return ""
-    for proven, unproven, name in (
-        (active, passive, "only_active_verified"),
-        (passive, active, "only_passive_verified"),
-    ):
-        if any(each.verified for each in proven) and not any(each.verified for each in unproven):
-            known = all(now - each.first_seen >= 14 * DAY for each in group)
-            at_work = all(each.worked(each.first_seen, now) >= 14 * DAY for each in unproven)
-            if known and at_work:
-                return name
-    return ""
+    proven = {each.role for each in subject.others if standing(each, now) == "verified"}
+    if not proven or subject.role in proven:
+        return ""
+    return "only_passive_verified" if subject.role == "active" else "only_active_verified"
 
 
 def stalled(subject: Subject) -> bool:
@@ -172,19 +193,13 @@ def absent(subject: Subject, now: float) -> set[str]:
     if model == "garbage_collection" and defrag_overdue(subject, now):
         found.add("defrag_overdue")
     known = now - subject.first_seen >= 14 * DAY
-    if model != "application":
-        if not subject.verified:
-            # "garbage_collection: never_verified is information, told once per estate"
-            asked = model != "garbage_collection" or subject.entry.get("verify_within")
-            if asked and subject.worked(subject.first_seen, now) >= 7 * DAY:
-                found.add("never_verified")
-        elif known and subject.worked(max(subject.verified.values()), now) > deadline(subject):
-            found.add("verification_overdue")
-    if not known:
-        return found
+    if standing(subject, now) == "unverified" and is_asked_for(subject):
+        found.add("verification_overdue" if subject.verified else "never_verified")
     sided = one_sided(subject, now)
     if sided:
         found.add(sided)
+    if not known:
+        return found
     if model == "background" and stalled(subject):
         found.add("scan_stalled")
     if model == "background" or subject.worker:
@@ -204,7 +219,9 @@ def findings(subject: Subject, now: float, window: float) -> frozenset[str]:
             found |= absent(subject, now)
         elif subject.worked(lost, now) <= patience:
             found.add("unknown_since")
-        elif subject.model != "application":
+        else:
             # Whatever was missed, nothing has verified it for too long since.
-            found |= {"verification_overdue", *absent(subject, now)} - {"never_verified"}
+            found |= absent(subject, now)
+            if standing(subject, now) == "unverified" and is_asked_for(subject):
+                found = (found | {"verification_overdue"}) - {"never_verified"}
     return frozenset(found)
