@@ -8,6 +8,7 @@ that was off missed nothing."
 from bisect import bisect_left
 
 from tests.oracle.chronicle import Event
+from tests.oracle.passes import TASK
 
 Spans = list[tuple[float, float]]
 
@@ -35,7 +36,8 @@ def spans(events: list[Event], times: list[float], until: float) -> Spans:
             if since is not None:
                 found.append((since, event.when))
             since = None
-        elif since is None:
+        elif since is None and (not found or event.id in TASK):
+            # It was started, though nothing says when.
             since = event.when
     if since is not None:
         found.append((since, max(since, until)))

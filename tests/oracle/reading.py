@@ -253,7 +253,11 @@ def blame(subjects: Subjects, events: list[Event]) -> None:
     for subject in subjects.values():
         subject.io_errors = [event for event in subject.named if event.id in IO_ERRORS]
     for event in events:
-        here = [each for each in subjects.values() if each.computer == event.computer]
+        here = [
+            each
+            for each in subjects.values()
+            if each.computer == event.computer and each.tier != "ignored"
+        ]
         home = [each for each in here if event.instance in each.instances]
         if event.id in IO_ERRORS and event.at(4).lower().endswith(NOT_A_DATABASE):
             for subject in home:

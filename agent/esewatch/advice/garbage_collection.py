@@ -17,8 +17,6 @@ from esewatch.advice.time_at_work import at_work
 from esewatch.fold.state import Pass
 
 CYCLES = 3
-WHOLE = 701
-"""The completion of a pass that was not resumed."""
 LEAST = CYCLES * 12 * 3600.0
 """Seconds in which it should complete."""
 LATEST = 8
@@ -100,8 +98,8 @@ def _torn(passes: Sequence[Pass], now: float) -> int:
     for each in reversed(passes):
         if each.started is not None and each.started > now:
             continue
-        # A pass that began and ended in one run (701) may still count runs of its database.
-        counted = (each.invocations or 1) if each.completion_event != WHOLE else 1
+        # Of a pass whose start was seen its interruptions were, too.
+        counted = 1 if each.start_seen else each.invocations or 1
         cycles = max(each.interruptions + 1, counted)
         if each.outcome == "open" and each.interrupted:
             cycles = each.interruptions

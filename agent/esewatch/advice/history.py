@@ -362,7 +362,7 @@ def _sampled(instance: Instance) -> tuple[float | None, float | None]:
 def _io_errors(entry: Database, instance: Instance | None) -> list[float]:
     """Of its own files and of the logs of its instance."""
     of_logs = instance.io_error_times if instance is not None else []
-    return sorted(time for time in (*entry.io_error_times, *of_logs) if time > entry.damage_mended)
+    return sorted(time for time in (*entry.io_error_times, *of_logs) if time > entry.acknowledged)
 
 
 def _verified(

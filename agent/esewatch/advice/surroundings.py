@@ -168,7 +168,7 @@ def _errors(database: Database, state: State, homeless: set[str]) -> dict[int, E
                 error = EngineError(known.count + error.count, newer.last, newer.text)
             found[event_id] = error
     return {
-        event_id: error for event_id, error in found.items() if error.last > database.damage_mended
+        event_id: error for event_id, error in found.items() if error.last > database.acknowledged
     }
 
 

@@ -198,6 +198,8 @@ class Database(msgspec.Struct, kw_only=True):
     """By kind, what its own events say of it (fold/damage.py)."""
     damage_of_active: dict[DamageKind, Damage] = {}
     """By kind, what its events say of the active copy."""
+    acknowledged: float = 0.0
+    """When a person last took all that is known of it as dealt with."""
     damage_mended: float = 0.0
     """Damage up to this time is dealt with: acknowledged, restored or seeded anew."""
     index_rebuilt: float = 0.0

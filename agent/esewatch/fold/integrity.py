@@ -190,6 +190,7 @@ def acknowledge(entry: Database, pages: Collection[int], now: float) -> None:
     if not pages:
         entry.all_good = max(entry.all_good, now)
         entry.damage_mended = max(entry.damage_mended, now)
+        entry.acknowledged = max(entry.acknowledged, now)
 
 
 def mark_good(database: Database, first: int, last: int, time: float) -> None:
