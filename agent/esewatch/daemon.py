@@ -294,12 +294,10 @@ class Daemon:
 
     def _settle(self) -> None:
         """Say what could not be rebuilt, when all that is there has been read."""
-        for known in self._folder.state.sources.values():
-            if known.rebuilding and known.caught_up:
-                rebuilt.settle(known)
-                self._folder.changed.add(("source", known.name, ""))
-                self._pace.hurry()
-                log.warning("%s: %s", known.name, rebuilt_sentence(known))
+        for known in rebuilt.settle_read(self._folder.state):
+            self._folder.changed.add(("source", known.name, ""))
+            self._pace.hurry()
+            log.warning("%s: %s", known.name, rebuilt_sentence(known))
 
     def watch(self) -> None:
         """Called by another thread now and then: a source that hangs is down."""

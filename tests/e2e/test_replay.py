@@ -15,7 +15,7 @@ import pytest
 
 from esewatch.config import Settings
 from esewatch.expose.metrics import families
-from esewatch.expose.replay import PREFIXES
+from esewatch.expose.replay_names import PREFIXES
 from esewatch.fold.folder import Folder
 from esewatch.fold.state import State
 from esewatch.sources.opening import open_inputs

@@ -17,14 +17,8 @@ from esewatch.config.settings import DatabaseRule, Window
 from esewatch.expose.advice_families import advice_families
 from esewatch.expose.catalogue import CATALOGUE
 from esewatch.expose.metrics import families
-from esewatch.expose.replay import (
-    JUDGED,
-    PREFIXES,
-    Change,
-    Replay,
-    milliseconds,
-    replayed_metrics,
-)
+from esewatch.expose.replay import Change, Replay, milliseconds
+from esewatch.expose.replay_names import JUDGED, PREFIXES, replayed_metrics
 from esewatch.fold.folder import Folder
 from esewatch.fold.state import State
 from esewatch.model import (

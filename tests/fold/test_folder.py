@@ -4,7 +4,7 @@ import pytest
 
 from esewatch.config import DatabaseRule, Settings
 from esewatch.fold.backups import completed, verified_by_streaming
-from esewatch.fold.folder import OWNERS_A_DATABASE
+from esewatch.fold.limits import OWNERS_A_DATABASE
 from esewatch.model import Batch, CountersSeen, Event, Feed, Reading
 from tests.support.records import DAY, EPOCH, HOUR, LABEL, event, folder_of, the_database, views
 

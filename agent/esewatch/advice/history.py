@@ -8,6 +8,7 @@ import msgspec
 from esewatch.advice.copies import member_of
 from esewatch.advice.ledger import Copy, Gap
 from esewatch.advice.maintenance_model import Model
+from esewatch.advice.pass_views import failed_tasks, pages_of, passes_of, scans_of
 from esewatch.advice.running_scan import begun, engine_threshold, marks
 from esewatch.advice.scanning import Mark
 from esewatch.advice.signs import Signs, scan_told, signs
@@ -22,7 +23,7 @@ from esewatch.fold.identity import Tier, tier
 from esewatch.fold.instances import engine_changes
 from esewatch.fold.integrity import Around, Told, known_bad_pages, last_verifications
 from esewatch.fold.owners import instance_key, instance_label
-from esewatch.fold.passes import FAILS, TASKS, TaskView, replay
+from esewatch.fold.passes import FAILS, TaskView, replay
 from esewatch.fold.roles import role_changes
 from esewatch.fold.rollups import Day, Size
 from esewatch.fold.runs import DEFRAG, SCANS, Run, runs
@@ -36,6 +37,7 @@ from esewatch.fold.state import (
     Instance,
     Pass,
     State,
+    Transition,
 )
 from esewatch.fold.transitions import unpack
 from esewatch.fold.untimed_passes import untimed_passes
@@ -241,7 +243,6 @@ def _gather(
     stops = instance.stops if instance else ()
     views = replay(entry, transitions, stops)
     backups = completed(instance.backup_events) if instance else []
-    scans = _scans(views)
     found = History(
         computer=entry.computer,
         database=entry.database,
@@ -255,25 +256,15 @@ def _gather(
         role=member.role,
         replaying=entry.letter not in {"", "D"},
         window=window_for(settings, entry.database, entry.computer),
-        pages=_pages(entry, views),
+        pages=pages_of(entry, views),
         page_size=entry.page_size,
         size_bytes=entry.size_bytes,
         sizes=rollups.sizes(entry.sizes),
         shares_instance=sharing if instance_label(entry) else 1,
-        defrag_passes=_passes(views["defrag"]),
-        checksum_passes=scans,
-        marks=marks(transitions, begun(scans)),
-        signs=signs(transitions, begun(scans), channels, instance),
-        scan_told=scan_told(transitions, [_passes(views[task]) for task in SCANS]),
-        engine_threshold=engine_threshold(transitions),
+        defrag_passes=passes_of(views["defrag"]),
         failures=[each.time for each in transitions if each.event_id in FAILS],
         failed=failed_tasks(views),
         defrag_runs=runs(transitions, DEFRAG, stops),
-        scan_runs=runs(transitions, SCANS, stops),
-        bad_pages=known_bad_pages(entry, views, told.around),
-        damage=known_damage(entry, told.damage),
-        unexplained=told.errors,
-        io_errors=_io_errors(entry, instance),
         backups=backups,
         backup_spans=_backup_spans(state, entry),
         verified=_verified(entry, backups, views, told.around),
@@ -283,7 +274,47 @@ def _gather(
         last_seen=entry.last_seen,
         role_changes=role_changes(entry, transitions),
     )
+    found = _with_scans(found, transitions, views, channels, instance)
+    found = _with_damage(found, entry, instance, views, told=told)
     return _with_untimed(_with_instance(found, instance) if instance else found, entry)
+
+
+def _with_scans(
+    found: History,
+    transitions: Sequence[Transition],
+    views: Mapping[str, TaskView],
+    channels: Sequence[Channel],
+    instance: Instance | None,
+) -> History:
+    """What is told of its scans."""
+    scans = scans_of(views)
+    return msgspec.structs.replace(
+        found,
+        checksum_passes=scans,
+        scan_runs=runs(transitions, SCANS, instance.stops if instance else ()),
+        marks=marks(transitions, begun(scans)),
+        signs=signs(transitions, begun(scans), channels, instance),
+        scan_told=scan_told(transitions, [passes_of(views[task]) for task in SCANS]),
+        engine_threshold=engine_threshold(transitions),
+    )
+
+
+def _with_damage(
+    found: History,
+    entry: Database,
+    instance: Instance | None,
+    views: Mapping[str, TaskView],
+    *,
+    told: Told,
+) -> History:
+    """What is known to be wrong with it."""
+    return msgspec.structs.replace(
+        found,
+        bad_pages=known_bad_pages(entry, views, told.around),
+        damage=known_damage(entry, told.damage),
+        unexplained=told.errors,
+        io_errors=_io_errors(entry, instance),
+    )
 
 
 def _with_instance(found: History, instance: Instance) -> History:
@@ -315,37 +346,6 @@ def _with_untimed(found: History, entry: Database) -> History:
     return msgspec.structs.replace(
         found, untimed=entry.untimed.events, untimed_passes=untimed_passes(entry)
     )
-
-
-def _scans(views: Mapping[str, TaskView]) -> list[Pass]:
-    """An open zeroing pass is the scan that runs: one scan does both."""
-    scans, zeroing = _passes(views["checksum"]), views["zeroing"].current
-    if zeroing is None:
-        return scans
-    if not scans or scans[-1].ended is not None:
-        return [*scans, msgspec.structs.replace(zeroing, task="checksum")]
-    if (zeroing.started or 0.0) <= (scans[-1].started or 0.0):
-        return scans
-    return [*scans[:-1], msgspec.structs.replace(zeroing, task="checksum")]
-
-
-def _passes(view: TaskView) -> list[Pass]:
-    return [*view.passes, view.current] if view.current else view.passes
-
-
-def _pages(entry: Database, views: Mapping[str, TaskView]) -> float | None:
-    """Its size in pages, else what its last whole scan saw."""
-    if entry.size_bytes is not None and entry.page_size:
-        return entry.size_bytes / entry.page_size
-    last = views["checksum"].last_completed
-    return float(last.pages_seen) if last and last.pages_seen else None
-
-
-def failed_tasks(views: Mapping[str, TaskView]) -> list[str]:
-    """Tasks whose open pass ended with an error and was not completed since."""
-    return [
-        task for task in TASKS if (current := views[task].current) is not None and current.failures
-    ]
 
 
 def _sampled(instance: Instance) -> tuple[float | None, float | None]:

@@ -18,8 +18,9 @@ from esewatch.advice.surroundings import is_damaged
 from esewatch.cli.options import add_config_option, add_input_options, load_settings
 from esewatch.cli.reader import Reader
 from esewatch.config.units import parse_duration, show_duration
-from esewatch.expose.replay import TIMELESS, Replay, milliseconds, replayed_metrics
+from esewatch.expose.replay import TIMELESS, Replay, milliseconds
 from esewatch.expose.replay_files import MonthFiles, Span, file_of, months, refuse_strangers
+from esewatch.expose.replay_names import replayed_metrics
 from esewatch.expose.replay_spool import SortedSpool
 from esewatch.expose.words import iso_time
 from esewatch.model import EsewatchError, Record

@@ -8,13 +8,11 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from esewatch.expose.advice_json import advice_object
-from esewatch.expose.database_page import DatabasePage
-from esewatch.expose.overview import Overview
 from esewatch.expose.overview_json import overview_json
 from esewatch.expose.pages import (
     render_computer,
@@ -37,8 +35,8 @@ from esewatch.expose.requests import (
     must_be_local,
 )
 from esewatch.expose.runbooks import Runbooks
+from esewatch.expose.view import View
 from esewatch.expose.words import iso_time
-from esewatch.fold.commands import Acknowledged
 from esewatch.model import EsewatchError, JournalError
 
 if TYPE_CHECKING:  # what few have costs the others no memory
@@ -62,42 +60,6 @@ CONTENT_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-
-
-class Rendering(Protocol):
-    """One immutable set of samples."""
-
-    def render(self, accept: str, accept_encoding: str) -> tuple[bytes, str, str]:
-        """Body, content type, and content encoding (empty: none)."""
-
-
-class View(Protocol):
-    """What the daemon shows and takes. Every method may be called from any thread."""
-
-    @property
-    def snapshot(self) -> Rendering:
-        """The newest samples."""
-
-    def ready(self) -> tuple[bool, str]:
-        """Whether the first reading of all sources is done; if not, what is missing."""
-
-    def overview(self) -> Overview:
-        """The figures of the status page."""
-
-    def database(self, computer: str, database: str) -> DatabasePage | None:
-        """All that is shown of one database, by its labels; None when it is not known."""
-
-    def forget(self, computer: str, database: str) -> None:
-        """Drop a database. Raises EsewatchError when it is not known."""
-
-    def ack(self, computer: str, database: str, pages: list[int]) -> Acknowledged:
-        """Take known bad pages (none named: all, and damage) as dealt with.
-
-        Raises EsewatchError when the database or a page is not known.
-        """
-
-    def reload(self) -> None:
-        """Take the configuration up anew. Raises EsewatchError when the old one stays."""
 
 
 class _Forget(msgspec.Struct, forbid_unknown_fields=True):

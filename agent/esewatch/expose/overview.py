@@ -11,9 +11,9 @@ import msgspec
 
 from esewatch import __version__
 from esewatch.advice.advise import Advice
-from esewatch.advice.findings import DAMAGE_FINDINGS, DAMAGE_WORDS, Finding, counted
-from esewatch.advice.history import failed_tasks
+from esewatch.advice.findings import Finding
 from esewatch.advice.maintenance_model import maintenance_model
+from esewatch.advice.pass_views import failed_tasks
 from esewatch.advice.stagger import colliding_scans, scans_in
 from esewatch.advice.surroundings import surroundings
 from esewatch.advice.verdict import (
@@ -21,11 +21,9 @@ from esewatch.advice.verdict import (
     UNKNOWN,
     UNVERIFIED,
     VERDICTS,
-    Trouble,
     Verdict,
     blind_computers,
     trouble,
-    verdict,
 )
 from esewatch.advice.windows_passed import stale_seconds
 from esewatch.config import Settings, policy_for
@@ -36,14 +34,15 @@ from esewatch.expose.diagnosis_problem import Problem
 from esewatch.expose.fleet import Fleet, blind_places
 from esewatch.expose.hidden import Hidden, hidden_counters
 from esewatch.expose.ratio import Ratio, defrag_ratio
-from esewatch.expose.words import plural, tidy
+from esewatch.expose.reasons import Grounds, judged
+from esewatch.expose.words import tidy
 from esewatch.fold.backups import completed, verified_by_streaming
 from esewatch.fold.damage import known_damage
 from esewatch.fold.identity import database_name, role_of, tier
 from esewatch.fold.integrity import Told, count_pages, known_bad_pages, last_verifications
 from esewatch.fold.owners import instance_key, instance_label
 from esewatch.fold.passes import TASKS, TaskView, derive
-from esewatch.fold.state import BadPage, Damage, DamageKind, Database, Instance, SourceState, State
+from esewatch.fold.state import BadPage, Database, Instance, SourceState, State
 
 MAX_LISTED = 100
 """Bad pages named for one database in `/api/v1/databases`; the page to acknowledge is there."""
@@ -271,31 +270,20 @@ class _Beside(NamedTuple):
     told: Told
 
 
-class _Known(NamedTuple):
-    """The bad pages and the damage that stand."""
-
-    pages: list[BadPage]
-    damage: Mapping[DamageKind, Damage]
-
-
 def _details(database: Database, beside: _Beside, settings: Settings, now: float) -> Details:
     instance = beside.instance
     views = derive(database, instance.stops if instance else ())
-    around = beside.told.around
-    standing = known_bad_pages(database, views, around)
+    standing = known_bad_pages(database, views, beside.told.around)
     damage = known_damage(database, beside.told.damage)
-    verified = last_verifications(database, views, around)
-    if beside.streaming is not None:
-        verified["streaming_backup"] = max(beside.streaming, verified.get("streaming_backup", 0.0))
+    verified = _verified(database, views, beside)
     model = maintenance_model(database, settings)
     policy = policy_for(settings, database.database, database.computer)
     standing_tier = tier(database, settings)
     proven = beside.advice.ledger.last if beside.advice else verified
     forecasts = beside.advice.forecasts if beside.advice else ()
-    urgency, reasons = _judged(
+    urgency, reasons = judged(
         trouble(standing, damage, failed_tasks(views), forecasts),
-        beside,
-        _Known(standing, damage),
+        Grounds(standing, damage, beside.collisions, beside.blind, _findings(beside.advice)),
         unproven=standing_tier == "watched" and model != "garbage_collection" and not proven,
     )
     stale = stale_seconds(database, settings)
@@ -333,6 +321,19 @@ def _details(database: Database, beside: _Beside, settings: Settings, now: float
     )
 
 
+def _verified(
+    database: Database, views: Mapping[str, TaskView], beside: _Beside
+) -> dict[str, float]:
+    verified = last_verifications(database, views, beside.told.around)
+    if beside.streaming is not None:
+        verified["streaming_backup"] = max(beside.streaming, verified.get("streaming_backup", 0.0))
+    return verified
+
+
+def _findings(advice: Advice | None) -> Sequence[Finding]:
+    return advice.findings if advice is not None else ()
+
+
 def _allowed(advice: Advice | None) -> float | None:
     return advice.ledger.deadline.seconds if advice is not None else None
 
@@ -352,44 +353,6 @@ def _interruptions(views: Mapping[str, TaskView]) -> dict[str, int]:
         for task in TASKS
         if (current := views[task].current) is not None and current.interruptions
     }
-
-
-def _judged(
-    told: Trouble, beside: _Beside, known: _Known, *, unproven: bool
-) -> tuple[Verdict, tuple[str, ...]]:
-    """The verdict and why, in words."""
-    reasons: list[str] = []
-    bad = [page for page in known.pages if page.kind != "corrected"]
-    if bad:
-        found = " (found in history)" if all(page.history for page in bad) else ""
-        reasons.append(f"{plural(count_pages(bad), 'known bad page')}{found}")
-    if told.corrected:
-        reasons.append(plural(told.corrected, "corrected page"))
-    reasons += [counted(each.count, *DAMAGE_WORDS[kind]) for kind, each in known.damage.items()]
-    reasons += [f"{task} failed and has not completed since" for task in told.failed]
-    reasons += [f"{task} may end after its deadline" for task in told.late]
-    findings = beside.advice.findings if beside.advice is not None else ()
-    neighbours = _neighbours(beside.collisions, findings)
-    reasons += neighbours
-    names = {found.finding for found in findings}
-    if neighbours:
-        names.add("scans_collide")
-    if unproven and "never_verified" not in names:
-        # No bad page is known, but nothing has looked at every page either.
-        reasons.append("never seen verified")
-    said = {"investigate", *DAMAGE_FINDINGS} if known.pages or known.damage else set()
-    reasons += [tidy(why) for name, why in findings if name not in said]
-    if beside.blind:
-        reasons.append(tidy(f"may be old: {beside.blind}"))
-    return verdict(told, names, unproven=unproven, blind=bool(beside.blind)), tuple(reasons)
-
-
-def _neighbours(collisions: Sequence[str], findings: Iterable[Finding]) -> list[str]:
-    """What is said of `collisions`, unless the finding of them says it."""
-    if not collisions or any(found.finding == "scans_collide" for found in findings):
-        return []
-    names = ", ".join(tidy(name) for name in collisions)
-    return [f"scanned at the same time as {names}, on the same disks"]
 
 
 def _source(source: SourceState) -> SourceFigures:

@@ -9,8 +9,7 @@ is asked for. The file is pure: no clock, no I/O.
 
 import heapq
 import math
-import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Set
 from typing import NamedTuple
 
 import msgspec
@@ -19,13 +18,13 @@ from prometheus_client.samples import Sample
 from esewatch.advice.advise import advise
 from esewatch.config import Settings
 from esewatch.expose.advice_families import add_advice
-from esewatch.expose.advice_rows import ADVICE
 from esewatch.expose.backup_families import add_backup_jobs
 from esewatch.expose.backup_rows import BACKUPS
 from esewatch.expose.catalogue import CATALOGUE
 from esewatch.expose.metrics import add_databases, add_devices, add_hosts, add_instances
 from esewatch.expose.replay_ends import ends
-from esewatch.expose.rows import D, I, S, V
+from esewatch.expose.replay_names import JUDGED
+from esewatch.expose.rows import D, I, V
 from esewatch.expose.samples import Samples
 from esewatch.expose.sqlserver_families import add_sql_databases
 from esewatch.expose.sqlserver_rows import SQLSERVER
@@ -35,15 +34,7 @@ from esewatch.fold.log_disks import volume_levels
 from esewatch.fold.owners import instance_key, instance_label
 from esewatch.fold.readings import current
 from esewatch.fold.state import Database, Metered, State
-from esewatch.model import Batch, CountersSeen, Coverage, EsewatchError, Event, Record, SetBackedUp
-
-PREFIXES = ("ese_", "exchange_", "sqlserver_", "esewatch_policy_")
-"""Metrics with a past in the records. Those of the agent and its sources have none."""
-
-JUDGED = frozenset(row.name for row in ADVICE)
-"""Metrics of advice. A judgement is made of all databases and moves on with every second: at 2 to
-5 ms for each step of 5 minutes a year of one database would take 4 to 9 minutes. So they are
-replayed only when asked for, at steps of their own."""
+from esewatch.model import Batch, CountersSeen, Coverage, Event, Record, SetBackedUp
 
 GONE = math.nan
 """Value of a change with which a series ends."""
@@ -77,34 +68,6 @@ class Change(NamedTuple):
     time: int
     series: int
     value: float
-
-
-def replayed_metrics(patterns: Sequence[str], *, advice: bool = False) -> frozenset[str]:
-    """Names of the metrics that match one of the anchored regular expressions; all without any.
-
-    Those of `advice` are among them only when asked for. Raises EsewatchError for an expression
-    that is none or that matches nothing.
-    """
-    known = [
-        name
-        for name, row in CATALOGUE.items()
-        if name.startswith(PREFIXES) and row.labels != S and (advice or name not in JUDGED)
-    ]
-    if not patterns:
-        return frozenset(known)
-    found: set[str] = set()
-    for pattern in patterns:
-        try:
-            matches = {name for name in known if re.fullmatch(pattern, name)}
-        except re.error as error:
-            raise EsewatchError(f"--match {pattern}: not a regular expression: {error}") from error
-        if not matches:
-            raise EsewatchError(
-                f"--match {pattern}: matches the whole name of no metric that can be replayed"
-                f"{'' if advice else ' without --advice'} (docs/metrics.md has the names)"
-            )
-        found |= matches
-    return frozenset(found)
 
 
 def milliseconds(time: float) -> int:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from esewatch.expose.replay import PREFIXES, Change, Series
+from esewatch.expose.replay import Change, Series
+from esewatch.expose.replay_names import PREFIXES
 from esewatch.expose.replay_spool import SortedSpool
 from esewatch.expose.replay_text import Grid, Placed, family_of, month_text
 from esewatch.model import EsewatchError

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 
 from esewatch.config import Settings
 from esewatch.fold.identity import database_label, is_snapshot, tier
-from esewatch.fold.state import Database, EngineErrorKind, Instance
+from esewatch.fold.owners import instance_label, instance_name
+from esewatch.fold.state import Database, EngineErrorKind, Instance, State
 from esewatch.model import Event
 
 ENGINE_ERRORS: Mapping[EngineErrorKind, frozenset[int]] = {
@@ -43,6 +44,14 @@ def counts(computer: str, event: Event, settings: Settings) -> bool:
         is_snapshot(path) or _ignored(computer, path, event.process, settings)
         for path in _paths(event)
     )
+
+
+def instance_of(state: State, computer: str, event: Event) -> str:
+    """The instance that it names, else that of its database, else its process."""
+    label = database_label(event.database) if event.database else None
+    entry = state.databases.get((computer, label or ""))
+    of_database = instance_label(entry) if entry is not None else ""
+    return event.ese_instance or of_database or instance_name("", event.process)
 
 
 def note(instance: Instance, event: Event, time: float) -> None:

@@ -48,11 +48,7 @@ from esewatch.model import (
     VolumesSeen,
 )
 
-MAX_PATH = 1024
-"""A longer path is damage; as a label it would be repeated in every series."""
 MAX_VOLUMES = 1000
-OWNERS_A_DATABASE = 4
-"""So many instances, devices and processes are taken in for each of `max_databases`."""
 
 _DAMAGE = frozenset({*PAGE_EVENTS, *LOGICAL_EVENTS, *damage.CORRUPTION_EVENTS})
 
@@ -237,11 +233,7 @@ class Folder:
                 self._touch("database", computer, entry.database)
 
     def _engine_error(self, computer: str, event: Event, time: float) -> None:
-        """It belongs to the instance that it names, else to that of its database."""
-        label = identity.database_label(event.database) if event.database else None
-        entry = self.state.databases.get((computer, label or ""))
-        of_database = instance_label(entry) if entry is not None else ""
-        name = event.ese_instance or of_database or instance_name("", event.process)
+        name = engine_errors.instance_of(self.state, computer, event)
         instance = self._instance(computer, name, named_by_event=True)
         if instance is not None:
             engine_errors.note(instance, event, time)
@@ -276,14 +268,9 @@ class Folder:
             self._touch("database", entry.computer, entry.database)
 
     def _database(self, computer: str, path: str, process: str, *, bad: bool) -> Database | None:
-        if len(path) > MAX_PATH:
-            return None
-        label = identity.database_label(path)
+        label = identity.label_kept(path, bad=bad)
         if label is None:
-            # A snapshot of an unknown origin is nobody's copy, but its bad page is somebody's.
-            if not bad:
-                return None
-            label = path
+            return None
         key = (computer, label)
         entry = self.state.databases.get(key)
         if entry is not None:
@@ -298,17 +285,10 @@ class Folder:
         return entry
 
     def _fits(self, known: Sized, computer: str, label: str) -> bool:
-        """Whether one more database fits in; a configured one always does."""
-        if len(known) < self.settings.max_databases or identity.is_configured(
-            computer, label, self.settings
-        ):
-            return True
-        self._drop(computer, label)
-        return False
-
-    def _drop(self, computer: str, label: str) -> None:
-        limits.drop(self.state, computer, label)
-        self._touch("dropped", "")
+        fits = limits.fits(self.state, self.settings, known, computer, label)
+        if not fits:
+            self._touch("dropped", "")
+        return fits
 
     def _log_file_event(self, computer: str, event: Event, time: float) -> None:
         """Slow I/O on a log belongs to the instance's database, if it has just one.
@@ -374,11 +354,10 @@ class Folder:
         return device
 
     def _has_room(self, known: Sized, computer: str, name: str) -> bool:
-        """Whether one more fits in: names are the data's, and so is their number."""
-        if len(known) < OWNERS_A_DATABASE * self.settings.max_databases:
-            return True
-        self._drop(computer, name)
-        return False
+        has_room = limits.has_room(self.state, self.settings, known, computer, name)
+        if not has_room:
+            self._touch("dropped", "")
+        return has_room
 
     def _set_backed_up(self, source: SourceState, record: SetBackedUp) -> None:
         source.records += 1

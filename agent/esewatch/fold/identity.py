@@ -15,6 +15,9 @@ from esewatch.fold.state import Database
 
 Tier = Literal["watched", "observed", "ignored"]
 
+MAX_PATH = 1024
+"""A longer path is damage; as a label it would be repeated in every series."""
+
 _PREFIX = re.compile(r"^(?:\\\\[?.]\\(?:UNC\\)?)", re.IGNORECASE)
 _DRIVE_OR_UNC = re.compile(r"^(?:[A-Za-z]:[\\/]|\\\\[^\\])")
 _SNAP_VOLUME = re.compile(r"^[a-z]:\\\$snap_[^\\]*_volume([a-z])\$\\(.*)$", re.IGNORECASE)
@@ -90,6 +93,17 @@ def database_label(path: str) -> str | None:
     if _DRIVE_OR_UNC.match(stripped):
         return stripped.lower()
     return stripped
+
+
+def label_kept(path: str, *, bad: bool) -> str | None:
+    """Label under which what is told of the path is kept, None for nowhere.
+
+    A snapshot of an unknown origin is nobody's copy, but its bad page is somebody's.
+    """
+    if len(path) > MAX_PATH:
+        return None
+    label = database_label(path)
+    return path if label is None and bad else label
 
 
 @lru_cache(maxsize=4096)

@@ -7,7 +7,7 @@ is still there. Should older ones come back, the range shrinks.
 
 import msgspec
 
-from esewatch.fold.state import SourceState
+from esewatch.fold.state import SourceState, State
 
 
 class Unrebuilt(msgspec.Struct, frozen=True):
@@ -32,8 +32,16 @@ def unrebuilt(source: SourceState) -> Unrebuilt | None:
     return Unrebuilt(since or None, until) if since < until else None
 
 
+def settle_read(state: State) -> list[SourceState]:
+    """Settle the sources of which all that is still there has been read; those that it settled."""
+    read = [each for each in state.sources.values() if each.rebuilding and each.caught_up]
+    for source in read:
+        settle(source)
+    return read
+
+
 def settle(source: SourceState) -> None:
-    """All that is still there has been read."""
+    """All that is still there of the source has been read."""
     source.rebuilding = False
     # An old journal that knew of no record had nothing to lose.
     if source.salvaged != (0.0, 0.0):

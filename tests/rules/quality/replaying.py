@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence, Set
 from itertools import groupby
 from pathlib import Path
 
-from esewatch.expose.replay import Change, Replay, Series, milliseconds, replayed_metrics
+from esewatch.expose.replay import Change, Replay, Series, milliseconds
+from esewatch.expose.replay_names import replayed_metrics
 from esewatch.expose.replay_text import Grid, Placed, family_of, month_text
 from esewatch.model import Record
 from tests.rules.expressions import alerts, recorded, recording_rules, uses
