@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from tests.oracle.generate import history
 from tests.oracle.history import Answer, Answers, History
+from tests.oracle.identity import is_nameless_snapshot
 from tests.oracle.product import settings_of, told
 from tests.oracle.reading import read
 from tests.oracle.subject import is_ignored_path
@@ -44,6 +45,8 @@ def differences(wanted: Answers, got: Answers) -> list[Difference]:
         # What an ignored database did before it was damaged is not kept.
         late = {"totals", "verified", "role", "model", "findings"}
         unkept = late | {"known_bad", "damage"} if is_ignored_path(key[1]) else set()
+        # Of a snapshot of an unknown origin only what is bad in it is told.
+        unkept |= {*late, "action"} if is_nameless_snapshot(key[1]) else set()
         for what in (each for each in Answer._fields if each not in unkept):
             one, other = getattr(wanted[key], what), getattr(got[key], what)
             if what == "findings":

@@ -147,7 +147,8 @@ def defrag_overdue(subject: Subject, now: float) -> bool:
     "DFSR spaces its passes: its own history decides, not 36 h": three of its own intervals.
     """
     mine = [e for e in subject.owned if 700 <= e.id <= 705]
-    if not mine:
+    if not mine and not any(event.id == 102 for event in subject.life):
+        # Nothing shows that its log would tell of a completion.
         return False
     ends = [event.when for event in mine if event.id in (701, 703)]
     limit = 36 * HOUR

@@ -17,6 +17,11 @@ SILENCE = 86400.0
 """So long after the last record the log is taken to be read: a computer that is off logs none."""
 
 
+def hour_end(time: float) -> float:
+    """The end of its hour: what was heard of a computer is kept by the hour."""
+    return (time // 3600 + 1) * 3600
+
+
 def spans(events: list[Event], times: list[float], until: float) -> Spans:
     """When one instance was at work: its events in order, and all that its computer logged.
 
@@ -29,8 +34,8 @@ def spans(events: list[Event], times: list[float], until: float) -> Spans:
         if event.id == 102:
             if since is not None:
                 earlier = bisect_left(times, event.when)
-                last = times[earlier - 1] if earlier else since
-                found.append((since, max(since, last)))
+                last = hour_end(times[earlier - 1]) if earlier else since
+                found.append((since, min(max(since, last), event.when)))
             since = event.when
         elif event.id in (103, 104):
             if since is not None:

@@ -35,7 +35,7 @@ from tests.oracle.integrity import (
 )
 from tests.oracle.judgement import findings
 from tests.oracle.passes import ACTIVE, STOPS, TASK, derive, proves
-from tests.oracle.presence import SILENCE, spans
+from tests.oracle.presence import SILENCE, hour_end, spans
 from tests.oracle.subject import Subject
 
 Subjects = dict[tuple[str, str], Subject]
@@ -146,7 +146,11 @@ def follow(subject: Subject, told: Chronicle, now: float) -> None:
     subject.copy = derive(sorted({*mine, *stops}, key=lambda each: each.order))
     times = told.times.get(subject.computer, [])
     # Without record numbers nothing tells how far a log was read.
-    until = min(now, times[-1] + SILENCE) if times and told.numbered(subject.computer) else now
+    until = (
+        min(now, hour_end(times[-1]) + SILENCE)
+        if times and told.numbered(subject.computer)
+        else now
+    )
     subject.spans = [
         spans([event for event in subject.life if event.instance == key], times, until)
         for key in sorted(subject.instances)
@@ -258,7 +262,11 @@ def blame(subjects: Subjects, events: list[Event]) -> None:
             for each in subjects.values()
             if each.computer == event.computer and each.tier != "ignored"
         ]
-        home = [each for each in here if event.instance in each.instances]
+        home = [
+            each
+            for each in here
+            if event.instance in each.instances and not is_nameless_snapshot(each.label)
+        ]
         if event.id in IO_ERRORS and event.at(4).lower().endswith(NOT_A_DATABASE):
             for subject in home:
                 subject.io_errors.append(event)
