@@ -220,6 +220,10 @@ def findings(subject: Subject, now: float, window: float) -> frozenset[str]:
             found |= absent(subject, now)
         elif subject.worked(lost, now) <= patience:
             found.add("unknown_since")
+            ends = [event.when for event in subject.owned if event.id in (701, 703)]
+            if any(end >= lost for end in ends) and "defrag_overdue" in absent(subject, now):
+                # Its cadence is known again since it completed.
+                found.add("defrag_overdue")
         else:
             # Whatever was missed, nothing has verified it for too long since.
             found |= absent(subject, now)
