@@ -221,9 +221,10 @@ def findings(subject: Subject, now: float, window: float) -> frozenset[str]:
         elif subject.worked(lost, now) <= patience:
             found.add("unknown_since")
             ends = [event.when for event in subject.owned if event.id in (701, 703)]
-            if any(end >= lost for end in ends) and "defrag_overdue" in absent(subject, now):
-                # Its cadence is known again since it completed.
-                found.add("defrag_overdue")
+            torn = cycles(subject)[-3:] == [True] * 3
+            if (torn or any(end >= lost for end in ends)) and defrag_overdue(subject, now):
+                # Its cadence is known again since it completed; torn cycles are not missing ones.
+                found |= {"defrag_overdue"} & absent(subject, now)
         else:
             # Whatever was missed, nothing has verified it for too long since.
             found |= absent(subject, now)

@@ -19,6 +19,7 @@ from esewatch.fold.state import Pass
 CYCLES = 3
 LEAST = CYCLES * 12 * 3600.0
 """Seconds in which it should complete."""
+LEAST_INTERVALS = 2
 LATEST = 8
 """Completions that tell how DFSR spaces its passes."""
 
@@ -63,7 +64,7 @@ def allowed_seconds(history: History, now: float = math.inf) -> float | None:
         return LEAST
     ends = _completions(history.defrag_passes, now)[-LATEST:]
     between = [at_work(history.off, one, two) for one, two in pairwise(ends)]
-    return max(LEAST, CYCLES * median(between)) if between else None
+    return max(LEAST, CYCLES * median(between)) if len(between) >= LEAST_INTERVALS else None
 
 
 def overdue_defrag(history: History, now: float) -> Finding | None:
