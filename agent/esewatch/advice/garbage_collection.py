@@ -101,10 +101,11 @@ def _torn(passes: Sequence[Pass], now: float) -> int:
             continue
         # Of a pass whose start was seen its interruptions were, too.
         counted = 1 if each.start_seen else each.invocations or 1
-        cycles = max(each.interruptions + 1, counted)
-        if each.outcome == "open" and each.interrupted:
-            cycles = each.interruptions
-        if each.outcome == "open" and not each.interruptions:
+        broken = max(each.interruptions, each.resumes)
+        cycles = max(broken + 1, counted)
+        if each.outcome == "open":
+            cycles = each.interruptions if each.interrupted else broken
+        if each.outcome == "open" and not broken:
             continue
         if each.outcome != "open" and cycles == 1:
             break

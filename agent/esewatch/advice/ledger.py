@@ -143,7 +143,7 @@ def _usual(copy: Copy) -> Deadline | None:
     whole = (done for done in copy.scans if done.outcome == "completed" and not done.partial)
     completed = (done.ended for done in whole)
     ends = sorted(end for end in completed if end is not None and math.isfinite(end))
-    between = [at_work(copy.off, one, two) for one, two in pairwise(ends[-LATEST:])]
+    between = [two - one for one, two in pairwise(ends[-LATEST:])]
     if between:
         usual = median(between)
         said = f"1.5 times the {span(usual)} from one completion to the next"
