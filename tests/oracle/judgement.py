@@ -178,7 +178,7 @@ def cycles(subject: Subject) -> list[bool]:
                 found.append(begun == 702)
             begun = event.id
         elif event.id in (701, 703, 704, 705):
-            runs = number(event.at(8)) if event.id in (701, 703) and not whole else None
+            runs = number(event.at(8)) if event.id == 703 and not whole else None
             if runs and runs > 1:
                 # Its start was not seen: the completion tells how often it was resumed.
                 found += [True] * (runs - 1)

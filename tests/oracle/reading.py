@@ -145,7 +145,8 @@ def follow(subject: Subject, told: Chronicle, now: float) -> None:
     mine = [event for event in subject.owned if event.id in TASK or event.id == 327]
     stops = [event for event in subject.life if event.id in STOPS and event.id != 327]
     subject.copy = derive(sorted({*mine, *stops}, key=lambda each: each.order))
-    times = told.times.get(subject.computer, [])
+    heard = [event.when for event in [*mine, *stops]]
+    times = sorted([*told.times.get(subject.computer, []), *heard])
     # Without record numbers nothing tells how far a log was read.
     until = (
         min(now, hour_end(times[-1]) + SILENCE)

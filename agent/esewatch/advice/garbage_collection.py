@@ -20,6 +20,8 @@ CYCLES = 3
 LEAST = CYCLES * 12 * 3600.0
 """Seconds in which it should complete."""
 LEAST_INTERVALS = 2
+IN_ONE_RUN = 701
+"""The completion of a pass that began in the run in which it ended."""
 LATEST = 8
 """Completions that tell how DFSR spaces its passes."""
 
@@ -100,11 +102,12 @@ def _torn(passes: Sequence[Pass], now: float) -> int:
         if each.started is not None and each.started > now:
             continue
         # Of a pass whose start was seen its interruptions were, too.
-        counted = 1 if each.start_seen else each.invocations or 1
-        broken = max(each.interruptions, each.resumes)
+        whole = each.start_seen or each.completion_event == IN_ONE_RUN
+        counted = 1 if whole else each.invocations or 1
+        broken = max(each.interruptions + each.failures, each.resumes)
         cycles = max(broken + 1, counted)
         if each.outcome == "open":
-            cycles = each.interruptions if each.interrupted else broken
+            cycles = broken
         if each.outcome == "open" and not broken:
             continue
         if each.outcome != "open" and cycles == 1:
