@@ -88,17 +88,25 @@ def damage() -> list[Panel]:
         finish(
             lines(),
             Words(
-                "Known bad pages by kind",
-                "The latched set: a page leaves it when it is read good, repaired or acknowledged.",
+                "Known bad pages and damage by kind",
+                "The latched set: a page leaves it when it is read good, repaired or acknowledged,"
+                " damage without a bad checksum when it is acknowledged or the database restored.",
                 "short",
                 NO_DATABASE,
             ),
-            [Query(f"ese_known_bad_pages{{{DATABASE}}}", KIND)],
+            [
+                Query(f"ese_known_bad_pages{{{DATABASE}}}", KIND),
+                Query(f"ese_known_damage{{{DATABASE}}}", KIND),
+            ],
             [
                 runbook("EseKnownBadPage"),
                 runbook("EseLostFlush"),
                 runbook("EseBadPageFoundInHistory"),
                 runbook("EseKnownBadPageObserved"),
+                runbook("EseCopyDivergence"),
+                runbook("EseCopySuspect"),
+                runbook("EseLogicalCorruption"),
+                runbook("EseIndexOutOfDate"),
                 to_status_page(),
             ],
         ),
@@ -114,7 +122,6 @@ def damage() -> list[Panel]:
             [
                 runbook("EseCorrectedPage"),
                 runbook("EseCorrectedPages"),
-                runbook("EseLogicalCorruption"),
                 runbook("EsePagePatched"),
             ],
         ),

@@ -174,13 +174,15 @@ def steady(computer: str) -> Month:
 
 
 def bad_pages(computer: str) -> Month:
-    """Flipped bits, one of which can be corrected, and a lost write; a page that was patched."""
+    """Flipped bits, one of which can be corrected, a lost write, a table that is inconsistent."""
     kinds: tuple[FaultKind, ...] = ("flip_two", "flip_one", "lose")
     faults = tuple(
         FaultPlan(at=(DAYS - 8 + day) * DAY + 8 * HOUR, database="db0", kind=kind)
         for day, kind in enumerate(kinds)
     )
-    return exchange(computer, World(SEED, faults=faults))
+    month = exchange(computer, World(SEED, faults=faults))
+    month.records.append(event(448, at(DAYS - 2), computer))
+    return month
 
 
 def at_risk(computer: str) -> Month:

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from esewatch.advice.advise import advise
-from esewatch.advice.findings import FINDINGS, Finding, FindingName
+from esewatch.advice.findings import DAMAGE_WORDS, FINDINGS, Finding, FindingName
 from esewatch.advice.forecast import Forecast
 from esewatch.advice.risk import RISKS
 from esewatch.config import default_settings
@@ -26,13 +26,51 @@ def figures(
 
 
 SETTINGS = default_settings()
+WITHOUT_RUNBOOK: dict[FindingName, str] = {
+    "investigate": "it sums up what other findings and the known bad pages say",
+    "unexplained_error": "it raises no alert, and runbooks are those of alerts",
+}
+"""Finding -> why none is named for it."""
 
 
-@pytest.mark.parametrize("finding", [each for each in FINDINGS if each != "investigate"])
+@pytest.mark.parametrize("finding", [each for each in FINDINGS if each not in WITHOUT_RUNBOOK])
 def test_each_finding_has_a_runbook_of_this_version(finding: FindingName) -> None:
     names = remedies(figures(Finding(finding, "why")))
     assert len(names) == 1
     assert Runbooks().has(names[0])
+
+
+@pytest.mark.parametrize("finding", WITHOUT_RUNBOOK)
+def test_a_finding_without_a_runbook_names_none(finding: FindingName) -> None:
+    assert remedies(figures(Finding(finding, "why"))) == ()
+
+
+def test_damage_has_its_runbooks_after_bad_pages_and_before_all_else() -> None:
+    found = figures(
+        Finding("investigate", "1 I/O error in 7 days"),
+        Finding("copy_suspect", "why"),
+        Finding("logical_damage", "why"),
+        Finding("copy_divergence", "why"),
+        bad=("corrected",),
+    )
+    assert remedies(found) == (
+        "EseCorrectedPage",
+        "EseCopyDivergence",
+        "EseLogicalCorruption",
+        "EseCopySuspect",
+        "EseIoError",
+    )
+
+
+def test_damage_without_a_finding_of_its_own_has_its_runbook() -> None:
+    told = {
+        "EseIndexOutOfDate": DAMAGE_WORDS["index"],
+        "EseCopySuspect": DAMAGE_WORDS["revert_snapshot"],
+    }
+    for name, sentences in told.items():
+        for words in sentences:
+            assert remedies(figures(Finding("investigate", f"3 {words}"))) == (name,)
+        assert Runbooks().has(name)
 
 
 def test_what_endangers_writes_leads_to_its_own_runbook() -> None:

@@ -20,7 +20,7 @@ from tests.support.tools import require
 
 EXAMPLE = ROOT / "alerts" / "alertmanager" / "alertmanager.yml"
 RECEIVERS = {"critical": "page", "warning": "ticket", "info": "digest", "none": "dead-man"}
-ABOUT_PAGES = re.compile(r"Ese.*(Page|LostFlush|Corruption).*")
+ABOUT_PAGES = re.compile(r"Ese.*(Page|LostFlush|Corruption|Divergence).*")
 KINDS = sorted({(rule["alert"], rule["labels"]["severity"]) for rule in alerts()})
 NEW = [("EseNewlyMade", "critical"), ("EseNewBadPages", "critical"), ("EseNewThing", "warning")]
 
@@ -87,6 +87,17 @@ def test_integrity_alerts_are_known_by_their_names() -> None:
 
     assert len(integrity) >= 5
     assert [name for name in integrity if not ABOUT_PAGES.fullmatch(name)] == []
+
+
+def test_damage_that_pages_is_known_by_its_name() -> None:
+    damage = {
+        rule["alert"]
+        for rule in alerts()
+        if "ese_known_damage" in rule["expr"] and rule["labels"]["severity"] == "critical"
+    }
+
+    assert damage == {"EseCopyDivergence", "EseLogicalCorruption"}
+    assert [name for name in damage if not ABOUT_PAGES.fullmatch(name)] == []
 
 
 def test_the_example_groups_by_computer_and_database() -> None:
@@ -259,6 +270,21 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str], bool]] = {
         False,
     ),
     "an agent that is down, a scan that stands still": (DOWN, STALLED, True),
+    "an agent that is down, a suspect copy": (
+        DOWN,
+        {"alertname": "EseCopySuspect", "severity": "warning", "kind": "suspect", **DB},
+        False,
+    ),
+    "an agent that is down, an index out of date": (
+        DOWN,
+        {"alertname": "EseIndexOutOfDate", "severity": "warning", "kind": "index", **DB},
+        False,
+    ),
+    "a bad page, a copy that diverged": (
+        BAD,
+        {"alertname": "EseCopyDivergence", "severity": "critical", "kind": "divergence", **DB},
+        False,
+    ),
     "a bad page and a late scan that both lack a database": (
         {"alertname": "EseKnownBadPage", "severity": "critical", "computer": "ex01"},
         {"alertname": "EseScanLate", "severity": "warning", "computer": "ex01"},

@@ -16,6 +16,7 @@ from esewatch.advice.findings import FINDINGS
 from esewatch.advice.window import ACTIONS
 from esewatch.config.settings import Model, Tier
 from esewatch.fold.backups import BACKUP_EVENTS
+from esewatch.fold.damage import EXPOSED_KINDS
 from esewatch.fold.state import BAD_KINDS, ENGINE_ERROR_KINDS, PAGE_ERROR_KINDS
 from esewatch.model import Task
 from tests.rules.expressions import (
@@ -41,7 +42,7 @@ TESTS = sorted((ROOT / "tests" / "rules").glob("*_test.yml"))
 SEVERITIES = {"critical", "warning", "info", "none"}
 HEADINGS = ["Meaning", "Impact", "Diagnosis", "Mitigation"]
 VOCABULARY = {
-    "kind": {*BAD_KINDS, *ENGINE_ERROR_KINDS, *PAGE_ERROR_KINDS},
+    "kind": {*BAD_KINDS, *ENGINE_ERROR_KINDS, *EXPOSED_KINDS, *PAGE_ERROR_KINDS},
     "task": set(get_args(Task)),
     "model": set(get_args(Model)),
     "tier": set(get_args(Tier)),
