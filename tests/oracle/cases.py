@@ -87,10 +87,18 @@ def broken(days: float, page: int = 17, computer: str = "EX01", who: Who = OLD) 
 def answers(
     *records: Record, days: float = 0.0, whole: bool = False, **settings: object
 ) -> Answers:
-    """All answers, judged so many days after the beginning, or right after the last record."""
+    """All answers, judged so many days after the beginning, or right after the last record.
+
+    Of each computer something is logged up to then, by another program.
+    """
     last = max(record.time for record in records)
     moment = at(days) if days else last + 60
-    return read(History(records, moment, settings, whole))
+    computers = {record.computer for record in records if isinstance(record, Logged)}
+    alive = [
+        Logged(moment - 1, computer, "System", "EventLog", 6013, 1, ())
+        for computer in sorted(computers)
+    ]
+    return read(History((*records, *alive), moment, settings, whole))
 
 
 def answer(*records: Record, days: float = 0.0, whole: bool = False, **settings: object) -> Answer:

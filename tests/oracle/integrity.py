@@ -210,10 +210,10 @@ def streaming(events: list[Event]) -> dict[str, float]:
             begin, copying, copied = event, set(), set()
         elif event.id in (211, 212, 214, 215, 217, 218, 222, 226, 102, 103, 104):
             begin = None
-        elif event.id == 220 and begin and event.database:
-            copying.add(event.database)
-        elif event.id == 221 and begin and event.database:
-            copied.add(event.database)
+        elif event.id == 220 and begin:
+            copying.add(event.database or event.at(4).lower())
+        elif event.id == 221 and begin:
+            copied.add(event.database or event.at(4).lower())
         elif event.id == 213 and begin:
             if copying == copied:
                 for label in copying:

@@ -90,10 +90,10 @@ def test_an_acknowledgement_takes_pages_or_all_and_damage() -> None:
     assert not every.known_bad | every.damage | every.findings
 
 
-def test_a_restore_clears_the_databases_of_its_instance() -> None:
+def test_a_restore_clears_the_damage_of_its_instance_and_no_page() -> None:
     records = (broken(0), old(0, 542, "17", "8"))
     found = answer(*records, event(1, 205))
-    assert (found.known_bad, found.damage, found.verified) == (frozenset(), frozenset(), {})
+    assert (found.known_bad, found.damage, found.verified) == (BAD, frozenset(), {})
     other = answer(*records, event(1, 205, who=("MSExchangeIS", "3392", "SG07: ")))
     assert (other.known_bad, set(other.damage)) == (BAD, {"logical"})
 

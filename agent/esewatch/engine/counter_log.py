@@ -16,7 +16,7 @@ from esewatch.engine.counters import Counters
 from esewatch.engine.lines import Lines, last_line
 from esewatch.engine.metered import Meter
 from esewatch.engine.truth import COUNTERS, Truth
-from esewatch.engine.truth_state import Counted, Measured
+from esewatch.engine.truth_entries import Counted, Measured
 
 CLOCK: Final = "(PDH-CSV 4.0) (Coordinated Universal Time)(0)"
 

@@ -13,7 +13,7 @@ import msgspec
 from esewatch.engine.clock import Clock
 from esewatch.engine.lines import Lines, last_line
 from esewatch.engine.truth import EVENTS, Truth
-from esewatch.engine.truth_state import PROVIDER, Told
+from esewatch.engine.truth_entries import PROVIDER, Told
 
 CHANNEL: Final = "Application"
 ERROR: Final = 2

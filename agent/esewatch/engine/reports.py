@@ -14,7 +14,7 @@ from esewatch import __version__
 from esewatch.engine.clock import Clock
 from esewatch.engine.event_log import ERROR, INFORMATION, WARNING, EventLog
 from esewatch.engine.trouble import ERRORS, Kind, SlowRequest, Trouble
-from esewatch.engine.truth_state import DamageKind, Told
+from esewatch.engine.truth_entries import DamageKind, Told
 
 DAY: Final = 86400.0
 GENERAL: Final = 1
@@ -233,6 +233,7 @@ class Reports:
         """721, or 722 with what was zeroed."""
         told.seconds, told.invocations = int(summary.seconds), summary.invocations
         told.pages_seen, told.bad_checksums = summary.pages_seen, summary.bad_checksums
+        told.begun = summary.started
         self._write(
             told,
             DEFRAG,

@@ -13,7 +13,7 @@ from esewatch import __version__
 from esewatch.engine.event_log import ERROR, INFORMATION, WARNING
 from esewatch.engine.plan import Generation, Role
 from esewatch.engine.reports import DEFRAG, PROCESS_ID, Reports, days, short_date
-from esewatch.engine.truth_state import Told
+from esewatch.engine.truth_entries import Told
 
 WORKER: Final = "Microsoft.Exchange.Store.Worker"
 """As the logs name the program."""
@@ -108,6 +108,7 @@ class CurrentReports(Reports):
         told = self._told(event_id)
         told.seconds = int(summary.ended - summary.started)
         told.pages_seen, told.bad_checksums = summary.pages_seen, summary.run_bad
+        told.run_pages = summary.run_pages
         return told
 
     def _days_since(self, started: float) -> str:

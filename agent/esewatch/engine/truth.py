@@ -11,8 +11,9 @@ from typing import Final
 import msgspec
 
 from esewatch.engine.lines import Lines, whole_length
+from esewatch.engine.truth_entries import Counted, Fault, Told
 from esewatch.engine.truth_json import encoded
-from esewatch.engine.truth_state import Counted, Fault, State, Told
+from esewatch.engine.truth_state import State
 
 EVENTS: Final = "events.jsonl"
 COUNTERS: Final = "counters.csv"

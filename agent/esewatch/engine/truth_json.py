@@ -8,7 +8,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from esewatch.engine.truth_state import PROVIDER, UNCORRECTABLE, DatabaseTruth, Fault, State
+from esewatch.engine.truth_entries import PROVIDER, Fault
+from esewatch.engine.truth_state import UNCORRECTABLE, DatabaseTruth, State
 
 Metrics = dict[str, dict[str, float]]
 """By metric name and label string."""

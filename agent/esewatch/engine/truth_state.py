@@ -4,45 +4,32 @@ The rules are those of semantics.md 2 and 3. A line is told here by whoever coun
 says, not read back from the log.
 """
 
-from typing import Final, Literal
+import math
+from typing import Final
 
 import msgspec
 
-DamageKind = Literal["checksum", "corrected", "wrong_page", "no_data", "lost_flush"]
-Task = Literal["defrag", "checksum", "zeroing"]
-
-PROVIDER: Final = "ESE"
-
-STARTED: Final[dict[int, Task]] = {700: "defrag", 717: "checksum", 718: "zeroing", 736: "checksum"}
-RESUMED: Final[dict[int, Task]] = {702: "defrag", 719: "checksum", 720: "zeroing", 738: "checksum"}
-COMPLETED: Final[dict[int, Task]] = {
-    701: "defrag",
-    703: "defrag",
-    721: "checksum",
-    732: "checksum",
-    735: "checksum",
-    737: "checksum",
-}
-INTERRUPTED: Final[dict[int, Task]] = {
-    704: "defrag",
-    725: "checksum",
-    726: "zeroing",
-    745: "checksum",
-}
-FAILED: Final[dict[int, Task]] = {705: "defrag", 723: "checksum", 724: "zeroing", 734: "checksum"}
-GIVEN_UP: Final[dict[int, Task]] = {746: "checksum"}
-"""A pass is over that was not whole."""
-RUNNING: Final[dict[int, Task]] = {733: "checksum", 744: "checksum"}
-LATE: Final = frozenset({733, 735, 745})
-"""Say that a scan is late, or was broken off."""
-WALL_CLOCK: Final = frozenset({732, 735, 737})
-"""Their seconds are from start to end, their bad pages those of the last run."""
-TREE: Final = 728
-"""Tells of a tree that a current engine defragmented."""
-ZEROED: Final = 722
-"""Completes a pass of zeroing, which was one of the checksum scan too."""
-DETACHED: Final = 327
-STOPPED: Final = 103
+from esewatch.engine.truth_entries import Counted, Fault, Told
+from esewatch.engine.truth_events import (
+    ACTIVE,
+    BROKEN_OFF,
+    COMPLETED,
+    COPY_SCAN_END,
+    DETACHED,
+    FAILED,
+    GIVEN_UP,
+    INTERRUPTED,
+    LATE,
+    PASSIVE,
+    RESUMED,
+    RUNNING,
+    STARTED,
+    STOPPED,
+    TREE,
+    WALL_CLOCK,
+    ZEROED,
+    Task,
+)
 
 ZEROING_KINDS: Final = (
     "unchanged",
@@ -56,68 +43,16 @@ ZEROING_KINDS: Final = (
 
 GENERATIONS: Final = "ese_log_generations_total"
 UNCORRECTABLE: Final = "uncorrectable"
+COUNTED: Final = ("uncorrectable", "wrong_page")
+"""Kinds of bad pages that a scan counts as bad checksums."""
 
-
-class Told(msgspec.Struct, kw_only=True, omit_defaults=True, tag="event"):
-    """One line of the event log: where it ends in its file, and what it says."""
-
-    event_id: int
-    instance: str
-    end: int = 0
-    time: float = 0.0
-    database: str = ""
-    """Path, empty where the event names none."""
-    seconds: int = 0
-    invocations: int = 0
-    pages_visited: int = 0
-    pages_freed: int = 0
-    pages_seen: int = 0
-    bad_checksums: int = 0
-    free_bytes: int | None = None
-    """On the pages that a scan of a current engine saw."""
-    zeroed: tuple[int, ...] = ()
-    page: int = 0
-    kind: DamageKind | None = None
-    """Of a page error."""
-    operation: str = ""
-    """Of a slow request: read or write."""
-    others: int = 0
-
-
-class Measured(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What one instance did since its sample before, and how its log stands.
-
-    `grew` is by series: `metric` or `metric{labels}`.
-    """
-
-    grew: dict[str, int] = {}
-    depth: int = 0
-    """Log generations that a recovery would read."""
-    generation: int = 0
-    """The one that is being written."""
-
-
-class Counted(msgspec.Struct, kw_only=True, omit_defaults=True, tag="row"):
-    """One row of the counter log: where it ends in its file, and what it says."""
-
-    end: int
-    process: str
-    cache_bytes: int
-    instances: dict[str, Measured] = {}
-    """Those of which anything changed."""
-
-
-class Fault(msgspec.Struct, frozen=True, kw_only=True, tag="fault"):
-    """A fault that was made on request. `time` in epoch seconds."""
-
-    time: float
-    database: str
-    page_number: int | None
-    kind: str
+_DAY: Final = 86400.0
+_DATE_SLACK: Final = 14 * 3600.0
+"""The date of a start is local: where it is earliest, midnight comes so much before that of UTC."""
 
 
 class Passes(msgspec.Struct):
-    """One task of one database."""
+    """One task of one database. The first line of the open pass may not be known."""
 
     started: int = 0
     completed: int = 0
@@ -135,6 +70,18 @@ class Passes(msgspec.Struct):
     last_wall: int | msgspec.UnsetType = msgspec.UNSET
     """Seconds from start to end; `last_work` and `last_invocations` are not known then."""
     last_late: float | msgspec.UnsetType = msgspec.UNSET
+    begun: float | None = None
+    """Of the open pass; None: its start was not seen."""
+    resumed: bool = False
+    """The open pass was resumed, or broken off, after its start."""
+    incomplete: bool = False
+    """The pass before was given up: what goes on is no whole one."""
+
+    def end(self, *, incomplete: bool = False) -> None:
+        """The pass that is open is over; what is told of it after this begins anew."""
+        self.open = self.running = self.resumed = False
+        self.begun = None
+        self.incomplete = incomplete
 
 
 class ZeroingTruth(msgspec.Struct):
@@ -162,11 +109,18 @@ class DatabaseTruth(msgspec.Struct):
     last_error: dict[str, float] = {}
     bad_pages: dict[str, dict[int, float]] = {}
     """By kind and page number: when it was last met."""
+    named: dict[int, float] = {}
+    """Pages that events named as a scan counts them: when last, healed ones too."""
     last_damage: float = 0.0
     """When a page was last met whose content is lost."""
     unlocated: float = 0.0
     """End of the last scan that counted bad pages and named none, 0 when it is past."""
     verified: float | None = None
+    role: str = ""
+    """As its last scan event tells: active, passive, or empty without one."""
+    role_changed: float = 0.0
+    copy_scanned: float | None = None
+    """When a scan of a passive copy completed last (732)."""
     slow: dict[str, int] = {}
     slow_seconds: dict[str, int] = {}
     zeroing: ZeroingTruth | msgspec.UnsetType = msgspec.UNSET
@@ -260,18 +214,24 @@ def _generations(instance: InstanceTruth, generation: int) -> None:
 
 def _passes(entry: DatabaseTruth, told: Told) -> None:
     event_id, time = told.event_id, told.time
+    _role(entry, told)
     if event_id == DETACHED:
         _stopped(entry)
     elif task := STARTED.get(event_id) or RESUMED.get(event_id):
         passes = _of(entry, task)
-        if event_id in STARTED or not passes.open:
-            passes.started += 1
-            passes.last_start = time
+        if event_id in STARTED:
+            passes.end()
+            passes.last_start = passes.begun = time
+        else:
+            # A resume is no start: when it was is not known.
+            passes.resumed = True
+        passes.started += not passes.open
         passes.open = passes.running = True
     elif task := INTERRUPTED.get(event_id):
         passes = _of(entry, task)
         passes.interrupted += 1
         passes.running = False
+        passes.resumed = passes.resumed or event_id == BROKEN_OFF
     elif task := FAILED.get(event_id):
         passes = _of(entry, task)
         passes.failed += 1
@@ -281,8 +241,7 @@ def _passes(entry: DatabaseTruth, told: Told) -> None:
     elif event_id == ZEROED:
         _zeroed(entry, told)
     elif task := GIVEN_UP.get(event_id):
-        passes = _of(entry, task)
-        passes.open = passes.running = False
+        _of(entry, task).end(incomplete=True)
     elif task := RUNNING.get(event_id):
         _of(entry, task).running = True
     elif event_id == TREE:
@@ -314,46 +273,102 @@ def _of(entry: DatabaseTruth, task: Task) -> Passes:
     return entry.defrag if task == "defrag" else entry.checksum
 
 
+def _role(entry: DatabaseTruth, told: Told) -> None:
+    """With its role a copy changes the scans: what was open ends."""
+    role = "active" if told.event_id in ACTIVE else "passive" if told.event_id in PASSIVE else ""
+    if role and entry.role and role != entry.role:
+        entry.role_changed = told.time
+        for passes in entry.passes().values():
+            if passes.open or passes.running:
+                passes.end()
+    entry.role = role or entry.role
+
+
 def _zeroed(entry: DatabaseTruth, told: Told) -> None:
     """One scan was both; a checksum pass that was open ends with it."""
     zeroing, checksum = _of(entry, "zeroing"), entry.checksum
-    begun = checksum.last_start if checksum.open else zeroing.last_start
-    checksum.last_start = max(checksum.last_start or 0.0, begun or told.time)
-    _completed(entry, checksum, told)
+    if not checksum.open:
+        checksum.begun, checksum.resumed = zeroing.begun, zeroing.resumed
     _completed(entry, zeroing, told)
+    _completed(entry, checksum, told)
     assert entry.zeroing is not msgspec.UNSET
     for kind, count in zip(ZEROING_KINDS, told.zeroed, strict=True):
         entry.zeroing.pages[kind] = entry.zeroing.pages.get(kind, 0) + count
 
 
 def _completed(entry: DatabaseTruth, passes: Passes, told: Told) -> None:
+    is_wall = told.event_id in WALL_CLOCK
+    begun = passes.begun
+    if begun is None and (is_wall or told.invocations == 1):
+        begun = told.time - told.seconds
+    if begun is not None:
+        passes.last_start = max(passes.last_start or 0.0, begun)
     passes.completed += 1
-    passes.open = passes.running = False
     passes.last_completion = told.time
     passes.last_work, passes.last_invocations = told.seconds, told.invocations
-    is_wall = told.event_id in WALL_CLOCK
     passes.last_wall = told.seconds if is_wall else msgspec.UNSET
     if passes is entry.defrag:
         entry.pages_freed += told.pages_freed
-        return
-    passes.pages_seen += told.pages_seen
-    passes.bad += told.bad_checksums
-    passes.last_bad = told.bad_checksums
-    if told.free_bytes is not None:
-        entry.free_bytes = told.free_bytes
-    begun = passes.last_start if passes.last_start is not None else told.time
+    else:
+        passes.pages_seen += told.pages_seen
+        passes.bad += told.bad_checksums
+        passes.last_bad = told.bad_checksums
+        if told.free_bytes is not None:
+            entry.free_bytes = told.free_bytes
+        _judged(entry, passes, told, _earliest(entry, passes, told))
+        if told.event_id == COPY_SCAN_END:
+            entry.copy_scanned = told.time
+    passes.end()
+
+
+def _earliest(entry: DatabaseTruth, passes: Passes, told: Told) -> float | None:
+    """A time before which the scan that completed had not begun, None where nothing tells."""
+    if told.event_id == COPY_SCAN_END and (passes.resumed or passes.begun is None):
+        # Some of its pages may be of the pass before.
+        return entry.copy_scanned
+    if passes.begun is not None:
+        return passes.begun
+    if told.event_id in WALL_CLOCK:
+        return told.time - told.seconds
+    return told.begun // _DAY * _DAY - _DATE_SLACK
+
+
+def _judged(entry: DatabaseTruth, passes: Passes, told: Told, earliest: float | None) -> None:
+    """What the scan says of the pages: all that were met before it began are past, if it is clean.
+
+    Of those that it met itself as many stand as it counts, the last ones.
+    """
     if told.bad_checksums:
-        if entry.last_damage < begun:
+        met = _met_since(entry, earliest)
+        if told.event_id not in WALL_CLOCK and not passes.incomplete:
+            for _, page, kind in met[: max(0, len(met) - told.bad_checksums)]:
+                del entry.bad_pages[kind][page]
+        since = math.inf if earliest is None else earliest
+        if told.bad_checksums > sum(at >= since for at in entry.named.values()):
             entry.unlocated = told.time
         return
-    if is_wall and entry.last_damage >= begun:
-        # An earlier run of the pass may have met it.
+    if earliest is None or passes.incomplete or entry.last_damage >= earliest:
+        return
+    here = passes.begun is not None and entry.role_changed <= earliest
+    alone = told.run_pages + 1 >= told.pages_seen > 0
+    if told.event_id in WALL_CLOCK and not (here or alone):
+        # Others of its pages may have been read on another computer.
         return
     entry.verified = told.time
-    entry.unlocated = 0.0
-    # The scan read every page after it began: what was met earlier is past.
+    if entry.unlocated < earliest:
+        entry.unlocated = 0.0
     for kind, pages in entry.bad_pages.items():
-        entry.bad_pages[kind] = {page: met for page, met in pages.items() if met > begun}
+        entry.bad_pages[kind] = {page: at for page, at in pages.items() if at >= earliest}
+
+
+def _met_since(entry: DatabaseTruth, earliest: float | None) -> list[tuple[float, int, str]]:
+    """Bad pages that stand and that a scan counts, with the time at which they were met, in its order."""
+    if earliest is None:
+        return []
+    known = ((kind, entry.bad_pages.get(kind, {})) for kind in COUNTED)
+    return sorted(
+        (at, page, kind) for kind, pages in known for page, at in pages.items() if at >= earliest
+    )
 
 
 def _damage(entry: DatabaseTruth, told: Told) -> None:
@@ -362,5 +377,7 @@ def _damage(entry: DatabaseTruth, told: Told) -> None:
     entry.last_error[kind] = told.time
     held_as = UNCORRECTABLE if kind == "checksum" else kind
     entry.bad_pages.setdefault(held_as, {})[told.page] = told.time
+    if held_as in COUNTED:
+        entry.named[told.page] = told.time
     if kind != "corrected":
         entry.last_damage = told.time

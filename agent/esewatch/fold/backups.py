@@ -78,12 +78,13 @@ def completed(events: Iterable[BackupEvent]) -> list[Backup]:
     done: list[Backup] = []
     running: Backup | None = None
     open_files: set[str] = set()
+    open_logs = 0
     failed = False
     for event in events:
         if event.event_id in STARTS:
             kind = STARTS[event.event_id]
             running = Backup(kind, event.time, event.time, {}, verifying=kind == "full")
-            open_files, failed = set(), False
+            open_files, open_logs, failed = set(), 0, False
         elif running is None:
             continue
         elif event.event_id in FAILURES:
@@ -91,11 +92,17 @@ def completed(events: Iterable[BackupEvent]) -> list[Backup]:
         elif event.event_id == FILE_STARTS and event.file:
             running.files[event.file] = event.bytes
             open_files.add(event.file)
+        elif event.event_id == FILE_STARTS:
+            open_logs += 1
+        elif event.event_id == FILE_ENDS and not event.file:
+            open_logs -= 1
         elif event.event_id == FILE_ENDS:
             open_files.discard(event.file)
         elif event.event_id in COMPLETIONS:
             running.ended = event.time
-            running.verifying = running.verifying and not failed and not open_files
+            running.verifying = (
+                running.verifying and not failed and not open_files and not open_logs
+            )
             if not failed:
                 done.append(running)
             running = None
