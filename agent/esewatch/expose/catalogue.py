@@ -31,7 +31,7 @@ def _list(values: Iterable[str]) -> str:
 
 PAGE_EVENTS = events_text(integrity.PAGE_EVENTS, integrity.LOGICAL_EVENTS)
 DAMAGE_EVENTS = (
-    f"{events_text(DAMAGE)}; cleared by an acknowledgement, a restore or a new seeding,"
+    f"{events_text(DAMAGE)}; cleared by an acknowledgement or a restore,"
     " an index also by its rebuild"
 )
 LATCHED = (

@@ -1,7 +1,7 @@
 """Damage that has no page checksum error: what an event says of which copy (semantics.md 3).
 
-It is latched a copy and a kind, and stands until it is acknowledged, the database is restored or
-the copy seeded anew; an index also until it is rebuilt. No scan of checksums clears it.
+It is latched a copy and a kind, and stands until it is acknowledged or the database is
+restored, an index also until it is rebuilt. No scan of checksums clears it.
 """
 
 from bisect import insort
@@ -55,7 +55,7 @@ def note_of_instance(instance: Instance, event: Event, time: float) -> None:
 
 
 def mend(database: Database, time: float) -> None:
-    """The copy was restored, seeded anew, or its damage acknowledged, at `time`."""
+    """The database was restored, or its damage acknowledged, at `time`."""
     database.damage_mended = max(database.damage_mended, time)
 
 

@@ -203,7 +203,7 @@ class Database(msgspec.Struct, kw_only=True):
     acknowledged: float = 0.0
     """When a person last took all that is known of it as dealt with."""
     damage_mended: float = 0.0
-    """Damage up to this time is dealt with: acknowledged, restored or seeded anew."""
+    """Damage up to this time is dealt with: acknowledged or restored."""
     index_rebuilt: float = 0.0
     """When an index of it was last rebuilt."""
     unexplained: dict[int, EngineError] = {}
