@@ -362,7 +362,7 @@ def _judged(entry: DatabaseTruth, passes: Passes, told: Told, earliest: float | 
 
 
 def _met_since(entry: DatabaseTruth, earliest: float | None) -> list[tuple[float, int, str]]:
-    """Bad pages that stand and that a scan counts, with the time at which they were met, in its order."""
+    """Bad pages that stand and that a scan counts, in the order in which they were met."""
     if earliest is None:
         return []
     known = ((kind, entry.bad_pages.get(kind, {})) for kind in COUNTED)
