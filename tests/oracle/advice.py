@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from tests.oracle.chronicle import Event
 from tests.oracle.facts import seconds
 from tests.oracle.history import DAY, HOUR
+from tests.oracle.identity import is_nameless_snapshot
 from tests.oracle.judgement import deadline
 from tests.oracle.nights import (
     Stretch,
@@ -61,6 +62,7 @@ def actions(
             other
             for other, each in subjects.items()
             if own[other].rule
+            and not is_nameless_snapshot(other[1])
             and each.last_seen >= now - 28 * DAY
             and each.computer == subject.computer
             and instance(each) == instance(subject) != ""
@@ -162,7 +164,8 @@ class Case:
         """
         ran = [run for run in self.runs if run[0] <= self.now]
         if self.window:
-            used = sum(night.ran and self.begin <= night.start for night in self.nights)
+            over = [night for night in self.nights if night.end <= self.now]
+            used = sum(night.ran and self.begin <= night.start for night in over)
         else:
             used = len({day_begin(run[0]) for run in ran if run[0] >= self.begin})
         silence = self.now - min(self.now, max([end(run) for run in ran], default=0.0))
@@ -198,16 +201,18 @@ class Case:
     def late(self) -> float:
         """By what factor "a scan or OLD pass [is] late against its deadline"; 0 where it is not."""
         limit = seconds(self.policy.get("defrag_complete_within", "14d")) or 14 * DAY
-        waited = self.waited(self.defrags, (700,))
+        waited = self.waited(self.defrags, (700, 702))
         if waited > limit:
             return waited / limit
         if not any(self.begin <= run[0] <= self.now for run in self.scans):
             return 0.0
-        waited, limit = self.waited(self.checks, (717, 718)), deadline(self.subject)
+        waited, limit = self.waited(self.checks, range(717, 721)), deadline(self.subject)
         return waited / limit if waited > limit else 0.0
 
     def waited(self, done: Sequence[Completion], starts: Iterable[int]) -> float:
         """How long no pass completed: since the last completion, else since the first start.
+
+        A resume is no start, but the pass was under way then.
 
         "left out when the machine was off and windows in which nothing is known to have run" (docs)
         """
