@@ -5,7 +5,6 @@ with (docs).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 from math import ceil, floor
 from typing import Any, NamedTuple
 
@@ -322,4 +321,3 @@ def backups(subject: Subject, events: Sequence[Event]) -> list[Stretch]:
                 found.append((begun, event.when))
                 begun = None
     return sorted(found)
-

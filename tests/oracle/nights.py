@@ -222,4 +222,3 @@ def restarts(found: Sequence[Night]) -> list[float]:
     longer = [b for a, b in pairwise(told) if (a.off or 0.0) > 0 and (b.off or 0.0) > 0]
     other = [b for a, b in pairwise(ran) if a.off and b.off and abs(a.off - b.off) <= NEAR]
     return sorted({night.end + max(0.0, night.off or 0.0) for night in (*longer, *other)})
-
