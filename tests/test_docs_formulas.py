@@ -83,8 +83,13 @@ def test_the_figures_of_the_formulas_are_those_of_the_program(sentence: str) -> 
 
 def test_the_deadline_of_verification_has_the_figures_that_the_page_says() -> None:
     text = " ".join(PAGE.read_text("utf-8").split())
+    most = ledger.MOST_DEADLINE / 86400
+    pace = ledger.BACKGROUND_BYTES_PER_SECOND / 1e6
 
-    assert f"else {ledger.LEAST_DEADLINE / 86400:g} days, or {ledger.SLACK:g} times" in text
+    assert f"else the longest of these, and at most `verify_within_most`, {most:g} days" in text
+    assert f"- {ledger.LEAST_DEADLINE / 86400:g} days, or until the next end of a window" in text
+    assert f"- {ledger.SLACK:g} times the median time from one completion of its scan" in text
+    assert f"{ledger.SLACK:g} times as long as it takes at {pace:g} MB/s" in text
 
 
 def test_a_scan_stands_still_after_the_hours_that_the_page_says() -> None:

@@ -232,11 +232,13 @@ def test_two_terabytes_at_a_megabyte_a_second_are_late_after_a_month_and_not_at_
     assert later.recommended_seconds is None
 
 
-def test_a_first_scan_of_a_database_of_unknown_size_is_not_called_late(tmp_path: Path) -> None:
-    advice = background(tmp_path, 20, size=None, before=False)
+def test_a_first_scan_of_a_database_of_unknown_size_is_late_after_a_week(tmp_path: Path) -> None:
+    advice = background(tmp_path, 6, size=None, before=False)
+    later = background(tmp_path, 8, size=None, before=False)
 
     assert (advice.action, advice.rule) == ("not_applicable", "background")
-    assert "not known" in advice.reasons[1]
+    assert "running for 6 days; the deadline is 7 days" in advice.reasons[1]
+    assert (later.action, later.rule) == ("not_applicable", "scan_late")
 
 
 @pytest.mark.parametrize("name", "abc")

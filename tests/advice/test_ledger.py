@@ -189,22 +189,29 @@ def test_time_that_a_machine_was_off_is_not_usual() -> None:
     assert verification_deadline(copy(scans=scans, off=off)).seconds == pytest.approx(15 * DAY)
 
 
-def test_a_background_scan_of_unknown_size_has_the_longest_deadline() -> None:
-    """How long a healthy one takes is not known."""
-    for verified in ({}, {"online_scan": NOW - 40 * DAY}):
-        entry = ledger(**BACKGROUND, first_seen=NOW - 40 * DAY, verified=verified)
-        assert (entry.findings, entry.deadline.seconds) == ((), 45 * DAY)
-    assert found(ledger(**BACKGROUND)) == ["never_verified"]
-    assert found(ledger(**BACKGROUND, verified={"online_scan": NOW - 50 * DAY})) == [
+def test_a_background_scan_of_unknown_size_has_a_week_until_it_has_completed_twice() -> None:
+    """Nothing tells how long a healthy one takes."""
+    for scans in ([], completed(40)):
+        entry = ledger(**BACKGROUND, scans=scans)
+        assert (found(entry), entry.deadline.seconds) == (["never_verified"], 7 * DAY)
+    assert found(ledger(**BACKGROUND, first_seen=NOW - 6 * DAY)) == []
+    assert found(ledger(**BACKGROUND, verified={"online_scan": NOW - 6 * DAY})) == []
+    assert found(ledger(**BACKGROUND, verified={"online_scan": NOW - 8 * DAY})) == [
         "verification_overdue"
     ]
-    assert found(ledger(**BACKGROUND, event_gaps=[gap(30, 20)])) == ["unknown_since"]
+    assert verification_deadline(copy(**BACKGROUND, scans=completed(40, 20))).seconds == (
+        pytest.approx(30 * DAY)
+    )
+    assert found(ledger(**BACKGROUND, event_gaps=[gap(9, 3)])) == ["unknown_since"]
 
 
-def test_after_its_first_completion_a_background_scan_may_wait_for_three_weeks() -> None:
-    once = {**BACKGROUND, "size_bytes": 1e9, "scans": completed(30)}
-    assert found(ledger(**once, verified={"online_scan": NOW - 30 * DAY})) == []
-    assert verification_deadline(copy(**once)).seconds == pytest.approx(31.5 * DAY, rel=1e-3)
+def test_one_completion_does_not_tell_what_is_usual() -> None:
+    """Its size still does, as before the first one."""
+    for scans in ([], completed(30)):
+        small = copy(**BACKGROUND, size_bytes=1e9, scans=scans)
+        assert verification_deadline(small) == (7 * DAY, "7 days at least")
+        large = copy(**BACKGROUND, size_bytes=1e12, scans=scans)
+        assert verification_deadline(large).seconds == pytest.approx(1.5 * 1e6)
     assert found(ledger(**BACKGROUND, size_bytes=1e9)) == ["never_verified"]
 
 

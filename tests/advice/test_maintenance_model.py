@@ -71,9 +71,10 @@ def test_a_configured_window_makes_the_window_model() -> None:
     assert maintenance_model(entry, settings) == "window"
 
 
-def test_no_window_is_configured_for_what_collects_garbage() -> None:
+def test_a_configured_window_decides_for_a_directory_too() -> None:
     window = Window(start=datetime.time(1), duration=14400)
     rule = DatabaseRule(match="*", window="nightly")
     settings = Settings(databases=[rule], windows={"nightly": window})
     directory = database(700, 701, provider="NTDS ISAM", process="NTDS")
-    assert maintenance_model(directory, settings) == "garbage_collection"
+    assert maintenance_model(directory, Settings()) == "garbage_collection"
+    assert maintenance_model(directory, settings) == "window"

@@ -15,7 +15,7 @@ from esewatch.advice.history import History
 from esewatch.advice.scanning import Mark
 from esewatch.advice.signs import Signs
 from esewatch.advice.standstill import standing_scan
-from esewatch.config import Settings
+from esewatch.config import Policy, Settings
 from esewatch.fold.rollups import day_of
 from esewatch.model import Coverage, Feed, HeaderSeen, Reading, Record
 from tests.advice.histories import NOON, one_pass, store
@@ -28,7 +28,8 @@ KNOWN = START - 14 * DAY
 STOPS = START + 30 * HOUR
 """The last that it tells of itself, unless a test says otherwise."""
 SCAN = "ese_maintenance_pages_read_total"
-SETTINGS = Settings()
+SETTINGS = Settings(policy=Policy(verify_within=45 * DAY))
+"""No verification falls due while a scan stands still."""
 
 
 def told(event_id: int, time: float, **changes: Any) -> Record:

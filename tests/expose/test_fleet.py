@@ -190,7 +190,7 @@ def test_names_of_sources_and_computers_are_made_harmless() -> None:
 def test_the_deadline_is_that_of_the_ledger_and_absent_without_advice() -> None:
     found = {(each.computer, each.database): each for each in shown(example())}
     assert found[PRIV06].verification_deadline == 7 * 86400
-    assert found[MBX].verification_deadline == 45 * 86400
+    assert found[MBX].verification_deadline == 7 * 86400
     assert found[NTDS].verification_deadline == 7 * 86400
     assert all(each.verification_deadline is None for each in overview_without_advice())
 

@@ -12,9 +12,10 @@ from esewatch.advice.advise import Advice, advise
 from esewatch.advice.findings import Finding
 from esewatch.advice.forecast import Forecast
 from esewatch.advice.window import WindowAdvice
-from esewatch.config import default_settings
+from esewatch.config import DatabaseRule, Settings, default_settings
 from esewatch.expose.fleet import Blind
 from esewatch.expose.metrics import Snapshot
+from esewatch.expose.overview import overview
 from esewatch.expose.pages import (
     render_computer,
     render_computers,
@@ -335,13 +336,16 @@ def test_characters_that_hide_or_turn_text_round_are_replaced(name: str) -> None
     assert shown_of(state).database(state, *label) is not None
 
 
-def test_an_ignored_database_is_on_every_page_by_its_damage() -> None:
+def test_a_database_in_a_place_that_is_ignored_is_on_every_page_by_its_damage() -> None:
     name = "c:\\users\\ann\\temp\\tmp.edb"
     bad = BadPage(page=4, kind="uncorrectable", first=NOW - DAY, last=NOW - DAY)
-    ignored = Database(computer="ws1", database=name, bad_pages=[bad])
-    state = State(databases={("ws1", name): ignored})
+    temporary = Database(computer="ws1", database=name, bad_pages=[bad])
+    state = State(databases={("ws1", name): temporary})
     view = shown_of(state).overview
-    assert [(each.tier, each.verdict) for each in view.databases] == [("ignored", None)]
+    assert [(each.tier, each.verdict) for each in view.databases] == [("observed", "bad_pages")]
+    ignoring = Settings(databases=[DatabaseRule(match="*", tier="ignored")])
+    told = overview(state, ignoring, NOW).databases
+    assert [(each.tier, each.verdict) for each in told] == [("ignored", None)]
     html = render_computer(view, "ws1")
     assert html is not None
     for page in (status(state), Page(html), database_page(("ws1", name), state)):

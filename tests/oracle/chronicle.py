@@ -71,7 +71,7 @@ class Chronicle(NamedTuple):
     events: list[Event]
     """Of ESE providers, in order."""
     times: dict[str, list[float]]
-    """By computer: when anything was logged."""
+    """By computer: when anything was logged that bears a number: how far its logs were read."""
     gaps: list[Gap]
 
     def numbered(self, computer: str) -> bool:
@@ -153,7 +153,8 @@ def chronicle(history: History) -> Chronicle:
     assert isinstance(extra, list | tuple)
     own = {str(each).lower() for each in extra}
     for place, label, record in records:
-        times.setdefault(label, []).append(when[place])
+        if record.record_id is not None:
+            times.setdefault(label, []).append(when[place])
         if not PROVIDERS.match(record.provider) and record.provider.lower() not in own:
             continue
         position = DATABASE_AT.get(record.event_id, 0)

@@ -20,6 +20,8 @@ from tests.oracle.history import Acknowledged, Scanned
 from tests.oracle.passes import Completion, Order
 
 UNLOCATED = (-1, "uncorrectable")
+COUNTED = ("uncorrectable", "wrong_page")
+"""What a scan counts as a bad checksum: -1018 and -1118."""
 
 
 class Step(NamedTuple):
@@ -118,7 +120,21 @@ def acknowledged(ack: Acknowledged) -> Step:
     return Step((ack.time, 1 << 62, 0), change)
 
 
-def summary(completion: Completion, verifies: bool) -> Step:
+def named_pages(events: Iterable[Event], scans: Iterable[Scanned]) -> list[tuple[Order, int]]:
+    """The pages that were reported bad, in the way that a scan counts them, and when."""
+    found: list[tuple[Order, int]] = []
+    for event in events:
+        position, kind = PAGE_AT.get(event.id, (0, ""))
+        page = number(event.at(position)) if position else None
+        if kind in COUNTED and page is not None:
+            found.append((event.order, page))
+    for scan in scans:
+        read: Order = (max(scan.time, scan.read), -1, -1)
+        found += [(read, page) for page, kind in scan.bad if kind in COUNTED]
+    return found
+
+
+def summary(completion: Completion, verifies: bool, named: list[tuple[Order, int]]) -> Step:
     """A completed scan: what it clears, and the bad pages that it counted and nobody named.
 
     "a later complete scan with 0 bad *of that copy's own pages*". "A pass with N bad clears all but
@@ -137,9 +153,10 @@ def summary(completion: Completion, verifies: bool) -> Step:
                 (at, entry)
                 for entry, at in known.pages.items()
                 if begin is not None and begin <= at <= order
-                if entry[1] in ("uncorrectable", "wrong_page") and entry != UNLOCATED
+                if entry[1] in COUNTED and entry != UNLOCATED
             ]
-            if len({entry[0] for _, entry in within}) < bad:
+            told = {page for at, page in named if begin is not None and begin <= at <= order}
+            if len(told) < bad:
                 known.pages[UNLOCATED] = order
             if not counts_whole_pass or completion.partial:
                 return

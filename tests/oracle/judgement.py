@@ -169,12 +169,19 @@ def cycles(subject: Subject) -> list[bool]:
     mine = [event for event in subject.owned if event.id in (327, *range(700, 706))]
     found: list[bool] = []
     begun: int | None = None
+    started = False
     for event in sorted({*stops, *mine}, key=lambda each: each.order):
+        whole = started
+        started = event.id == 700 or (started and event.id not in (701, 703))
         if event.id in (700, 702):
             if begun is not None:
                 found.append(begun == 702)
             begun = event.id
         elif event.id in (701, 703, 704, 705):
+            runs = number(event.at(8)) if event.id == 703 and not whole else None
+            if runs and runs > 1:
+                # Its start was not seen: the completion tells how often it was resumed.
+                found += [True] * (runs - 1)
             found.append(begun == 702 or event.id != 701)
             begun = None
         elif begun is not None:
@@ -220,6 +227,11 @@ def findings(subject: Subject, now: float, window: float) -> frozenset[str]:
             found |= absent(subject, now)
         elif subject.worked(lost, now) <= patience:
             found.add("unknown_since")
+            ends = [event.when for event in subject.owned if event.id in (701, 703)]
+            torn = cycles(subject)[-3:] == [True] * 3
+            if (torn or any(end >= lost for end in ends)) and defrag_overdue(subject, now):
+                # Its cadence is known again since it completed; torn cycles are not missing ones.
+                found |= {"defrag_overdue"} & absent(subject, now)
         else:
             # Whatever was missed, nothing has verified it for too long since.
             found |= absent(subject, now)

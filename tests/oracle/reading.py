@@ -26,6 +26,7 @@ from tests.oracle.integrity import (
     Step,
     acknowledged,
     known_at_the_end,
+    named_pages,
     restored,
     scanned,
     step_of,
@@ -146,7 +147,8 @@ def follow(subject: Subject, told: Chronicle, now: float) -> None:
     mine = [event for event in subject.owned if event.id in TASK or event.id == 327]
     stops = [event for event in subject.life if event.id in STOPS and event.id != 327]
     subject.copy = derive(sorted({*mine, *stops}, key=lambda each: each.order))
-    times = told.times.get(subject.computer, [])
+    heard = [event.when for event in [*mine, *stops]]
+    times = sorted([*told.times.get(subject.computer, []), *heard])
     # Without record numbers nothing tells how far a log was read.
     until = (
         min(now, hour_end(times[-1]) + SILENCE)
@@ -189,9 +191,8 @@ def accuse(subject: Subject, events: list[Event], subjects: Subjects) -> None:
 
 def role_then(subject: Subject, event: Event) -> str:
     """The role of a copy when an event was logged."""
-    if subject.copy.roles:
-        return subject.copy.role_at((event.when, 1 << 62, 0))
-    return subject.role
+    told = subject.copy.role_at((event.when, 1 << 62, 0))
+    return told or str(subject.entry.get("role", ""))
 
 
 def prove(subject: Subject, events: list[Event]) -> None:
@@ -224,9 +225,10 @@ def latch(subject: Subject, history: History) -> None:
         step = step_of(event)
         if step:
             steps.append(step)
+    named = named_pages(subject.against, subject.scans)
     steps += [restored(event) for event in subject.life if event.id == 205]
     steps += [
-        summary(completion, completion in subject.proofs)
+        summary(completion, completion in subject.proofs, named)
         for completion in subject.copy.completions
         if completion.task != "defrag"
     ]

@@ -19,6 +19,9 @@ from esewatch.fold.state import Pass
 CYCLES = 3
 LEAST = CYCLES * 12 * 3600.0
 """Seconds in which it should complete."""
+LEAST_INTERVALS = 2
+IN_ONE_RUN = 701
+"""The completion of a pass that began in the run in which it ended."""
 LATEST = 8
 """Completions that tell how DFSR spaces its passes."""
 
@@ -63,7 +66,7 @@ def allowed_seconds(history: History, now: float = math.inf) -> float | None:
         return LEAST
     ends = _completions(history.defrag_passes, now)[-LATEST:]
     between = [at_work(history.off, one, two) for one, two in pairwise(ends)]
-    return max(LEAST, CYCLES * median(between)) if between else None
+    return max(LEAST, CYCLES * median(between)) if len(between) >= LEAST_INTERVALS else None
 
 
 def overdue_defrag(history: History, now: float) -> Finding | None:
@@ -99,11 +102,13 @@ def _torn(passes: Sequence[Pass], now: float) -> int:
         if each.started is not None and each.started > now:
             continue
         # Of a pass whose start was seen its interruptions were, too.
-        counted = 1 if each.start_seen else each.invocations or 1
-        cycles = max(each.interruptions + 1, counted)
-        if each.outcome == "open" and each.interrupted:
-            cycles = each.interruptions
-        if each.outcome == "open" and not each.interruptions:
+        whole = each.start_seen or each.completion_event == IN_ONE_RUN
+        counted = 1 if whole else each.invocations or 1
+        broken = max(each.interruptions + each.failures, each.resumes)
+        cycles = max(broken + 1, counted)
+        if each.outcome == "open":
+            cycles = broken
+        if each.outcome == "open" and not broken:
             continue
         if each.outcome != "open" and cycles == 1:
             break

@@ -140,9 +140,10 @@ def verification_deadline(copy: Copy) -> Deadline:
 
 def _usual(copy: Copy) -> Deadline | None:
     """By its own completions; where fewer than two tell, a background scan's by its size."""
-    completed = (done.ended for done in copy.scans if done.outcome == "completed")
+    whole = (done for done in copy.scans if done.outcome == "completed" and not done.partial)
+    completed = (done.ended for done in whole)
     ends = sorted(end for end in completed if end is not None and math.isfinite(end))
-    between = [at_work(copy.off, one, two) for one, two in pairwise(ends[-LATEST:])]
+    between = [two - one for one, two in pairwise(ends[-LATEST:])]
     if between:
         usual = median(between)
         said = f"1.5 times the {span(usual)} from one completion to the next"

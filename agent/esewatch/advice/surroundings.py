@@ -11,7 +11,7 @@ from typing import NamedTuple
 from esewatch.advice.copies import copies_of, member_of
 from esewatch.advice.stagger import Key
 from esewatch.advice.windows_passed import DAY, one_window
-from esewatch.config import Settings, window_for
+from esewatch.config import Settings, rule_for, window_for
 from esewatch.fold.damage import known_damage
 from esewatch.fold.integrity import Around, Told, known_bad_pages
 from esewatch.fold.owners import instance_key
@@ -50,6 +50,11 @@ class _Copy(NamedTuple):
 
     entry: Database
     transitions: Sequence[Transition] = ()
+    configured: str = ""
+    """Its role, where its scans tell none."""
+
+    def role_at(self, time: float) -> str:
+        return role_at(self.transitions, time) or self.configured
 
 
 def surroundings(state: State, settings: Settings) -> Callable[[Database], Told]:
@@ -99,7 +104,7 @@ def _of_active(
         group = groups.get(key) or [_Copy(reporter)]
         for kind, damage in reporter.damage_of_active.items():
             for time in damage.times:
-                active = [copy for copy in group if role_at(copy.transitions, time) == "active"]
+                active = [copy for copy in group if copy.role_at(time) == "active"]
                 for copy in active if len(active) == 1 else group:
                     kinds = found.setdefault((copy.entry.computer, copy.entry.database), {})
                     known = kinds.setdefault(kind, Damage(0, [], list(damage.events)))
@@ -129,7 +134,9 @@ def _groups(state: State, settings: Settings) -> dict[Key, list[_Copy]]:
     groups: dict[str, list[_Copy]] = defaultdict(list)
     for entry, name in zip(entries, names, strict=True):
         if name is not None and sizes[name] > 1:
-            groups[name].append(_Copy(entry, list(unpack(entry.transitions))))
+            rule = rule_for(settings, entry.computer, entry.database)
+            role = (rule.role if rule is not None else None) or ""
+            groups[name].append(_Copy(entry, list(unpack(entry.transitions)), role))
     return {
         (copy.entry.computer, copy.entry.database): group
         for group in groups.values()

@@ -125,7 +125,9 @@ def tier(database: Database, settings: Settings) -> Tier:
     asked_for = database.maintenance_seen or bool(database.page_scan)
     found = _tier(database.database, database.process.lower(), asked_for)
     # Whatever the file is for, its disk is not sound.
-    corrupt = database.page_errors or not CORRUPTION.isdisjoint(database.damage)
+    corrupt = database.page_errors or not CORRUPTION.isdisjoint(
+        {*database.damage, *database.damage_of_active}
+    )
     bad = corrupt or database.page_scan.get("bad_pages") or database.bad_pages
     return "observed" if found == "ignored" and bad else found
 
