@@ -83,7 +83,7 @@ def test_a_run_that_goes_on_counts_up_to_now() -> None:
 
     found = Timeline(history, Policy(), now).at(now)
 
-    assert found.windows == 29
+    assert found.windows == 28
     assert found.counter_coverage == pytest.approx(1 - 0.5 / (28 * 4 + 1))
 
 

@@ -403,6 +403,22 @@ def test_advice_needs_seven_windows_a_pass_and_enough_pages() -> None:
     assert allowed.action == "shrink"
 
 
+def test_a_window_that_is_open_does_not_count_yet() -> None:
+    running = store(nights=7, defrag_passes=passes(1, 0.9, count=3, ago=2))
+    last = opening(0)
+
+    within = judged(running, now=last + 2 * HOUR).evidence.windows
+    after = judged(running, now=last + 4 * HOUR).evidence.windows
+
+    assert (within, after) == (6, 7)
+
+
+def test_a_pass_whose_start_is_not_in_the_events_is_late_too() -> None:
+    advice = judged(store(defrag_passes=[one_pass(None, None)], defrag_runs=nightly_runs(20)))
+
+    assert (advice.action, advice.rule) == ("grow", "late")
+
+
 # Confidence.
 
 

@@ -4,7 +4,7 @@ Nothing is kept from one call to the next: the records are sorted, grouped and w
 """
 
 from esewatch.ese.message_table import is_unexplained as is_unexplained_id
-from tests.oracle.advice import action, length
+from tests.oracle.advice import actions
 from tests.oracle.chronicle import Chronicle, Event, chronicle
 from tests.oracle.facts import (
     CORRUPTION,
@@ -35,6 +35,7 @@ from tests.oracle.integrity import (
     verifies,
 )
 from tests.oracle.judgement import findings
+from tests.oracle.nights import length
 from tests.oracle.passes import ACTIVE, STOPS, TASK, derive, proves
 from tests.oracle.presence import SILENCE, hour_end, spans
 from tests.oracle.subject import Subject
@@ -56,8 +57,9 @@ def read(history: History) -> Answers:
     for subject in subjects.values():
         latch(subject, history)
     blame(subjects, told.events)
+    advised = actions(subjects, told.events, history.configuration, history.now)
     return {
-        key: answer(subject, history)
+        key: answer(subject, history, advised[key])
         for key, subject in subjects.items()
         if not dropped(subject, history.now)
     }
@@ -69,7 +71,7 @@ def dropped(subject: Subject, now: float) -> bool:
     return tier == "ignored" or (tier == "observed" and now - subject.last_seen > 90 * DAY)
 
 
-def answer(subject: Subject, history: History) -> Answer:
+def answer(subject: Subject, history: History, action: str) -> Answer:
     """The answer for one database."""
     return Answer(
         known_bad=frozenset(subject.known.pages),
@@ -80,7 +82,7 @@ def answer(subject: Subject, history: History) -> Answer:
         model=subject.model,
         tier=subject.tier,
         findings=findings(subject, history.now, length(subject, history.configuration)),
-        action=action(subject, history.configuration, history.now),
+        action=action,
     )
 
 

@@ -85,6 +85,17 @@ class Subject:
         """The seconds that it was at work."""
         return worked(self.spans, begin, end)
 
+    def off(self, begin: float, end: float) -> list[tuple[float, float]]:
+        """When it was not at work."""
+        found: list[tuple[float, float]] = []
+        for start, stop in sorted(span for each in self.spans for span in each):
+            if begin < start:
+                found.append((begin, min(start, end)))
+            begin = max(begin, stop)
+            if begin >= end:
+                return found
+        return [*found, (begin, end)]
+
     @property
     def role(self) -> str:
         """`active`, `passive`, or empty where nothing tells.

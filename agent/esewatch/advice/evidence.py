@@ -45,7 +45,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     pages_read: float = 0.0
     pages_freed: float = 0.0
     windows: int = 0
-    """Openings (days, where no window is configured) in which online defragmentation ran."""
+    """Openings that are over (days, where no window is configured) in which online defragmentation
+    ran."""
     passes: int = 0
     """Whole passes that ended."""
     days: float = 0.0
@@ -175,7 +176,7 @@ class Timeline:
 
     def _windows(self, begin: float, time: float) -> int:
         if self.history.window is not None:
-            return sum(n.ran and begin <= n.start <= time for n in self.openings)
+            return sum(each.ran for each in self.openings_until(time, begin))
         return len({day_of(run.start) for run in self.runs if begin <= run.start <= time})
 
     def _coverage(self, begin: float, time: float) -> float:

@@ -23,11 +23,12 @@ def instance_advice(
 ) -> dict[Key, WindowAdvice]:
     """The window advice of every database as of `now`, that of its instance where it shares one.
 
-    `own` is that of each by itself.
+    `own` is that of each by itself. One without a window to judge (a passive copy of Exchange 2007)
+    keeps its own, and decides nothing for others.
     """
     groups: dict[tuple[str, str, str], list[Key]] = {}
     for key, each in known.items():
-        if each.model == "window" and each.shares_instance > 1:
+        if own[key].rule in _ORDER and each.shares_instance > 1:
             same = (each.computer, each.ese_instance.lower(), repr(each.window))
             groups.setdefault(same, []).append(key)
     found = {key: own[key] for key in known}

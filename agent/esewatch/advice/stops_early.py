@@ -43,11 +43,12 @@ def found_in_window(history: History, rule: str, now: float) -> tuple[Finding, .
     if history.model != "window":
         return ()
     used = openings_used(history, history.defrag_runs, now - LOOK_BACK, now)
+    over = [each for each in used if each.end <= now]
     found = []
-    stops = _stopped(history, [each for each in used if each.end <= now])
+    stops = _stopped(history, over)
     if stops is not None:
         found.append(stopped_early(stops))
-    in_the_way = backed_up(used) if rule == "backup" else None
+    in_the_way = backed_up(over) if rule == "backup" else None
     if in_the_way is not None and not any(each.finding == "backup_overlaps" for each in found):
         found.append(Finding("backup_overlaps", in_the_way))
     return tuple(found)

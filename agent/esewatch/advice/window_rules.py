@@ -11,6 +11,7 @@ from esewatch.advice.findings import investigate, moment, span
 from esewatch.advice.openings import backed_up
 from esewatch.config import Policy
 from esewatch.fold.rollups import DAY_SECONDS, day_of, day_start
+from esewatch.fold.runs import Run
 from esewatch.fold.state import Pass
 
 Action = Literal["shrink", "keep", "grow", "move", "insufficient_evidence", "not_applicable"]
@@ -119,7 +120,7 @@ def _mass_deletions(at: Moment, since: float) -> list[float]:
 def _late(at: Moment) -> Verdict | None:
     timeline, history = at.timeline, at.timeline.history
     limit = at.policy.defrag_complete_within
-    waited, idle = _waited(at, history.defrag_passes)
+    waited, idle = _waited(at, history.defrag_passes, history.defrag_runs)
     if waited > limit:
         reason = (
             f"Online defragmentation has not completed a pass for {span(waited)}{idle};"
@@ -133,7 +134,7 @@ def _late(at: Moment) -> Verdict | None:
     if not any(begin <= run.start <= at.time for run in history.scan_runs):
         return None
     allowed = timeline.scan_deadline
-    waited, idle = _waited(at, history.checksum_passes)
+    waited, idle = _waited(at, history.checksum_passes, history.scan_runs)
     if waited > allowed.seconds:
         reason = (
             f"The database scan has not completed a pass for {span(waited)}{idle};"
@@ -143,14 +144,16 @@ def _late(at: Moment) -> Verdict | None:
     return None
 
 
-def _waited(at: Moment, passes: Sequence[Pass]) -> tuple[float, str]:
+def _waited(at: Moment, passes: Sequence[Pass], runs: Sequence[Run]) -> tuple[float, str]:
     """Seconds without a completion: since the last one, else since the first start.
 
-    What was before a break in the evidence is not known, or of another window. Time in which
+    Of a pass whose start is not in the events the first run is: it was under way then. What was
+    before a break in the evidence is not known, or of another window. Time in which
     no maintenance is known to have run does not count; the words tell of it.
     """
     ends = _up_to((p.ended for p in passes if p.outcome == "completed"), at.time)
-    known = ends or _up_to((p.started for p in passes), at.time)
+    begun = (*(p.started for p in passes), *(run.start for run in runs))
+    known = ends or _up_to(begun, at.time)
     if not known:
         return 0.0, ""
     since = max(known) if ends else min(known)
