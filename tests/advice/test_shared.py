@@ -7,7 +7,12 @@ from tests.advice.histories import NOON, store
 
 
 def test_passive_copies_of_one_instance_keep_what_is_said_of_each() -> None:
-    changes = {"role": "passive", "shares_instance": 2, "defrag_passes": [], "defrag_runs": []}
+    changes: dict[str, Any] = {
+        "role": "passive",
+        "shares_instance": 2,
+        "defrag_passes": [],
+        "defrag_runs": [],
+    }
     known = {("ex02", name): store(database=name, **changes) for name in ("a.edb", "b.edb")}
     own = {key: window_advice(each, Policy(), NOON) for key, each in known.items()}
 
