@@ -1,5 +1,7 @@
 """Window advice of databases that share an instance."""
 
+from typing import Any
+
 from esewatch.advice.shared import instance_advice
 from esewatch.advice.window import window_advice
 from esewatch.config import Policy
