@@ -54,7 +54,7 @@ def report(log: Path, expected: int = 0) -> Page:
 
 
 def test_a_report_of_a_703_without_a_time_shows_its_figures(tmp_path: Path) -> None:
-    text = report(logged(tmp_path / "log.jsonl", (703, S703))).text
+    text = report(logged(tmp_path / "log.jsonl", (703, S703)), 1).text
 
     assert "No bad page is known in 1 database on 1 computer." in text
     assert "1 event has no time." in text
@@ -69,7 +69,8 @@ def test_a_report_of_a_rendered_text_alone_names_the_database(tmp_path: Path) ->
     log = tmp_path / "log.txt"
     log.write_text(render(703, S703) + "\n", encoding="utf-8")
     output = tmp_path / "report.html"
-    assert main(["report", str(log), "--computer", "EX01", "-o", str(output)]) == 0
+    # No age and no advice follows from an event without a time: that is to be looked into.
+    assert main(["report", str(log), "--computer", "EX01", "-o", str(output)]) == 1
     text = Page(output.read_text(encoding="utf-8")).text
     assert "SG06 on ex01" in text
     assert TOLD in text

@@ -173,13 +173,19 @@ def known_role(folder: Path, now: float, *rules: DatabaseRule) -> str:
 
 
 @pytest.mark.parametrize(
-    ("generation", "told", "with_active"),
-    [("2007", "", "active"), ("current", "passive", "passive")],
+    ("generation", "scan", "told", "with_active"),
+    [
+        ("2007", False, "", "active"),
+        # Every start replays first: its letter R tells of no role.
+        ("current", False, "", "active"),
+        ("current", True, "passive", "passive"),
+    ],
 )
 def test_the_agent_knows_the_role_from_the_events_else_from_the_configuration(
-    tmp_path: Path, generation: str, told: str, with_active: str
+    tmp_path: Path, generation: str, scan: bool, told: str, with_active: str
 ) -> None:
-    now = run(tmp_path, plan_of(DROP, generation=generation, zero=False), 1.0)
+    copy = msgspec.structs.replace(DROP, scan=scan)
+    now = run(tmp_path, plan_of(generation=generation, zero=False, copies=[copy]), 1.0)
     expect_agreement(tmp_path, now)
     assert known_role(tmp_path, now) == told
     assert known_role(tmp_path, now, DatabaseRule(match="*", role="active")) == with_active
