@@ -250,13 +250,7 @@ def copies(computer: str) -> Month:
     passive = f"{computer}2"
     instance = f"{computer}-db"
     path = f"F:\\{instance}\\{instance}.edb"
-    month.records += [
-        msgspec.structs.replace(
-            each, computer=passive, record_id=None, instance_state=each.instance_state and "R"
-        )
-        for each in background(computer, SEED + 1).records
-        if isinstance(each, Event)
-    ]
+    month.records += background(passive, SEED + 1, passive=True, named=computer).records
     for name, phase, ios in ((computer, "Attached", 20.0), (passive, "Recovery", 60.0)):
         counters = {
             (INSTANCES, f"I/O Database {what} ({phase})/sec", instance): ios

@@ -215,9 +215,11 @@ def test_observed_databases_have_no_finding_of_absence() -> None:
 
 
 def nights(count: int, *ids: int) -> list[Logged]:
-    begins = [each + 1.5 / 24 for each in range(count)]
+    """From 01:30 on, an event each half an hour; a stop (704) is at the end of the window."""
     return [
-        old(begin + place / 48, event_id) for begin in begins for place, event_id in enumerate(ids)
+        old(day + (5 / 24 if event_id == 704 else 1.5 / 24 + place / 48), event_id)
+        for day in range(count)
+        for place, event_id in enumerate(ids)
     ]
 
 
@@ -246,8 +248,16 @@ def test_a_bad_page_keeps_the_window() -> None:
 
 
 def test_stops_that_coincide_with_backups_move_the_window() -> None:
-    records = nights(9, 700, 701, 700, 704)
-    backups = [event(each + 3 / 24 - 0.001, 210) for each in range(9)]
+    records = [
+        old(day + hour / 24, event_id)
+        for day in range(9)
+        for hour, event_id in ((1.5, 700), (2, 701), (2.5, 700), (3, 704))
+    ]
+    backups = [
+        event(day + hour / 24, event_id)
+        for day in range(9)
+        for hour, event_id in ((3, 210), (4, 213))
+    ]
     assert advice(*records, *backups, days=9) == "move"
 
 
@@ -256,8 +266,8 @@ def test_a_pass_that_does_not_end_in_14_days_grows_the_window() -> None:
 
 
 def test_a_long_scan_keeps_the_window_from_shrinking() -> None:
-    scan = old(8.2, 721, "7/9/2007", "7000", "1", "1", "50000", "0", "0")
-    assert advice(*nights(9, 700, 701), scan, days=9) == "keep"
+    scan = (old(8.1, 718), old(8.2, 721, "7/9/2007", "7000", "1", "1", "50000", "0", "0"))
+    assert advice(*nights(9, 700, 701), *scan, days=9) == "keep"
 
 
 def test_an_engine_upgrade_keeps_advice_quiet() -> None:

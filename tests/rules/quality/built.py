@@ -5,7 +5,7 @@ end), and Windows Search.
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -97,16 +97,28 @@ def controller(computer: str, seed: int, *, scanned: bool = True) -> Month:
     return Month(computer, "domain controller", records)
 
 
-def background(computer: str, seed: int, *, pages: int = PAGES, slow_from: float = DAYS) -> Month:
-    """A mailbox database of Exchange 2013 or later, one copy: its scan begins anew when it ends.
+def background(
+    computer: str,
+    seed: int,
+    *,
+    pages: int = PAGES,
+    slow_from: float = DAYS,
+    passive: bool = False,
+    named: str = "",
+) -> Month:
+    """A copy of a mailbox database of Exchange 2013 or later: its scan begins anew when it ends.
 
-    A scan that begins on day `slow_from` or later takes four times as long.
+    A scan that begins on day `slow_from` or later takes four times as long. The database is that
+    of the computer `named` where it is not this one.
     """
     chance = random.Random(seed)
-    instance = f"{computer}-db"
+    instance = f"{named or computer}-db"
     process = "Microsoft.Exchange.Store.Worker"
-    head = [process, "4711,D,50,15.01.2507.012", f"{instance}: ", f"F:\\{instance}\\{instance}.edb"]
-    lines = list(_scans(head, chance, pages, at(slow_from)))
+    state = "R" if passive else "D"
+    path = f"F:\\{instance}\\{instance}.edb"
+    head = [process, f"4711,{state},50,15.01.2507.012", f"{instance}: ", path]
+    scans = _scans(head, chance, pages, at(slow_from))
+    lines = list(_of_passive(scans) if passive else scans)
     for day in range(DAYS):
         begin = at(day, 20.0) + chance.uniform(0.0, 600.0)
         # A snapshot: event 2005 begins it, 2006 says that it is over.
@@ -141,6 +153,20 @@ def _scans(head: list[str], chance: random.Random, pages: int, slow_from: float)
             took = [day_text(begin), str(int(ends - begin)), str(pages), "0", "3", "0", "3", "0"]
             yield Line(ends, 737, [*head, *took])
         time = ends + 60.0
+
+
+def _of_passive(lines: Iterable[Line]) -> Iterator[Line]:
+    """What a passive copy says instead: 717 and 719 of a start and a resume, 732 of the end."""
+    for line in lines:
+        head, rest = line.strings[:4], line.strings[4:]
+        if line.event_id == 736:
+            yield Line(line.time, 717, head)
+        elif line.event_id == 738:
+            yield Line(line.time, 719, [*head, *rest[1:]])
+        elif line.event_id == 737:
+            begun, seconds, pages = rest[:3]
+            days = str(max(1, int(seconds) // int(DAY)))
+            yield Line(line.time, 732, [*head, begun, seconds, days, pages, ""])
 
 
 def search(computer: str, seed: int) -> Month:
