@@ -21,8 +21,11 @@ def is_good(outcome: Outcome) -> bool:
     )
 
 
+SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))]
+
+
 @pytest.mark.parametrize("start", [1 / 8, 1 / 4, 2.0, 8.0])
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_the_advice_leads_to_the_band_in_four_steps(
     tmp_path: Path, seed: int, start: float
 ) -> None:
@@ -32,7 +35,7 @@ def test_the_advice_leads_to_the_band_in_four_steps(
     assert outcome.changes, str(outcome)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", SEEDS[:2])
 def test_a_window_in_the_band_is_left_alone_for_eight_weeks(tmp_path: Path, seed: int) -> None:
     outcome = left_alone(tmp_path, seed, HEALTHY_DAYS)
 

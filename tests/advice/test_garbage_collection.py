@@ -1,5 +1,6 @@
 """Online defragmentation of a directory and of DFSR: when it is overdue, in time at work."""
 
+import math
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from esewatch.advice.findings import Finding
 from esewatch.advice.garbage_collection import allowed_seconds, overdue_defrag
 from esewatch.advice.history import History
 from esewatch.config import Settings
-from esewatch.fold.state import Pass
+from esewatch.fold.runs import torn_runs
+from esewatch.fold.state import Pass, Transition
 from esewatch.model import Record
 from tests.advice.histories import DAY, HOUR, NOON, one_pass, store
 from tests.support.records import EPOCH, event, folder_of
@@ -77,13 +79,37 @@ def test_one_that_never_completed_is_overdue_where_its_log_would_tell() -> None:
 
 
 def test_three_cycles_in_a_row_that_were_interrupted_or_resumed_are_overdue() -> None:
-    torn = [one_pass(NOON - DAY, NOON - 6 * HOUR, interruptions=2, invocations=3)]
-    half = [one_pass(NOON - DAY, NOON - 6 * HOUR, interruptions=1, invocations=2)]
-
-    found = overdue_defrag(directory(defrag_passes=torn), NOON)
+    found = overdue_defrag(directory(6, defrag_torn=3), NOON)
 
     assert found is not None and "in 3 cycles" in found.sentence
-    assert overdue_defrag(directory(defrag_passes=half), NOON) is None
+    assert overdue_defrag(directory(6, defrag_torn=2), NOON) is None
+
+
+@pytest.mark.parametrize(
+    ("ids", "torn"),
+    [
+        ((700, 701, 700, 701), 0),
+        ((700, 704, 702, 704, 702, 703), 3),
+        ((700, 704, 702, 703, 700, 701), 0),
+        ((702, 701), 1),
+        ((700, 705, 704, 705), 3),
+        ((700, 702, 702, 702), 2),
+        ((700, 327, 702, 327), 2),
+    ],
+)
+def test_a_cycle_is_a_run(ids: tuple[int, ...], torn: int) -> None:
+    rows = [Transition(hour * HOUR, hour, event_id) for hour, event_id in enumerate(ids)]
+    assert torn_runs(rows, ()) == torn
+
+
+def test_a_stop_breaks_a_run_off_and_a_completion_tells_of_the_runs_before() -> None:
+    started = Transition(0.0, 1, 700)
+    done = Transition(9 * HOUR, 2, 703, {"invocations": 4})
+
+    assert torn_runs([started], [HOUR, 2 * HOUR]) == 1
+    assert torn_runs([done], []) == 4
+    assert torn_runs([started, done], []) == 1
+    assert torn_runs([Transition(0.0, 1, 703, {"invocations": math.inf})], []) == 1001
 
 
 @pytest.mark.parametrize(

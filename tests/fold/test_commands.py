@@ -2,7 +2,7 @@ import pytest
 
 from esewatch.fold.commands import acknowledge, forget, succeed
 from esewatch.fold.folder import Folder
-from esewatch.fold.integrity import known_bad_pages
+from esewatch.fold.integrity import io_errors, known_bad_pages
 from esewatch.fold.passes import views_in
 from esewatch.fold.state import SourceState
 from esewatch.model import Batch, EsewatchError
@@ -33,6 +33,14 @@ def test_an_error_after_those_that_were_dealt_with_is_known_again(named: list[in
     acknowledge(folder, "ex01", LABEL, named)
     folder.fold("logs", Batch(records=[event(474, DAY, 99, fields={"page_number": 17})]))
     assert 17 in pages(folder)
+
+
+def test_failed_writes_are_taken_as_dealt_with_as_pages_are() -> None:
+    folder = folder_of([event(482, HOUR, 1), event(482, 2 * HOUR, 2)])
+    entry = the_database(folder)
+    assert len(io_errors(entry, None)) == 2
+    acknowledge(folder, "ex01", LABEL, [])
+    assert io_errors(entry, None) == []
 
 
 def test_what_is_not_known_is_named() -> None:

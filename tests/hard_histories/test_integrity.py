@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hard_histories import MONDAY, Copy, Judged, judged, numbered, old_store
+from tests.hard_histories import MONDAY, Copy, Judged, judged, number, numbered, old_store
 from tests.oracle.history import DAY, HOUR, Logged
 
 ACTIVE = Copy()
@@ -24,6 +24,30 @@ def test_a_bad_page_that_only_the_summary_counted_outlives_the_repair_of_the_nam
     ]
     said = judged(tmp_path, numbered(events)).of(OLD)
     assert said.bad == left
+
+
+def test_a_page_of_two_errors_is_one_page_of_those_that_the_summary_counted(
+    tmp_path: Path,
+) -> None:
+    wrong_page = OLD.log(
+        MONDAY + 2 * HOUR,
+        475,
+        OLD.database,
+        "147456 (0x24000)",
+        "8192 (0x2000)",
+        "-1118",
+        number(17),
+        number(40),
+        level="error",
+    )
+    events = [
+        OLD.scan_start(MONDAY),
+        OLD.bad_page(MONDAY + HOUR, 17),
+        wrong_page,
+        OLD.checksum_end(MONDAY + 3 * HOUR, MONDAY, bad=2),
+        OLD.patched(MONDAY + 4 * HOUR, 17),
+    ]
+    assert judged(tmp_path, numbered(events)).of(OLD).bad == 1
 
 
 def test_a_repaired_page_stays_repaired_however_many_others_are_repaired_after_it(
@@ -95,6 +119,14 @@ def test_a_lost_write_of_an_unknown_active_copy_is_damage_of_all_copies_that_are
     assert answers.of(PASSIVE).damage == answers.of(other).damage == {"divergence"}
 
 
+def test_copies_of_a_store_are_copies_before_a_scan_of_them_was_seen(tmp_path: Path) -> None:
+    here = Copy(process="MSExchangeIS")
+    there = Copy("EX02.corp.example", process="MSExchangeIS")
+    events = [*here.instance_start(MONDAY), *there.instance_start(MONDAY), differs(there, 545)]
+    answers = judged(tmp_path, numbered(events))
+    assert damage(answers) == ({"divergence"}, {"divergence"})
+
+
 def test_a_scan_check_that_fails_makes_both_copies_suspect(tmp_path: Path) -> None:
     answers = judged(tmp_path, pair(differs(PASSIVE, 540)))
     assert damage(answers) == ({"suspect"}, {"suspect"})
@@ -134,3 +166,15 @@ def test_damage_without_a_checksum_error_outlives_a_clean_pass(
     said = answers.of(ACTIVE)
     assert said.damage == {"divergence" if event_id == 541 else "logical"}
     assert said.verified == {"online_scan": again + DAY}
+
+
+def test_an_error_that_is_read_before_its_database_is_known_is_no_other_database_s(
+    tmp_path: Path,
+) -> None:
+    first, second = old_store(), old_store(database=r"F:\SG01\priv02.edb")
+    other = old_store(database=r"G:\SG02\priv03.edb", instance="SG02")
+    error = first.log(MONDAY, 699, first.database, "-1206", level="error")
+    starts = [each.defrag_start(MONDAY + HOUR) for each in (second, other)]
+    answers = judged(tmp_path, numbered([error, *starts, first.defrag_start(MONDAY + DAY)]))
+    assert "unexplained_error" in answers.of(first).findings
+    assert "unexplained_error" not in answers.of(second).findings | answers.of(other).findings

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hard_histories import MONDAY, PAGES, Copy, judged, numbered, old_store
+from tests.hard_histories import MONDAY, PAGES, Copy, date_time, judged, numbered, old_store
 from tests.oracle.history import DAY, HOUR, Logged
 
 ACTIVE = Copy()
@@ -189,6 +189,30 @@ def test_after_a_switchover_a_run_that_read_all_pages_verifies_the_copy_that_it_
     assert answers.of(ACTIVE).verified == {}
     said = answers.of(PASSIVE)
     assert (said.bad, said.verified) == (0, {"online_scan": MONDAY + 3 * DAY})
+
+
+def test_a_pass_as_active_copy_after_an_incomplete_scan_as_passive_copy_is_another_one(
+    tmp_path: Path,
+) -> None:
+    events = [
+        PASSIVE.scan_resume(MONDAY, MONDAY - DAY),
+        PASSIVE.log(MONDAY + HOUR, 746, PASSIVE.database, date_time(MONDAY - DAY)),
+        PASSIVE.maintenance_resume(MONDAY + 2 * HOUR, MONDAY + HOUR),
+        PASSIVE.maintenance_end(MONDAY + DAY, MONDAY + HOUR, run=PAGES),
+    ]
+    said = judged(tmp_path, numbered(events)).of(PASSIVE)
+    assert said.verified == {"online_scan": MONDAY + DAY}
+
+
+def test_a_copy_that_another_one_took_over_in_the_second_of_the_start_is_not_verified(
+    tmp_path: Path,
+) -> None:
+    events = [
+        ACTIVE.maintenance_start(MONDAY),
+        PASSIVE.maintenance_resume(MONDAY, MONDAY - HOUR),
+        ACTIVE.maintenance_end(MONDAY + DAY, MONDAY, run=50_000),
+    ]
+    assert judged(tmp_path, numbered(events)).of(ACTIVE).verified == {}
 
 
 def test_a_pass_across_a_restart_in_the_same_role_verifies(tmp_path: Path) -> None:

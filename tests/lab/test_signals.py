@@ -99,6 +99,7 @@ def severities(names: Collection[str]) -> set[tuple[str, str]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 @pytest.mark.beside
 def test_each_bad_side_raises_its_alert_and_no_good_one_any(tmp_path: Path) -> None:

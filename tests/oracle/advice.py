@@ -140,7 +140,7 @@ class Case:
         lasts = seconds(self.window.get("duration", "")) or 0.0
         if self.lacks_evidence():
             return Advice("insufficient_evidence", "evidence")
-        recent = any(event.time > self.now - 7 * DAY for event in subject.io_errors)
+        recent = any(event.time > self.now - 7 * DAY for event in subject.standing_io_errors)
         if subject.known.pages or subject.known.damage or recent:
             return Advice("keep", "bad_pages", lasts)
         if self.quiet():

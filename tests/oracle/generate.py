@@ -223,7 +223,9 @@ def published(world: World, script: Script, begin: float, lasts: int, small: boo
         files.append(log)
         if rng.random() < 0.3:
             first = rng.randrange(len(log))
-            files.append(log[first : first + rng.randint(1, 60)])
+            again = log[first : first + rng.randint(1, 60)]
+            # Without a number only the position in a source tells a record from its copy.
+            files.append([each for each in again if each.record_id is not None])
     rng.shuffle(files)
     records: list[Logged | Scanned | Acknowledged] = [each for log in files for each in log]
     if rng.random() < 0.2:

@@ -60,7 +60,7 @@ def damaged(subject: Subject, now: float) -> set[str]:
     if (
         subject.known.pages
         or damage
-        or any(event.time > now - 7 * DAY for event in subject.io_errors)
+        or any(event.time > now - 7 * DAY for event in subject.standing_io_errors)
     ):
         found.add("investigate")
     if "divergence" in damage:

@@ -259,6 +259,6 @@ def proves(completion: Completion, elsewhere: list[Event]) -> bool:
     if completion.event.id in (721, 722):
         return True
     moved = completion.event.id != 732 and any(
-        begin < event.order <= completion.event.order for event in elsewhere
+        begin[0] <= event.when <= completion.event.when for event in elsewhere
     )
     return completion.ran_alone or (completion.start_seen and not completion.changed and not moved)

@@ -146,7 +146,7 @@ def _scan(scan: Scanned) -> list[Record]:
         computer=scan.computer,
         database=scan.database,
         pages=scan.pages,
-        bad=len(bad),
+        bad=len({page for page, _ in bad}),
         found=bad,
         good=scan.good,
     )
@@ -157,7 +157,7 @@ def _scan(scan: Scanned) -> list[Record]:
         by="page_scan",
         complete=True,
         pages_seen=scan.pages,
-        bad=len(bad),
+        bad=len({page for page, _ in bad}),
         bad_pages=bad,
     )
     return [piece, done] if scan.complete else [piece]

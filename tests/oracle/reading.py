@@ -181,9 +181,10 @@ def accuse(subject: Subject, events: list[Event], subjects: Subjects) -> None:
             accused = active
         for each in accused:
             each.against.append(event)
+    nameless = is_nameless_snapshot(subject.label)
     for event in events:
         # 569 names no database: all of its instance
-        if event.id in REVERT and not event.database and event in subject.life:
+        if event.id in REVERT and not event.database and event in subject.life and not nameless:
             subject.against.append(event)
     for other in subjects.values():
         other.against.sort(key=lambda each: each.order)

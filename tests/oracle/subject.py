@@ -57,6 +57,11 @@ class Subject:
     io_errors: list[Event] = field(default_factory=list)
 
     @property
+    def standing_io_errors(self) -> list[Event]:
+        """Those that nobody acknowledged."""
+        return [event for event in self.io_errors if event.when > self.dealt_with]
+
+    @property
     def longest_gap(self) -> float:
         """So long a gap in the log leaves a pass unproven: a window, a day where none is set."""
         return DAY

@@ -11,10 +11,11 @@ from esewatch.advice.maintenance_model import Model, maintenance_model
 from esewatch.advice.stagger import Key
 from esewatch.config import DatabaseRule, Settings, rule_for
 from esewatch.fold.identity import computer_label, database_label, database_name, role_of
+from esewatch.fold.owners import STORES
 from esewatch.fold.state import Database
 
 REPLICATED: frozenset[Model] = frozenset({"window", "background"})
-"""Models of what has copies with roles: Exchange's databases."""
+"""Models of what has copies with roles: Exchange's databases, once their scans were seen."""
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +30,8 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     copies: Sequence[Key] = ()
     """Configured ones: (computer, database)."""
     model: Model
+    replicated: bool = False
+    """The store of Exchange has it, whatever its model."""
     role: str
     """active, passive, or empty when unknown."""
 
@@ -43,6 +46,7 @@ def member_of(database: Database, settings: Settings) -> Member:
         named=bool(rule and rule.name),
         copies=_configured(rule, settings),
         model=maintenance_model(database, settings),
+        replicated=database.process.lower().startswith(STORES),
         role=role_of(database, settings),
     )
 
@@ -71,7 +75,7 @@ def _copy_of(member: Member, configured: set[Key] | None) -> str | None:
     if configured is not None:
         computer, database = min(configured)
         return f"copies of {database} on {computer}"
-    if member.model not in REPLICATED:
+    if member.model not in REPLICATED and not member.replicated:
         return None
     name = member.name.casefold()
     return name if member.named else f"{name} at {member.database}"

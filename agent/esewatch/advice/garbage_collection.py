@@ -20,8 +20,6 @@ CYCLES = 3
 LEAST = CYCLES * 12 * 3600.0
 """Seconds in which it should complete."""
 LEAST_INTERVALS = 2
-IN_ONE_RUN = 701
-"""The completion of a pass that began in the run in which it ended."""
 LATEST = 8
 """Completions that tell how DFSR spaces its passes."""
 
@@ -38,7 +36,7 @@ class Cycles(NamedTuple):
     lost: bool
     """Events are missing since."""
     torn: int
-    """Cycles in a row, up to the last one, that were interrupted or resumed."""
+    """Cycles in a row, up to the last one, that were interrupted or resumed (fold/runs.py)."""
 
     @property
     def late(self) -> bool:
@@ -56,7 +54,7 @@ def cycles(history: History, now: float) -> Cycles:
         allowed=allowed_seconds(history, now),
         completed=completed[0] if completed else None,
         lost=bool(gaps),
-        torn=_torn(history.defrag_passes, now),
+        torn=history.defrag_torn,
     )
 
 
@@ -93,24 +91,3 @@ def _is_dfsr(history: History) -> bool:
 def _completions(passes: Sequence[Pass], now: float) -> list[float]:
     ends = (each.ended for each in passes if each.outcome == "completed")
     return sorted(end for end in ends if end is not None and -math.inf < end <= now)
-
-
-def _torn(passes: Sequence[Pass], now: float) -> int:
-    """Cycles since the last pass that was done in one of them."""
-    torn = 0
-    for each in reversed(passes):
-        if each.started is not None and each.started > now:
-            continue
-        # Of a pass whose start was seen its interruptions were, too.
-        whole = each.start_seen or each.completion_event == IN_ONE_RUN
-        counted = 1 if whole else each.invocations or 1
-        broken = max(each.interruptions + each.failures, each.resumes)
-        cycles = max(broken + 1, counted)
-        if each.outcome == "open":
-            cycles = broken
-        if each.outcome == "open" and not broken:
-            continue
-        if each.outcome != "open" and cycles == 1:
-            break
-        torn += cycles
-    return torn

@@ -21,12 +21,12 @@ from esewatch.fold.backups import Backup, completed, spans, streamed, verified_b
 from esewatch.fold.damage import known_damage
 from esewatch.fold.identity import Tier, tier
 from esewatch.fold.instances import engine_changes
-from esewatch.fold.integrity import Around, Told, known_bad_pages, last_verifications
+from esewatch.fold.integrity import Around, Told, io_errors, known_bad_pages, last_verifications
 from esewatch.fold.owners import instance_key, instance_label
 from esewatch.fold.passes import FAILS, TaskView, replay
 from esewatch.fold.roles import role_changes
 from esewatch.fold.rollups import Day, Size
-from esewatch.fold.runs import DEFRAG, SCANS, Run, runs
+from esewatch.fold.runs import DEFRAG, SCANS, Run, runs, torn_runs
 from esewatch.fold.state import (
     BadPage,
     Channel,
@@ -98,6 +98,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     failed: Sequence[str] = ()
     """Tasks that ended with an error and have not completed since."""
     defrag_runs: Sequence[Run] = ()
+    defrag_torn: int = 0
+    """Its last runs of defragmentation that were resumed or broken off, one after another."""
     scan_runs: Sequence[Run] = ()
     backups: Sequence[Backup] = ()
     """Completed ones of its instance, oldest first."""
@@ -265,6 +267,7 @@ def _gather(
         failures=[each.time for each in transitions if each.event_id in FAILS],
         failed=failed_tasks(views),
         defrag_runs=runs(transitions, DEFRAG, stops),
+        defrag_torn=torn_runs(transitions, stops),
         backups=backups,
         backup_spans=_backup_spans(state, entry),
         verified=_verified(entry, backups, views, told.around),
@@ -313,7 +316,7 @@ def _with_damage(
         bad_pages=known_bad_pages(entry, views, told.around),
         damage=known_damage(entry, told.damage),
         unexplained=told.errors,
-        io_errors=_io_errors(entry, instance),
+        io_errors=io_errors(entry, instance),
     )
 
 
@@ -357,12 +360,6 @@ def _sampled(instance: Instance) -> tuple[float | None, float | None]:
         return None, None
     last = [column.last_time for key, column in instance.counters.items() if _READ_COUNTER in key]
     return instance.sampled_since, max(last, default=None)
-
-
-def _io_errors(entry: Database, instance: Instance | None) -> list[float]:
-    """Of its own files and of the logs of its instance."""
-    of_logs = instance.io_error_times if instance is not None else []
-    return sorted(time for time in (*entry.io_error_times, *of_logs) if time > entry.acknowledged)
 
 
 def _verified(

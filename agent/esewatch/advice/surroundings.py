@@ -5,7 +5,7 @@ A passive copy that compares itself with the active one reports damage of the ot
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from esewatch.advice.copies import copies_of, member_of
@@ -64,7 +64,11 @@ def surroundings(state: State, settings: Settings) -> Callable[[Database], Told]
         channels[channel.computer].append(channel)
     groups = _groups(state, settings)
     damage = _of_active(state, groups)
-    homeless = _without_database(state)
+    owned = {instance_key(entry) for entry in state.databases.values()}
+    homeless: dict[str, list[Mapping[int, EngineError]]] = defaultdict(list)
+    for instance_of, each in state.instances.items():
+        if each.unexplained and instance_of not in owned:
+            homeless[instance_of[0]].append(each.unexplained)
 
     def told(database: Database) -> Told:
         key = (database.computer, database.database)
@@ -78,7 +82,7 @@ def surroundings(state: State, settings: Settings) -> Callable[[Database], Told]
         return Told(
             Around(missing, against, _active_elsewhere(key, groups.get(key, ()))),
             _together(found, instance.damage if instance is not None else {}),
-            _errors(database, state, homeless),
+            _errors(database, state, owned, homeless.get(database.computer, ())),
         )
 
     return told
@@ -144,31 +148,27 @@ def _groups(state: State, settings: Settings) -> dict[Key, list[_Copy]]:
     }
 
 
-def _without_database(state: State) -> set[str]:
-    """Computers of which some instance with unexplained errors has no database of its own."""
-    owned = {instance_key(entry) for entry in state.databases.values()}
-    return {
-        key[0] for key, each in state.instances.items() if each.unexplained and key not in owned
-    }
+def _errors(
+    database: Database,
+    state: State,
+    owned: Collection[Key],
+    homeless: Iterable[Mapping[int, EngineError]],
+) -> dict[int, EngineError]:
+    """Its own; those of its instance; those of its computer and of instances without a database.
 
-
-def _errors(database: Database, state: State, homeless: set[str]) -> dict[int, EngineError]:
-    """Its own; those of its instance; those of its computer and of instances without a database."""
+    `owned` are the instances that have databases, `homeless` is what those of its computer logged
+    that have none.
+    """
     found = dict(database.unexplained)
-    sources: list[Mapping[int, EngineError]] = []
+    sources = [*homeless]
     if (instance := state.instances.get(instance_key(database))) is not None:
         sources.append(instance.unexplained)
     if (host := state.hosts.get(database.computer)) is not None:
         sources.append(host.unexplained)
-    if database.computer in homeless:
-        with_databases = {instance_key(each) for each in state.databases.values()}
-        sources += [
-            each.unexplained
-            for key, each in state.instances.items()
-            if key[0] == database.computer and key not in with_databases
-        ]
     for errors in sources:
         for event_id, error in errors.items():
+            if not _may_be_of(error, database, state, owned):
+                continue
             known = found.get(event_id)
             if known is not None:
                 newer = max(known, error, key=lambda each: each.last)
@@ -177,6 +177,19 @@ def _errors(database: Database, state: State, homeless: set[str]) -> dict[int, E
     return {
         event_id: error for event_id, error in found.items() if error.last > database.acknowledged
     }
+
+
+def _may_be_of(
+    error: EngineError, database: Database, state: State, owned: Collection[Key]
+) -> bool:
+    """Whether an error of an instance or a computer is the database's.
+
+    What the error named and nothing was known of yet may have become known since.
+    """
+    if (database.computer, error.database) in state.databases:
+        return error.database == database.database
+    logged_by = (database.computer, error.ese_instance)
+    return logged_by not in owned or logged_by == instance_key(database)
 
 
 def is_damaged(state: State, settings: Settings) -> bool:

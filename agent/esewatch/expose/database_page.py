@@ -1,20 +1,19 @@
 """All that is shown of one database, as values and sentences; templates only lay it out."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from esewatch.advice.history import history
 from esewatch.advice.lone_ends import pass_figures
-from esewatch.advice.surroundings import surroundings
 from esewatch.config import Settings, policy_for
 from esewatch.expose.overview import DatabaseFigures
 from esewatch.expose.pictures import Pictures, pictures
 from esewatch.expose.words import plural, tidy
 from esewatch.fold.databases import is_dated
-from esewatch.fold.integrity import known_bad_pages
+from esewatch.fold.integrity import Told, known_bad_pages
 from esewatch.fold.owners import instance_key
 from esewatch.fold.passes import COMPLETES, FAILS, INTERRUPTS, OPENS, TASKS, TaskView, views_in
 from esewatch.fold.state import UNLOCATED, BadPage, Database, Pass, State
@@ -121,15 +120,22 @@ class DatabasePage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def database_page(
-    state: State, settings: Settings, figures: DatabaseFigures, database: Database, now: float
+    state: State,
+    settings: Settings,
+    figures: DatabaseFigures,
+    database: Database,
+    now: float,
+    *,
+    told: Callable[[Database], Told],
 ) -> DatabasePage:
     """The page of `database`, whose figures these are, as of `now` (epoch seconds, finite).
 
-    Some milliseconds of work: its whole history is gathered.
+    Some milliseconds of work: its whole history is gathered. `told` is what `surroundings` made
+    of the same state.
     """
     key = (database.computer, database.database)
     views = views_in(state, database)
-    around = surroundings(state, settings)(database).around
+    around = told(database).around
     dated, without = is_dated(database), untimed_passes(database)
     bad_rows = _bad_rows(known_bad_pages(database, views, around), dated)
     instance = state.instances.get(instance_key(database))
@@ -137,7 +143,9 @@ def database_page(
     return DatabasePage(
         now=now,
         figures=figures,
-        pictures=pictures(history(state, settings, *key), figures.advice, figures, policy, now),
+        pictures=pictures(
+            history(state, settings, *key, told), figures.advice, figures, policy, now
+        ),
         first_seen=(dated and database.first_seen) or None,
         last_seen=(dated and database.last_seen) or None,
         sentence=_maintained(figures, views, without),

@@ -11,6 +11,7 @@ import msgspec
 
 from esewatch.advice.advise import Advice
 from esewatch.advice.lone_instances import LoneInstance
+from esewatch.advice.surroundings import surroundings
 from esewatch.advice.unproven import never_proven, never_proven_text
 from esewatch.config import Settings
 from esewatch.expose.backup_table import BackupTable, backup_table
@@ -178,11 +179,12 @@ def _pages(
         for each in group.advice
     }
     entries = {(tidy(key[0]), tidy(key[1])): entry for key, entry in state.databases.items()}
+    told = surroundings(state, settings)
     pages = []
     for figures in shown:
         key = (figures.computer, figures.database)
         moment = moments.get(key, now)
-        pages.append(database_page(state, settings, figures, entries[key], moment))
+        pages.append(database_page(state, settings, figures, entries[key], moment, told=told))
     return pages
 
 

@@ -1,6 +1,7 @@
 """What the pages show, made once for each snapshot."""
 
 from esewatch.advice.advise import Advice
+from esewatch.advice.surroundings import surroundings
 from esewatch.config import Settings
 from esewatch.expose.database_page import DatabasePage, database_page
 from esewatch.expose.metrics import Snapshot
@@ -42,8 +43,9 @@ class Shown:
                 return None
             if len(self._pages) >= MAX_PAGES:
                 del self._pages[next(iter(self._pages))]
+            told = surroundings(state, self._settings)
             self._pages[wanted] = database_page(
-                state, self._settings, figures, entry, self.overview.now
+                state, self._settings, figures, entry, self.overview.now, told=told
             )
         return self._pages[wanted]
 

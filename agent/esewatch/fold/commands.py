@@ -10,7 +10,8 @@ import msgspec
 from esewatch.fold.checkdb import SqlDatabase
 from esewatch.fold.damage import known_damage
 from esewatch.fold.folder import Folder
-from esewatch.fold.integrity import Told, count_pages, known_bad_pages
+from esewatch.fold.integrity import Told, count_pages, io_errors, known_bad_pages
+from esewatch.fold.owners import instance_key
 from esewatch.fold.passes import views_in
 from esewatch.fold.state import Database, State
 from esewatch.model import EsewatchError
@@ -43,7 +44,7 @@ def acknowledge(
     pages: Sequence[int],
     told: Callable[[Database], Told] = _nothing,
 ) -> Acknowledged:
-    """Take known bad pages as dealt with; when none is named all, and all damage.
+    """Take known bad pages as dealt with; when none is named all, all damage and I/O errors.
 
     Dealt with is what is known, up to the last error: a clock that is wrong must not
     take later ones along. `told` is what the database's surroundings tell of it. Raises
@@ -61,6 +62,7 @@ def acknowledge(
     times = [item.last for item in meant] + [each.times[-1] for each in damage.values()]
     if not pages:
         times += [error.last for error in beside.errors.values()]
+        times += io_errors(entry, folder.state.instances.get(instance_key(entry)))
     if times:
         folder.acknowledge(entry.computer, entry.database, pages, max(times))
     return Acknowledged(count_pages(meant), sum(each.count for each in damage.values()))

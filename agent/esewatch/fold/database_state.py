@@ -115,6 +115,10 @@ class EngineError(msgspec.Struct, array_like=True):
     count: int
     last: float
     text: str
+    database: str = ""
+    """The label of the database that the last one named, where it was not known yet."""
+    ese_instance: str = ""
+    """The instance that logged the last one, as the state's key has it."""
 
 
 class Database(msgspec.Struct, kw_only=True):

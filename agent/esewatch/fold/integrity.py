@@ -6,7 +6,7 @@ difference.
 """
 
 import math
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -80,9 +80,9 @@ class Around(NamedTuple):
         )
 
     def was_elsewhere(self, start: float, end: float) -> bool:
-        """Whether another copy was the active one between `start` and `end`."""
-        place = bisect_right(self.elsewhere, start)
-        return place < len(self.elsewhere) and self.elsewhere[place] < end
+        """Whether another copy was the active one from `start` to `end`."""
+        place = bisect_left(self.elsewhere, start)
+        return place < len(self.elsewhere) and self.elsewhere[place] <= end
 
 
 ALONE = Around()
@@ -102,6 +102,16 @@ def note_io_error(of: Database | Instance, time: float) -> None:
     """Keep when a read, write or flush of its files failed."""
     insort(of.io_error_times, time)
     del of.io_error_times[:-MAX_IO_ERRORS]
+
+
+def io_errors(database: Database, instance: Instance | None) -> list[float]:
+    """When reads and writes of its files and of the logs of its instance failed, sorted.
+
+    Those that a person took as dealt with are left out.
+    """
+    of_logs = instance.io_error_times if instance is not None else []
+    times = (*database.io_error_times, *of_logs)
+    return sorted(time for time in times if time > database.acknowledged)
 
 
 def latch(database: Database, page: int, kind: BadKind, time: float, *, history: bool) -> None:
@@ -343,11 +353,14 @@ def _unlocated(scans: Iterable[Pass], database: Database, clean: float) -> BadPa
 
 
 def _named_too_few(done: Pass, database: Database) -> bool:
-    """Whether a completed scan counted more bad pages than events named while it ran."""
+    """Whether a completed scan counted more bad pages than events named while it ran.
+
+    A page of two errors is one page.
+    """
     if done.outcome != "completed":
         return False
     counted = max(done.bad_checksums or 0, done.run_bad_checksums or 0)
-    return counted > len(_met_in(done, database))
+    return counted > len({bad.page for bad in _met_in(done, database)})
 
 
 def last_verifications(

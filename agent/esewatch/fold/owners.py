@@ -15,13 +15,9 @@ TOOLS = frozenset(
     }
 )
 """Programs that work on files of other processes, in lower case: repair, backup, antivirus."""
-EXCHANGE = (
-    "msexchangeis",
-    "msexchangerepl",
-    "information store",
-    "microsoft.exchange.store",
-    "edgetransport",
-)
+STORES = ("msexchangeis", "msexchangerepl", "information store", "microsoft.exchange.store")
+"""What the names of the processes of Exchange that have mailbox databases begin with."""
+EXCHANGE = (*STORES, "edgetransport")
 """What the names of the processes of Exchange that have databases begin with."""
 SERVERS = (*EXCHANGE, "ntds", "lsass", "certsrv", "dfsr")
 """What the names of processes begin with that have databases of their own."""

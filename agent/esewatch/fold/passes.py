@@ -294,9 +294,14 @@ class _Machine:
         )
 
     def _heard_of(self, task: str, time: float) -> Pass:
-        """A pass whose start was not seen: of an incomplete scan what goes on is no whole one."""
+        """A pass whose start was not seen: of an incomplete scan what goes on is no whole one.
+
+        The scan of the other role is another one.
+        """
         before = self.views[task].passes[-1:]
-        incomplete = any(each.outcome == "partial" for each in before)
+        incomplete = any(
+            each.outcome == "partial" and (each.ended or 0.0) >= self.changed for each in before
+        )
         return msgspec.structs.replace(unknown(task, time), partial=incomplete)
 
     def _interrupt(self, task: str, time: float, *, critical: bool = False) -> None:

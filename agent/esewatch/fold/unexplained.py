@@ -6,6 +6,8 @@ their computer.
 
 from collections.abc import Sequence
 
+import msgspec
+
 from esewatch.ese.message_table import is_unexplained
 from esewatch.fold.identity import database_label
 from esewatch.fold.owners import instance_name
@@ -28,31 +30,39 @@ def counts(event: Event, extra_providers: Sequence[str]) -> bool:
 def fold(state: State, computer: str, event: Event, time: float) -> tuple[str, str, str]:
     """Keep it; returns the row of the journal that changed.
 
-    It belongs to the database that it names, else to its instance, else to its computer.
+    It belongs to the database that it names, else to its instance, else to its computer. What is
+    not known yet is remembered: in a log that is read late it comes after its errors.
     """
-    for path in (event.database, *event.strings[3:MOST_STRINGS]):
-        label = database_label(path) if path else None
-        entry = state.databases.get((computer, label or ""))
+    labels = [
+        label
+        for path in (event.database, *event.strings[3:MOST_STRINGS])
+        if path and (label := database_label(path)) is not None
+    ]
+    for label in labels:
+        entry = state.databases.get((computer, label))
         if entry is not None:
-            _note(entry.unexplained, event, time)
+            _note(entry.unexplained, event, EngineError(1, time, _text(event)))
             return "database", computer, entry.database
-    key = (computer, instance_name(event.ese_instance, event.process).lower())
-    if (instance := state.instances.get(key)) is not None:
-        _note(instance.unexplained, event, time)
-        return "instance", *key
-    _note(state.hosts[computer].unexplained, event, time)
+    named = next((label for label in labels if "\\" in label), "")
+    instance_key = instance_name(event.ese_instance, event.process).lower()
+    error = EngineError(1, time, _text(event), named, instance_key)
+    if (instance := state.instances.get((computer, instance_key))) is not None:
+        _note(instance.unexplained, event, error)
+        return "instance", computer, instance_key
+    _note(state.hosts[computer].unexplained, event, error)
     return "host", computer, ""
 
 
-def _note(known: dict[int, EngineError], event: Event, time: float) -> None:
+def _text(event: Event) -> str:
+    return " ".join(event.strings[3:])[:MAX_TEXT]
+
+
+def _note(known: dict[int, EngineError], event: Event, error: EngineError) -> None:
     """Count it by its id; beyond 16 ids the one heard of the longest ago is dropped."""
-    text = " ".join(event.strings[3:])[:MAX_TEXT]
-    entry = known.get(event.event_id)
-    if entry is None:
-        known[event.event_id] = EngineError(1, time, text)
-    else:
-        entry.count += 1
-        if time >= entry.last:
-            entry.last, entry.text = time, text
+    before = known.get(event.event_id)
+    if before is not None:
+        youngest = before if error.last < before.last else error
+        error = msgspec.structs.replace(youngest, count=before.count + 1)
+    known[event.event_id] = error
     if len(known) > MAX_IDS:
         del known[min(known, key=lambda each: (known[each].last, each))]
