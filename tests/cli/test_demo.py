@@ -40,7 +40,7 @@ def run_demo(mode: str, *options: str) -> Ended:
         capture_output=True,
         text=True,
         cwd=ROOT,
-        timeout=60,
+        timeout=600,
         check=False,
     )
     return Ended(done.returncode, done.stdout, done.stderr)

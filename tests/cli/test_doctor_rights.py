@@ -30,7 +30,7 @@ def site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Site:
 
 
 def run(command: str) -> None:
-    subprocess.run(["/bin/sh", "-c", command], check=True, capture_output=True, timeout=10)
+    subprocess.run(["/bin/sh", "-c", command], check=True, capture_output=True, timeout=600)
 
 
 def reader() -> Account:

@@ -465,7 +465,7 @@ def test_a_signal_keeps_the_position_and_ends_in_time(
     wait_for(state, "*.json", process)
     process.send_signal(number)
     asked = time.monotonic()
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=600)
 
     assert time.monotonic() - asked < 3
     assert process.returncode == 128 + number
@@ -546,7 +546,7 @@ def test_a_terminal_shows_a_bar_a_device(edb: Edb) -> None:
     with contextlib.suppress(OSError):
         while piece := os.read(ours, 4096):
             shown += piece
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=600)
     os.close(ours)
 
     assert process.returncode == 0
@@ -557,7 +557,7 @@ def test_a_terminal_shows_a_bar_a_device(edb: Edb) -> None:
 
 def test_nothing_but_the_data_is_printed_into_pipes(edb: Edb) -> None:
     process = run_scan("--format", "json", edb.path)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=600)
 
     assert (process.returncode, err) == (0, b"")
     assert json.loads(out)["pages_seen"] == 300

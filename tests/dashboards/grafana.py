@@ -17,7 +17,7 @@ SOURCE = "esewatch-test"
 """Name and uid of the data source."""
 TEST = "-test"
 """What follows the uid and the title of a dashboard: one that is in use is left alone."""
-SECONDS = 60.0
+SECONDS = 300.0
 
 
 class Reply(NamedTuple):

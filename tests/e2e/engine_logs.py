@@ -97,7 +97,7 @@ def at_work(
         try:
             yield
         finally:
-            _, said = engine.communicate(timeout=30)
+            _, said = engine.communicate(timeout=600)
     assert engine.returncode == 0, said.decode()
 
 

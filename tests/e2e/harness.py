@@ -31,8 +31,8 @@ from tests.support.tools import require
 ROOT = Path(__file__).resolve().parents[2]
 RULE_FILES = sorted([*(ROOT / "rules").glob("*.yml"), *(ROOT / "alerts").glob("*.yml")])
 EXAMPLE_ALERTMANAGER = ROOT / "alerts" / "alertmanager" / "alertmanager.yml"
-START_SECONDS = 30.0
-WAIT_SECONDS = 30.0
+START_SECONDS = 180.0
+WAIT_SECONDS = 180.0
 POLL_SECONDS = 0.1
 GROUP_SECONDS = 2.0
 """What routes wait before their first message, those apart that send at once."""

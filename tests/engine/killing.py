@@ -28,6 +28,6 @@ def killed(
             moment()
         finally:
             process.kill()
-        told, errors = process.communicate(timeout=30)
+        told, errors = process.communicate(timeout=600)
     assert errors == b""
     return told

@@ -89,6 +89,6 @@ def _openssl(arguments: list[str], data: bytes = b"") -> bytes:
     program = shutil.which("openssl")
     if program is None:
         pytest.skip("openssl is not installed (apt-get install openssl)")
-    done = subprocess.run([program, *arguments], input=data, capture_output=True, timeout=60)  # noqa: PLW1510
+    done = subprocess.run([program, *arguments], input=data, capture_output=True, timeout=600)  # noqa: PLW1510
     assert done.returncode == 0, done.stderr
     return done.stdout

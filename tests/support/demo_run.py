@@ -23,7 +23,7 @@ from tests.support.ports import free_address
 
 ROOT = Path(__file__).resolve().parents[2]
 ANSI = re.compile(r"\x1b\[[?\d;]*[A-Za-z]")
-SECONDS = 60.0
+SECONDS = 300.0
 
 T = TypeVar("T")
 

@@ -57,7 +57,7 @@ def by_python_evtx(path: Path) -> list[tuple[int, int, str]]:
 def by_libevtx(path: Path) -> list[Seen]:
     """All records by libevtx, with the id and the time of the record's frame."""
     command = [require("evtxexport"), str(path)]
-    text = subprocess.run(command, capture_output=True, check=True, timeout=60).stdout.decode()
+    text = subprocess.run(command, capture_output=True, check=True, timeout=600).stdout.decode()
     found = []
     for block in text.split("Event number\t\t\t: ")[1:]:
         pattern = r"^String: \d+\t*: (.*?)(?=\nString: \d+\t|\n\n?\Z)"
