@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from esewatch.advice import findings
 from esewatch.advice.findings import FINDINGS, EarlyStops, Finding, Proof, investigate, span
-from esewatch.fold.state import BadPage, Damage, EngineError
+from esewatch.advice.notices import WORDS, told_by_services
+from esewatch.fold.notices import STATES
+from esewatch.fold.state import BadPage, Damage, EngineError, Notice
 
 DAY = 86400.0
 NOW = 1_182_384_840.0  # 2007-06-21 00:14 UTC
@@ -28,8 +30,11 @@ def one_of_each() -> list[Finding]:
     return [
         findings.stopped_early(EarlyStops(["the database scan"], [5400, 3600], 1, 7, NOW)),
         findings.backup_slows(3, 5, [10.2e6, 7.1e6, 5.0e6, 3.8e6], NOW),
-        *findings.damage_findings({"divergence": DAMAGE, "suspect": DAMAGE}),
+        *findings.damage_findings({"divergence": DAMAGE}),
+        *told_by_services([Notice("failed", 2070, ("db01",), 1, NOW, "why")]),
+        *findings.damage_findings({"suspect": DAMAGE}),
         findings.defrag_overdue(NOW, 2 * DAY, 1.5 * DAY),
+        *told_by_services([Notice("usn_rollback", 2095, ("",), 1, NOW, "")]),
         made,
         *findings.damage_findings({"logical_nonfatal": DAMAGE}),
         findings.never_verified(12 * DAY),
@@ -53,6 +58,22 @@ def test_the_list_is_closed_and_every_finding_has_a_sentence_with_figures() -> N
     for each in made:
         assert re.search(r"\d", each.sentence), each
         assert not each.sentence.endswith(".")
+
+
+def test_what_a_service_said_is_told_with_its_reason_the_latest_first() -> None:
+    told = [
+        Notice("failed", 2070, ("db01",), 2, NOW - DAY, "a log is missing"),
+        Notice("suspended", 777, ("db01",), 1, NOW, ""),
+    ]
+    assert told_by_services(told) == [
+        Finding(
+            "copy_failed",
+            "Exchange logged that this copy was suspended (event 777, 2007-06-21 00:14 UTC) and"
+            " this copy has failed (event 2070, 2 times, last 2007-06-20 00:14 UTC: a log is missing);"
+            " Get-MailboxDatabaseCopyStatus tells its state now",
+        )
+    ]
+    assert WORDS.keys() == STATES
 
 
 def test_bad_pages_and_errors_are_to_be_investigated() -> None:

@@ -4,9 +4,22 @@ from pathlib import Path
 
 from esewatch.ese.catalogue_companions import COMPANIONS
 from esewatch.ese.catalogue_companions_row import Companion
+from esewatch.fold import checkdb, notices
 
 PAGE = Path(__file__).parents[2] / "docs" / "inputs.md"
-HEAD = "| event | provider | `state` | it says | described |"
+HEAD = "| event | provider | `state` | it says | used for | described |"
+USES: dict[str | int | None, str] = {
+    "failover_started": "what its 308 moved",
+    "failover": "the end of an open pass",
+    "failover_failed": "nothing",
+    **dict.fromkeys(notices.OF_COPIES, "`copy_failed`"),
+    **dict.fromkeys(notices.OF_DIRECTORIES, "`directory_error`"),
+    **dict.fromkeys((1221, 1646), "`ese_database_free_bytes`"),
+    **dict.fromkeys((3027, 9871), "nothing"),
+    **dict.fromkeys(checkdb.EVENTS, "`sqlserver_checkdb_*`"),
+    None: "its `state`",
+}
+"""What becomes of an event, by its `state`, else by its id."""
 
 
 def line(row: Companion) -> str:
@@ -14,7 +27,8 @@ def line(row: Companion) -> str:
     source = f"[page]({row.source})" if row.source.startswith("https://") else row.source
     state = f"`{row.state}`" if row.state else ""
     shown = "by its words" if row.event_id is None else row.event_id
-    return f"| {shown} | {row.provider} | {state} | {row.says} | {source} |"
+    use = USES[row.state or row.event_id]
+    return f"| {shown} | {row.provider} | {state} | {row.says} | {use} | {source} |"
 
 
 def table() -> list[str]:
@@ -26,7 +40,7 @@ def table() -> list[str]:
 
 def test_the_guide_has_the_table_of_companions() -> None:
     text = PAGE.read_text("utf-8")
-    _, _, rest = text.partition(HEAD + "\n| --- | --- | --- | --- | --- |\n")
+    _, _, rest = text.partition(HEAD + "\n| --- | --- | --- | --- | --- | --- |\n")
     written = rest.partition("\n\n")[0].splitlines()
     assert written == table(), "\n".join(table())
 

@@ -27,6 +27,8 @@ def figures(
 
 SETTINGS = default_settings()
 WITHOUT_RUNBOOK: dict[FindingName, str] = {
+    "copy_failed": "it raises no alert, and runbooks are those of alerts",
+    "directory_error": "it raises no alert, and runbooks are those of alerts",
     "investigate": "it sums up what other findings and the known bad pages say",
     "unexplained_error": "it raises no alert, and runbooks are those of alerts",
 }

@@ -22,6 +22,7 @@ from esewatch.advice.garbage_collection import allowed_seconds, overdue_defrag
 from esewatch.advice.history import History, as_copy, histories, outline
 from esewatch.advice.ledger import Copy, Deadline, Ledger, ledgers, verification_deadline
 from esewatch.advice.maintenance_model import Model
+from esewatch.advice.notices import told_by_services
 from esewatch.advice.risk import at_risk
 from esewatch.advice.scan_off import switched_off
 from esewatch.advice.schedule import Candidate, Schedule, Slot, schedules
@@ -174,6 +175,7 @@ def _findings(
     return (
         *((bad,) if bad else ()),
         *damage_findings(of.damage),
+        *told_by_services(of.notices),
         *entry.findings,
         *others,
         *unexplained,

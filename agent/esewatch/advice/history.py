@@ -35,6 +35,7 @@ from esewatch.fold.state import (
     Database,
     EngineError,
     Instance,
+    Notice,
     Pass,
     State,
     Transition,
@@ -113,6 +114,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """By kind: that which stands."""
     unexplained: Mapping[int, EngineError] = {}
     """By event id: errors of its engine that nothing of ours uses, those acknowledged left out."""
+    notices: Sequence[Notice] = ()
+    """What other programs say of it and nobody has dealt with, the latest last."""
     io_errors: Sequence[float] = ()
     """When a read, write or flush failed, those that are acknowledged left out; sorted."""
     verified: Mapping[str, float] = {}
@@ -316,6 +319,7 @@ def _with_damage(
         bad_pages=known_bad_pages(entry, views, told.around),
         damage=known_damage(entry, told.damage),
         unexplained=told.errors,
+        notices=told.notices,
         io_errors=io_errors(entry, instance),
     )
 

@@ -14,6 +14,7 @@ from esewatch.advice.windows_passed import DAY, one_window
 from esewatch.config import Settings, rule_for, window_for
 from esewatch.fold.damage import known_damage
 from esewatch.fold.integrity import Around, Told, known_bad_pages
+from esewatch.fold.notices import notices
 from esewatch.fold.owners import instance_key
 from esewatch.fold.passes import views_in
 from esewatch.fold.roles import family, role_at
@@ -69,6 +70,7 @@ def surroundings(state: State, settings: Settings) -> Callable[[Database], Told]
     for instance_of, each in state.instances.items():
         if each.unexplained and instance_of not in owned:
             homeless[instance_of[0]].append(each.unexplained)
+    said = notices(state, settings)
 
     def told(database: Database) -> Told:
         key = (database.computer, database.database)
@@ -83,6 +85,7 @@ def surroundings(state: State, settings: Settings) -> Callable[[Database], Told]
             Around(missing, against, _active_elsewhere(key, groups.get(key, ()))),
             _together(found, instance.damage if instance is not None else {}),
             _errors(database, state, owned, homeless.get(database.computer, ())),
+            said.get(key, ()),
         )
 
     return told

@@ -47,8 +47,10 @@ from esewatch.model import EsewatchError, JournalError
 PERSON: frozenset[FindingName] = frozenset(
     {
         "copy_divergence",
+        "copy_failed",
         "copy_suspect",
         "defrag_overdue",
+        "directory_error",
         "investigate",
         "logical_damage",
         "never_verified",

@@ -110,6 +110,7 @@ def _events(database: Database) -> tuple[object, ...]:
         database.all_good,
         len(database.bad_pages),
         database.damage_mended,
+        tuple(database.failovers),
         sum(each.count for each in database.damage.values()),
         sum(each.count for each in database.unexplained.values()),
         tuple(database.verified.items()),

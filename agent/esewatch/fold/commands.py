@@ -63,6 +63,7 @@ def acknowledge(
     if not pages:
         times += [error.last for error in beside.errors.values()]
         times += io_errors(entry, folder.state.instances.get(instance_key(entry)))
+        times += [notice.last for notice in beside.notices]
     if times:
         folder.acknowledge(entry.computer, entry.database, pages, max(times))
     return Acknowledged(count_pages(meant), sum(each.count for each in damage.values()))

@@ -14,15 +14,17 @@ from esewatch.fold import (
     damage,
     databases,
     engine_errors,
+    failovers,
     identity,
     instances,
     integrity,
     limits,
     log_disks,
+    notices,
     plausible,
     unexplained,
 )
-from esewatch.fold.companions import fold_companion
+from esewatch.fold.companions import fold_white_space
 from esewatch.fold.computers import Computers
 from esewatch.fold.integrity import HISTORY_SECONDS, LOGICAL_EVENTS, PAGE_EVENTS
 from esewatch.fold.owners import instance_label, instance_name, is_tool
@@ -66,6 +68,8 @@ class Folder:
         self.computers = Computers(state, settings)
         self._settled: set[tuple[str, str]] = set()
         """Channels without a new range since their gaps were counted."""
+        self._failovers_told = True
+        """Whose failovers were told is to be worked out anew: more is known."""
 
     def open_source(self, name: str, now: float) -> SourceState:
         """Make the source known. `now` decides, on its first reading, what is history."""
@@ -81,6 +85,7 @@ class Folder:
     def reconfigure(self, settings: Settings) -> None:
         """Other settings hold from the next record on."""
         self.settings = settings
+        self._failovers_told = True
         self.computers.reconfigure(settings)
 
     def source_failed(self, name: str) -> None:
@@ -110,6 +115,10 @@ class Folder:
                 self._set_backed_up(source, record)
             else:
                 self._copy(source, record)
+        if self._failovers_told:
+            self._failovers_told = False
+            for entry in failovers.refresh(self.state, self.settings):
+                self._touch("database", entry.computer, entry.database)
         source.up = True
         source.unreadable += len(batch.unreadable)
         source.backlog_bytes = batch.backlog_bytes
@@ -159,6 +168,7 @@ class Folder:
         if label is None:
             label = self.computers.meet(source, logged, time)
             self._touch("host", label)
+            self._failovers_told = True
         return label
 
     def _event(self, source: SourceState, event: Event) -> None:
@@ -251,7 +261,9 @@ class Folder:
                 self._touch("database", entry.computer, entry.database)
                 return
         else:
+            known = entry.ese_instance, entry.provider
             databases.identify(entry, event, time)
+            self._failovers_told |= known != (entry.ese_instance, entry.provider)
         stops = instances.stops_of(self.state, computer, instance_label(entry))
         databases.fold_event(entry, event, time, history=history, stops=stops)
         damage.mend(entry, instances.restored(self.state, computer, instance_label(entry)))
@@ -282,6 +294,7 @@ class Folder:
         if not self._fits(self.state.databases, computer, label):
             return None
         self.state.databases[key] = entry
+        self._failovers_told = True
         return entry
 
     def _fits(self, known: Sized, computer: str, label: str) -> bool:
@@ -305,7 +318,15 @@ class Folder:
             self._touch("database", computer, owned[0].database)
 
     def _companion(self, computer: str, event: Event, time: float) -> None:
-        entry = fold_companion(self.state, self.settings, computer, event, time)
+        state = event.fields.get("state")
+        if state in failovers.STATES:
+            failovers.note(self.state.hosts[computer], event, time)
+            self._failovers_told = True
+            self._touch("host", computer)
+        elif state in notices.STATES:
+            notices.note(self.state.hosts[computer], event, time)
+            self._touch("host", computer)
+        entry = fold_white_space(self.state, self.settings, computer, event, time)
         if entry is not None:
             self._touch("database", computer, entry.database)
 

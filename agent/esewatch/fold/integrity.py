@@ -22,6 +22,7 @@ from esewatch.fold.state import (
     Database,
     EngineError,
     Instance,
+    Notice,
     PageErrorKind,
     Pass,
 )
@@ -96,6 +97,8 @@ class Told(NamedTuple):
     """By kind what other copies found in it."""
     errors: Mapping[int, EngineError] = {}
     """By event id: unexplained errors of it, its instance or its computer."""
+    notices: Sequence[Notice] = ()
+    """What other programs say of it, the latest last."""
 
 
 def note_io_error(of: Database | Instance, time: float) -> None:

@@ -43,10 +43,12 @@ __all__ = [
     "EngineError",
     "EngineErrorKind",
     "Epoch",
+    "Failover",
     "Host",
     "Instance",
     "Level",
     "Metered",
+    "Notice",
     "PageErrorKind",
     "Pass",
     "SourceState",
@@ -216,6 +218,34 @@ class Channel(msgspec.Struct, kw_only=True):
     """The hours that have a record, as rows of `fold.hours_heard`, the last 96 days of them."""
 
 
+class Failover(msgspec.Struct, array_like=True, frozen=True):
+    """A move of the active copy to another server, as another program logged it."""
+
+    time: float
+    done: bool
+    """False: it only begins; the event of its end may not name what it is of."""
+    operation: str
+    """The same for all events of one move, empty where it is not told."""
+    names: tuple[str, ...]
+    """What may name the database and the servers, in lower case."""
+    whole_server: bool = False
+    """It is of all databases of Exchange on the computer that logged it."""
+
+
+class Notice(msgspec.Struct, array_like=True):
+    """What another program said of a copy or of a directory: how often, and the last time."""
+
+    state: str
+    """The field `state` of its event."""
+    event_id: int
+    names: tuple[str, ...]
+    """What may name the database and its server, or the instance of AD LDS; in lower case."""
+    count: int
+    last: float
+    text: str
+    """The reason or the error, as it was given the last time."""
+
+
 class Host(Metered, kw_only=True):
     """What belongs to a computer and to no database."""
 
@@ -224,6 +254,10 @@ class Host(Metered, kw_only=True):
     """provider -> event id -> count."""
     unexplained: dict[int, EngineError] = {}
     """By event id: errors without an instance that nothing of ours uses; at most 16 ids."""
+    failovers: list[Failover] = []
+    """Sorted, the last 1,024 that it logged, of whatever copies."""
+    notices: list[Notice] = []
+    """What else its other programs said of copies and directories, the last 64."""
     counters_present: dict[str, bool] = {}
     aliases_seen: list[str] = []
     """Names as logged, at most 8."""
