@@ -69,8 +69,8 @@ def test_what_a_service_said_is_told_with_its_reason_the_latest_first() -> None:
         Finding(
             "copy_failed",
             "Exchange logged that this copy was suspended (event 777, 2007-06-21 00:14 UTC) and"
-            " this copy has failed (event 2070, 2 times, last 2007-06-20 00:14 UTC: a log is missing);"
-            " Get-MailboxDatabaseCopyStatus tells its state now",
+            " this copy has failed (event 2070, 2 times, last 2007-06-20 00:14 UTC: a log is"
+            " missing); Get-MailboxDatabaseCopyStatus tells its state now",
         )
     ]
     assert WORDS.keys() == STATES

@@ -46,6 +46,14 @@ class Computers:
             return name
         return short
 
+    def same(self, name: str, label: str) -> bool:
+        """Whether a name, short or full, is that of the computer with the label."""
+        name = self.known_as(name)
+        full = label if "." in label else self.holder.get(label, label)
+        if "." in name and "." in full:
+            return name == full
+        return name.split(".")[0] == full.split(".")[0]
+
 
 def database_label(path: str) -> str:
     r"""The label of a path; empty where it names no database of its own.

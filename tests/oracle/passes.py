@@ -77,11 +77,14 @@ class Copy:
     def tell(self, event: Event, role: str) -> bool:
         """Note the role that an event tells; whether it is another one than before.
 
+        A failover changes it too, and does not tell which it is now.
+
         "A role change (the family changes, or a failover is logged) ends the open pass of that
         copy".
         """
-        changed = bool(self.roles) and self.roles[-1][1] != role
-        self.roles.append((event, role))
+        changed = not role or (bool(self.roles) and self.roles[-1][1] != role)
+        if role:
+            self.roles.append((event, role))
         if changed:
             self.open.clear()
             self.changes.append(event)
@@ -184,7 +187,8 @@ def bad_of(event: Event) -> int | None:
 
 
 def derive(events: list[Event]) -> Copy:
-    """The passes of one copy, from its own maintenance events and the stops of its instances.
+    """The passes of one copy, from its own maintenance events, the stops of its instances and its
+    failovers (ids below zero).
 
     The events are in order; those of tools are left out by the caller.
     """
@@ -193,7 +197,7 @@ def derive(events: list[Event]) -> Copy:
     previous: Event | None = None
     for event in events:
         role = family(event)
-        if role and copy.tell(event, role):
+        if (role or event.id < 0) and copy.tell(event, role):
             just = partial is not None and partial.id == 747 and event.when - partial.when <= 1
             partial = partial if just else None
         if event.id in STOPS:

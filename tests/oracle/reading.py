@@ -14,6 +14,7 @@ from tests.oracle.facts import (
     REVERT,
     SUSPECT_OF_BOTH,
 )
+from tests.oracle.failovers import concerning, failovers
 from tests.oracle.history import DAY, Acknowledged, Answer, Answers, History, Scanned
 from tests.oracle.identity import (
     Computers,
@@ -48,8 +49,11 @@ def read(history: History) -> Answers:
     told = chronicle(history)
     subjects = gathered(history, told)
     join_copies(subjects)
+    computers = Computers(history)
+    moves = failovers(history, computers)
     for subject in subjects.values():
-        follow(subject, told, history.now)
+        moved = concerning(subject, moves, [*subjects.values()], computers)
+        follow(subject, told, moved, history.now)
     for subject in subjects.values():
         accuse(subject, told.events, subjects)
     for subject in subjects.values():
@@ -142,11 +146,11 @@ def join_copies(subjects: Subjects) -> None:
         ]
 
 
-def follow(subject: Subject, told: Chronicle, now: float) -> None:
+def follow(subject: Subject, told: Chronicle, moved: list[Event], now: float) -> None:
     """Its passes, roles, counts and time at work."""
     mine = [event for event in subject.owned if event.id in TASK or event.id == 327]
     stops = [event for event in subject.life if event.id in STOPS and event.id != 327]
-    subject.copy = derive(sorted({*mine, *stops}, key=lambda each: each.order))
+    subject.copy = derive(sorted({*mine, *stops, *moved}, key=lambda each: each.order))
     heard = [event.when for event in [*mine, *stops]]
     times = sorted([*told.times.get(subject.computer, []), *heard])
     # Without record numbers nothing tells how far a log was read.

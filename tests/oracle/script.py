@@ -79,12 +79,21 @@ class Draft(NamedTuple):
     level: Level
 
 
+class Move(NamedTuple):
+    """A switchover: another copy is the active one from now on."""
+
+    time: float
+    before: Place
+    after: Place
+
+
 @dataclass
 class Script:
     """What is being written."""
 
     rng: Random
     drafts: list[Draft] = field(default_factory=list)
+    moves: list[Move] = field(default_factory=list)
 
     def log(self, place: Place, time: float, event_id: int, *rest: str, level: str = "") -> None:
         """One event of a program."""

@@ -3,7 +3,7 @@
 from random import Random
 
 from tests.oracle.history import DAY, HOUR
-from tests.oracle.script import Place, Script, date, page, stamp
+from tests.oracle.script import Move, Place, Script, date, page, stamp
 
 NIGHT = HOUR
 """One in the morning, when windows begin."""
@@ -109,6 +109,8 @@ def background(script: Script, copies: list[Place], begin: float, lasts: int) ->
         time = until
         if len(copies) > 1 and time < end:
             before, active = active, rng.randrange(len(copies))
+            if before != active:
+                script.moves.append(Move(time, copies[before], copies[active]))
             if before != active and rng.random() < 0.5:
                 script.stop(copies[before], time - 30)
                 script.start(copies[before], time + 40)
