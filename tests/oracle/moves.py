@@ -40,7 +40,7 @@ def with_failovers(
         told.append(Move(time, rng.choice(group), rng.choice(group)))
     bare = any(each.record_id is None for each in made.records if isinstance(each, Logged))
     writer = Writer(rng, names, bare=bare)
-    for move in sorted(told):
+    for move in sorted(told, key=lambda each: each.time):
         if move.time + 60 < made.now:
             writer.write(move)
     records = [*writer.records, *made.records]

@@ -64,20 +64,23 @@ def resize(entry: Database, size: float, time: float) -> None:
     rollups.set_size(entry.sizes, time, size)
 
 
-def identify(entry: Database, event: Event, time: float) -> None:
+def identify(entry: Database, event: Event, time: float) -> bool:
     """Names, role and generation; the youngest event decides, and none of a tool.
+
+    True where it has another name by it, or another provider.
 
     `time` is when the event was heard of where it has no time of its own: such a one decides
     where none has.
     """
     meet(entry, time)
     time = 0.0 if event.time is None else time
+    known = entry.ese_instance, entry.provider
     owners.name(entry, event, time)
-    if owners.is_tool(event.process):
-        return
-    entry.maintenance_seen = entry.maintenance_seen or event.event_id in MAINTENANCE
-    _role(entry, event, time)
-    _generation(entry, event, time)
+    if not owners.is_tool(event.process):
+        entry.maintenance_seen = entry.maintenance_seen or event.event_id in MAINTENANCE
+        _role(entry, event, time)
+        _generation(entry, event, time)
+    return known != (entry.ese_instance, entry.provider)
 
 
 def _role(entry: Database, event: Event, time: float) -> None:

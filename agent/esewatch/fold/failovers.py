@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from esewatch.config import Settings
-from esewatch.fold.companions import by_name, concerned, names_in
+from esewatch.fold.named import by_name, concerned, names_in
 from esewatch.fold.state import Database, Failover, Host, State
 from esewatch.model import Event
 
@@ -34,17 +34,17 @@ def note(host: Host, event: Event, time: float) -> None:
         del host.failovers[:-MOST_OF_HOST]
 
 
-def refresh(state: State, settings: Settings) -> list[Database]:
-    """Work out when each database failed over; those of which that is something else now."""
+def refresh(state: State, settings: Settings) -> set[tuple[str, str, str]]:
+    """Work out when each database failed over; the rows of the journal that changed."""
     if not any(host.failovers for host in state.hosts.values()):
-        return []
+        return set()
     found = _by_database(state, settings)
-    changed = []
+    changed = set()
     for key, entry in state.databases.items():
         times = sorted(found.get(key, ()))[-MOST_OF_DATABASE:]
         if times != entry.failovers:
             entry.failovers = times
-            changed.append(entry)
+            changed.add(("database", *key))
     return changed
 
 

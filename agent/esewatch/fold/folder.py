@@ -20,11 +20,10 @@ from esewatch.fold import (
     integrity,
     limits,
     log_disks,
-    notices,
     plausible,
     unexplained,
 )
-from esewatch.fold.companions import fold_white_space
+from esewatch.fold.companions import fold_companion
 from esewatch.fold.computers import Computers
 from esewatch.fold.integrity import HISTORY_SECONDS, LOGICAL_EVENTS, PAGE_EVENTS
 from esewatch.fold.owners import instance_label, instance_name, is_tool
@@ -68,8 +67,7 @@ class Folder:
         self.computers = Computers(state, settings)
         self._settled: set[tuple[str, str]] = set()
         """Channels without a new range since their gaps were counted."""
-        self._failovers_told = True
-        """Whose failovers were told is to be worked out anew: more is known."""
+        self._failovers_told = True  # more is known: whose they are is to be worked out anew
 
     def open_source(self, name: str, now: float) -> SourceState:
         """Make the source known. `now` decides, on its first reading, what is history."""
@@ -117,8 +115,7 @@ class Folder:
                 self._copy(source, record)
         if self._failovers_told:
             self._failovers_told = False
-            for entry in failovers.refresh(self.state, self.settings):
-                self._touch("database", entry.computer, entry.database)
+            self.changed |= failovers.refresh(self.state, self.settings)
         source.up = True
         source.unreadable += len(batch.unreadable)
         source.backlog_bytes = batch.backlog_bytes
@@ -197,7 +194,8 @@ class Folder:
             if event.event_id in checkdb.EVENTS:
                 self._check(source, computer, event, time)
             else:
-                self._companion(computer, event, time)
+                self._failovers_told = True
+                self.changed |= fold_companion(self.state, self.settings, computer, event, time)
             return
         name = instance_name(event.ese_instance, event.process)
         if name and event.time is not None:
@@ -261,9 +259,7 @@ class Folder:
                 self._touch("database", entry.computer, entry.database)
                 return
         else:
-            known = entry.ese_instance, entry.provider
-            databases.identify(entry, event, time)
-            self._failovers_told |= known != (entry.ese_instance, entry.provider)
+            self._failovers_told |= databases.identify(entry, event, time)
         stops = instances.stops_of(self.state, computer, instance_label(entry))
         databases.fold_event(entry, event, time, history=history, stops=stops)
         damage.mend(entry, instances.restored(self.state, computer, instance_label(entry)))
@@ -316,19 +312,6 @@ class Folder:
         owned = instances.databases_of(self.state, computer, name)
         if len(owned) == 1 and databases.fold_slow_io(owned[0], event, time):
             self._touch("database", computer, owned[0].database)
-
-    def _companion(self, computer: str, event: Event, time: float) -> None:
-        state = event.fields.get("state")
-        if state in failovers.STATES:
-            failovers.note(self.state.hosts[computer], event, time)
-            self._failovers_told = True
-            self._touch("host", computer)
-        elif state in notices.STATES:
-            notices.note(self.state.hosts[computer], event, time)
-            self._touch("host", computer)
-        entry = fold_white_space(self.state, self.settings, computer, event, time)
-        if entry is not None:
-            self._touch("database", computer, entry.database)
 
     def _check(self, source: SourceState, computer: str, event: Event, time: float) -> None:
         label, known = checkdb.label(event), self.state.sql_databases

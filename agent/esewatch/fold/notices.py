@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from esewatch.config import Settings
-from esewatch.fold.companions import by_name, concerned, directories, names_in
+from esewatch.fold.named import by_name, concerned, directories, names_in
 from esewatch.fold.state import Host, Notice, State
 from esewatch.model import Event
 
