@@ -51,8 +51,8 @@ ADVICE = (
         "ese_finding",
         (*D, "finding"),
         f"1 for what a person should look into, else absent; finding: {', '.join(FINDINGS)}.",
-        "known bad pages, verifications, openings of the window, scans of the same disks, errors"
-        " and version buckets of the instance",
+        "known bad pages, verifications, openings of the window, scans of the same disks,"
+        " errors and version buckets of the instance, events of other providers",
     ),
     gauge(
         "ese_verification_deadline_seconds",
