@@ -37,6 +37,13 @@ BLOCK = 2 * HOUR
 """Seconds of a block of Prometheus; promtool reads its input once for each."""
 DATABASES_AN_AGENT = 1000
 SERVER = "ex000"
+_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+_OPERATORS = (
+    (promql_parser.MatchOp.Equal, "="),
+    (promql_parser.MatchOp.NotEqual, "!="),
+    (promql_parser.MatchOp.Re, "=~"),
+    (promql_parser.MatchOp.NotRe, "!~"),
+)
 BUSY = 0.5
 """Part of the rates of the fleet at which the counters of a server go around the clock."""
 
@@ -118,7 +125,7 @@ def _not_yet_recorded(samples: list[Sample]) -> Iterator[Sample]:
     Its labels are those of the first series that it is made of.
     """
     there = {each.name for each in samples}
-    long = {name for name, seconds in look_back().items() if seconds > DAY}
+    long = {window.metric for window in windows() if window.seconds > DAY}
     for rule in recording_rules():
         if rule["record"] not in long - there:
             continue
@@ -132,9 +139,31 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
-def look_back(folder: Path = ROOT) -> Mapping[str, float]:
-    """Metric -> the longest window, in seconds, in which a rule or alert reads it."""
-    found: dict[str, float] = {}
+class Window(NamedTuple):
+    """What a rule or an alert reads."""
+
+    metric: str
+    matchers: tuple[tuple[str, str, str], ...]
+    """(label, operator, value)."""
+    seconds: float
+    """How far back."""
+
+    def reads(self, sample: Sample) -> bool:
+        """Whether it reads the series."""
+        return sample.name == self.metric and all(
+            _fits(dict(_LABEL.findall(sample.labels)).get(label, ""), operator, value)
+            for label, operator, value in self.matchers
+        )
+
+
+def _fits(text: str, operator: str, value: str) -> bool:
+    found = re.fullmatch(value, text) is not None if "~" in operator else text == value
+    return found is not operator.startswith("!")
+
+
+def windows(folder: Path = ROOT) -> list[Window]:
+    """Those of all rules and alerts below a folder."""
+    found: list[Window] = []
 
     def visit(node: Any, outer: float) -> None:
         if isinstance(node, promql_parser.MatrixSelector):
@@ -142,8 +171,11 @@ def look_back(folder: Path = ROOT) -> Mapping[str, float]:
         elif isinstance(node, promql_parser.SubqueryExpr):
             visit(node.expr, outer + _seconds(node.range) + _seconds(node.offset))
         elif isinstance(node, promql_parser.VectorSelector):
-            name = str(node.name)
-            found[name] = max(found.get(name, 0.0), outer + _seconds(node.offset))
+            matchers = tuple(
+                (m.name, next(sign for op, sign in _OPERATORS if op == m.op), m.value)
+                for m in node.matchers.matchers
+            )
+            found.append(Window(str(node.name), matchers, outer + _seconds(node.offset)))
         else:
             for part in ("lhs", "rhs", "expr", "param"):
                 child = getattr(node, part, None)
@@ -160,11 +192,11 @@ def look_back(folder: Path = ROOT) -> Mapping[str, float]:
     return found
 
 
-def recorded_every() -> Mapping[str, int]:
+def recorded_every(folder: Path = ROOT) -> Mapping[str, int]:
     """Recorded series -> seconds from one sample to the next, where those are more than STEP."""
     return {
         rule["record"]: round(promql_parser.parse_duration(group["interval"]).total_seconds())
-        for file in sorted((ROOT / "rules").glob("*.yml"))
+        for file in sorted((folder / "rules").glob("*.yml"))
         for group in yaml.safe_load(file.read_text())["groups"]
         for rule in group["rules"]
         if group.get("interval", "").endswith("h")
@@ -178,35 +210,43 @@ def _seconds(span: timedelta | None) -> float:
 class Estate:
     """The blocks of `databases` databases in `folder`; the newest sample is of just now."""
 
-    def __init__(self, folder: Path, databases: int, samples: list[Sample]) -> None:
+    def __init__(
+        self, folder: Path, databases: int, samples: list[Sample], rules: Path = ROOT
+    ) -> None:
         self.folder = folder
         self.databases = databases
         mine = [each for each in samples if ":" not in each.name and not each.of_agent]
         self.series = round(len(mine) / DATABASES_A_SERVER)
         """How many the agents tell of each database, theirs of themselves and rules' apart."""
         self._servers = databases // DATABASES_A_SERVER
-        self._windows = look_back()
-        self._steps = recorded_every()
-        read = self._windows.keys() | metrics()
-        self._samples = [each for each in samples if each.name in read]
+        self._steps = recorded_every(rules)
+        read = windows(rules)
+        boards = metrics()
+        self._samples: list[Sample] = []
+        self._back: dict[Sample, float] = {}
+        for sample in samples:
+            back = [window.seconds for window in read if window.reads(sample)]
+            if back or sample.name in boards:
+                self._samples.append(sample)
+                self._back[sample] = max(back, default=0.0)
 
     def make(self) -> None:
         """Write the blocks, the oldest first."""
-        now = int(time.time()) // STEP * STEP
-        today = now - DAY
-        for day in range(HISTORY_DAYS - 1, 0, -1):
-            end = today - (day - 1) * DAY
-            self._block(self._read_over(DAY), range(end - DAY + STEP, end + 1, STEP))
-        begin = today + STEP
-        while begin <= now:
-            end = min((begin // BLOCK + 1) * BLOCK, int(time.time()) // STEP * STEP + STEP)
+        midnight = int(time.time()) // DAY * DAY
+        for day in range(HISTORY_DAYS, 1, -1):
+            begin = midnight - day * DAY
+            self._block(self._read_over(DAY), range(begin, begin + DAY, STEP))
+        begin = midnight - DAY
+        while begin <= (now := int(time.time()) // STEP * STEP):
+            end = min(begin + BLOCK, now + STEP)
             recent = now - begin < 2 * BLOCK
             self._block(self._samples if recent else self._read_over(HOUR), range(begin, end, STEP))
-            begin, now = end, int(time.time()) // STEP * STEP
+            begin = end if end % BLOCK == 0 else now + STEP
+        self.end = now
 
     def _read_over(self, seconds: float) -> list[Sample]:
         """What a window longer than that reads."""
-        return [each for each in self._samples if self._windows.get(each.name, 0.0) > seconds]
+        return [each for each in self._samples if self._back[each] > seconds]
 
     def _block(self, samples: list[Sample], times: range) -> None:
         if not samples:
@@ -214,7 +254,7 @@ class Estate:
         text = self.folder / "samples.om"
         with text.open("w", encoding="utf-8") as file:
             for at in times:
-                file.writelines(self._texts(samples, at))
+                file.writelines(self.texts(samples, at))
             file.write("# EOF\n")
         hours = 24 if len(times) > BLOCK // STEP else 2
         command = [require("promtool"), "tsdb", "create-blocks-from"]
@@ -225,7 +265,8 @@ class Estate:
             raise RuntimeError(done.stdout[-2000:] + done.stderr[-2000:])
         text.unlink()
 
-    def _texts(self, samples: list[Sample], at: int) -> Iterator[str]:
+    def texts(self, samples: list[Sample], at: int) -> Iterator[str]:
+        """Their lines of OpenMetrics at a time, those of an agent and of a server at once."""
         ago = time.time() - at
         servers: list[str] = []
         agents: list[str] = []
@@ -236,13 +277,17 @@ class Estate:
             shown = grown if name.endswith(("_total", "_count", "_bucket", "_sum")) else value
             line = f"{name}{{{labels}}} {shown:.10g} {at}\n"
             (agents if of_agent else servers).append(line)
+        if not servers and not agents:
+            return
         server, agent = "".join(servers), "".join(agents)
         for number in range(-(-self.databases // DATABASES_AN_AGENT)):
             yield agent.replace("AGENT", f"agent{number}:19703")
         for number in range(self._servers):
             agent_of = number * DATABASES_A_SERVER // DATABASES_AN_AGENT
             mine = server.replace("AGENT", f"agent{agent_of}:19703")
-            yield re.sub("(?i)(ex|db)000", rf"\g<1>{number:03}", mine)
+            for name in ("ex", "EX", "db", "DB"):
+                mine = mine.replace(f"{name}000", f"{name}{number:03}")
+            yield mine
 
 
 @contextmanager
