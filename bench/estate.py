@@ -34,7 +34,9 @@ DAY = 86400
 HISTORY_DAYS = 30
 HOUR = 3600
 BLOCK = 2 * HOUR
-"""Seconds of a block of Prometheus; promtool reads its input once for each."""
+"""Seconds of the shortest block of Prometheus."""
+LONGEST_BLOCK = "744h"
+"""promtool reads its input once for each block."""
 DATABASES_AN_AGENT = 1000
 SERVER = "ex000"
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
@@ -232,16 +234,15 @@ class Estate:
 
     def make(self) -> None:
         """Write the blocks, the oldest first."""
-        midnight = int(time.time()) // DAY * DAY
-        for day in range(HISTORY_DAYS, 1, -1):
-            begin = midnight - day * DAY
-            self._block(self._read_over(DAY), range(begin, begin + DAY, STEP))
-        begin = midnight - DAY
+        now = int(time.time()) // BLOCK * BLOCK
+        recent = now - BLOCK
+        yesterday = now - DAY - BLOCK
+        self._block(self._read_over(DAY), range(now - HISTORY_DAYS * DAY, yesterday, STEP))
+        self._block(self._read_over(HOUR), range(yesterday, recent, STEP))
+        begin = recent
         while begin <= (now := int(time.time()) // STEP * STEP):
-            end = min(begin + BLOCK, now + STEP)
-            recent = now - begin < 2 * BLOCK
-            self._block(self._samples if recent else self._read_over(HOUR), range(begin, end, STEP))
-            begin = end if end % BLOCK == 0 else now + STEP
+            self._block(self._samples, range(begin, now + STEP, STEP))
+            begin = now + STEP
         self.end = now
 
     def _read_over(self, seconds: float) -> list[Sample]:
@@ -256,9 +257,8 @@ class Estate:
             for at in times:
                 file.writelines(self.texts(samples, at))
             file.write("# EOF\n")
-        hours = 24 if len(times) > BLOCK // STEP else 2
         command = [require("promtool"), "tsdb", "create-blocks-from"]
-        command += [f"--max-block-duration={hours}h", "openmetrics", str(text)]
+        command += [f"--max-block-duration={LONGEST_BLOCK}", "openmetrics", str(text)]
         command += [str(self.folder / "data")]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
