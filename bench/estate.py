@@ -60,10 +60,18 @@ class Server(Fleet):
 
     @property
     def settings(self) -> dict[str, object]:
-        """With a window, a device for all databases, and a number of mailboxes."""
+        """With a window, a number of mailboxes, and a device for each database: all is well."""
         window = {"start": f"{self.opens:%H:%M}", "duration": "4h", "timezone": "UTC"}
-        of_all = {"match": "*", "window": "nightly", "device": "lun1", "mailboxes": 100}
-        return {**super().settings, "windows": {"nightly": window}, "databases": [of_all]}
+        of_all = [
+            {
+                "match": f"*\\db000{number}.edb",
+                "window": "nightly",
+                "device": f"lun{number}",
+                "mailboxes": 100,
+            }
+            for number in range(DATABASES_A_SERVER)
+        ]
+        return {**super().settings, "windows": {"nightly": window}, "databases": of_all}
 
     def _events(self, stores: list[Store]) -> Iterator[str]:
         yield from super()._events(stores)
