@@ -24,6 +24,7 @@ NAMES = (
     "scan",
     "engine",
     "advice",
+    "prometheus",
 )
 
 INTRODUCTION = """\

@@ -175,16 +175,6 @@ def sources() -> list[Panel]:
             Words("Records taken in", "Records per second from each source.", "cps", NO_SOURCE),
             [Query(f"rate(esewatch_source_records_total{{{AGENT}}}[$__rate_interval])", SOURCE)],
         ),
-        finish(
-            lines(),
-            Words(
-                "Backlog",
-                "Input that is there and was not read yet.",
-                "bytes",
-                "No source has files",
-            ),
-            [Query(BACKLOG, SOURCE)],
-        ),
     ]
 
 
@@ -304,26 +294,6 @@ def journal() -> list[Panel]:
                 )
             ],
         ),
-        rows(
-            Words(
-                "Journals set aside",
-                "Damaged journals that still lie beside the one in use.",
-                "dateTimeAsIso",
-                "No journal was set aside",
-            ),
-            {"instance": "Agent"},
-            [
-                Column(
-                    "Set aside",
-                    f"esewatch_journal_set_aside_timestamp_seconds{{{AGENT}}} * 1000",
-                    "dateTimeAsIso",
-                )
-            ],
-            hidden=("job",),
-            links={"Agent": [runbook("EsewatchJournalSetAside", "__data.fields")]},
-            height=8,
-            span=12,
-        ),
         finish(
             states({"0": ("refused", VERMILION), "1": ("taken up", GREEN)}, height=8),
             Words(
@@ -355,34 +325,12 @@ def cost() -> list[Panel]:
             [Query(f"process_resident_memory_bytes{{{AGENT}}} {OURS}", each)],
         ),
         finish(
-            limit(lines(), "allowed"),
-            Words(
-                "File descriptors",
-                "Open file descriptors as a part of those that the process may have.",
-                "percentunit",
-                NO_AGENT,
-            ),
-            [
-                Query(
-                    f"process_open_fds{{{AGENT}}} / on (job, instance)"
-                    f" process_max_fds{{{AGENT}}} {OURS}",
-                    each,
-                ),
-                Query(f"group(process_max_fds{{{AGENT}}} {OURS})", "allowed"),
-            ],
-        ),
-        finish(
             lines(),
             Words(
                 "Duration of scrapes", "How long Prometheus waited for the answer.", "s", NO_AGENT
             ),
             [Query(f"scrape_duration_seconds{{{AGENT}}} {OURS}", each)],
             [runbook("EsewatchDown")],
-        ),
-        finish(
-            lines(),
-            Words("Samples of a scrape", "Series that each agent exposes.", "short", NO_AGENT),
-            [Query(f"scrape_samples_scraped{{{AGENT}}} {OURS}", each)],
         ),
         rows(
             Words(

@@ -16,6 +16,7 @@ from dashboards.parts import (
     Words,
     bars,
     finish,
+    latest_day,
     limits,
     states,
 )
@@ -26,7 +27,7 @@ NO_BACKUP = "No backup was ever seen"
 NO_USUAL = "No history of backups yet: it takes three days with one"
 ON_SET = f"{ON_DATABASE}, kind"
 SET = "{{computer}} {{database}} {{kind}}"
-TODAY = f"database:ese_backup_bytes_per_second:ratio_increase1d{{{DATABASE}}}"
+TODAY = latest_day("database:ese_backup_bytes_per_second:ratio_increase1d")
 USUAL = f"database:ese_backup_bytes_per_second:median28d{{{DATABASE}}}"
 RUNNING = f"max by ({ON_DATABASE}) (ese_backup_running{{{DATABASE}}})"
 AGE = f"max by ({ON_DATABASE}) (database:ese_backup_age_seconds:min{{{DATABASE}}})"

@@ -4,7 +4,7 @@ What an agent told of is remembered for a day after it was gone: an hour would b
 anybody came to work, and a computer that was given up for good is forgotten the day after.
 """
 
-from dashboards.parts import AGENT, COMPUTER, ON_DATABASE
+from dashboards.parts import AGENT, COMPUTER
 
 REMEMBERED = "[1d:5m]"
 """Read every five minutes: what came last is exact enough, and a day of samples is not."""
@@ -74,15 +74,3 @@ NUMBER = (
     f"count(count by (job, computer) ({COMPUTERS}) or {SOURCES} or {AGENTS}) or 0 * count({_SEEN})"
 )
 """How many are blind; a computer that two agents tell of is one."""
-
-
-def remembered(selector: str) -> str:
-    """A metric, and its last value where its computer is told of no more."""
-    return f"({selector} or last_over_time({selector}{REMEMBERED}) {TOLD})"
-
-
-def of_database(info: str) -> str:
-    """One series of `ese_database_info` for each database, also while its traits change."""
-    now = f"ese_database_info{{{info}}}"
-    before = f"last_over_time({now}{REMEMBERED})"
-    return f"topk by ({ON_DATABASE}) (1, {now} or on ({ON_DATABASE}) {before})"

@@ -13,12 +13,23 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 
 from dashboards.agent import AGENT_BOARD
 from dashboards.board import Board, build
+from dashboards.checked import SQLSERVER
+from dashboards.copied import COPIES
 from dashboards.database import DATABASE_BOARD
 from dashboards.fleet import FLEET
 from dashboards.storage import STORAGE
+from dashboards.work import ENGINE
 
 FOLDER = Path(__file__).parent
-BOARDS: tuple[Board, ...] = (FLEET, DATABASE_BOARD, STORAGE, AGENT_BOARD)
+BOARDS: tuple[Board, ...] = (
+    FLEET,
+    DATABASE_BOARD,
+    ENGINE,
+    STORAGE,
+    COPIES,
+    SQLSERVER,
+    AGENT_BOARD,
+)
 
 
 def render(board: Board) -> str:

@@ -1,9 +1,12 @@
 """Databases of SQL Server: how old the last DBCC CHECKDB is, what it found, how it read."""
 
 from dashboards.alerted import against, drawn, limit_of
-from dashboards.links import runbook, to_device
+from dashboards.board import Board, Row
+from dashboards.links import runbook
 from dashboards.parts import (
+    AGENT,
     BLUE,
+    COMPUTER,
     DATABASE,
     DEVICE,
     ON_DATABASE,
@@ -15,6 +18,7 @@ from dashboards.parts import (
     bars,
     finish,
     lines,
+    variable,
 )
 from dashboards.tables import Column, rows
 
@@ -160,7 +164,7 @@ def _devices() -> list[Panel]:
             NO_DEVICES,
         ),
         [Query(read, f"{NAME} {{{{device}}}}")],
-        [to_device(), serialized],
+        [serialized],
     )
     share = against(
         Words(
@@ -175,3 +179,21 @@ def _devices() -> list[Panel]:
         [serialized],
     )
     return [by_device, share]
+
+
+_SEEN = "sqlserver_database_first_seen_timestamp_seconds"
+SQLSERVER = Board(
+    "esewatch-sqlserver",
+    "SQL Server: DBCC CHECKDB",
+    "How old the last DBCC CHECKDB of each database of SQL Server is, what it found, how it read.",
+    (
+        variable("computer", "Computer", f"label_values({_SEEN}{{{AGENT}}}, computer)"),
+        variable(
+            "device",
+            "Device",
+            f"label_values(sqlserver_database_device_info{{{COMPUTER}}}, device)",
+        ),
+        variable("database", "Database", f"label_values({_SEEN}{{{COMPUTER}}}, database)"),
+    ),
+    (Row("Checks", checks),),
+)

@@ -1,15 +1,15 @@
-"""One database: a sentence, nights, forecasts and proofs, evidence, work, passes, its window."""
+"""One database: its verdict, nights, forecasts and proofs, evidence, passes, damage, its window."""
 
 from collections.abc import Mapping, Sequence
 
-from grafana_foundation_sdk.models import common
-
+from dashboards.advised import REASONS
 from dashboards.board import Board, Row
-from dashboards.fleet import ACTIONS, VERDICTS
-from dashboards.links import runbook, to_board, to_device, to_status_page
+from dashboards.fleet import ACTIONS, RANK, RANKS
+from dashboards.links import runbook, to_board, to_computer_page, to_status_page
 from dashboards.parts import (
     ALARM,
     BLUE,
+    CHOSEN,
     DATABASE,
     GREEN,
     GREY,
@@ -29,22 +29,22 @@ from dashboards.parts import (
     database_variable,
     finish,
     instance_variable,
-    label,
     limits,
     lines,
     mappings,
-    number,
     states,
 )
-from dashboards.parts import sentence as sentences
 from dashboards.passes import damage, passes
-from dashboards.sentence import BASE, REASONS, sentence
-from dashboards.work import evidence, work
+from dashboards.tables import Column, rows
+from dashboards.work import evidence
 
 SERIES = "{{computer}} {{database}}"
 NEVER = "Never verified, or no agent tells"
 TO_STORAGE = to_board(
     "esewatch-storage", "Open its storage", {"computer": "computer", "database": "database"}
+)
+TO_DEVICES = to_board(
+    "esewatch-storage", "Open its storage", {"computer": "computer"}, fields="__data.fields"
 )
 
 
@@ -62,7 +62,6 @@ def words(values: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
     return {str(code): shown for code, shown in enumerate(values.values())}
 
 
-VERDICT = {name: (shown, colour) for name, (_, shown, colour) in VERDICTS.items() if name != "none"}
 ACTION = dict(
     zip(ACTIONS, zip(ACTIONS.values(), (SKY, PURPLE, BLUE, ORANGE, GREY), strict=True), strict=True)
 )
@@ -82,72 +81,77 @@ REASON = {name: (shown, REASON_COLOURS.get(name, BLUE)) for name, shown in REASO
 
 def glance() -> list[Panel]:
     """What of it must be known at once?"""
-    place = f'label_join({sentence().expression}, "place", " ", "computer", "database")'
+    base = f"max by ({ON_DATABASE}) (ese_database_info{{{CHOSEN}}})"
     bad = f'sum by ({ON_DATABASE}) (ese_known_bad_pages{{{DATABASE},kind!="corrected"}})'
-    verified = f"ese_last_full_verification_timestamp_seconds{{{DATABASE}}}"
     fields = "__data.fields"
+
+    def latest(metric: str) -> str:
+        return f"max by ({ON_DATABASE}) ({metric}{{{DATABASE}}})"
+
+    verified = latest("ese_last_full_verification_timestamp_seconds")
     return [
-        finish(
-            sentences("sentence"),
+        rows(
             Words(
-                "In one sentence",
-                "Whether its pages are good, who says so, and what of its window.",
-                "string",
-                NO_DATABASE,
-            ),
-            [Query(f'label_join({place}, "sentence", ": ", "place", "sentence")', "{{sentence}}")],
-            [
-                to_status_page(fields),
-                *(runbook(alert, fields) for alert in ("EseKnownBadPage", "EseNeverVerified")),
-            ],
-            instant=True,
-            as_table=True,
-        ),
-        finish(
-            # Yellow letters on white could not be read.
-            number((None, GREY))
-            .color_mode(common.BigValueColorMode.BACKGROUND_SOLID)
-            .mappings(mappings(words(VERDICT))),
-            Words("Verdict", "The worst that holds of it.", "short", "Not judged: not watched"),
-            [Query(coded("ese_database_verdict", "verdict", list(VERDICT)), SERIES)],
-            [to_status_page()],
-            instant=True,
-        ),
-        finish(
-            number(*ALARM),
-            Words(
-                "Known bad pages",
-                "Pages that are known to be bad and that nothing has proven good since, those that"
-                " the engine corrected left out.",
+                "Verdict and key figures",
+                "The worst that holds of it, what is known of its pages, and its window; its page"
+                " at the agent says it in a sentence.",
                 "short",
                 NO_DATABASE,
             ),
-            [Query(f"{bad} or on ({ON_DATABASE}) 0 * {BASE}", SERIES)],
+            {"database": "Database", "computer": "Copy on"},
             [
-                *map(runbook, ("EseKnownBadPage", "EseLostFlush", "EseKnownBadPageObserved")),
-                to_status_page(),
+                Column(
+                    "Verdict",
+                    f"{latest(RANK)} or on ({ON_DATABASE}) {base} * 0 - 1",
+                    values={**RANKS, "-1": ("not judged", GREY)},
+                ),
+                Column(
+                    "Known bad pages",
+                    f"{bad} or on ({ON_DATABASE}) 0 * {base}",
+                    limit=ALARM,
+                    links=[
+                        runbook(alert, fields)
+                        for alert in ("EseKnownBadPage", "EseLostFlush", "EseKnownBadPageObserved")
+                    ],
+                ),
+                Column(
+                    "Verified ago",
+                    f"time() - {verified}",
+                    "dtdurations",
+                    decimals=1,
+                    empty="never",
+                    links=[
+                        runbook(alert, fields)
+                        for alert in ("EseVerificationOverdue", "EseNeverVerified")
+                    ],
+                ),
+                Column(
+                    "Deadline",
+                    latest("ese_verification_deadline_seconds"),
+                    "dtdurations",
+                    decimals=1,
+                    empty="not known",
+                ),
+                Column(
+                    "Window",
+                    latest("ese_window_configured_seconds"),
+                    "dtdurations",
+                    decimals=1,
+                    empty="none",
+                ),
+                Column(
+                    "Recommended",
+                    latest("ese_window_recommended_seconds"),
+                    "dtdurations",
+                    decimals=1,
+                ),
             ],
-            instant=True,
-        ),
-        finish(
-            number((None, BLUE)),
-            Words(
-                "Verified ago",
-                "Time since every page was last read and found good, by whatever verifier.",
-                "dtdurations",
-                NEVER,
-            ),
-            [Query(f"time() - max by ({ON_DATABASE}) ({verified})", SERIES)],
-            [runbook("EseVerificationOverdue"), runbook("EseNeverVerified"), to_status_page()],
-            instant=True,
-        ),
-        finish(
-            label("device"),
-            Words("Device", "The disks that it lies on.", "string", "Its device is not known"),
-            [Query(f"ese_database_device_info{{{DATABASE}}}", "{{device}}")],
-            [to_device(fields)],
-            instant=True,
-            as_table=True,
+            hidden=("job", "instance"),
+            links={
+                "Database": [to_status_page(fields)],
+                "Copy on": [to_computer_page(fields), TO_DEVICES],
+            },
+            height=6,
         ),
         finish(
             states({"1": ("to be looked into", ORANGE)}, span=24, height=5),
@@ -171,7 +175,7 @@ def nights() -> list[Panel]:
     """What ran when?"""
     scan = f'ese_pass_running{{{DATABASE},task=~"checksum|zeroing"}}'
     stopped = f"increase(ese_passes_interrupted_total{{{DATABASE}}}[$__rate_interval])"
-    rows = {
+    timeline = {
         "Window": (f"max_over_time(ese_window_open{{{DATABASE}}}[$__rate_interval])", SKY),
         "Backup": (f"max_over_time(ese_backup_running{{{DATABASE}}}[$__rate_interval])", ORANGE),
         "Defragmentation": (
@@ -182,7 +186,7 @@ def nights() -> list[Panel]:
         "Interrupted": (f"sum by ({ON_DATABASE}) ({stopped}) > bool 0", VERMILION),
     }
     panel = states({}, span=24, height=10)
-    for reference, (row, (_, colour)) in zip("ABCDE", rows.items(), strict=True):
+    for reference, (row, (_, colour)) in zip("ABCDE", timeline.items(), strict=True):
         # What is not there has one word: each word is one of the legend.
         on = "window open" if row == "Window" else row.lower()
         shown = mappings({"0": ("none", GREY), "1": (on, colour)})
@@ -197,7 +201,7 @@ def nights() -> list[Panel]:
                 "short",
                 NO_WINDOW,
             ),
-            [Query(expression, f"{row} {SERIES}") for row, (expression, _) in rows.items()],
+            [Query(expression, f"{row} {SERIES}") for row, (expression, _) in timeline.items()],
             [
                 to_status_page(),
                 runbook("EseMaintenanceStopsEarly"),
@@ -309,14 +313,13 @@ def window() -> list[Panel]:
 DATABASE_BOARD = Board(
     "esewatch-database",
     "ESE: a database",
-    "One database: what is known of its pages, its nights, its forecasts, its work and its window.",
+    "One database: what is known of its pages, its nights, forecasts, passes and its window.",
     (computer_variable(), instance_variable(), database_variable()),
     (
         Row("At a glance", glance),
         Row("Nights", nights),
         Row("Forecast and verification", proofs),
         Row("Read:Freed and its evidence", evidence),
-        Row("Work, latency and space", work),
         Row("Passes", passes),
         Row("Damage and errors", damage),
         Row("Maintenance window", window, collapsed=True),

@@ -205,13 +205,6 @@ def device_panels() -> list[Panel]:
             f"device:ese_device_read_seconds_per_read:ratio_rate15m{{{DEVICE}}}",
             f"device:ese_device_write_seconds_per_write:ratio_rate15m{{{DEVICE}}}",
         ),
-        both(
-            "Device requests",
-            "Reads and writes a second of each device, whoever asked for them.",
-            "iops",
-            rate("ese_device_reads_total"),
-            rate("ese_device_writes_total"),
-        ),
         finish(
             lines(),
             Words(

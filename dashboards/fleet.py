@@ -6,9 +6,11 @@ from grafana_foundation_sdk.builders import timeseries
 from grafana_foundation_sdk.models import common, dashboard
 
 from dashboards import blind
+from dashboards.advised import REASONS
 from dashboards.board import Board, Row
 from dashboards.links import Link, runbook, to_board, to_computer_page, to_database, to_status_page
 from dashboards.parts import (
+    AGENT,
     ALARM,
     BLUE,
     COMPUTER,
@@ -32,7 +34,6 @@ from dashboards.parts import (
     lines,
     number,
 )
-from dashboards.sentence import REASONS
 from dashboards.tables import Column, rows
 
 VERDICTS = {
@@ -52,12 +53,20 @@ ACTIONS = {
     "move": "move it or the backup",
     "insufficient_evidence": "wait for evidence",
 }
-BAD = blind.remembered(f'ese_known_bad_pages{{{COMPUTER},kind!="corrected"}}')
-BAD_COPIES = (
-    f"(sum by ({ON_DATABASE}) ({BAD}) > 0"
-    f' unless on ({ON_DATABASE}) ese_database_info{{{COMPUTER},tier="ignored"}})'
-)
-WATCHED = f'ese_database_info{{{COMPUTER},tier="watched"}}'
+LISTED = 100
+"""Rows of a table: nobody reads more, and each is paid for each minute."""
+RANK = "database:ese_database_verdict:rank"
+
+
+def _of_gone(selection: str) -> str:
+    """The rank of databases of which no agent tells any more, as it was told last."""
+    return f"last_over_time({RANK}{{{COMPUTER},{selection}}}[1d]) {blind.TOLD}"
+
+
+_BAD = 'verdict="bad_pages"'
+BAD_COPIES = f"({RANK}{{{COMPUTER},{_BAD}}} or {_of_gone(_BAD)})"
+RANKS = {str(rank): (words, colour) for rank, words, colour in VERDICTS.values()}
+"""Rank -> words and colour."""
 
 
 def verdict_variable() -> builder.CustomVariable:
@@ -104,7 +113,13 @@ def numbers() -> list[Panel]:
                 "short",
                 NO_DATABASE,
             ),
-            [Query(f"count({BAD_COPIES}) or 0 * count(ese_database_info{{{COMPUTER}}})", "copies")],
+            [
+                Query(
+                    f"count(count by ({ON_DATABASE}) {BAD_COPIES})"
+                    f" or 0 * count(ese_database_info{{{COMPUTER}}})",
+                    "copies",
+                )
+            ],
             [listing("bad_pages")],
             instant=True,
         ),
@@ -157,67 +172,65 @@ def numbers() -> list[Panel]:
 
 
 def by_urgency() -> str:
-    """A series for each database of the table, its rank as value."""
+    """A series for each database of the table, its rank as value: the most urgent ones."""
+    blind_rank = VERDICTS["blind"][0]
+    gone = _of_gone('verdict!="bad_pages"')
+    unseen = f"clamp({gone}, {blind_rank}, {blind_rank})"
     ranked = [
-        f'{rank} * ese_database_verdict{{{COMPUTER},verdict="{verdict}"}}'
-        for verdict, (rank, _, _) in VERDICTS.items()
-        if verdict != "none"
+        f"{RANK}{{{COMPUTER}}}",
+        _of_gone(_BAD),
+        f'label_replace({unseen}, "verdict", "blind", "", "")',
     ]
-    others = {
-        "bad_pages": BAD_COPIES,
-        "blind": f"last_over_time({WATCHED}{blind.REMEMBERED}) {blind.TOLD}",
-        "none": WATCHED,
-    }
-    for verdict, which in others.items():
-        rank = VERDICTS[verdict][0]
-        same = f"clamp(max by ({ON_DATABASE}) ({which}), {rank}, {rank})"
-        ranked.append(f'label_replace({same}, "verdict", "{verdict}", "", "")')
     worst = f"topk by ({ON_DATABASE}) (1, {' or '.join(ranked)})"
     chosen = (
         f'label_replace({worst}, "shown", "yes", "verdict", "$verdict")'
         ' and on (shown) label_replace(vector(1), "shown", "yes", "", "")'
     )
-    return _named(chosen, "database_name, role")
-
-
-def _named(expression: str, traits: str) -> str:
-    """With traits of the database as labels; whatever is told of one, its traits are told too."""
-    information = blind.of_database(COMPUTER)
-    return f"({expression}) * on ({ON_DATABASE}) group_left ({traits}) {information}"
+    return f"topk({LISTED}, {chosen})"
 
 
 def urgency() -> list[Panel]:
     """Which database needs somebody first?"""
-    verified = blind.remembered(f"ese_last_full_verification_timestamp_seconds{{{COMPUTER}}}")
+    verified = f"ese_last_full_verification_timestamp_seconds{{{COMPUTER}}}"
     age = f"time() - max by ({ON_DATABASE}) ({verified})"
-    allowed = blind.remembered(f"ese_verification_deadline_seconds{{{COMPUTER}}}")
-    deadline = f"max by ({ON_DATABASE}) ({allowed})"
+    deadline = f"max by ({ON_DATABASE}) (ese_verification_deadline_seconds{{{COMPUTER}}})"
     forecast = f'ese_pass_forecast_completion_timestamp_seconds{{{COMPUTER},confidence="p90"}}'
-    ranks = {str(rank): (words, colour) for rank, words, colour in VERDICTS.values()}
     fields = "__data.fields"
+
+    def of_listed(expression: str) -> str:
+        return f"({expression}) and on ({ON_DATABASE}) {by_urgency()}"
+
     to_agent = {"job": "job", "instance": "instance", "computer": "computer"}
     return [
         rows(
             Words(
                 "Databases by urgency",
-                "Every watched copy and every other one with bad pages, the most urgent first.",
+                f"The {LISTED} most urgent of all watched copies and of the others with bad pages.",
                 "short",
                 "No database matches the selection and the verdicts",
             ),
             {"database_name": "Database", "computer": "Copy on", "role": "Role"},
             [
-                Column("Verdict", by_urgency(), values=ranks),
-                Column("Verified ago", age, "dtdurations", decimals=1, empty="never"),
-                Column("Deadline", deadline, "dtdurations", decimals=1, empty="not known"),
+                Column("Verdict", by_urgency(), values=RANKS),
+                Column(
+                    "Verified ago",
+                    of_listed(age),
+                    "dtdurations",
+                    decimals=1,
+                    empty="never, or not told now",
+                ),
+                Column(
+                    "Deadline", of_listed(deadline), "dtdurations", decimals=1, empty="not known"
+                ),
                 Column(
                     "Of the deadline",
-                    f"({age}) / on ({ON_DATABASE}) {deadline}",
+                    of_listed(f"({age}) / on ({ON_DATABASE}) {deadline}"),
                     "percentunit",
                     limit=((None, BLUE), (1, VERMILION)),
                 ),
                 Column(
                     "Pass done by (90 %)",
-                    f"max by ({ON_DATABASE}) ({forecast}) * 1000",
+                    of_listed(f"max by ({ON_DATABASE}) ({forecast}) * 1000"),
                     "dateTimeAsIso",
                     empty="no forecast",
                 ),
@@ -242,27 +255,27 @@ def trends() -> list[Panel]:
             _stacked(lines()),
             Words(
                 "Databases by verdict",
-                "How many watched databases had which verdict.",
+                "How many watched databases of the chosen agents had which verdict.",
                 "short",
                 "No database is judged",
             ),
-            [Query(f"count by (verdict) (ese_database_verdict{{{COMPUTER}}})", "{{verdict}}")],
+            [
+                Query(
+                    f"sum by (verdict) (instance:ese_databases:by_verdict{{{AGENT}}})",
+                    "{{verdict}}",
+                )
+            ],
         ),
         finish(
             lines(),
             Words(
                 "Share of databases verified",
-                "Of the watched databases of each computer the part of which all pages were"
-                " verified within the deadline.",
+                "Of the watched databases of each agent the part of which all pages were verified"
+                " within the deadline.",
                 "percentunit",
                 "No database is watched, or the recording rules are not loaded",
             ),
-            [
-                Query(
-                    f"computer:ese_databases_verified:ratio{{{COMPUTER}}}",
-                    "{{computer}} {{instance}}",
-                )
-            ],
+            [Query(f"instance:ese_databases_verified:ratio{{{AGENT}}}", "{{instance}}")],
             [runbook("EseVerificationOverdue"), runbook("EseNeverVerified")],
         )
         .min(0)
@@ -271,14 +284,13 @@ def trends() -> list[Panel]:
             lines(),
             Words(
                 "Bad pages by computer",
-                "Pages that are known to be bad, of computers that have any.",
+                "Pages that are known to be bad, of the ten computers that have most.",
                 "short",
                 "No page is known to be bad",
             ),
             [
                 Query(
-                    "sum by (job, instance, computer)"
-                    f' (ese_known_bad_pages{{{COMPUTER},kind!="corrected"}}) > 0',
+                    f"topk(10, computer:ese_known_bad_pages:sum{{{COMPUTER}}})",
                     "{{computer}} {{instance}}",
                 )
             ],
@@ -288,11 +300,13 @@ def trends() -> list[Panel]:
             lines(),
             Words(
                 "Passes at work",
-                "How many databases each maintenance task was at work on.",
+                "How many databases of the chosen agents each maintenance task was at work on.",
                 "short",
                 NO_DATABASE,
             ),
-            [Query(f"sum by (task) (ese_pass_running{{{COMPUTER}}})", "{{task}}")],
+            [
+                Query(f"sum by (task) (instance:ese_passes_running:sum{{{AGENT}}})", "{{task}}"),
+            ],
         ),
     ]
 
@@ -310,16 +324,21 @@ def _stacked(panel: timeseries.Panel) -> timeseries.Panel:
 def windows() -> list[Panel]:
     """Are the maintenance windows as long as they should be?"""
     advice = f'ese_window_advice{{{COMPUTER},action!="not_applicable"}} == 1'
+    names = f"topk by ({ON_DATABASE}) (1, ese_database_info{{{COMPUTER}}})"
     sure = (
-        f"({advice}) * on ({ON_DATABASE}) group_left ()"
-        f" ese_window_advice_confidence_ratio{{{COMPUTER}}}"
+        f"topk({LISTED}, ({advice}) * on ({ON_DATABASE}) group_left ()"
+        f" ese_window_advice_confidence_ratio{{{COMPUTER}}})"
     )
-    reason = f"max by ({ON_DATABASE}, reason) (ese_window_advice_reason{{{COMPUTER}}})"
+
+    def of_listed(expression: str) -> str:
+        return f"{expression} and on ({ON_DATABASE}) {sure}"
+
+    reason = of_listed(f"max by ({ON_DATABASE}, reason) (ese_window_advice_reason{{{COMPUTER}}})")
     return [
         rows(
             Words(
                 "Window advice",
-                "What the evidence says of each maintenance window, the surest first.",
+                f"What the evidence says of maintenance windows, the {LISTED} surest first.",
                 "short",
                 NO_WINDOW,
             ),
@@ -330,17 +349,25 @@ def windows() -> list[Panel]:
                 "reason": "Because",
             },
             [
-                Column("Confidence", _named(sure, "database_name"), "percentunit"),
+                Column(
+                    "Confidence",
+                    f"({sure}) * on ({ON_DATABASE}) group_left (database_name) {names}",
+                    "percentunit",
+                ),
                 Column(
                     "Window",
-                    f"max by ({ON_DATABASE}) (ese_window_configured_seconds{{{COMPUTER}}})",
+                    of_listed(
+                        f"max by ({ON_DATABASE}) (ese_window_configured_seconds{{{COMPUTER}}})"
+                    ),
                     "dtdurations",
                     decimals=1,
                     empty="not known",
                 ),
                 Column(
                     "Recommended",
-                    f"max by ({ON_DATABASE}) (ese_window_recommended_seconds{{{COMPUTER}}})",
+                    of_listed(
+                        f"max by ({ON_DATABASE}) (ese_window_recommended_seconds{{{COMPUTER}}})"
+                    ),
                     "dtdurations",
                     decimals=1,
                 ),

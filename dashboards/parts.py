@@ -26,6 +26,8 @@ AGENT = 'job=~"$job",instance=~"$instance"'
 COMPUTER = f'{AGENT},computer=~"$computer"'
 DATABASE = f'{COMPUTER},database=~"$database"'
 INSTANCE = f'{COMPUTER},ese_instance=~"$ese_instance"'
+CHOSEN = f'{DATABASE},ese_instance=~"$ese_instance"'
+"""Of metrics that have both."""
 DEVICE = f'{COMPUTER},device=~"$device"'
 ON_DATABASE = "job, instance, computer, database"
 ON_INSTANCE = "job, instance, computer, ese_instance"
@@ -78,6 +80,11 @@ def variable(
         everything_chosen = dashboard.VariableOption(text="All", value="$__all", selected=True)
         made.all_value(everything).current(everything_chosen)
     return made
+
+
+def latest_day(recorded: str, selection: str = DATABASE) -> str:
+    """What was recorded last of 24 hours: it is recorded every two (rules/)."""
+    return f"last_over_time({recorded}{{{selection}}}[5h])"
 
 
 def computer_variable() -> builder.QueryVariable:
@@ -152,34 +159,6 @@ def number(*steps: tuple[float | None, str], span: int = 6) -> stat.Panel:
         .color_mode(common.BigValueColorMode.VALUE)
         .graph_mode(common.BigValueGraphMode.NONE)
         .reduce_options(common_builder.ReduceDataOptions().calcs(["lastNotNull"]))
-    )
-
-
-def label(name: str, span: int = 6, height: int = 4) -> stat.Panel:
-    """The label `name` of each series, large; its query is a table of one moment.
-
-    The names of series would do too, but where there are none Grafana shows nothing at all then,
-    not even the words for emptiness.
-    """
-    shown = common_builder.ReduceDataOptions().calcs(["lastNotNull"])
-    return (
-        number((None, BLUE), span=span)
-        .height(height)
-        .text_mode(common.BigValueTextMode.VALUE)
-        .reduce_options(shown.values(True).fields(f"/^{name}$/"))
-    )
-
-
-def sentence(name: str, height: int = 5) -> stat.Panel:
-    """The label `name` of each series, a sentence for each.
-
-    The size of letters is set: else Grafana makes them as small as one line takes.
-    """
-    return (
-        label(name, span=24, height=height)
-        .color_mode(common.BigValueColorMode.NONE)
-        .orientation(common.VizOrientation.HORIZONTAL)
-        .text(common_builder.VizTextDisplayOptions().value_size(16))
     )
 
 

@@ -2,6 +2,7 @@
 
 from dashboards.links import runbook, to_board, to_status_page
 from dashboards.parts import (
+    CHOSEN,
     DATABASE,
     INSTANCE,
     NO_DATABASE,
@@ -13,7 +14,6 @@ from dashboards.parts import (
     finish,
     lines,
 )
-from dashboards.sentence import CHOSEN
 
 SERIES = "{{computer}} {{database}}"
 TASK = f"{SERIES} {{{{task}}}}"
@@ -21,6 +21,9 @@ KIND = f"{SERIES} {{{{kind}}}}"
 NO_PASS = "No completed pass is known"
 TO_STORAGE = to_board(
     "esewatch-storage", "Open its storage", {"computer": "computer", "database": "database"}
+)
+TO_ENGINE = to_board(
+    "esewatch-engine", "Open its engine", {"computer": "computer", "ese_instance": "ese_instance"}
 )
 
 
@@ -178,6 +181,9 @@ def damage() -> list[Panel]:
                 *map(runbook, ("EseIoError", "EseLogSequenceHalted", "EseDiskFull")),
                 *map(runbook, ("EseLogDiskLow", "EseRecoveryFailed", "EseVersionStoreFull")),
                 *map(runbook, ("EseDatabaseFull", "EseDatabaseNearlyFull")),
+                *map(runbook, ("EseLogSpaceRunningOut", "EseVersionBucketsHigh")),
+                *map(runbook, ("EseCheckpointDeep",)),
+                TO_ENGINE,
             ],
         ),
     ]

@@ -5,7 +5,18 @@ known where neither the configuration nor its computer tells. Each join keeps to
 one element for each database or device.
 """
 
-from dashboards.parts import COMPUTER, DATABASE, DEVICE, ON_DATABASE, ON_DEVICE, ON_INSTANCE
+from grafana_foundation_sdk.builders import dashboard as builder
+
+from dashboards.parts import (
+    AGENT,
+    COMPUTER,
+    DATABASE,
+    DEVICE,
+    ON_DATABASE,
+    ON_DEVICE,
+    ON_INSTANCE,
+    variable,
+)
 
 ON_PLACE = f"{ON_DATABASE}, device"
 ON_COPY = "job, computer, database"
@@ -13,6 +24,19 @@ ON_COPY = "job, computer, database"
 SCANS = 'task=~"checksum|zeroing"'
 UNKNOWN = "unknown"
 """The device of databases of which none is known."""
+
+
+def of_one_computer() -> tuple[builder.QueryVariable, ...]:
+    """A computer, at first one of them: of thousands of databases nobody could read lines."""
+    info = "ese_database_info"
+    at = f"label_values({info}{{{AGENT}}}, computer)"
+    on = f"label_values(ese_database_device_info{{{COMPUTER}}}, device)"
+    of = f"label_values({info}{{{COMPUTER}}}, database)"
+    return (
+        variable("computer", "Computer", at, all_first=False),
+        variable("device", "Device", on),
+        variable("database", "Database", of),
+    )
 
 
 def _on_devices(selection: str) -> str:

@@ -1,89 +1,12 @@
-"""Storage: who shares a device and when, how fast it is against its own past, and what it costs."""
-
-from grafana_foundation_sdk.builders import dashboard as builder
+"""Storage: who shares a device and when, how fast it is against its own past, and the cache."""
 
 from dashboards.alerted import against, drawn, limit_of
-from dashboards.backed_up import backups
-from dashboards.backup_jobs import backup_jobs
 from dashboards.board import Board, Row
-from dashboards.checked import checks
 from dashboards.devices import devices, now, throughput
-from dashboards.latency import INSTANCE, NO_COUNTERS, latencies
-from dashboards.links import runbook, to_database, to_instance
-from dashboards.parts import (
-    AGENT,
-    COMPUTER,
-    DATABASE,
-    ON_DATABASE,
-    Panel,
-    Query,
-    Words,
-    finish,
-    lines,
-    variable,
-)
-from dashboards.placed import of_databases, of_instances
-
-OF_DATABASES = "ese_database_info|sqlserver_database_first_seen_timestamp_seconds"
-OF_DEVICES = "ese_database_device_info|sqlserver_database_device_info"
-NO_COPIES = "No passive copy, or nothing to compare it with"
-PATH = "{{computer}} {{database}}"
-
-
-def _offered(label: str, title: str, metrics: str, selection: str) -> builder.QueryVariable:
-    """Values of a label: alerts of SQL Server lead here too, so its databases are among them."""
-    query = f'label_values({{__name__=~"{metrics}",{selection}}}, {label})'
-    return variable(label, title, query)
-
-
-def active_and_passive() -> list[Panel]:
-    """Do passive copies work too much, or lag?"""
-    ratio = of_databases(f"database:ese_database_io_passive_per_active:ratio_rate1d{{{DATABASE}}}")
-    queues = (
-        ("Replay queue", "Logs that wait to be replayed.", "ese_replay_queue_logs",
-         "EseReplayQueueLong"),
-        ("Copy queue", "Logs that wait to be copied here, lost with the active server.",
-         "ese_copy_queue_logs", "EseCopyQueueLong"),
-    )  # fmt: skip
-    return [
-        against(
-            Words(
-                "Passive against active",
-                "Database requests of a passive copy in a day as a multiple of those of the active"
-                " one.",
-                "short",
-                NO_COPIES,
-            ),
-            [Query(ratio, PATH)],
-            [drawn(limit_of("EsePassiveIoHigh"), ratio)],
-            [to_database(), runbook("EsePassiveIoHigh")],
-        ),
-        finish(
-            lines(),
-            Words(
-                "Requests of each copy",
-                "Database requests a second over a day, of copies alone in their instance.",
-                "iops",
-                NO_COUNTERS,
-            ),
-            [
-                Query(
-                    of_databases(f"database:ese_database_io:rate1d{{{DATABASE}}}"),
-                    f"{PATH} {{{{role}}}}",
-                )
-            ],
-            [to_database(), runbook("EsePassiveIoHigh")],
-        ),
-        *(
-            against(
-                Words(title, sentence, "short", "No replication counters of these instances"),
-                [Query(of_instances(f"{metric}{{{COMPUTER}}}"), INSTANCE)],
-                [drawn(limit_of(alert), of_instances(f"{metric}{{{COMPUTER}}}"))],
-                [to_instance(), runbook(alert)],
-            )
-            for title, sentence, metric, alert in queues
-        ),
-    ]
+from dashboards.latency import NO_COUNTERS, latencies
+from dashboards.links import runbook
+from dashboards.parts import COMPUTER, ON_DATABASE, Panel, Query, Words
+from dashboards.placed import of_one_computer
 
 
 def memory() -> list[Panel]:
@@ -129,22 +52,14 @@ def memory() -> list[Panel]:
 STORAGE = Board(
     "esewatch-storage",
     "ESE: storage",
-    "Who shares a device and when, throughput and latency against their own history, copies,"
-    " backups, cache and checks of SQL Server.",
-    (
-        _offered("computer", "Computer", OF_DATABASES, AGENT),
-        _offered("device", "Device", OF_DEVICES, COMPUTER),
-        _offered("database", "Database", OF_DATABASES, COMPUTER),
-    ),
+    "The devices of a computer: who shares one and when, throughput and latency against their own"
+    " history, and the cache.",
+    of_one_computer(),
     (
         Row("Now", now),
         Row("Devices", devices),
         Row("Throughput", throughput),
         Row("Latency", latencies),
-        Row("Copies", active_and_passive),
-        Row("Backups", backups),
-        Row("Backup jobs", backup_jobs),
-        Row("Cache", memory),
-        Row("SQL Server: DBCC CHECKDB", checks),
+        Row("Cache", memory, collapsed=True),
     ),
 )

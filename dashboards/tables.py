@@ -57,7 +57,8 @@ def rows(
         instant=True,
         as_table=True,
     )
-    panel.override_by_field_type("string", [config("unit", "string")])
+    pages = common_builder.TableFooterOptions().show(False).reducer([]).enable_pagination(True)
+    panel.footer(pages).override_by_field_type("string", [config("unit", "string")])
     values = [f"Value #{REFERENCES[index]}" for index in range(len(columns))]
     if len(columns) == 1:
         values = ["Value"]

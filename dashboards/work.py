@@ -1,7 +1,9 @@
-"""What maintenance of a database costs and brings: its ratio, the requests, logs and space."""
+"""What maintenance of a database brings, and what its engine does: requests, logs and space."""
 
+from dashboards.board import Board, Row
 from dashboards.links import runbook, to_board
 from dashboards.parts import (
+    CHOSEN,
     DATABASE,
     INSTANCE,
     NO_WINDOW,
@@ -11,13 +13,16 @@ from dashboards.parts import (
     Query,
     Words,
     bars,
+    computer_variable,
+    database_variable,
     finish,
+    instance_variable,
+    latest_day,
     limit,
     limits,
     lines,
     logarithmic,
 )
-from dashboards.sentence import CHOSEN
 
 SERIES = "{{computer}} {{database}}"
 OF_INSTANCE = "{{computer}} {{ese_instance}}"
@@ -42,7 +47,6 @@ def evidence() -> list[Panel]:
     ratio = logarithmic(lines(span=24, height=10))
     high = with_window(f"esewatch_policy_ratio_high{{{DATABASE}}}")
     low = with_window(f"esewatch_policy_ratio_low{{{DATABASE}}}")
-    read = f'{DATABASE},ese_instance=~"$ese_instance"'
     unsampled = f"increase(ese_unsampled_seconds_total{{{INSTANCE}}}[1d])"
     return [
         finish(
@@ -73,25 +77,7 @@ def evidence() -> list[Panel]:
             ],
         ),
         finish(
-            limits(logarithmic(lines()), "B"),
-            Words(
-                "Pages read in 28 days",
-                "What the ratio is made of, against the pages that the policy wants read before it"
-                " is judged.",
-                "short",
-                NO_RATIO,
-            ),
-            [
-                Query(f"database:ese_defrag_pages_read:increase28d{{{read}}}", SERIES),
-                Query(
-                    with_window(f"esewatch_policy_min_pages_read{{{DATABASE}}}"),
-                    f"{SERIES} least",
-                ),
-            ],
-            [runbook("EsewatchPolicyMissing")],
-        ),
-        finish(
-            lines().min(0).max(1),
+            lines(span=24).min(0).max(1),
             Words(
                 "Certainty",
                 "How sure the advice on the window is, and the part of the last 24 hours that the"
@@ -114,14 +100,9 @@ def evidence() -> list[Panel]:
     ]
 
 
-def work() -> list[Panel]:
-    """What does maintenance do, and what does it cost?"""
-    return [*_pages(), *_latencies(), *_logs(), *_space()]
-
-
 def _pages() -> list[Panel]:
-    read = f"ese_instance:ese_defrag_pages_read:increase1d{{{INSTANCE}}}"
-    freed = f"ese_instance:ese_defrag_pages_freed:increase1d{{{INSTANCE}}}"
+    read = latest_day("ese_instance:ese_defrag_pages_read:increase1d", INSTANCE)
+    freed = latest_day("ese_instance:ese_defrag_pages_freed:increase1d", INSTANCE)
     reported = f"increase(ese_defrag_reported_pages_freed_total{{{DATABASE}}}[1d])"
     zeroed = f"increase(ese_maintenance_pages_zeroed_total{{{INSTANCE}}}[1d])"
     met = f"increase(ese_zeroing_pages_total{{{DATABASE}}}[1d])"
@@ -141,6 +122,24 @@ def _pages() -> list[Panel]:
                 Query(reported, f"{SERIES} reported freed"),
             ],
             [runbook("EseDefragRatioLow"), runbook("EseDefragRatioHigh")],
+        ),
+        finish(
+            limits(logarithmic(lines()), "B"),
+            Words(
+                "Pages read in 28 days",
+                "What the ratio is made of, against the pages that the policy wants read before it"
+                " is judged.",
+                "short",
+                NO_RATIO,
+            ),
+            [
+                Query(f"database:ese_defrag_pages_read:increase28d{{{CHOSEN}}}", SERIES),
+                Query(
+                    with_window(f"esewatch_policy_min_pages_read{{{DATABASE}}}"),
+                    f"{SERIES} least",
+                ),
+            ],
+            [runbook("EsewatchPolicyMissing")],
         ),
         finish(
             bars(),
@@ -291,3 +290,17 @@ def _space() -> list[Panel]:
             [runbook("EseDatabaseNearlyFull"), runbook("EseDatabaseFull")],
         )
     ]
+
+
+ENGINE = Board(
+    "esewatch-engine",
+    "ESE: the engine of a database",
+    "What maintenance of a database reads and frees, latency inside and outside of its window, logs"
+    " and space.",
+    (computer_variable(), instance_variable(), database_variable()),
+    (
+        Row("Pages", _pages),
+        Row("Latency", _latencies),
+        Row("Logs and space", lambda: [*_logs(), *_space()]),
+    ),
+)

@@ -23,7 +23,17 @@ from tests.dashboards.boards import (
 from tests.dashboards.linter import targets
 from tests.rules.expressions import ROOT, alerts, golden, uses
 
-BOARDS = {"esewatch-fleet", "esewatch-database", "esewatch-storage", "esewatch-agent"}
+BOARDS = {
+    "esewatch-fleet",
+    "esewatch-database",
+    "esewatch-engine",
+    "esewatch-storage",
+    "esewatch-copies",
+    "esewatch-sqlserver",
+    "esewatch-agent",
+}
+LONGEST = 4000
+"""Characters of a query: what is longer nobody can read, and Prometheus pays for."""
 each_board = pytest.mark.parametrize("board", loaded(), ids=lambda board: board["uid"])
 
 
@@ -41,9 +51,42 @@ def test_the_committed_files_are_what_the_builder_writes() -> None:
     assert done.returncode == 0
 
 
-def test_there_are_four_dashboards_each_in_a_file_of_its_name() -> None:
+def test_there_are_seven_dashboards_each_in_a_file_of_its_name() -> None:
     assert {file.stem for file in FOLDER.glob("*.json")} == BOARDS
     assert {board["uid"] for board in loaded()} == BOARDS
+
+
+@each_board
+def test_a_dashboard_has_few_panels(board: Json) -> None:
+    assert len(panels(board)) <= (12 if board["uid"] == "esewatch-fleet" else 20)
+
+
+@each_board
+def test_no_query_is_a_program(board: Json) -> None:
+    assert {t.expression for t in targets(board) if len(t.expression) > LONGEST} == set()
+
+
+@each_board
+def test_a_table_has_pages(board: Json) -> None:
+    tables = [panel for panel in panels(board) if panel["type"] == "table"]
+
+    assert all(panel["options"]["footer"]["enablePagination"] for panel in tables)
+
+
+@pytest.mark.parametrize("name", ["Databases by urgency", "Window advice"])
+def test_a_table_of_the_fleet_has_a_hundred_rows(name: str) -> None:
+    (fleet,) = [board for board in loaded() if board["uid"] == "esewatch-fleet"]
+    (table,) = [panel for panel in panels(fleet) if panel["title"] == name]
+
+    assert all("topk(100, " in target["expr"] for target in table["targets"])
+
+
+@pytest.mark.parametrize("uid", ["esewatch-storage", "esewatch-copies", "esewatch-database"])
+def test_lines_of_each_database_are_of_one_computer_or_database_at_first(uid: str) -> None:
+    (board,) = [board for board in loaded() if board["uid"] == uid]
+    first = "database" if uid == "esewatch-database" else "computer"
+
+    assert not variables(board)[first]["includeAll"]
 
 
 @each_board
@@ -68,13 +111,13 @@ def test_the_window_advice_comes_last_in_the_fleet_and_is_collapsed() -> None:
 
 
 @pytest.mark.parametrize("name", ["computer", "database", "device"])
-def test_the_storage_dashboard_offers_what_alerts_of_sql_server_lead_to(name: str) -> None:
-    (storage,) = [board for board in loaded() if board["uid"] == "esewatch-storage"]
-    selector, label = list_query(variables(storage)[name])
-    (asked,) = uses(interpolated(selector, storage, None, {})).selectors
+def test_the_dashboard_of_sql_server_offers_what_its_alerts_lead_to(name: str) -> None:
+    (board,) = [board for board in loaded() if board["uid"] == "esewatch-sqlserver"]
+    selector, label = list_query(variables(board)[name])
+    (asked,) = uses(interpolated(selector, board, None, {})).selectors
 
     assert label == name
-    assert {metric.partition("_")[0] for metric in named(asked)} == {"ese", "sqlserver"}
+    assert {metric.partition("_")[0] for metric in named(asked)} == {"sqlserver"}
 
 
 def test_the_fleet_begins_with_four_numbers() -> None:

@@ -7,8 +7,9 @@ import pytest
 
 from dashboards.board import build
 from dashboards.build import render
-from dashboards.database import ACTION, DATABASE_BOARD, REASON, VERDICT
-from esewatch.advice.verdict import VERDICTS
+from dashboards.database import ACTION, DATABASE_BOARD, REASON
+from dashboards.fleet import RANKS, VERDICTS
+from esewatch.advice import verdict
 from esewatch.advice.window import ACTIONS
 from esewatch.advice.window_rules import RULES
 from tests.dashboards.boards import panels
@@ -66,10 +67,25 @@ def test_each_row_of_the_nights_has_its_own_words_and_colour() -> None:
 
 
 def test_verdicts_have_words_and_a_colour_of_their_own() -> None:
-    assert tuple(VERDICT) == VERDICTS
-    assert len({colour for _, colour in VERDICT.values()}) == len(VERDICT)
-    shown = mapped(panel("Verdict")["fieldConfig"]["defaults"]["mappings"])
-    assert shown == {str(code): each for code, each in enumerate(VERDICT.values())}
+    assert set(VERDICTS) == {*verdict.VERDICTS, "none"}
+    assert len({colour for _, colour in RANKS.values()}) == len(VERDICTS)
+
+
+def test_the_verdict_and_key_figures_are_columns_and_the_sentence_one_click_away() -> None:
+    figures = panel("Verdict and key figures")
+    text = json.dumps(figures)
+
+    assert figures["type"] == "table"
+    assert [each["legendFormat"] for each in figures["targets"]] == [
+        "Verdict",
+        "Known bad pages",
+        "Verified ago",
+        "Deadline",
+        "Window",
+        "Recommended",
+    ]
+    assert "/database?computer=" in text
+    assert max(len(each["expr"]) for each in figures["targets"]) < 1000
 
 
 def test_actions_and_reasons_of_the_advice_have_words() -> None:

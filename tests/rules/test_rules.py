@@ -13,6 +13,7 @@ import promql_parser
 import pytest
 
 from esewatch.advice.findings import FINDINGS
+from esewatch.advice.verdict import VERDICTS
 from esewatch.advice.window import ACTIONS
 from esewatch.config.settings import Model, Tier
 from esewatch.fold.backups import BACKUP_EVENTS
@@ -47,6 +48,7 @@ VOCABULARY = {
     "model": set(get_args(Model)),
     "tier": set(get_args(Tier)),
     "finding": set(FINDINGS),
+    "verdict": set(VERDICTS),
     "confidence": {"p50", "p90"},
     "action": set(ACTIONS),
     "file": {"database", "log"},
@@ -363,7 +365,7 @@ def test_each_value_a_rule_matches_is_a_value_of_the_agent(rule: dict[str, Any])
 def test_recording_rules_are_named_level_metric_operations() -> None:
     for name in recorded():
         assert re.fullmatch(
-            r"(ese_instance|database|computer|device):[a-z_]+:[a-z][a-z0-9_]*", name
+            r"(ese_instance|database|computer|device|instance):[a-z_]+:[a-z][a-z0-9_]*", name
         )
 
 

@@ -1,0 +1,109 @@
+"""What our rules and dashboards cost a Prometheus: CPU of a rule round, and of opening a board."""
+
+import copy
+import time
+from collections.abc import Iterator
+
+import yaml
+
+from bench.estate import FOLDERS, HISTORY_DAYS, ROOT, STEP, Estate, estate, processor, served
+from bench.figure import Figure
+from tests.dashboards.asking import ask, offered
+from tests.dashboards.boards import Json, Query, loaded, span_of, variables
+from tests.e2e.harness import Prometheus, get
+
+SMALL, LARGE = 1000, 5000
+ROUND = 60
+"""Seconds between two evaluations of each group while it is measured."""
+ROUNDS = 3
+HISTORY = f"up to {HISTORY_DAYS} days behind it, a sample each {STEP // 60} minutes"
+
+
+def run() -> list[Figure]:
+    """A rule round of two estates, and each board of the larger one."""
+    found: list[Figure] = []
+    for databases in (SMALL, LARGE):
+        with estate(databases) as made:
+            # Rules first: what they record is what boards show.
+            found.append(_rules(made))
+            if databases == LARGE:
+                found += _boards(made)
+            series = made.series
+    found.append(Figure("series of a database", series, "series", "under", 80, "as scraped"))
+    return found
+
+
+def _rules(made: Estate) -> Figure:
+    """The rules as they are shipped, but each group once in ROUND seconds."""
+    files = [file for folder in FOLDERS for file in sorted((ROOT / folder).glob("*.yml"))]
+    documents = {file.name: copy.deepcopy(yaml.safe_load(file.read_text())) for file in files}
+    rules = 0
+    for document in documents.values():
+        for group in document["groups"]:
+            group["interval"] = f"{ROUND}s"
+            rules += len(group["rules"])
+    with served(made, documents) as server:
+        time.sleep(ROUND * 1.5)
+        before, missed = processor(server), _missed(server)
+        time.sleep(ROUND * ROUNDS)
+        spent = (processor(server) - before) / ROUNDS
+        if errors := server.rule_errors():
+            raise RuntimeError("; ".join(errors))
+        if _missed(server) > missed:
+            raise RuntimeError(f"a group took longer than {ROUND} s")
+    return Figure(
+        f"a round of all rules, {made.databases:,} databases",
+        spent,
+        "CPU-s",
+        "under",
+        1 if made.databases == SMALL else 5,
+        f"{rules} rules, {HISTORY}; mean of {ROUNDS} rounds",
+    )
+
+
+def _missed(server: Prometheus) -> float:
+    name = "prometheus_rule_group_iterations_missed_total{"
+    lines = get(f"{server.url}/metrics").splitlines()
+    return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(name))
+
+
+def _boards(made: Estate) -> Iterator[Figure]:
+    """As somebody opens them: what is chosen at first, collapsed rows left out."""
+    with served(made) as server:
+        for board in loaded():
+            _open(server, board)
+            before = processor(server)
+            asked = _open(server, board)
+            yield Figure(
+                f"opening the board {board['title']}, {made.databases:,} databases",
+                processor(server) - before,
+                "CPU-s",
+                "under",
+                1,
+                f"{asked} queries and the lists of its variables; {HISTORY}",
+            )
+
+
+def _open(server: Prometheus, board: Json) -> int:
+    """Put its queries, and say how many. Raises RuntimeError where one fails."""
+    now = time.time()
+    chosen: dict[str, list[str]] = {}
+    for name, variable in variables(board).items():
+        if variable["type"] == "query":
+            there = offered(server.url, board, span_of(board, {}, now, STEP), chosen)[name]
+            if "$__all" not in str(variable.get("current", {}).get("value")):
+                chosen[name] = there[:1]
+    shown = [panel for panel in board["panels"] if panel["type"] != "row"]
+    asked = 0
+    for panel in shown:
+        for target in panel.get("targets", []):
+            answer = ask(
+                server.url,
+                Query(board, panel, target),
+                span_of(board, panel, now, STEP),
+                chosen,
+            )
+            if answer.complaints:
+                raise RuntimeError(f"{panel['title']}: {'; '.join(answer.complaints)}")
+            asked += 1
+    return asked

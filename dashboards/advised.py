@@ -1,0 +1,16 @@
+"""What decided the advice on a window, in words."""
+
+REASONS = {
+    "evidence": "there is too little evidence",
+    "bad_pages": "what is damaged is to be looked into first",
+    "quiet": "something changed in the last 14 days",
+    "backup": "a backup runs in it",
+    "late": "passes take too long",
+    "ratio_low_but_soon": "passes finish soon though much is left to free",
+    "ratio_low": "much is left to free",
+    "ratio_high": "little is left to free",
+    "completes_often": "passes complete every day or two",
+    "no_ratio": "there is too little evidence",
+    "otherwise": "what it frees is worth what it reads",
+}
+"""Rule of the window advice -> why."""

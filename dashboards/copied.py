@@ -1,0 +1,76 @@
+"""Copies of databases and their backups: do copies keep up, and do backups run often enough?"""
+
+from dashboards.alerted import against, drawn, limit_of
+from dashboards.backed_up import backups
+from dashboards.backup_jobs import backup_jobs
+from dashboards.board import Board, Row
+from dashboards.latency import INSTANCE, NO_COUNTERS
+from dashboards.links import runbook, to_database, to_instance
+from dashboards.parts import COMPUTER, Panel, Query, Words, finish, latest_day, lines
+from dashboards.placed import of_databases, of_instances, of_one_computer
+
+NO_COPIES = "No passive copy, or nothing to compare it with"
+PATH = "{{computer}} {{database}}"
+
+
+def active_and_passive() -> list[Panel]:
+    """Do passive copies work too much, or lag?"""
+    ratio = of_databases(latest_day("database:ese_database_io_passive_per_active:ratio_rate1d"))
+    queues = (
+        ("Replay queue", "Logs that wait to be replayed.", "ese_replay_queue_logs",
+         "EseReplayQueueLong"),
+        ("Copy queue", "Logs that wait to be copied here, lost with the active server.",
+         "ese_copy_queue_logs", "EseCopyQueueLong"),
+    )  # fmt: skip
+    return [
+        against(
+            Words(
+                "Passive against active",
+                "Database requests of a passive copy in a day as a multiple of those of the active"
+                " one.",
+                "short",
+                NO_COPIES,
+            ),
+            [Query(ratio, PATH)],
+            [drawn(limit_of("EsePassiveIoHigh"), ratio)],
+            [to_database(), runbook("EsePassiveIoHigh")],
+        ),
+        finish(
+            lines(),
+            Words(
+                "Requests of each copy",
+                "Database requests a second over a day, of copies alone in their instance.",
+                "iops",
+                NO_COUNTERS,
+            ),
+            [
+                Query(
+                    of_databases(latest_day("database:ese_database_io:rate1d")),
+                    f"{PATH} {{{{role}}}}",
+                )
+            ],
+            [to_database(), runbook("EsePassiveIoHigh")],
+        ),
+        *(
+            against(
+                Words(title, sentence, "short", "No replication counters of these instances"),
+                [Query(of_instances(f"{metric}{{{COMPUTER}}}"), INSTANCE)],
+                [drawn(limit_of(alert), of_instances(f"{metric}{{{COMPUTER}}}"))],
+                [to_instance(), runbook(alert)],
+            )
+            for title, sentence, metric, alert in queues
+        ),
+    ]
+
+
+COPIES = Board(
+    "esewatch-copies",
+    "ESE: copies and backups",
+    "Whether passive copies keep up, and backups run, as fast as they did and often enough.",
+    of_one_computer(),
+    (
+        Row("Copies", active_and_passive),
+        Row("Backups", backups),
+        Row("Backup jobs", backup_jobs, collapsed=True),
+    ),
+)
