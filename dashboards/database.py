@@ -124,7 +124,7 @@ def glance() -> list[Panel]:
             ),
             [Query(f"{bad} or on ({ON_DATABASE}) 0 * {BASE}", SERIES)],
             [
-                *map(runbook, ("EseKnownBadPage", "EseLostFlush", "EseKnownBadPageObserved")),
+                *map(runbook, ("EseKnownBadPage", "EseCorrectedPage")),
                 to_status_page(),
             ],
             instant=True,
@@ -160,8 +160,8 @@ def glance() -> list[Panel]:
             [Query(f"ese_finding{{{DATABASE}}}", f"{{{{finding}}}} {SERIES}")],
             [
                 to_status_page(),
-                *map(runbook, ("EseOnlyOneCopyVerified", "EseScanStalled")),
-                *map(runbook, ("EseScansCollide", "EseScansDoNotFit")),
+                *map(runbook, ("EseOnlyOneCopyVerified", "EseVerificationAtRisk")),
+                runbook("EseScansCollide"),
             ],
         ),
     ]
@@ -201,7 +201,6 @@ def nights() -> list[Panel]:
             [
                 to_status_page(),
                 runbook("EseMaintenanceStopsEarly"),
-                runbook("EseBackupOverlapsMaintenance"),
                 runbook("EseScansCollide"),
             ],
         )
@@ -230,7 +229,7 @@ def proofs() -> list[Panel]:
                     f"{series} deadline",
                 ),
             ],
-            [runbook("EseScanWillMissDeadline"), runbook("EseScanLate"), to_status_page()],
+            [runbook("EseVerificationAtRisk"), to_status_page()],
         ),
         finish(
             lines().min(0).max(1),
@@ -241,7 +240,7 @@ def proofs() -> list[Panel]:
                 "No pass is running, or nothing tells yet how long it takes",
             ),
             [Query(f"ese_pass_progress_ratio{{{DATABASE}}}", series)],
-            [runbook("EseScanLate"), to_status_page()],
+            [runbook("EseVerificationAtRisk"), to_status_page()],
         ),
         finish(
             limits(lines(span=24), "B"),
@@ -273,7 +272,6 @@ def window() -> list[Panel]:
     """How long should its window be?"""
     changed = [
         runbook("EseWindowAdviceChanged"),
-        runbook("EseDefragCompletesOften"),
         to_status_page(),
     ]
     return [

@@ -37,7 +37,7 @@ def passes() -> list[Panel]:
                 NO_PASS,
             ),
             [Query(f"time() - {completed}", TASK)],
-            [*map(runbook, ("EseDefragIncomplete", "EseDefragCompletesOften", "EseScanLate"))],
+            [*map(runbook, ("EseDefragIncomplete", "EseVerificationAtRisk"))],
         ),
         finish(
             lines(),
@@ -52,7 +52,7 @@ def passes() -> list[Panel]:
                 Query(f"ese_pass_last_work_seconds{{{DATABASE}}}", f"{TASK} at work"),
                 Query(f"ese_pass_last_wall_seconds{{{DATABASE}}}", f"{TASK} start to end"),
             ],
-            [runbook("EseScanLate"), TO_STORAGE],
+            [runbook("EseVerificationAtRisk"), TO_STORAGE],
         ),
         finish(
             bars(),
@@ -64,7 +64,7 @@ def passes() -> list[Panel]:
                 NO_DATABASE,
             ),
             [Query(f"increase(ese_passes_interrupted_total{{{DATABASE}}}[1d])", TASK)],
-            [runbook("EseMaintenanceStopsEarly"), runbook("EseBackupOverlapsMaintenance")],
+            [runbook("EseMaintenanceStopsEarly")],
         ),
         finish(
             bars(),
@@ -100,9 +100,6 @@ def damage() -> list[Panel]:
             ],
             [
                 runbook("EseKnownBadPage"),
-                runbook("EseLostFlush"),
-                runbook("EseBadPageFoundInHistory"),
-                runbook("EseKnownBadPageObserved"),
                 runbook("EseCopyDivergence"),
                 runbook("EseCopySuspect"),
                 runbook("EseLogicalCorruption"),
@@ -121,7 +118,6 @@ def damage() -> list[Panel]:
             [Query(f"increase(ese_page_error_events_total{{{DATABASE}}}[1d])", KIND)],
             [
                 runbook("EseCorrectedPage"),
-                runbook("EseCorrectedPages"),
                 runbook("EsePagePatched"),
             ],
         ),
@@ -177,7 +173,7 @@ def damage() -> list[Panel]:
             [
                 *map(runbook, ("EseIoError", "EseLogSequenceHalted", "EseDiskFull")),
                 *map(runbook, ("EseLogDiskLow", "EseRecoveryFailed", "EseVersionStoreFull")),
-                *map(runbook, ("EseDatabaseFull", "EseDatabaseNearlyFull")),
+                runbook("EseDatabaseFull"),
             ],
         ),
     ]

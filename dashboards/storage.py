@@ -24,6 +24,7 @@ from dashboards.parts import (
 )
 from dashboards.placed import of_databases, of_instances
 
+BUSY_COPY = 1.5
 OF_DATABASES = "ese_database_info|sqlserver_database_first_seen_timestamp_seconds"
 OF_DEVICES = "ese_database_device_info|sqlserver_database_device_info"
 NO_COPIES = "No passive copy, or nothing to compare it with"
@@ -55,8 +56,8 @@ def active_and_passive() -> list[Panel]:
                 NO_COPIES,
             ),
             [Query(ratio, PATH)],
-            [drawn(limit_of("EsePassiveIoHigh"), ratio)],
-            [to_database(), runbook("EsePassiveIoHigh")],
+            [drawn(BUSY_COPY, ratio, "usual at most")],
+            [to_database()],
         ),
         finish(
             lines(),
@@ -72,7 +73,7 @@ def active_and_passive() -> list[Panel]:
                     f"{PATH} {{{{role}}}}",
                 )
             ],
-            [to_database(), runbook("EsePassiveIoHigh")],
+            [to_database()],
         ),
         *(
             against(
@@ -96,7 +97,6 @@ def memory() -> list[Panel]:
         f" and on ({ON_DATABASE})"
         f' ese_database_info{{{COMPUTER},role!="passive",tier="watched"}})'
     )
-    below = runbook("EseCacheBelowPolicy")
     part = f"{size} / on ({on_computer}) {wanted}"
     return [
         against(
@@ -109,7 +109,7 @@ def memory() -> list[Panel]:
             ),
             [Query(f"ese_cache_size_bytes{{{COMPUTER}}}", "{{computer}} {{process}}")],
             [Query(wanted, "{{computer}} {{instance}} wanted")],
-            [below],
+            [to_instance()],
         ),
         against(
             Words(
@@ -120,8 +120,8 @@ def memory() -> list[Panel]:
                 "No database has its number of mailboxes configured, or no counters",
             ),
             [Query(part, "{{computer}} {{instance}}")],
-            [drawn(limit_of("EseCacheBelowPolicy"), part, "policy")],
-            [below],
+            [drawn(1, part, "policy")],
+            [to_instance()],
         ),
     ]
 

@@ -68,8 +68,7 @@ def evidence() -> list[Panel]:
                 Query(f"min({low})", "lower limit"),
             ],
             [
-                *map(runbook, ("EseDefragRatioHigh", "EseDefragRatioLow", "EseDefragRatioDrift")),
-                runbook("EsewatchPolicyMissing"),
+                runbook("EseDefragRatioDrift"),
             ],
         ),
         finish(
@@ -88,7 +87,7 @@ def evidence() -> list[Panel]:
                     f"{SERIES} least",
                 ),
             ],
-            [runbook("EsewatchPolicyMissing")],
+            [runbook("EseDefragRatioDrift")],
         ),
         finish(
             lines().min(0).max(1),
@@ -140,7 +139,7 @@ def _pages() -> list[Panel]:
                 Query(of_selected(freed), f"{OF_INSTANCE} freed"),
                 Query(reported, f"{SERIES} reported freed"),
             ],
-            [runbook("EseDefragRatioLow"), runbook("EseDefragRatioHigh")],
+            [runbook("EseDefragRatioDrift")],
         ),
         finish(
             bars(),
@@ -224,7 +223,7 @@ def _logs() -> list[Panel]:
                     OF_INSTANCE,
                 )
             ],
-            [runbook("EseLogSpaceRunningOut"), runbook("EseLogDiskLow"), TO_STORAGE],
+            [runbook("EseLogDiskLow"), TO_STORAGE],
         ),
         finish(
             lines().min(0),
@@ -236,7 +235,7 @@ def _logs() -> list[Panel]:
             ),
             [Query(of_selected(f"ese_log_disk_free_bytes{{{INSTANCE}}}"), OF_INSTANCE)],
             [
-                *map(runbook, ("EseLogSpaceRunningOut", "EseLogDiskLow", "EseDiskFull")),
+                *map(runbook, ("EseLogDiskLow", "EseDiskFull")),
                 runbook("EseLogSequenceHalted"),
                 TO_STORAGE,
             ],
@@ -288,6 +287,6 @@ def _space() -> list[Panel]:
                 Query(f"ese_database_size_bytes{{{DATABASE}}}", f"{SERIES} size"),
                 Query(f"ese_database_free_bytes{{{DATABASE}}}", f"{SERIES} white space"),
             ],
-            [runbook("EseDatabaseNearlyFull"), runbook("EseDatabaseFull")],
+            [runbook("EseDatabaseFull")],
         )
     ]

@@ -166,8 +166,11 @@ def test_prometheus_scrapes_the_agent_and_tells_alertmanager() -> None:
     assert alerts == f"alertmanager:{services()['alertmanager']['ports'][0].rpartition(':')[2]}"
     # Links of alerts and dashboards lead where a browser of this machine can go.
     assert f"{job['static_configs'][0]['labels']['instance']}:19703" in services()["agent"]["ports"]
-    grafana = config["global"]["external_labels"]["grafana_url"].removeprefix("http://")
-    assert f"{grafana}:3000" in services()["grafana"]["ports"]
+    site = CONTAINER / "site.rules.yml"
+    (links,) = (rule["labels"] for rule in yaml_of(site)["groups"][0]["rules"])
+    assert f"{links['grafana'].removeprefix('http://')}:3000" in services()["grafana"]["ports"]
+    assert links["runbooks"] == "http://127.0.0.1:19703/runbooks"
+    assert config["rule_files"][0] == site.name
 
 
 def test_alertmanager_takes_its_configuration_the_example_without_addresses() -> None:

@@ -29,7 +29,8 @@ def test_each_side_is_one_of_the_cases_and_the_good_one_raises_nothing() -> None
     for each in EXPERIMENTS.values():
         for signal in each.signals:
             assert re.fullmatch(r"[A-Za-z ]+", signal.case)
-            assert bool(signal.alerts) == (signal.side == "bad")
+            told = bool(signal.alerts) or signal.action not in {"", "keep"}
+            assert told == (signal.side == "bad")
 
 
 def test_the_bad_side_of_scan_kindness_is_beyond_the_limit_of_its_alert_and_no_good_one_is(
@@ -56,12 +57,8 @@ def sides(folder: Path) -> Iterator[Side]:
         signals_sides.old_ratios,
         signals_sides.checksums,
         signals_sides.zeroings,
-        signals_sides.passives,
-        signals_sides.caches,
         signals_sides.write_caches,
         signals_told.kindnesses,
-        signals_told.buffered,
-        signals_told.checks,
     ):
         (folder / make.__name__).mkdir()
         yield from make(folder / make.__name__)
