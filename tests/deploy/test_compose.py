@@ -140,7 +140,7 @@ def test_prometheus_takes_its_configuration_with_all_rules_and_alerts(tmp_path: 
     prometheus = services()["prometheus"]
     source = mounted(prometheus, option(prometheus, "config.file"))
     shutil.copy(source, tmp_path / "prometheus.yml")
-    for name in ("rules", "alerts"):
+    for name in ("rules", "alerts", "site.rules.yml"):
         (tmp_path / name).symlink_to(mounted(prometheus, f"/etc/prometheus/{name}"))
 
     ended = subprocess.run(
@@ -150,7 +150,7 @@ def test_prometheus_takes_its_configuration_with_all_rules_and_alerts(tmp_path: 
 
     files = [*(ROOT / "rules").glob("*.yml"), *(ROOT / "alerts").glob("*.yml")]
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert f"{len(files)} rule files found" in ended.stdout
+    assert f"{len(files) + 1} rule files found" in ended.stdout
 
 
 def test_prometheus_scrapes_the_agent_and_tells_alertmanager() -> None:

@@ -11,7 +11,6 @@ from tests.e2e.harness import (
     Agent,
     Prometheus,
     Webhook,
-    free_address,
     start_agent,
     start_alertmanager,
     start_prometheus,
@@ -20,6 +19,7 @@ from tests.e2e.harness import (
 )
 from tests.e2e.logs import LABEL, utc_now, write_bad_page, write_defrag_pass
 from tests.support.evtx_writer import EvtxWriter
+from tests.support.ports import free_address
 
 pytestmark = pytest.mark.e2e
 

@@ -27,7 +27,7 @@ def figures(
 
 SETTINGS = default_settings()
 WITHOUT_RUNBOOK: dict[FindingName, str] = {
-    "backup_slows": "its sentence says what to do, and no alert is raised",
+    "backup_slows": "no alert is raised, and the page of backups says what to do",
     "copy_failed": "it raises no alert, and runbooks are those of alerts",
     "directory_error": "it raises no alert, and runbooks are those of alerts",
     "investigate": "it sums up what other findings and the known bad pages say",

@@ -51,7 +51,6 @@ def test_the_report_says_it_too() -> None:
     page = Page(render_report(state, settings, NOW, inputs=[], unreadable=[], advised=advised))
 
     assert SAID in page.text
-    assert "unbuffered (NTBACKUP: /FU)" in page.text
 
 
 def test_the_jobs_that_it_counts_are_those_of_the_metric() -> None:

@@ -8,7 +8,7 @@ import copy
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -57,25 +57,31 @@ def pairs(text: str) -> dict[str, str]:
     return {name: json.loads(value) for name, value in _PAIR.findall(text)}
 
 
-def messages(name: str, folder: Path) -> str:
-    """What the alerts say that are chosen from this file, sorted."""
+def answers(
+    name: str, wanted: Iterable[tuple[dict[str, Any], dict[str, Any]]], folder: Path
+) -> Iterator[tuple[tuple[str, str], dict[str, str]]]:
+    """((alert, severity), annotations) of all that fires in these groups and cases of a file."""
     file = prepare(FILES[name], folder, texts=True)
     document = copy.deepcopy(document_of(FILES[name]))
     document["rule_files"] = [Path(rules).name for rules in document["rule_files"]]
     document["tests"] = [
         {**group, "alert_rule_test": [{**case, "exp_alerts": []}], "promql_expr_test": []}
-        for group, case in CHOSEN[name].values()
+        for group, case in wanted
     ]
     write(document, file)
-    said = {}
     done = run(file)
     for block in _GOT.findall(done.stdout + done.stderr):
         for labels, annotations in _ALERT.findall(block):
-            found, notes = pairs(labels), pairs(annotations)
-            key = found["alertname"], found["severity"]
-            if key in CHOSEN[name] and key not in said:
-                lines = [" ".join(key), *(f"  {text}" for text in notes.values())]
-                said[key] = "\n".join(lines)
+            found = pairs(labels)
+            yield (found["alertname"], found["severity"]), pairs(annotations)
+
+
+def messages(name: str, folder: Path) -> str:
+    """What the alerts say that are chosen from this file, sorted."""
+    said: dict[tuple[str, str], str] = {}
+    for key, notes in answers(name, CHOSEN[name].values(), folder):
+        if key in CHOSEN[name] and key not in said:
+            said[key] = "\n".join([" ".join(key), *(f"  {text}" for text in notes.values())])
     assert said.keys() == CHOSEN[name].keys()
     return "\n\n".join(said[key] for key in sorted(said)) + "\n"
 
@@ -89,3 +95,19 @@ def test_what_alerts_say_golden(name: str, tmp_path: Path) -> None:
         golden.write_text(found, encoding="utf-8")
 
     assert found == golden.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", sorted(name for name in FILES if name.startswith("latched_")))
+def test_what_outlives_its_agent_says_so_and_no_number(name: str, tmp_path: Path) -> None:
+    group = document_of(FILES[name])["tests"][0]
+    before, after = (
+        next(case for case in group["alert_rule_test"] if case["eval_time"] == time)
+        for time in ("30m", "1560m")
+    )
+
+    told, kept = answers(name, [(group, before), (group, after)], tmp_path)
+
+    silent = "No agent tells of it any more; when last heard of: "
+    assert silent not in told[1]["description"]
+    assert kept[1]["description"].startswith(silent)
+    assert not re.search(r"\b0 |<no value>|  ", kept[1]["description"])
