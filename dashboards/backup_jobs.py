@@ -1,7 +1,7 @@
 """Jobs that back up one storage group after another: how fast each was, and whether they slow."""
 
 from dashboards.alerted import against, drawn
-from dashboards.links import to_status_page
+from dashboards.links import runbook
 from dashboards.parts import COMPUTER, ON_INSTANCE, Panel, Query, Words, finish, lines
 from dashboards.tables import Column, rows
 from esewatch.fold.backup_jobs import SLOW
@@ -35,7 +35,7 @@ def backup_jobs() -> list[Panel]:
             NO_SET_OF_DAY,
         ),
         [Query(PACE, "{{computer}} {{ese_instance}} {{kind}}")],
-        [to_status_page()],
+        [runbook("EseBackupMissing")],
     )
     return [
         sets,
@@ -49,7 +49,7 @@ def backup_jobs() -> list[Panel]:
             ),
             [Query(ratio, COMPUTER_ALONE)],
             [drawn(SLOW, ratio, "a job that slowed")],
-            [to_status_page()],
+            [runbook("EseBackupMissing")],
         ),
         against(
             Words(
@@ -60,7 +60,7 @@ def backup_jobs() -> list[Panel]:
             ),
             [Query(slow, COMPUTER_ALONE)],
             [drawn(SLOW_JOBS, slow, "again and again")],
-            [to_status_page()],
+            [runbook("EseBackupMissing")],
         ),
         _sets(),
     ]

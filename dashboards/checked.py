@@ -172,6 +172,6 @@ def _devices() -> list[Panel]:
         ),
         [Query(busiest, NAME)],
         [drawn(ONE_AT_A_TIME, busiest, "one at a time")],
-        [to_device()],
+        [runbook("SqlserverCheckdbOverdue")],
     )
     return [by_device, share]

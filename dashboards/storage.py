@@ -109,7 +109,7 @@ def memory() -> list[Panel]:
             ),
             [Query(f"ese_cache_size_bytes{{{COMPUTER}}}", "{{computer}} {{process}}")],
             [Query(wanted, "{{computer}} {{instance}} wanted")],
-            [to_instance()],
+            [runbook("EseDatabaseReadLatencyHigh")],
         ),
         against(
             Words(
@@ -121,7 +121,7 @@ def memory() -> list[Panel]:
             ),
             [Query(part, "{{computer}} {{instance}}")],
             [drawn(1, part, "policy")],
-            [to_instance()],
+            [runbook("EseDatabaseReadLatencyHigh")],
         ),
     ]
 
