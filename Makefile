@@ -3,7 +3,7 @@
 PY := .venv/bin/python
 STAMP := .venv/esewatch-setup
 RULES := $(wildcard rules/*.yml alerts/*.yml)
-RULE_TESTS := $(wildcard tests/rules/*_test.yml)
+RULE_TESTS := tests/rules/test_rules.py
 FUZZ_SECONDS ?= 60
 FIGURES := $(CURDIR)/out/figures.jsonl
 VERDICTS := $(CURDIR)/out/verdicts.jsonl
@@ -33,7 +33,7 @@ lint: setup ## ruff, mypy, import directions
 
 rules: ## check and test the Prometheus rules where promtool is installed
 	@if command -v promtool >/dev/null; then \
-	    promtool check rules $(RULES) && promtool test rules $(RULE_TESTS); \
+	    promtool check rules $(RULES) && $(PY) -m pytest -q $(RULE_TESTS) -k promtool; \
 	else echo "promtool is not installed (make tools): rules not checked"; fi
 
 test: setup tools lint ## all checks and tests but the slow ones

@@ -2,7 +2,7 @@
 
 from grafana_foundation_sdk.builders import timeseries
 
-from dashboards.alerted import against, drawn, limit_of
+from dashboards.alerted import against, drawn
 from dashboards.links import Link, runbook, to_database, to_status_page
 from dashboards.parts import (
     BLUE,
@@ -23,6 +23,7 @@ from dashboards.parts import (
 from dashboards.placed import by_device, named, of_databases, on_devices
 from dashboards.tables import Column, rows
 
+SLOW = 0.6
 NO_BACKUP = "No backup was ever seen"
 NO_USUAL = "No history of backups yet: it takes three days with one"
 ON_SET = f"{ON_DATABASE}, kind"
@@ -44,7 +45,7 @@ def _throughput() -> list[Panel]:
     def grown(metric: str) -> str:
         return f"increase({metric}{{{DATABASE}}}[$__rate_interval])"
 
-    links: list[Link] = [to_database(), to_status_page(), runbook("EseBackupSlower")]
+    links: list[Link] = [to_database(), to_status_page()]
     each = f"{grown('ese_backup_bytes_total')} / ({grown('ese_backup_seconds_total')} > 0)"
     part = of_databases(f"({TODAY} / {USUAL})")
     sets: timeseries.Panel = finish(
@@ -66,7 +67,7 @@ def _throughput() -> list[Panel]:
             NO_USUAL,
         ),
         [Query(part, SET)],
-        [drawn(limit_of("EseBackupSlower"), part)],
+        [drawn(SLOW, part, "slow")],
         links,
     )
     return [limits(sets, "B"), history]
@@ -82,7 +83,7 @@ def _when() -> Panel:
             NO_BACKUP,
         ),
         [Query(by_device(on_devices(RUNNING)), "{{computer}} {{device}} {{database}}")],
-        [to_database(), runbook("EseBackupOverlapsMaintenance")],
+        [to_database(), runbook("EseMaintenanceStopsEarly")],
     )
     return panel
 
@@ -108,7 +109,6 @@ def _sets() -> Panel:
     ended = of_databases(f"max by ({ON_SET}) ({completed})")
     none = f"0 * max by ({ON_SET}) ({completed})"
     fields = "__data.fields"
-    slow = [runbook("EseBackupSlower", fields)]
     return rows(
         Words(
             "Backups, set by set",
@@ -120,9 +120,7 @@ def _sets() -> Panel:
         [
             Column("Ended ago", named(f"time() - ({ended})"), "dtdurations"),
             Column("In a second", named(of_databases(f"max by ({ON_SET}) ({TODAY})")), "Bps"),
-            Column(
-                "Usually", named(of_databases(f"max by ({ON_SET}) ({USUAL})")), "Bps", links=slow
-            ),
+            Column("Usually", named(of_databases(f"max by ({ON_SET}) ({USUAL})")), "Bps"),
             Column(
                 "Of its policy",
                 named(of_databases(f"({none} + on ({ON_DATABASE}) group_left () {OF_POLICY})")),

@@ -1,11 +1,12 @@
 """Jobs that back up one storage group after another: how fast each was, and whether they slow."""
 
-from dashboards.alerted import against, drawn, limit_of
+from dashboards.alerted import against, drawn
 from dashboards.links import runbook
 from dashboards.parts import COMPUTER, ON_INSTANCE, Panel, Query, Words, finish, lines
 from dashboards.tables import Column, rows
 from esewatch.fold.backup_jobs import SLOW
 
+SLOW_JOBS = 3
 NO_SET = "No log of NTBACKUP is read, or it has no storage group"
 NO_JOB = "No job with two sets of five minutes or more"
 NO_SET_OF_DAY = f"{NO_SET}, or none ended lately"
@@ -23,7 +24,6 @@ PACE = f"{_grown('ese_backup_set_bytes_total')} / ({_grown('ese_backup_set_secon
 
 def backup_jobs() -> list[Panel]:
     """Does each job copy its last storage group as fast as its first?"""
-    slows = [runbook("EseBackupSlowsInJob")]
     ratio = f"ese_backup_job_slowdown_ratio{{{COMPUTER}}}"
     slow = f"ese_backup_slow_jobs{{{COMPUTER}}}"
     sets: Panel = finish(
@@ -35,7 +35,7 @@ def backup_jobs() -> list[Panel]:
             NO_SET_OF_DAY,
         ),
         [Query(PACE, "{{computer}} {{ese_instance}} {{kind}}")],
-        slows,
+        [runbook("EseBackupMissing")],
     )
     return [
         sets,
@@ -49,7 +49,7 @@ def backup_jobs() -> list[Panel]:
             ),
             [Query(ratio, COMPUTER_ALONE)],
             [drawn(SLOW, ratio, "a job that slowed")],
-            slows,
+            [runbook("EseBackupMissing")],
         ),
         against(
             Words(
@@ -59,8 +59,8 @@ def backup_jobs() -> list[Panel]:
                 NO_JOB,
             ),
             [Query(slow, COMPUTER_ALONE)],
-            [drawn(limit_of("EseBackupSlowsInJob"), slow)],
-            slows,
+            [drawn(SLOW_JOBS, slow, "again and again")],
+            [runbook("EseBackupMissing")],
         ),
         _sets(),
     ]
@@ -82,7 +82,6 @@ def _sets() -> Panel:
                 "In a second, within a day",
                 f"max by ({ON_SET}) ({PACE})",
                 "Bps",
-                links=[runbook("EseBackupSlowsInJob", "__data.fields")],
             ),
         ],
         hidden=("job", "instance"),

@@ -1,6 +1,6 @@
 """Databases of SQL Server: how old the last DBCC CHECKDB is, what it found, how it read."""
 
-from dashboards.alerted import against, drawn, limit_of
+from dashboards.alerted import against, drawn
 from dashboards.board import Board, Row
 from dashboards.links import runbook
 from dashboards.parts import (
@@ -22,6 +22,7 @@ from dashboards.parts import (
 )
 from dashboards.tables import Column, rows
 
+ONE_AT_A_TIME = 0.7
 NO_CHECK = "No DBCC CHECKDB was ever seen"
 NO_DEVICES = "No devices of SQL Server: set devices in the configuration and read the disks"
 SELECTED = f'{DEVICE},database=~"$database"'
@@ -110,7 +111,7 @@ def _duration() -> Panel:
             Query(_latest(DURATION, FULL), NAME),
             Query(_latest(DURATION, PHYSICAL), f"{NAME} physical only"),
         ],
-        [runbook("SqlserverCheckdbSerialized"), runbook("SqlserverCheckdbOverdue")],
+        [runbook("SqlserverCheckdbOverdue")],
     )
     return panel
 
@@ -153,7 +154,6 @@ def _devices() -> list[Panel]:
         f" rate(ese_device_read_bytes_total{{{DEVICE}}}[$__rate_interval])"
     )
     busiest = f"database:ese_device_read_bytes_busiest:ratio_rate5m{{{DATABASE}}}"
-    serialized = runbook("SqlserverCheckdbSerialized")
     by_device: Panel = finish(
         lines(),
         Words(
@@ -164,7 +164,7 @@ def _devices() -> list[Panel]:
             NO_DEVICES,
         ),
         [Query(read, f"{NAME} {{{{device}}}}")],
-        [serialized],
+        [runbook("SqlserverCheckdbOverdue")],
     )
     share = against(
         Words(
@@ -175,8 +175,8 @@ def _devices() -> list[Panel]:
             "The devices are not known, or nothing reads them fast",
         ),
         [Query(busiest, NAME)],
-        [drawn(limit_of("SqlserverCheckdbSerialized"), busiest)],
-        [serialized],
+        [drawn(ONE_AT_A_TIME, busiest, "one at a time")],
+        [runbook("SqlserverCheckdbOverdue")],
     )
     return [by_device, share]
 

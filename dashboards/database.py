@@ -110,8 +110,7 @@ def glance() -> list[Panel]:
                     f"{bad} or on ({ON_DATABASE}) 0 * {base}",
                     limit=ALARM,
                     links=[
-                        runbook(alert, fields)
-                        for alert in ("EseKnownBadPage", "EseLostFlush", "EseKnownBadPageObserved")
+                        runbook(alert, fields) for alert in ("EseKnownBadPage", "EseCorrectedPage")
                     ],
                 ),
                 Column(
@@ -164,8 +163,8 @@ def glance() -> list[Panel]:
             [Query(f"ese_finding{{{DATABASE}}}", f"{{{{finding}}}} {SERIES}")],
             [
                 to_status_page(),
-                *map(runbook, ("EseOnlyOneCopyVerified", "EseScanStalled")),
-                *map(runbook, ("EseScansCollide", "EseScansDoNotFit")),
+                *map(runbook, ("EseOnlyOneCopyVerified", "EseVerificationAtRisk")),
+                runbook("EseScansCollide"),
             ],
         ),
     ]
@@ -205,7 +204,6 @@ def nights() -> list[Panel]:
             [
                 to_status_page(),
                 runbook("EseMaintenanceStopsEarly"),
-                runbook("EseBackupOverlapsMaintenance"),
                 runbook("EseScansCollide"),
             ],
         )
@@ -234,7 +232,7 @@ def proofs() -> list[Panel]:
                     f"{series} deadline",
                 ),
             ],
-            [runbook("EseScanWillMissDeadline"), runbook("EseScanLate"), to_status_page()],
+            [runbook("EseVerificationAtRisk"), to_status_page()],
         ),
         finish(
             lines().min(0).max(1),
@@ -245,7 +243,7 @@ def proofs() -> list[Panel]:
                 "No pass is running, or nothing tells yet how long it takes",
             ),
             [Query(f"ese_pass_progress_ratio{{{DATABASE}}}", series)],
-            [runbook("EseScanLate"), to_status_page()],
+            [runbook("EseVerificationAtRisk"), to_status_page()],
         ),
         finish(
             limits(lines(span=24), "B"),
@@ -277,7 +275,6 @@ def window() -> list[Panel]:
     """How long should its window be?"""
     changed = [
         runbook("EseWindowAdviceChanged"),
-        runbook("EseDefragCompletesOften"),
         to_status_page(),
     ]
     return [

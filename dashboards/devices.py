@@ -1,6 +1,6 @@
 """Devices: who shares one, who worked on it when, and what it carries."""
 
-from dashboards.alerted import against, drawn, limit_of
+from dashboards.alerted import against, drawn
 from dashboards.backed_up import NO_BACKUP
 from dashboards.links import runbook, to_database, to_device, to_status_page
 from dashboards.parts import (
@@ -36,6 +36,7 @@ from dashboards.placed import (
 )
 from dashboards.tables import Column, rows
 
+SLOW_SCAN = 1 / 3
 NO_DEVICE = "No device is known: set devices in the configuration or read the disks"
 NO_DISKS = "No source reads the disks of these computers"
 PATH = "{{computer}} {{database}}"
@@ -132,7 +133,6 @@ def devices() -> list[Panel]:
                 to_status_page(),
                 to_device(),
                 runbook("EseScansCollide"),
-                runbook("EseScansDoNotFit"),
             ],
         ),
     ]
@@ -144,7 +144,7 @@ def throughput() -> list[Panel]:
     latest = f"max by ({ON_DATABASE}) ({of_scan}:last7d{{{DATABASE}}})"
     usual = f"max by ({ON_DATABASE}) ({of_scan}:median28d{{{DATABASE}}})"
     ratio = of_databases(f"({latest} / on ({ON_DATABASE}) {usual})")
-    slow = [to_database(), runbook("EseScanThroughputLow"), runbook("EseScansCollide")]
+    slow = [to_database(), runbook("EseScansCollide")]
     return [
         against(
             Words(
@@ -166,7 +166,7 @@ def throughput() -> list[Panel]:
                 "No history of scans yet: it takes four days with one",
             ),
             [Query(ratio, PATH)],
-            [drawn(1 / limit_of("EseScanThroughputLow"), ratio)],
+            [drawn(SLOW_SCAN, ratio, "slow")],
             slow,
         ),
         *device_panels(),
@@ -215,6 +215,6 @@ def device_panels() -> list[Panel]:
                 "No watched database matches the selection",
             ),
             [Query(f"sum by ({ON_DEVICE}) ({corrected})", ON_DISK)],
-            [to_device(), runbook("EseCorrectedPages")],
+            [to_device(), runbook("EseCorrectedPage")],
         ),
     ]

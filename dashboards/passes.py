@@ -40,7 +40,7 @@ def passes() -> list[Panel]:
                 NO_PASS,
             ),
             [Query(f"time() - {completed}", TASK)],
-            [*map(runbook, ("EseDefragIncomplete", "EseDefragCompletesOften", "EseScanLate"))],
+            [*map(runbook, ("EseDefragIncomplete", "EseVerificationAtRisk"))],
         ),
         finish(
             lines(),
@@ -55,7 +55,7 @@ def passes() -> list[Panel]:
                 Query(f"ese_pass_last_work_seconds{{{DATABASE}}}", f"{TASK} at work"),
                 Query(f"ese_pass_last_wall_seconds{{{DATABASE}}}", f"{TASK} start to end"),
             ],
-            [runbook("EseScanLate"), TO_STORAGE],
+            [runbook("EseVerificationAtRisk"), TO_STORAGE],
         ),
         finish(
             bars(),
@@ -67,7 +67,7 @@ def passes() -> list[Panel]:
                 NO_DATABASE,
             ),
             [Query(f"increase(ese_passes_interrupted_total{{{DATABASE}}}[1d])", TASK)],
-            [runbook("EseMaintenanceStopsEarly"), runbook("EseBackupOverlapsMaintenance")],
+            [runbook("EseMaintenanceStopsEarly")],
         ),
         finish(
             bars(),
@@ -103,9 +103,6 @@ def damage() -> list[Panel]:
             ],
             [
                 runbook("EseKnownBadPage"),
-                runbook("EseLostFlush"),
-                runbook("EseBadPageFoundInHistory"),
-                runbook("EseKnownBadPageObserved"),
                 runbook("EseCopyDivergence"),
                 runbook("EseCopySuspect"),
                 runbook("EseLogicalCorruption"),
@@ -124,7 +121,6 @@ def damage() -> list[Panel]:
             [Query(f"increase(ese_page_error_events_total{{{DATABASE}}}[1d])", KIND)],
             [
                 runbook("EseCorrectedPage"),
-                runbook("EseCorrectedPages"),
                 runbook("EsePagePatched"),
             ],
         ),
@@ -180,8 +176,7 @@ def damage() -> list[Panel]:
             [
                 *map(runbook, ("EseIoError", "EseLogSequenceHalted", "EseDiskFull")),
                 *map(runbook, ("EseLogDiskLow", "EseRecoveryFailed", "EseVersionStoreFull")),
-                *map(runbook, ("EseDatabaseFull", "EseDatabaseNearlyFull")),
-                *map(runbook, ("EseLogSpaceRunningOut", "EseVersionBucketsHigh")),
+                *map(runbook, ("EseDatabaseFull", "EseVersionBucketsHigh")),
                 *map(runbook, ("EseCheckpointDeep",)),
                 TO_ENGINE,
             ],

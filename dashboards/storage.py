@@ -1,6 +1,6 @@
 """Storage: who shares a device and when, how fast it is against its own past, and the cache."""
 
-from dashboards.alerted import against, drawn, limit_of
+from dashboards.alerted import against, drawn
 from dashboards.board import Board, Row
 from dashboards.devices import devices, now, throughput
 from dashboards.latency import NO_COUNTERS, latencies
@@ -19,7 +19,6 @@ def memory() -> list[Panel]:
         f" and on ({ON_DATABASE})"
         f' ese_database_info{{{COMPUTER},role!="passive",tier="watched"}})'
     )
-    below = runbook("EseCacheBelowPolicy")
     part = f"{size} / on ({on_computer}) {wanted}"
     return [
         against(
@@ -32,7 +31,7 @@ def memory() -> list[Panel]:
             ),
             [Query(f"ese_cache_size_bytes{{{COMPUTER}}}", "{{computer}} {{process}}")],
             [Query(wanted, "{{computer}} {{instance}} wanted")],
-            [below],
+            [runbook("EseDatabaseReadLatencyHigh")],
         ),
         against(
             Words(
@@ -43,8 +42,8 @@ def memory() -> list[Panel]:
                 "No database has its number of mailboxes configured, or no counters",
             ),
             [Query(part, "{{computer}} {{instance}}")],
-            [drawn(limit_of("EseCacheBelowPolicy"), part, "policy")],
-            [below],
+            [drawn(1, part, "policy")],
+            [runbook("EseDatabaseReadLatencyHigh")],
         ),
     ]
 

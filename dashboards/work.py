@@ -72,8 +72,7 @@ def evidence() -> list[Panel]:
                 Query(f"min({low})", "lower limit"),
             ],
             [
-                *map(runbook, ("EseDefragRatioHigh", "EseDefragRatioLow", "EseDefragRatioDrift")),
-                runbook("EsewatchPolicyMissing"),
+                runbook("EseDefragRatioDrift"),
             ],
         ),
         finish(
@@ -121,7 +120,7 @@ def _pages() -> list[Panel]:
                 Query(of_selected(freed), f"{OF_INSTANCE} freed"),
                 Query(reported, f"{SERIES} reported freed"),
             ],
-            [runbook("EseDefragRatioLow"), runbook("EseDefragRatioHigh")],
+            [runbook("EseDefragRatioDrift")],
         ),
         finish(
             limits(logarithmic(lines()), "B"),
@@ -139,7 +138,7 @@ def _pages() -> list[Panel]:
                     f"{SERIES} least",
                 ),
             ],
-            [runbook("EsewatchPolicyMissing")],
+            [runbook("EseDefragRatioDrift")],
         ),
         finish(
             bars(),
@@ -223,7 +222,7 @@ def _logs() -> list[Panel]:
                     OF_INSTANCE,
                 )
             ],
-            [runbook("EseLogSpaceRunningOut"), runbook("EseLogDiskLow"), TO_STORAGE],
+            [runbook("EseLogDiskLow"), TO_STORAGE],
         ),
         finish(
             lines().min(0),
@@ -235,7 +234,7 @@ def _logs() -> list[Panel]:
             ),
             [Query(of_selected(f"ese_log_disk_free_bytes{{{INSTANCE}}}"), OF_INSTANCE)],
             [
-                *map(runbook, ("EseLogSpaceRunningOut", "EseLogDiskLow", "EseDiskFull")),
+                *map(runbook, ("EseLogDiskLow", "EseDiskFull")),
                 runbook("EseLogSequenceHalted"),
                 TO_STORAGE,
             ],
@@ -287,7 +286,7 @@ def _space() -> list[Panel]:
                 Query(f"ese_database_size_bytes{{{DATABASE}}}", f"{SERIES} size"),
                 Query(f"ese_database_free_bytes{{{DATABASE}}}", f"{SERIES} white space"),
             ],
-            [runbook("EseDatabaseNearlyFull"), runbook("EseDatabaseFull")],
+            [runbook("EseDatabaseFull")],
         )
     ]
 

@@ -9,13 +9,11 @@ from tests.rules.expressions import alerts
 def test_a_limit_is_the_number_that_the_alert_compares_with() -> None:
     assert limit_of("EseDatabaseReadLatencyHigh", "warning") == 0.02
     assert limit_of("EseDatabaseReadLatencyHigh", "critical") == 0.1
-    assert limit_of("EsePassiveIoHigh") == 1.5
-    assert limit_of("EseCacheBelowPolicy") == 1
+    assert limit_of("EseCopyQueueLong") == 10
 
 
 def test_a_limit_that_is_a_multiple_of_another_series_is_the_factor() -> None:
     assert limit_of("EseWriteCacheSuspected") == 10
-    assert limit_of("EseScanThroughputLow") == 3
 
 
 @pytest.mark.parametrize("alert", ["EseScansCollide", "EseDatabaseReadLatencyHigh", "EseNothing"])

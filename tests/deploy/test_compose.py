@@ -140,7 +140,7 @@ def test_prometheus_takes_its_configuration_with_all_rules_and_alerts(tmp_path: 
     prometheus = services()["prometheus"]
     source = mounted(prometheus, option(prometheus, "config.file"))
     shutil.copy(source, tmp_path / "prometheus.yml")
-    for name in ("rules", "alerts"):
+    for name in ("rules", "alerts", "site.rules.yml"):
         (tmp_path / name).symlink_to(mounted(prometheus, f"/etc/prometheus/{name}"))
 
     ended = subprocess.run(
@@ -150,7 +150,7 @@ def test_prometheus_takes_its_configuration_with_all_rules_and_alerts(tmp_path: 
 
     files = [*(ROOT / "rules").glob("*.yml"), *(ROOT / "alerts").glob("*.yml")]
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert f"{len(files)} rule files found" in ended.stdout
+    assert f"{len(files) + 1} rule files found" in ended.stdout
 
 
 def test_prometheus_scrapes_the_agent_and_tells_alertmanager() -> None:
@@ -166,8 +166,11 @@ def test_prometheus_scrapes_the_agent_and_tells_alertmanager() -> None:
     assert alerts == f"alertmanager:{services()['alertmanager']['ports'][0].rpartition(':')[2]}"
     # Links of alerts and dashboards lead where a browser of this machine can go.
     assert f"{job['static_configs'][0]['labels']['instance']}:19703" in services()["agent"]["ports"]
-    grafana = config["global"]["external_labels"]["grafana_url"].removeprefix("http://")
-    assert f"{grafana}:3000" in services()["grafana"]["ports"]
+    site = CONTAINER / "site.rules.yml"
+    (links,) = (rule["labels"] for rule in yaml_of(site)["groups"][0]["rules"])
+    assert f"{links['grafana'].removeprefix('http://')}:3000" in services()["grafana"]["ports"]
+    assert links["runbooks"] == "http://127.0.0.1:19703/runbooks"
+    assert config["rule_files"][0] == site.name
 
 
 def test_alertmanager_takes_its_configuration_the_example_without_addresses() -> None:

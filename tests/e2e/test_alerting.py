@@ -113,12 +113,12 @@ def test_a_fresh_bad_page_pages_stays_through_restarts_and_is_cleared_by_ack(
         "computer": "ex01",
         "database": LABEL,
         "kind": "uncorrectable",
-        "instance": agent.address,
         "job": "esewatch",
     }
-    assert "1 bad page(s) of kind uncorrectable" in alert["annotations"]["description"]
+    assert "holds 1 bad page(s) of kind uncorrectable" in alert["annotations"]["description"]
     assert '"known_bad_pages":{"uncorrectable":1}' in get(f"{agent.url}/api/v1/databases")
-    assert "Mitigation" in get(alert["annotations"]["runbook_url"])
+    page = alert["annotations"]["runbook_url"].rpartition("/")[2]
+    assert "Mitigation" in get(f"{agent.url}/runbooks/{page}")
 
     prometheus.wait_for_evaluations(5)
     agent.stop()
@@ -165,15 +165,15 @@ def test_three_years_of_old_logs_with_an_old_bad_page_give_a_warning_and_no_page
                 write_bad_page(log, now - timedelta(days=729), page=17)
 
     _, prometheus, webhook = stage.start(evtx(tmp_path / "app.evtx"))
-    warning = wait_for("the warning", lambda: webhook.alerts("EseBadPageFoundInHistory"))[0]
+    warning = wait_for("the warning", lambda: webhook.alerts("EseKnownBadPage"))[0]
     prometheus.wait_for_evaluations(5)
 
     assert warning["path"] == "/ticket"
     assert warning["labels"]["severity"] == "warning"
     assert warning["labels"]["database"] == LABEL
-    assert firing_names(prometheus) == {"EseBadPageFoundInHistory"}
+    assert firing_names(prometheus) == {"EseKnownBadPage"}
     named = {alert["labels"]["alertname"] for alert in webhook.alerts()}
-    assert named <= {"EseBadPageFoundInHistory", "Watchdog"}
+    assert named <= {"EseKnownBadPage", "Watchdog"}
     prometheus.wait_for_value('ese_passes_completed_total{task="defrag"}', 219)
 
 

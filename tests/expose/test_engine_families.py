@@ -7,6 +7,7 @@ from esewatch.expose.metrics import families
 from esewatch.fold.state import ENGINE_ERROR_KINDS, Database, Instance, State
 
 COUNTS = "ese_engine_errors_total"
+OPEN = "ese_engine_errors_open"
 TIMES = "ese_engine_error_last_timestamp_seconds"
 
 
@@ -69,3 +70,17 @@ def test_two_databases_of_an_instance_make_one_series_and_the_closer_watched_dec
     rules = [DatabaseRule(match="*two.edb")]
 
     assert len(shown(state, COUNTS, databases=rules)) == len(ENGINE_ERROR_KINDS)
+
+
+def test_what_is_open_is_told_of_kinds_that_were_logged() -> None:
+    state = known("e:\\mdb06\\priv06.edb")
+    (instance,) = state.instances.values()
+    instance.errors["recovery"] = (1, 500.0)
+    instance.error_times = {"io": [600.0, 900.0], "recovery": [500.0]}
+    instance.mounted = 550.0
+
+    assert shown(state, OPEN) == {("SG06", "io"): 2, ("SG06", "recovery"): 0}
+
+    (database,) = state.databases.values()
+    database.acknowledged = 600.0
+    assert shown(state, OPEN)["SG06", "io"] == 1

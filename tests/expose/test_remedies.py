@@ -27,6 +27,7 @@ def figures(
 
 SETTINGS = default_settings()
 WITHOUT_RUNBOOK: dict[FindingName, str] = {
+    "backup_slows": "no alert is raised, and the page of backups says what to do",
     "copy_failed": "it raises no alert, and runbooks are those of alerts",
     "directory_error": "it raises no alert, and runbooks are those of alerts",
     "investigate": "it sums up what other findings and the known bad pages say",
@@ -91,7 +92,6 @@ def test_bad_pages_come_first_and_each_runbook_once() -> None:
     )
     assert remedies(found) == (
         "EseKnownBadPage",
-        "EseLostFlush",
         "EseCorrectedPage",
         "EseNeverVerified",
     )
@@ -103,7 +103,7 @@ def test_a_pass_that_will_be_late_and_an_io_error_have_theirs() -> None:
         Forecast(task=task, p50=NOW, p90=NOW + 2, deadline=NOW + 1)
         for task in ("defrag", "checksum")
     )
-    assert remedies(figures(forecasts=late)) == ("EseDefragIncomplete", "EseScanWillMissDeadline")
+    assert remedies(figures(forecasts=late)) == ("EseDefragIncomplete", "EseVerificationAtRisk")
     in_time = (Forecast(task="defrag", p50=NOW, p90=NOW, deadline=NOW + 1),)
     assert remedies(figures(forecasts=in_time)) == ()
     assert remedies(figures(Finding("investigate", "1 I/O error in 7 days"))) == ("EseIoError",)

@@ -1,6 +1,7 @@
 import pytest
 
 from esewatch.fold.commands import acknowledge, forget, succeed
+from esewatch.fold.engine_errors import open_errors
 from esewatch.fold.folder import Folder
 from esewatch.fold.integrity import io_errors, known_bad_pages
 from esewatch.fold.passes import views_in
@@ -61,3 +62,23 @@ def test_what_is_known_of_a_source_goes_with_it() -> None:
     assert isinstance(source, SourceState)
     assert (source.name, source.settings, source.records) == ("renamed", "d1", 3)
     assert {first for _, first, _ in folder.changed} == {"logs", "renamed", "new"}
+
+
+def test_open_errors_of_its_instance_are_dealt_with_and_later_ones_are_not() -> None:
+    folder = folder_of([event(700, 0, 1), event(481, HOUR, 2), event(492, HOUR, 3, database="")])
+    (instance,) = folder.state.instances.values()
+
+    done = acknowledge(folder, "ex01", LABEL, [])
+
+    dealt_with = the_database(folder).acknowledged
+    assert (done.pages, done.errors) == (0, 2)
+    assert open_errors(instance, dealt_with) == {"io": 0, "log_sequence": 0}
+    folder.fold("logs", Batch(records=[event(482, DAY, 4)]))
+    assert open_errors(instance, dealt_with)["io"] == 1
+
+
+def test_a_page_that_is_dealt_with_leaves_the_errors_of_its_instance_open() -> None:
+    folder = folder_of([event(474, 0, 1, fields={"page_number": 17}), event(481, HOUR, 2)])
+
+    assert acknowledge(folder, "ex01", LABEL, [17]).errors == 0
+    assert the_database(folder).acknowledged == 0

@@ -5,8 +5,9 @@ import pytest
 
 from esewatch.config import DatabaseRule, Settings
 from esewatch.ese.events import event_from_strings
-from esewatch.fold.engine_errors import ENGINE_ERRORS, KIND_OF
-from esewatch.fold.state import ENGINE_ERROR_KINDS, Instance
+from esewatch.fold.engine_errors import ENGINE_ERRORS, KIND_OF, open_errors
+from esewatch.fold.instances import MOUNTED
+from esewatch.fold.state import ENGINE_ERROR_KINDS, EngineErrorKind, Instance
 from esewatch.model import Batch, Event
 from tests.support.records import DATABASE, DAY, EPOCH, event, folder_of
 
@@ -127,3 +128,56 @@ def test_without_a_name_it_belongs_to_the_instance_of_its_database_or_its_proces
 
     assert found["sg06"].errors == {"database_full": (1, EPOCH + 60)}
     assert found["msexchangeis"].errors == {"disk_full": (1, EPOCH + 90)}
+
+
+def open_of(
+    *events: Event, acknowledged: float = 0.0, opened: float = EPOCH
+) -> dict[EngineErrorKind, int]:
+    """By kind, what is open of the one instance."""
+    (instance,) = folder_of(events, opened=opened).state.instances.values()
+    return dict(open_errors(instance, acknowledged))
+
+
+def came_up(event_id: int, time: float) -> Event:
+    return event(event_id, time, database="")
+
+
+@pytest.mark.parametrize("event_id", sorted(KIND_OF))
+def test_an_error_is_open_however_old_it_gets(event_id: int) -> None:
+    later = came_up(700, 400 * DAY)
+
+    assert open_of(logged(event_id, 60), later) == {KIND_OF[event_id]: 1}
+
+
+@pytest.mark.parametrize("mounted", sorted(MOUNTED))
+@pytest.mark.parametrize("kind", ENGINE_ERROR_KINDS)
+def test_an_instance_that_comes_up_ends_what_was_before(
+    kind: EngineErrorKind, mounted: int
+) -> None:
+    (event_id, *_) = sorted(ENGINE_ERRORS[kind])
+    before, after, up = logged(event_id, 60), logged(event_id, 180), came_up(mounted, 120)
+
+    assert open_of(before, up) == open_of(up, before) == {kind: 0}
+    assert open_of(before, up, after) == open_of(after, up, before) == {kind: 1}
+    assert open_of(before, came_up(102, 120), came_up(326, 130)) == {kind: 1}
+
+
+def test_an_error_of_the_second_in_which_it_came_up_is_open() -> None:
+    assert open_of(logged(454, 60), came_up(105, 60)) == {"recovery": 1}
+
+
+def test_what_was_dealt_with_is_not_open_and_what_comes_later_is() -> None:
+    events = logged(481, 60), logged(482, 120)
+
+    assert open_of(*events, acknowledged=EPOCH + 60) == {"io": 1}
+    assert open_of(*events, acknowledged=EPOCH + 120) == {"io": 0}
+
+
+def test_what_the_first_reading_finds_older_than_a_week_is_not_open() -> None:
+    events = logged(454, 0), logged(481, 2 * DAY)
+
+    assert open_of(*events, opened=EPOCH + 8 * DAY) == {"recovery": 0, "io": 1}
+
+
+def test_a_storm_of_errors_is_bounded() -> None:
+    assert open_of(*(logged(481, at) for at in range(200))) == {"io": 64}

@@ -34,7 +34,7 @@ RESULT = Result(
         setup=["One & two."],
         steps=1,
         run=lambda _: FINDINGS,
-        signals=[Signal(side="bad", case="two", alerts=("EseDefragRatioLow",), action="grow")],
+        signals=[Signal(side="bad", case="two", alerts=("EseDefragRatioDrift",), action="grow")],
     ),
     findings=FINDINGS,
 )

@@ -12,17 +12,12 @@ from typing import NamedTuple
 import msgspec
 
 from esewatch.config import DatabaseRule, Settings, Window
-from esewatch.config.settings import Role
 from esewatch.lab import (
     checksum_parallel,
-    io_reduction,
     old_ratio,
-    passive_io,
-    readings,
     write_cache,
     zeroing,
 )
-from esewatch.model import Reading, Record
 from tests.lab import signals_records as made
 from tests.rules.quality.engine_made import backups
 from tests.rules.quality.month import DAY, END, HOUR, START, Month
@@ -109,78 +104,6 @@ def zeroings(folder: Path, pages: int = 500) -> Iterator[Side]:
         rule = DatabaseRule(match="*.edb", window="nightly", device="lun7")
         month = made.of_store(found, called, computer)
         yield Side(zeroing.EXPERIMENT.name, case, [Month(computer, case, month, watched([rule]))])
-
-
-PUBLISHED = 3500.0 / 1300.0
-"""Requests of a passive copy by those of the active one."""
-
-
-def passives(folder: Path, pages: int = 1000) -> Iterator[Side]:
-    """A copy that keeps its cache as it was counted, and one that drops it as published.
-
-    In the engine neither comes to 1.5 times the requests of the active copy over a whole day:
-    with 100, 1,000 and 1,900 of 2,000 pages of cache at most to 0.52, 0.54 and 0.71. So the
-    counter log of the copy that drops it is written again with its rates times a factor: that
-    with which its days are the published 3,500 by 1,300.
-    """
-    plan = {**passive_io.plan(pages), "sample": STEP}
-    plan["databases"] = plan["databases"][1:2]
-    name = plan["databases"][0]["name"]
-    run = made.ran(folder / "copies", plan, BEGIN, DAYS)
-    active = made.records(run)
-    for case, computer, factor in (
-        ("cache kept", "EX03", None),
-        ("cache dropped as published", "EX02", PUBLISHED),
-    ):
-        copy = run.of(computer)
-        counted: list[Record] = list(copy.readings())
-        if factor is not None:
-            wanted = factor * _requests(active, name) / _requests(counted, name)
-            path = folder / f"{computer}.csv"
-            counted = made.counted(
-                path, made.times(made.rows(folder / "copies" / computer), _is_rate, wanted)
-            )
-        yield _copies(case, name, active, [*copy.events(), *counted], computer.lower())
-
-
-def _requests(found: Sequence[Record], name: str) -> float:
-    of = [each for each in found if isinstance(each, Reading)]
-    return readings.requests(of, name, begin=0.0, morning=0.0).total
-
-
-def _is_rate(column: str) -> bool:
-    return "\\I/O Database " in column and column.endswith("/sec")
-
-
-def _copies(case: str, name: str, active: list[Record], passive: list[Record], prefix: str) -> Side:
-    """Both servers; the copies have the same name."""
-    months = []
-    sides: tuple[tuple[Role, list[Record]], ...] = (("active", active), ("passive", passive))
-    for role, found in sides:
-        computer = f"{prefix}-{role}"
-        rule = DatabaseRule(match="*.edb", window="nightly", role=role, name=f"{prefix}-db")
-        month = made.of_store(found, {name: f"{prefix}-db"}, computer)
-        months.append(Month(computer, case, month, watched([rule])))
-    return Side(passive_io.EXPERIMENT.name, case, months)
-
-
-def caches(folder: Path, size: int = 16 << 20) -> Iterator[Side]:
-    """Two days of the experiment's first two steps, with mail that comes and goes a hundredfold.
-
-    So a large cache fills in half a day and not in months. By the policy it is one mailbox too.
-    """
-    for step in io_reduction.STEPS[:2]:
-        computer = step.name.replace(" ", "-")
-        plan = io_reduction.plan(step, size)
-        plan["databases"][0]["mail"]["kept"] /= 100.0
-        found = made.records(made.ran(folder / computer, plan, END - 2 * DAY, 2.0))
-        name = plan["databases"][0]["name"]
-        rule = DatabaseRule(match="*.edb", window="nightly", mailboxes=1)
-        month = made.of_store(found, {name: f"{computer}-db"}, computer)
-        case = f"{step.name} as published"
-        yield Side(
-            io_reduction.EXPERIMENT.name, case, [Month(computer, case, month, watched([rule]))]
-        )
 
 
 GONE = START + 28 * DAY

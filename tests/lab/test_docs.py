@@ -18,7 +18,7 @@ def test_the_page_has_the_introduction_and_a_section_for_each_result() -> None:
 
     assert found.startswith(INTRODUCTION)
     assert "\n## example\n\n**Is one faster than two?** In part as published." in found
-    assert found.endswith("| bad | two | EseDefragRatioLow | grow |\n")
+    assert found.endswith("| bad | two | EseDefragRatioDrift | grow |\n")
 
 
 def test_the_written_page_is_of_these_experiments() -> None:

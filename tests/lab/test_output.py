@@ -92,7 +92,7 @@ def test_the_page_has_the_same_figures_and_what_alerts_say() -> None:
 
     assert lines[0] == "## example"
     assert "| read | one | MB/s | 250 | 1,235 | modelled disk |" in lines
-    assert "| bad | two | EseDefragRatioLow | grow |" in lines
+    assert "| bad | two | EseDefragRatioDrift | grow |" in lines
     assert "- advice: it is late." in lines
 
 

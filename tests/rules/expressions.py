@@ -10,11 +10,13 @@ import promql_parser
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-RULE_FILES = tuple(sorted((ROOT / "rules").glob("*.yml")))
+RULE_FILES = tuple(sorted((ROOT / "rules").rglob("*.yml")))
 ALERT_FILES = tuple(sorted((ROOT / "alerts").glob("*.yml")))
 RUNBOOKS = ROOT / "docs" / "runbooks"
 GOLDEN = ROOT / "tests" / "golden" / "exposition.prom"
 ADDED_BY_PROMETHEUS = {"job", "instance"}
+OF_ALERTS = {"alertname", "alertstate", "alertgroup", "severity"}
+"""Labels that the series ALERTS has beside those of the alert; vmalert adds the group."""
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SAMPLE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? \S+")
@@ -126,7 +128,7 @@ def unknown(expression: str) -> Iterator[str]:
     known = golden()
     wanted = uses(expression)
     for selector in wanted.selectors:
-        if selector.metric == "up":
+        if selector.metric in {"up", "ALERTS"}:
             continue
         if selector.metric in recorded():
             allowed = frozenset().union(*known.values())
@@ -138,6 +140,6 @@ def unknown(expression: str) -> Iterator[str]:
         for label, _ in selector.matchers:
             if label not in allowed | ADDED_BY_PROMETHEUS:
                 yield f"label {label!r} of {selector.metric}"
-    everywhere = frozenset().union(*known.values()) | ADDED_BY_PROMETHEUS
+    everywhere = frozenset().union(*known.values()) | ADDED_BY_PROMETHEUS | OF_ALERTS
     for label in wanted.labels - everywhere:
         yield f"label {label!r}"

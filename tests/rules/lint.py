@@ -12,11 +12,12 @@ from typing import Any
 
 import promql_parser as ql
 
-from tests.rules.expressions import ADDED_BY_PROMETHEUS, GOLDEN
+from tests.rules.expressions import GOLDEN
 from tests.rules.shapes import (
     ABSENCE,
     COMPARISONS,
     KEEP_ELEMENTS,
+    OF_THE_SITE,
     SETS,
     Shape,
     bare,
@@ -149,7 +150,7 @@ def _wrong_join(node: Any, left: Shape, right: Shape) -> Iterator[str]:
             yield f"{name}: many on the {side} side, told apart by {', '.join(sorted(more))}"
     many, one = (right, left) if card.endswith("OneToMany") else (left, right)
     if not card.endswith("OneToOne"):
-        if many.possible <= on and not added:
+        if many.possible - {OF_THE_SITE} <= on and not added:
             yield f"{name} with group_{'right' if many is right else 'left'} that adds nothing"
         if missing := added - one.certain:
             yield f"{name} takes over {', '.join(sorted(missing))}, which is not there"
@@ -160,26 +161,31 @@ def _names(found: Shape) -> str:
 
 
 def fragile(expression: str) -> Iterator[str]:
-    """promql/fragile: `without` beside a join without on; a choice of elements that wavers."""
+    """promql/fragile: a choice of elements that wavers."""
     for node in nodes(ql.parse(expression)):
         if isinstance(node, ql.AggregateExpr) and operator(node) in KEEP_ELEMENTS:
             yield f"{operator(node)} picks other elements from time to time"
-        elif is_join(node) and operator(node) != "or" and matching(node)[0] is None:
-            for side in (bare(node.lhs), bare(node.rhs)):
-                by_rest = isinstance(side, ql.AggregateExpr) and (
-                    side.modifier is not None and str(side.modifier.type).endswith(".Without")
-                )
-                if by_rest:
-                    yield f"{operator(node)} of a without() breaks when a label is added"
 
 
 def lost_origin(expression: str) -> Iterator[str]:
-    """promql/aggregate: the result does not say which agent it is of."""
+    """promql/aggregate: a label that the site gave its targets is not in the result."""
     parsed = bare(ql.parse(expression))
     if any(isinstance(n, ql.Call) and n.func.name in ABSENCE for n in nodes(parsed)):
         return
-    for label in sorted(ADDED_BY_PROMETHEUS - shape(parsed).certain):
-        yield f"no {label}"
+    for label in ("job", OF_THE_SITE):
+        if label not in shape(parsed).certain:
+            yield f"no {label}"
+
+
+def bound_to_an_agent(expression: str) -> Iterator[str]:
+    """A join or a grouping by `instance`: it breaks when an agent moves."""
+    for node in nodes(ql.parse(expression)):
+        if isinstance(node, ql.BinaryExpr) and "instance" in (matching(node)[0] or ()):
+            yield f"{operator(node)} on instance"
+        elif isinstance(node, ql.AggregateExpr) and node.modifier is not None:
+            by = str(node.modifier.type).endswith(".By")
+            if by and "instance" in node.modifier.labels:
+                yield f"{operator(node)} by instance"
 
 
 def impossible(expression: str) -> Iterator[str]:
@@ -247,5 +253,5 @@ def queries(text: str) -> list[str]:
 Check = Callable[[str], Iterator[str]]
 OF_EXPRESSIONS: tuple[Check, ...] = (wrong_ranges, raw_counters, wrong_joins, impossible)
 """What holds for each rule."""
-OF_ALERTS: tuple[Check, ...] = (fragile, lost_origin, no_condition)
+OF_ALERTS: tuple[Check, ...] = (fragile, lost_origin, bound_to_an_agent, no_condition)
 """What holds for each alert besides."""

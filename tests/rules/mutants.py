@@ -21,9 +21,9 @@ import promql_parser as ql
 import yaml
 
 from tests.rules.expressions import ALERT_FILES, RULE_FILES, document_of, uses
+from tests.rules.promtool import TESTS, without_texts
 from tests.support.tools import require
 
-FOLDER = Path(__file__).parent
 FILES = (*RULE_FILES, *ALERT_FILES)
 NEVER = "vector(1) < 0"
 OPPOSITES = {
@@ -169,7 +169,7 @@ def rule_texts(mutant: Mutant, names: frozenset[str]) -> dict[str, str]:
         for group in document["groups"]:
             group["rules"] = [rule for rule in group["rules"] if name_of(rule) in names]
         document["groups"] = [group for group in document["groups"] if group["rules"]]
-        texts[path.name] = yaml.dump(document, Dumper=_DUMPER)
+        texts[path.name] = yaml.dump(without_texts(document), Dumper=_DUMPER)
     return texts
 
 
@@ -200,7 +200,7 @@ def noticed(mutant: Mutant, folder: Path) -> bool | None:
     for name, text in rule_texts(mutant, needed(names)).items():
         (folder / name).write_text(text)
     asked = False
-    for path in sorted(FOLDER.glob("*_test.yml"), key=lambda path: path.stat().st_size):
+    for path in sorted(TESTS, key=lambda path: path.stat().st_size):
         cases = cases_about(names, path)
         if cases is None:
             continue

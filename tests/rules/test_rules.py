@@ -37,9 +37,10 @@ from tests.rules.expressions import (
     uses,
 )
 from tests.rules.mutants import FILES, Mutant, needed, rule_texts
+from tests.rules.promtool import TESTS, prepare
+from tests.rules.promtool import run as ask_promtool
 from tests.support.tools import require
 
-TESTS = sorted((ROOT / "tests" / "rules").glob("*_test.yml"))
 SEVERITIES = {"critical", "warning", "info", "none"}
 HEADINGS = ["Meaning", "Impact", "Diagnosis", "Mitigation"]
 VOCABULARY = {
@@ -59,13 +60,17 @@ VOCABULARY = {
     "provider": {"ESE"},
     "event_id": set(map(str, BACKUP_EVENTS)),
     "job": {"esewatch"},
+    "alertname": {rule["alert"] for rule in alerts()},
+    "alertstate": {"firing"},
+    "severity": {"critical", "warning"},
     "physical_only": {"false", "true"},
 }
-HOST = {
-    "EsewatchDown": '{{ or $labels.instance "127.0.0.1:19703" }}',
-    "Watchdog": "127.0.0.1:19703",
-}
-"""Alerts that can fire without the label `instance`: their link names the default address."""
+LINK = (
+    '{{{{ with query "site:esewatch_links:info" }}}}{{{{ . | first | label "{}" }}}}'
+    "{{{{ else }}}}{}{{{{ end }}}}"
+)
+RUNBOOK_BASE = LINK.format("runbooks", "https://esewatch.example.com/runbooks")
+BOARD_BASE = LINK.format("grafana", "http://localhost:3000")
 
 HARMFUL = {
     "repair of a database": r"eseutil(\.exe)?\s+/p\b|esentutl(\.exe)?\s+/p\b",
@@ -81,7 +86,7 @@ HARMFUL = {
 }
 
 
-FIRE_WITHOUT_SERIES = {"EsewatchDown"}
+FIRE_WITHOUT_SERIES = {"EsewatchDown", "EsewatchGone"}
 """Alerts whose point is that their series is gone."""
 
 
@@ -114,8 +119,8 @@ def test_promtool_accepts_the_rules_with_all_lints(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
-def test_promtool_cases_pass(path: Path) -> None:
-    done = run(require("promtool"), "test", "rules", path)
+def test_promtool_cases_pass(path: Path, tmp_path: Path) -> None:
+    done = ask_promtool(prepare(path, tmp_path))
 
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -137,13 +142,13 @@ def check_dashboard(address: str) -> None:
 @pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])
 def test_each_alert_has_what_a_person_needs(rule: dict[str, Any]) -> None:
     notes = rule["annotations"]
-    host = HOST.get(rule["alert"], "{{ $labels.instance }}")
 
     assert set(notes) == {"summary", "description", "runbook_url", "dashboard_url"}
     assert rule["labels"]["severity"] in SEVERITIES
     assert notes["summary"].endswith(".")
     assert "{{" not in notes["summary"]
-    assert notes["runbook_url"] == f"http://{host}/runbooks/{rule['alert']}"
+    assert notes["runbook_url"] == f"{RUNBOOK_BASE}/{rule['alert']}"
+    assert notes["dashboard_url"].startswith(f"{BOARD_BASE}/d/")
     check_dashboard(notes["dashboard_url"])
     assert re.fullmatch(r"(Ese|Esewatch|Sqlserver)[A-Z][A-Za-z]+|Watchdog", rule["alert"])
 
@@ -365,7 +370,7 @@ def test_each_value_a_rule_matches_is_a_value_of_the_agent(rule: dict[str, Any])
 def test_recording_rules_are_named_level_metric_operations() -> None:
     for name in recorded():
         assert re.fullmatch(
-            r"(ese_instance|database|computer|device|instance):[a-z_]+:[a-z][a-z0-9_]*", name
+            r"(ese_instance|database|computer|device|instance|site):[a-z_]+:[a-z][a-z0-9_]*", name
         )
 
 

@@ -106,13 +106,16 @@ def ack_pages(options: argparse.Namespace) -> int:
             "pages": options.pages,
         }
         answer = post(options, "ack", body)
-        done = Acknowledged(int(answer["acknowledged"]), int(answer.get("damage", 0)))
+        done = Acknowledged(
+            int(answer["acknowledged"]), int(answer.get("damage", 0)), int(answer.get("errors", 0))
+        )
     else:
         with _Edit(journal, options) as folder:
             told = surroundings(folder.state, folder.settings)
             done = acknowledge(folder, options.computer, options.database, options.pages, told)
     damage = f" and {done.damage} reports of damage" if done.damage else ""
-    print(f"acknowledged {done.pages} bad pages{damage} of {options.database}")
+    errors = f" and {done.errors} open errors of its instance" if done.errors else ""
+    print(f"acknowledged {done.pages} bad pages{damage}{errors} of {options.database}")
     return 0
 
 

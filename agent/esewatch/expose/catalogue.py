@@ -18,6 +18,7 @@ from esewatch.fold import integrity
 from esewatch.fold.damage import DAMAGE, EXPOSED_KINDS
 from esewatch.fold.databases import HUNG_IO, SLOW_IO, ZEROING_KINDS
 from esewatch.fold.engine_errors import ENGINE_ERRORS
+from esewatch.fold.instances import MOUNTED
 from esewatch.fold.state import BAD_KINDS, ENGINE_ERROR_KINDS, PAGE_ERROR_KINDS
 
 KIND = (*D, "kind")
@@ -283,6 +284,13 @@ ENGINE = (
         INSTANCE_KIND,
         "Time of the latest such error, kinds as in ese_engine_errors_total.",
         "the same events",
+    ),
+    gauge(
+        "ese_engine_errors_open",
+        INSTANCE_KIND,
+        "Such errors that nothing has ended yet, of kinds that were ever logged; ended by an"
+        " instance that came up again or an acknowledgement.",
+        f"the same events, {events_text(MOUNTED)} and esewatch ack",
     ),
 )
 

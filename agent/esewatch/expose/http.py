@@ -285,7 +285,8 @@ class App:
             raise RefusedError(503, f"Done, but not stored yet: {error}") from None
         except EsewatchError as error:
             raise RefusedError(404, str(error)) from None
-        body = msgspec.json.encode({"acknowledged": done.pages, "damage": done.damage})
+        counts = {"acknowledged": done.pages, "damage": done.damage, "errors": done.errors}
+        body = msgspec.json.encode(counts)
         return Response(body=body, content_type=JSON)
 
     def _reload(self, _: Request) -> Response:

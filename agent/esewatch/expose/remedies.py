@@ -11,7 +11,7 @@ _BAD_PAGES: Mapping[BadKind, str] = {
     "uncorrectable": "EseKnownBadPage",
     "wrong_page": "EseKnownBadPage",
     "no_data": "EseKnownBadPage",
-    "lost_flush": "EseLostFlush",
+    "lost_flush": "EseKnownBadPage",
     "corrected": "EseCorrectedPage",
 }
 _DAMAGE: Mapping[FindingName, str] = {
@@ -25,16 +25,15 @@ _NAMED_ONLY: Mapping[DamageKind, str] = {
 }
 """Damage that has no finding of its own: `investigate` names it."""
 _FINDINGS: Mapping[FindingName, str] = {
-    "backup_overlaps": "EseBackupOverlapsMaintenance",
-    "backup_slows": "EseBackupSlowsInJob",
+    "backup_overlaps": "EseMaintenanceStopsEarly",
     "defrag_overdue": "EseDefragIncomplete",
     "never_verified": "EseNeverVerified",
     "only_active_verified": "EseOnlyOneCopyVerified",
     "only_passive_verified": "EseOnlyOneCopyVerified",
-    "scan_off": "EseScanStalled",
-    "scan_stalled": "EseScanStalled",
+    "scan_off": "EseVerificationAtRisk",
+    "scan_stalled": "EseVerificationAtRisk",
     "scans_collide": "EseScansCollide",
-    "scans_do_not_fit": "EseScansDoNotFit",
+    "scans_do_not_fit": "EseScansCollide",
     "stops_early": "EseMaintenanceStopsEarly",
     "unknown_since": "EsewatchRecordsMissed",
     "verification_overdue": "EseVerificationOverdue",
@@ -45,7 +44,7 @@ _RISKS: Mapping[EngineErrorKind, str] = {
     "log_disk_low": "EseLogDiskLow",
     "version_store": "EseVersionStoreFull",
     "database_full": "EseDatabaseFull",
-    "database_nearly_full": "EseDatabaseNearlyFull",
+    "database_nearly_full": "EseDatabaseFull",
 }
 
 
@@ -67,7 +66,7 @@ def remedies(figures: DatabaseFigures) -> tuple[str, ...]:
     for forecast in figures.advice.forecasts if figures.advice is not None else ():
         if forecast.late:
             defrag = forecast.task == "defrag"
-            found.append("EseDefragIncomplete" if defrag else "EseScanWillMissDeadline")
+            found.append("EseDefragIncomplete" if defrag else "EseVerificationAtRisk")
     return tuple(dict.fromkeys(found))
 
 

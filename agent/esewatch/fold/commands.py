@@ -9,6 +9,7 @@ import msgspec
 
 from esewatch.fold.checkdb import SqlDatabase
 from esewatch.fold.damage import known_damage
+from esewatch.fold.engine_errors import last_open, open_errors
 from esewatch.fold.folder import Folder
 from esewatch.fold.integrity import Told, count_pages, io_errors, known_bad_pages
 from esewatch.fold.owners import instance_key
@@ -31,6 +32,8 @@ class Acknowledged(NamedTuple):
     pages: int
     damage: int = 0
     """Reports of damage that is no page's."""
+    errors: int = 0
+    """Open errors of its instance."""
 
 
 def _nothing(_: Database) -> Told:
@@ -44,7 +47,8 @@ def acknowledge(
     pages: Sequence[int],
     told: Callable[[Database], Told] = _nothing,
 ) -> Acknowledged:
-    """Take known bad pages as dealt with; when none is named all, all damage and I/O errors.
+    """Take known bad pages as dealt with; when none is named all, all damage, all I/O errors and
+    the open errors of its instance.
 
     Dealt with is what is known, up to the last error: a clock that is wrong must not
     take later ones along. `told` is what the database's surroundings tell of it. Raises
@@ -60,13 +64,18 @@ def acknowledge(
     meant = [item for item in bad if not pages or item.page in pages]
     damage = {} if pages else known_damage(entry, beside.damage)
     times = [item.last for item in meant] + [each.times[-1] for each in damage.values()]
+    errors = 0
     if not pages:
         times += [error.last for error in beside.errors.values()]
-        times += io_errors(entry, folder.state.instances.get(instance_key(entry)))
+        instance = folder.state.instances.get(instance_key(entry))
+        times += io_errors(entry, instance)
         times += [notice.last for notice in beside.notices]
-    if times:
+        if instance is not None:
+            errors = sum(open_errors(instance, entry.acknowledged).values())
+            times.append(last_open(instance, entry.acknowledged))
+    if any(times):
         folder.acknowledge(entry.computer, entry.database, pages, max(times))
-    return Acknowledged(count_pages(meant), sum(each.count for each in damage.values()))
+    return Acknowledged(count_pages(meant), sum(each.count for each in damage.values()), errors)
 
 
 def succeed(folder: Folder, origins: Mapping[str, str], settings: Mapping[str, str]) -> None:

@@ -1,9 +1,11 @@
 """Errors of the engine that belong to an instance: which events are of which kind.
 
 They are counted by kind and kept with the time of the last one; what they mean for the pages
-of a database is in `integrity.py`.
+of a database is in `integrity.py`. An error is open until its instance came up again after it,
+or somebody took it as dealt with: no time ends it.
 """
 
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Mapping
 
 from esewatch.config import Settings
@@ -32,6 +34,9 @@ _FILES = ("file", "log_file", "log_folder")
 """Fields of these events that say which file or folder failed, beside the database itself."""
 
 
+MAX_TIMES = 64
+
+
 def counts(computer: str, event: Event, settings: Settings) -> bool:
     """Whether it is an error of the engine, and of no ignored file.
 
@@ -54,11 +59,35 @@ def instance_of(state: State, computer: str, event: Event) -> str:
     return event.ese_instance or of_database or instance_name("", event.process)
 
 
-def note(instance: Instance, event: Event, time: float) -> None:
-    """Count one error that `counts`."""
+def note(instance: Instance, event: Event, time: float, *, history: bool) -> None:
+    """Count one error that `counts`. What the first reading finds old is not open."""
     kind = KIND_OF[event.event_id]
     count, last = instance.errors.get(kind, (0, time))
     instance.errors[kind] = (count + 1, max(last, time))
+    if not history:
+        times = instance.error_times.setdefault(kind, [])
+        insort(times, time)
+        del times[:-MAX_TIMES]
+
+
+def open_errors(instance: Instance, acknowledged: float) -> dict[EngineErrorKind, int]:
+    """By kind that it ever logged, how many errors are open.
+
+    Those of the second in which it came up are: which was first cannot be told.
+    `acknowledged` is up to when a person took them as dealt with.
+    """
+    found = {}
+    for kind in instance.errors:
+        times = instance.error_times.get(kind, [])
+        ended = max(bisect_left(times, instance.mounted), bisect_right(times, acknowledged))
+        found[kind] = len(times) - ended
+    return found
+
+
+def last_open(instance: Instance, acknowledged: float) -> float:
+    """Time of the last error that is open, 0 without one."""
+    still = open_errors(instance, acknowledged)
+    return max((instance.error_times[kind][-1] for kind in still if still[kind]), default=0.0)
 
 
 def _paths(event: Event) -> Iterator[str]:

@@ -201,7 +201,7 @@ class Folder:
         if name and event.time is not None:
             self._instance_event(computer, name, event, time)
         if event.time is not None and engine_errors.counts(computer, event, self.settings):
-            self._engine_error(computer, event, time)
+            self._engine_error(computer, event, time, history=history)
         if event.database:
             self._database_event(computer, event, time, history=history)
         elif "file" in event.fields:
@@ -240,11 +240,11 @@ class Folder:
                 damage.mend(entry, instance.restored)
                 self._touch("database", computer, entry.database)
 
-    def _engine_error(self, computer: str, event: Event, time: float) -> None:
+    def _engine_error(self, computer: str, event: Event, time: float, *, history: bool) -> None:
         name = engine_errors.instance_of(self.state, computer, event)
         instance = self._instance(computer, name, named_by_event=True)
         if instance is not None:
-            engine_errors.note(instance, event, time)
+            engine_errors.note(instance, event, time, history=history)
             self._touch("instance", computer, name.lower())
 
     def _database_event(self, computer: str, event: Event, time: float, *, history: bool) -> None:

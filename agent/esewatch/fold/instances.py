@@ -23,6 +23,9 @@ RESTORE_ERROR_WITHIN = 3600.0
 MAX_ENGINES = 8
 
 START = 102
+MOUNTED = frozenset({105, 302})
+"""It came up or completed its recovery: older errors are over. A database that is attached (326)
+says nothing of the others."""
 _PARTS = ("version_major", "version_minor", "version_build")
 _VERSION = re.compile(r"(\d{1,5})\.(\d{1,5})\.(\d{1,5})(?:\.\d{1,5})?")
 _MOST = 0xFFFF
@@ -36,6 +39,10 @@ def fold_event(instance: Instance, event: Event, time: float) -> bool:
         instance.stops = sorted({*instance.stops, time})[-MAX_STOPS:]
     elif event.event_id == START:
         instance.starts = sorted({*instance.starts, time})[-MAX_STOPS:]
+    elif event.event_id in MOUNTED:
+        if time <= instance.mounted:
+            return changed
+        instance.mounted = time
     elif event.event_id in BACKUP_EVENTS:
         insert_backup(instance, _backup(event, time))
     elif event.event_id in damage.DAMAGE and not event.database:

@@ -173,6 +173,10 @@ class Instance(Metered, kw_only=True):
     """By event id: errors without a database that nothing of ours uses; at most 16 ids."""
     errors: dict[EngineErrorKind, tuple[int, float]] = {}
     """By kind: how many errors it logged, and the time of the last one."""
+    error_times: dict[EngineErrorKind, list[float]] = {}
+    """By kind: sorted times of the last 64 of them that the first reading did not find old."""
+    mounted: float = 0.0
+    """When it last came up or completed its recovery (105, 302)."""
     backup_events: list[BackupEvent] = []
     """Sorted, the last 512."""
     backup_totals: dict[str, dict[str, BackupTotals]] = {}

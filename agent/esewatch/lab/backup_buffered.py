@@ -9,7 +9,7 @@ import psutil
 
 from esewatch.lab import real_files
 from esewatch.lab.bench import Bench
-from esewatch.lab.frame import Comparison, Experiment, Findings, Row, Signal, compared, ratio
+from esewatch.lab.frame import Comparison, Experiment, Findings, Row, compared, ratio
 from esewatch.lab.real_files import UnableError
 
 MIB: Final = 1 << 20
@@ -228,8 +228,4 @@ EXPERIMENT: Final = Experiment(
     ],
     steps=4,
     run=run,
-    signals=[
-        Signal(side="bad", case="buffered as published", alerts=("EseBackupSlowsInJob",)),
-        Signal(side="good", case="direct as published"),
-    ],
 )

@@ -10,7 +10,6 @@ from esewatch.lab.frame import (
     Experiment,
     Findings,
     Row,
-    Signal,
     Span,
     compared,
     ratio,
@@ -133,8 +132,4 @@ EXPERIMENT: Final = Experiment(
     ],
     steps=1,
     run=run,
-    signals=[
-        Signal(side="bad", case="planned by letter", alerts=("SqlserverCheckdbSerialized",)),
-        Signal(side="good", case="planned by device"),
-    ],
 )

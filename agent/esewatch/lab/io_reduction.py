@@ -7,7 +7,7 @@ import msgspec
 
 from esewatch.lab import readings
 from esewatch.lab.bench import DAY, Bench
-from esewatch.lab.frame import Comparison, Experiment, Findings, Row, Signal, compared, ratio, told
+from esewatch.lab.frame import Comparison, Experiment, Findings, Row, compared, ratio, told
 from esewatch.lab.passive_io import MORNING
 
 DAYS: Final = 160
@@ -175,8 +175,4 @@ EXPERIMENT: Final = Experiment(
     ],
     steps=len(STEPS),
     run=run,
-    signals=[
-        Signal(side="bad", case="small cache as published", alerts=("EseCacheBelowPolicy",)),
-        Signal(side="good", case="large cache as published"),
-    ],
 )

@@ -167,9 +167,9 @@ EXPERIMENT: Final = Experiment(
     steps=1,
     run=run,
     signals=[
-        Signal(side="bad", case="quiet", alerts=("EseDefragRatioHigh",), action="shrink"),
+        Signal(side="bad", case="quiet", action="shrink"),
         Signal(side="good", case="steady", action="keep"),
-        Signal(side="bad", case="busy", alerts=("EseDefragRatioLow",), action="grow"),
-        Signal(side="bad", case="nightly", alerts=("EseDefragCompletesOften",), action="shrink"),
+        Signal(side="bad", case="busy", action="grow"),
+        Signal(side="bad", case="nightly", action="shrink"),
     ],
 )

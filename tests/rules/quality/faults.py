@@ -33,7 +33,7 @@ PAGE_FAULTS: dict[FaultKind, tuple[str, str, str]] = {
     "flip_one": ("a flipped bit", "EseCorrectedPage", "warning"),
     "flip_two": ("two flipped bits", "EseKnownBadPage", "critical"),
     "tear": ("a torn page", "EseKnownBadPage", "critical"),
-    "lose": ("a lost write", "EseLostFlush", "critical"),
+    "lose": ("a lost write", "EseKnownBadPage", "critical"),
 }
 """The fault in words, its alert and severity."""
 
@@ -82,7 +82,7 @@ def long_window(computer: str, seed: int) -> Month:
     """So long that a pass completes every night."""
     month = exchange(computer, World(seed, window=4 * WINDOW))
     month.fault = "a window that is too long"
-    month.expected = Expected("EseDefragCompletesOften", "info", START, 9 * DAY)
+    month.expected = Expected("EseWindowAdviceChanged", "info", START, 21 * DAY)
     return month
 
 
@@ -115,7 +115,7 @@ def slow_background_scan(computer: str, seed: int) -> Month:
     month = background(computer, seed, slow_from=FAULT_DAY)
     month.fault = "a background scan that falls behind"
     # The pass under way is not slow yet.
-    month.expected = Expected("EseScanWillMissDeadline", "warning", at(FAULT_DAY), 12 * DAY)
+    month.expected = Expected("EseVerificationAtRisk", "warning", at(FAULT_DAY), 12 * DAY)
     return month
 
 
@@ -171,7 +171,7 @@ def backup_in_window(computer: str, seed: int) -> Month:
         without(month, stop, at(day, OPENS) + WINDOW + HOUR, MAINTAINING)
         month.records.append(store_event(704, stop + 1.0, computer, instance))
     month.fault = "a backup in the window"
-    month.expected = Expected("EseBackupOverlapsMaintenance", "warning", at(FAULT_DAY), 4 * DAY)
+    month.expected = Expected("EseMaintenanceStopsEarly", "warning", at(FAULT_DAY), 4 * DAY)
     return month
 
 

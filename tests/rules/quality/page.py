@@ -28,8 +28,8 @@ INTRODUCTION = """\
 Generated from `alerts/*.yml` and from the long tests; do not edit.
 
 `critical` wakes somebody, `warning` is a ticket, `info` is for a dashboard and the weekly digest.
-An alert of two severities stands here twice: Alertmanager's critical inhibits the warning
-([alertmanager](alertmanager.md)).
+An alert of two severities stands here twice: Alertmanager's critical inhibits the warning. Some
+pages outlive their agent. Both: [alertmanager](alertmanager.md).
 """
 
 QUALITY = "## Quality"

@@ -1,0 +1,113 @@
+"""What each alert says: its text as promtool fills it in, once an alert, as golden files.
+
+The cases of `*_test.yml` ask for labels and times; here the first of them that fires is asked for
+its words. Read the difference before you keep it: `make golden`.
+"""
+
+import copy
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.rules.expressions import ROOT, alerts, document_of
+from tests.rules.promtool import TESTS, prepare, run, write
+
+GOLDEN = ROOT / "tests" / "golden" / "messages" / "alerts"
+FILES = {path.stem: path for path in TESTS}
+_GOT = re.compile(r"got:\[\s*(.*?)\n\s*\]", re.DOTALL)
+_ALERT = re.compile(r"Labels:\{(.*?)\}\n\s*Annotations:\{(.*?)\}(?=,?\n|,?$)", re.DOTALL)
+_PAIR = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*")')
+
+
+def firing(path: Path) -> Iterator[tuple[tuple[str, str], dict[str, Any], dict[str, Any]]]:
+    """((alert, severity), group, case) of each case that fires."""
+    for group in document_of(path)["tests"]:
+        for case in group.get("alert_rule_test", ()):
+            for alert in case["exp_alerts"]:
+                yield (case["alertname"], alert["exp_labels"]["severity"]), group, case
+
+
+def chosen() -> dict[str, dict[tuple[str, str], tuple[dict[str, Any], dict[str, Any]]]]:
+    """File -> (alert, severity) -> the first group and case of all files that fires."""
+    found: dict[str, dict[tuple[str, str], tuple[dict[str, Any], dict[str, Any]]]] = {}
+    seen: set[tuple[str, str]] = set()
+    for path in TESTS:
+        for key, group, case in firing(path):
+            if key not in seen:
+                seen.add(key)
+                found.setdefault(path.stem, {})[key] = group, case
+    return found
+
+
+CHOSEN = chosen()
+
+
+def test_each_alert_has_its_words_asserted() -> None:
+    told = {key for keys in CHOSEN.values() for key in keys}
+
+    assert told == {(rule["alert"], rule["labels"]["severity"]) for rule in alerts()}
+
+
+def pairs(text: str) -> dict[str, str]:
+    return {name: json.loads(value) for name, value in _PAIR.findall(text)}
+
+
+def answers(
+    name: str, wanted: Iterable[tuple[dict[str, Any], dict[str, Any]]], folder: Path
+) -> Iterator[tuple[tuple[str, str], dict[str, str]]]:
+    """((alert, severity), annotations) of all that fires in these groups and cases of a file."""
+    file = prepare(FILES[name], folder, texts=True)
+    document = copy.deepcopy(document_of(FILES[name]))
+    document["rule_files"] = [Path(rules).name for rules in document["rule_files"]]
+    document["tests"] = [
+        {**group, "alert_rule_test": [{**case, "exp_alerts": []}], "promql_expr_test": []}
+        for group, case in wanted
+    ]
+    write(document, file)
+    done = run(file)
+    for block in _GOT.findall(done.stdout + done.stderr):
+        for labels, annotations in _ALERT.findall(block):
+            found = pairs(labels)
+            yield (found["alertname"], found["severity"]), pairs(annotations)
+
+
+def messages(name: str, folder: Path) -> str:
+    """What the alerts say that are chosen from this file, sorted."""
+    said: dict[tuple[str, str], str] = {}
+    for key, notes in answers(name, CHOSEN[name].values(), folder):
+        if key in CHOSEN[name] and key not in said:
+            said[key] = "\n".join([" ".join(key), *(f"  {text}" for text in notes.values())])
+    assert said.keys() == CHOSEN[name].keys()
+    return "\n\n".join(said[key] for key in sorted(said)) + "\n"
+
+
+@pytest.mark.parametrize("name", sorted(CHOSEN))
+def test_what_alerts_say_golden(name: str, tmp_path: Path) -> None:
+    found = messages(name, tmp_path)
+    golden = GOLDEN / f"{name.removesuffix('_test')}.txt"
+    if os.environ.get("ESEWATCH_REWRITE_GOLDEN"):
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_text(found, encoding="utf-8")
+
+    assert found == golden.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", sorted(name for name in FILES if name.startswith("latched_")))
+def test_what_outlives_its_agent_says_so_and_no_number(name: str, tmp_path: Path) -> None:
+    group = document_of(FILES[name])["tests"][0]
+    before, after = (
+        next(case for case in group["alert_rule_test"] if case["eval_time"] == time)
+        for time in ("30m", "1560m")
+    )
+
+    told, kept = answers(name, [(group, before), (group, after)], tmp_path)
+
+    silent = "No agent tells of it any more; when last heard of: "
+    assert silent not in told[1]["description"]
+    assert kept[1]["description"].startswith(silent)
+    assert not re.search(r"\b0 |<no value>|  ", kept[1]["description"])
