@@ -5,10 +5,11 @@ observed shows what happened; one with ignored databases alone, or none that is 
 """
 
 from esewatch.config import Settings
-from esewatch.expose.samples import Samples, printable
+from esewatch.expose.samples import Samples
 from esewatch.fold.identity import tier
 from esewatch.fold.owners import instance_key, instance_label
 from esewatch.fold.state import ENGINE_ERROR_KINDS, State
+from esewatch.names import printable
 
 
 def add_engine_errors(out: Samples, state: State, settings: Settings) -> None:

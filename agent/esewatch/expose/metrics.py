@@ -29,7 +29,7 @@ from esewatch.expose.database_families import Traits, add_database
 from esewatch.expose.engine_families import add_engine_errors
 from esewatch.expose.metered_families import add_metered
 from esewatch.expose.policy_families import add_source_policy, database_policy
-from esewatch.expose.samples import Samples, printable
+from esewatch.expose.samples import Samples
 from esewatch.expose.sqlserver_families import add_sql_databases
 from esewatch.fold.backups import at_work, completed, totals, verified_by_streaming
 from esewatch.fold.identity import device_of, tier
@@ -37,6 +37,7 @@ from esewatch.fold.log_disks import log_disks
 from esewatch.fold.owners import instance_key, instance_label
 from esewatch.fold.rebuilt import unrebuilt
 from esewatch.fold.state import BackupTotals, Instance, SourceState, State
+from esewatch.names import printable
 
 COMMIT_DURATION = CATALOGUE["esewatch_journal_commit_duration_seconds"]
 COMMIT_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)

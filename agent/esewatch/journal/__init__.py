@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from esewatch import names
 from esewatch.fold import rollups
 from esewatch.fold.checkdb import SqlDatabase
 from esewatch.fold.folder import Entity
@@ -67,6 +68,8 @@ _TYPES: dict[str, type[msgspec.Struct | bytes]] = {
     "database": Database,
     "sql_database": SqlDatabase,
 }
+
+_DROPPED: Any = tuple[int, dict[str, int]]
 
 Positions = dict[str, dict[str, bytes]]
 """Source name -> file key -> position."""
@@ -173,11 +176,9 @@ class Journal:
         try:
             for kind, first, second, value in self._rows_of("entity", "kind, first, second"):
                 if kind == "dropped":
-                    state.databases_dropped, state.dropped = msgspec.msgpack.decode(
-                        value, type=tuple[int, dict[str, int]]
-                    )
+                    state.databases_dropped, state.dropped = names.unpack(value, _DROPPED)
                     continue
-                entity = msgspec.msgpack.decode(value, type=_TYPES[kind])
+                entity = names.unpack(value, _TYPES[kind])
                 if isinstance(entity, Database):
                     take_over(entity, value)
                 elif isinstance(entity, Channel):
@@ -204,7 +205,8 @@ class Journal:
         for *row, crc in self._db.execute(f"SELECT {keys}, value, crc FROM {table}"):
             if not isinstance(row[-1], bytes) or _crc(row) != crc:
                 raise ValueError(f"the checksum of a row is wrong: {table} {row[:-1]}")
-            yield tuple(row)
+            *names_of_it, value = row
+            yield (*map(names.from_text, names_of_it), value)
 
     def rebuild(self) -> None:
         """Set a journal aside whose rows cannot be read, and begin a new one.
@@ -228,7 +230,7 @@ class Journal:
         self._keep_the_file()
         stored, gone = _rows(state, changed)
         flat = [
-            (source, file, value)
+            (names.to_text(source), names.to_text(file), value)
             for source, files in positions.items()
             for file, value in files.items()
         ]
@@ -307,18 +309,18 @@ def _rows(
     state: State, changed: Iterable[Entity]
 ) -> tuple[list[tuple[str, str, str, bytes, int]], list[Entity]]:
     """Rows to store in the order of their keys, with checksums, and keys of rows to delete."""
-    encode = msgspec.msgpack.Encoder().encode
     stored: list[tuple[str, str, str, bytes, int]] = []
     gone: list[Entity] = []
     keys = set(changed)
     keys |= {("days", first, second) for kind, first, second in keys if kind == "instance"}
     for kind, first, second in sorted(keys):
         entity = _entity(state, kind, first, second)
+        key = (kind, names.to_text(first), names.to_text(second))
         if entity is None:
-            gone.append((kind, first, second))
+            gone.append(key)
         else:
-            value = encode(entity)
-            stored.append((kind, first, second, value, _crc((kind, first, second, value))))
+            value = names.pack(entity)
+            stored.append((*key, value, _crc((*key, value))))
     return stored, gone
 
 
@@ -366,7 +368,7 @@ def salvage(path: Path) -> dict[str, SourceState]:
         ):
             for *row, crc in db.execute(query):
                 if _crc(row) == crc:
-                    found[row[1]] = msgspec.msgpack.decode(row[3], type=SourceState)
+                    found[names.from_text(row[1])] = names.unpack(row[3], SourceState)
     return found
 
 

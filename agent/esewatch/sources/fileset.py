@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from esewatch import names
 from esewatch.model import Unreadable
 from esewatch.sources.decoder import Decoder
 from esewatch.sources.fileident import (
@@ -138,8 +139,8 @@ class FileSet:
         """Take up stored positions. One that is not understood is reported and dropped."""
         for key, value in positions.items():
             try:
-                position = msgspec.msgpack.decode(value, type=Position)
-            except msgspec.MsgspecError:
+                position = names.unpack(value, Position)
+            except (msgspec.MsgspecError, UnicodeError):
                 self.problems.append(
                     Unreadable(path=key, place="", reason="stored position is not understood")
                 )
@@ -314,7 +315,7 @@ class FileSet:
         position.gone = self._last_lost
         key = f"gone:{position.gone}"
         self._lost[key] = position
-        self.changes[key] = msgspec.msgpack.encode(position)
+        self.changes[key] = names.pack(position)
         if len(self._lost) > REMEMBERED:
             oldest = next(iter(self._lost))
             del self._lost[oldest]

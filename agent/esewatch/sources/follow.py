@@ -8,8 +8,7 @@ while the agent is down.
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-import msgspec
-
+from esewatch import names
 from esewatch.model import Batch, Record, SourceError, Unreadable
 from esewatch.sources.decoder import Decoder, DecoderFactory, Fed, OrderKey
 from esewatch.sources.encodings import detect, to_utf8
@@ -269,7 +268,7 @@ class FollowedFiles:
     def _batch(self, backlog: int, *, caught_up: bool = False) -> Batch:
         positions = self._set.changes
         for file in self._set.touched.values():
-            positions[file.key] = msgspec.msgpack.encode(file.snapshot())
+            positions[file.key] = names.pack(file.snapshot())
         batch = Batch(
             records=self._records,
             unreadable=self._unreadable + self._set.problems,
