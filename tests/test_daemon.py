@@ -221,10 +221,10 @@ def test_a_source_that_recovers_is_up_again(tmp_path: Path) -> None:
 def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real, failures = Journal.commit, iter([True, True, False, True])
 
-    def commit(self: Journal, *args: object) -> None:
+    def commit(self: Journal, *args: object) -> object:
         if next(failures, False):
             raise JournalError("disk full")
-        real(self, *args)  # type: ignore[arg-type]
+        return real(self, *args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Journal, "commit", commit)
     polls: Script = [[batch(event(700, 0, 1), position=b"1")], [batch(event(704, 9, 2))]]

@@ -137,6 +137,7 @@ def _add_source(out: Samples, source: SourceState) -> None:
     out.add("esewatch_source_backlog_bytes", labels, source.backlog_bytes)
     out.add("esewatch_source_duplicates_total", labels, source.duplicates)
     out.add("esewatch_source_implausible_times_total", labels, source.implausible)
+    out.add("esewatch_source_set_aside_total", labels, source.set_aside)
     if (lost := unrebuilt(source)) is not None:
         out.add("esewatch_source_unrebuilt_from_timestamp_seconds", labels, lost.since)
         out.add("esewatch_source_unrebuilt_until_timestamp_seconds", labels, lost.until)

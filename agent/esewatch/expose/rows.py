@@ -42,6 +42,7 @@ LABELS = {
     "process": "Process that holds the database cache, as performance counters name it.",
     "device": "Whole disk: wwid or serial, else its name in the system or the exporter.",
     "source": "Name of the source in the configuration.",
+    "part": "Part of esewatch: fold, source, journal, metrics, advice, other.",
     "name": "Name of the performance object or counter.",
     "version": "Version of esewatch.",
     "python_version": "Version of the Python that runs it.",

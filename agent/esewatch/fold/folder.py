@@ -45,11 +45,14 @@ from esewatch.model import (
     Event,
     Feed,
     Reading,
+    Record,
     SetBackedUp,
     VolumesSeen,
 )
 
 MAX_VOLUMES = 1000
+MAX_SET_ASIDE = 100
+"""Records that are held until they are told; more are counted only."""
 
 _DAMAGE = frozenset({*PAGE_EVENTS, *LOGICAL_EVENTS, *damage.CORRUPTION_EVENTS})
 
@@ -65,6 +68,8 @@ class Folder:
         self.settings = settings
         self.changed: set[Entity] = set()
         self.computers = Computers(state, settings)
+        self.set_aside: list[tuple[str, Record, Exception]] = []
+        """Records that could not be taken in, to be told; their owner empties it."""
         self._settled: set[tuple[str, str]] = set()
         """Channels without a new range since their gaps were counted."""
         self._failovers_told = True  # more is known: whose they are is to be worked out anew
@@ -96,26 +101,20 @@ class Folder:
         """Take one batch of the source `name` in.
 
         `now` is the agent's clock, by which times in the future are not believed (0: all are).
+        A record that cannot be taken in is set aside. Raises MemoryError: the state is then to
+        be loaded again, and the whole batch taken in again.
         """
         source = self.state.sources[name]
-        for record in plausible.admitted(source, batch.records, now):
-            if isinstance(record, Event):
-                self._event(source, record)
-            elif isinstance(record, Reading):
-                self._reading(source, record)
-            elif isinstance(record, Coverage):
-                self._coverage(source, record)
-            elif isinstance(record, CountersSeen):
-                self._counters_seen(source, record)
-            elif isinstance(record, VolumesSeen):
-                self._volumes_seen(source, record)
-            elif isinstance(record, SetBackedUp):
-                self._set_backed_up(source, record)
-            else:
-                self._copy(source, record)
-        if self._failovers_told:
-            self._failovers_told = False
-            self.changed |= failovers.refresh(self.state, self.settings)
+        until = plausible.latest(now)
+        for record in batch.records:
+            try:
+                kept = plausible.admitted(source, record, until, now)
+                if kept is not None:
+                    self._record(source, kept)
+            except MemoryError:
+                raise  # not the record's fault: all of the batch is taken in again
+            except Exception as error:
+                self._set_aside(source, record, error)
         source.up = True
         source.unreadable += len(batch.unreadable)
         source.backlog_bytes = batch.backlog_bytes
@@ -126,6 +125,28 @@ class Folder:
             self.changed |= {("channel", *key) for key in claimed}
             source.baseline = False
         self._touch("source", name)
+
+    def _record(self, source: SourceState, record: Record) -> None:
+        if isinstance(record, Event):
+            self._event(source, record)
+        elif isinstance(record, Reading):
+            self._reading(source, record)
+        elif isinstance(record, Coverage):
+            self._coverage(source, record)
+        elif isinstance(record, CountersSeen):
+            self._counters_seen(source, record)
+        elif isinstance(record, VolumesSeen):
+            self._volumes_seen(source, record)
+        elif isinstance(record, SetBackedUp):
+            self._set_backed_up(source, record)
+        else:
+            self._copy(source, record)
+
+    def _set_aside(self, source: SourceState, record: Record, error: Exception) -> None:
+        """A defect of ours must not stop the records behind it."""
+        source.set_aside += 1
+        if len(self.set_aside) < MAX_SET_ASIDE:
+            self.set_aside.append((source.name, record, error))
 
     def acknowledge(self, computer: str, database: str, pages: Collection[int], now: float) -> bool:
         """Take known bad pages as dealt with, all when none is named. False: no such database."""

@@ -289,6 +289,8 @@ class SourceState(msgspec.Struct, kw_only=True):
     """Records whose time lies in the future."""
     untimed: int = 0
     """Events without a time."""
+    set_aside: int = 0
+    """Records that could not be taken in, for a defect of ours."""
     oldest: float = 0.0
     """Time of the oldest record, 0 without one."""
     last_record: float = 0.0

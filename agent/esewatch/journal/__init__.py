@@ -71,6 +71,8 @@ _TYPES: dict[str, type[msgspec.Struct | bytes]] = {
 
 _DROPPED: Any = tuple[int, dict[str, int]]
 
+_Row = tuple[str, str, str, bytes, int]
+
 Positions = dict[str, dict[str, bytes]]
 """Source name -> file key -> position."""
 
@@ -222,13 +224,29 @@ class Journal:
         state: State,
         changed: Iterable[Entity],
         positions: Mapping[str, Mapping[str, bytes | None]],
-    ) -> None:
+    ) -> dict[Entity, Exception]:
         """Store the changed entities and the positions (by source) in one transaction.
 
+        The entities that cannot be stored, for a defect, keep their old rows and are returned.
         Raises JournalError when the disk does not take it; nothing of it is stored then.
         """
-        self._keep_the_file()
-        stored, gone = _rows(state, changed)
+        try:
+            self._keep_the_file()
+            stored, gone, left = _rows(state, changed)
+            self._store(stored, gone, positions)
+            return left
+        except JournalError:
+            raise
+        except Exception as error:  # no memory, or a defect: what is not stored is kept
+            why = f"{type(error).__name__}: {error}"
+            raise JournalError(f"{self.path}: cannot write the journal: {why}") from error
+
+    def _store(
+        self,
+        stored: list[_Row],
+        gone: list[Entity],
+        positions: Mapping[str, Mapping[str, bytes | None]],
+    ) -> None:
         flat = [
             (names.to_text(source), names.to_text(file), value)
             for source, files in positions.items()
@@ -253,10 +271,12 @@ class Journal:
             )
             db.executemany("DELETE FROM position WHERE source=? AND file=?", dropped)
             db.execute("COMMIT")
-        except sqlite3.Error as error:
+        except BaseException as error:
             with contextlib.suppress(sqlite3.Error):
                 if db.in_transaction:
                     db.execute("ROLLBACK")
+            if not isinstance(error, sqlite3.Error):
+                raise
             raise JournalError(f"{self.path}: cannot write the journal: {error}") from error
 
     def _keep_the_file(self) -> None:
@@ -307,10 +327,13 @@ class Journal:
 
 def _rows(
     state: State, changed: Iterable[Entity]
-) -> tuple[list[tuple[str, str, str, bytes, int]], list[Entity]]:
-    """Rows to store in the order of their keys, with checksums, and keys of rows to delete."""
-    stored: list[tuple[str, str, str, bytes, int]] = []
+) -> tuple[list[_Row], list[Entity], dict[Entity, Exception]]:
+    """Rows to store in the order of their keys, with checksums, keys of rows to delete, and what
+    no row can be made of.
+    """
+    stored: list[_Row] = []
     gone: list[Entity] = []
+    left: dict[Entity, Exception] = {}
     keys = set(changed)
     keys |= {("days", first, second) for kind, first, second in keys if kind == "instance"}
     for kind, first, second in sorted(keys):
@@ -319,9 +342,13 @@ def _rows(
         if entity is None:
             gone.append(key)
         else:
-            value = names.pack(entity)
-            stored.append((*key, value, _crc((*key, value))))
-    return stored, gone
+            try:
+                value = names.pack(entity)
+            except (ValueError, TypeError, OverflowError) as error:
+                left[kind, first, second] = error
+            else:
+                stored.append((*key, value, _crc((*key, value))))
+    return stored, gone, left
 
 
 def _entity(state: State, kind: str, first: str, second: str) -> object | None:
