@@ -33,6 +33,7 @@ from esewatch.expose.samples import Samples
 from esewatch.expose.sqlserver_families import add_sql_databases
 from esewatch.fold.backups import at_work, completed, totals, verified_by_streaming
 from esewatch.fold.identity import device_of, tier
+from esewatch.fold.limits import OTHER_EVENT
 from esewatch.fold.log_disks import log_disks
 from esewatch.fold.owners import instance_key, instance_label
 from esewatch.fold.rebuilt import unrebuilt
@@ -102,7 +103,7 @@ def add_hosts(out: Samples, state: State, now: float) -> None:
                 labels = {
                     "computer": computer,
                     "provider": printable(provider),
-                    "event_id": str(event_id),
+                    "event_id": "other" if event_id == OTHER_EVENT else str(event_id),
                 }
                 out.add("ese_events_total", labels, count)
         for name, present in sorted(host.counters_present.items()):

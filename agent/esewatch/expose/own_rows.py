@@ -162,7 +162,8 @@ AGENT = (
     counter(
         "esewatch_databases_dropped_total",
         (),
-        "Databases, instances and devices that were not taken in because of max_databases.",
+        "Databases, instances, devices, computers, channels and event ids that were not taken in"
+        " because of max_databases.",
         "records of unknown ones beyond the limit",
     ),
     Row(

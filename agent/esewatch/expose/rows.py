@@ -26,7 +26,7 @@ LABELS = {
     "generation": "2007 or current: the family of maintenance events; empty when none was seen.",
     "page_size": "Page size in bytes; empty when unknown.",
     "provider": "Event source as logged (ESE, ESENT, NTDS ISAM, ...).",
-    "event_id": "Event id.",
+    "event_id": "Event id; other for those beyond the limit.",
     "task": "defrag, checksum, zeroing.",
     "kind": "Kind of page, error or backup; the metric's own line names them.",
     "action": "What to do with the maintenance window; the metric's own line names them.",

@@ -60,6 +60,10 @@ Entity = tuple[str, str, str]
 """(table, first key, second key or empty): one row of the journal."""
 
 
+class _NoRoomError(Exception):
+    """The record is of a computer that is not taken in."""
+
+
 class Folder:
     """Folds records of named sources into one state."""
 
@@ -68,6 +72,8 @@ class Folder:
         self.settings = settings
         self.changed: set[Entity] = set()
         self.computers = Computers(state, settings)
+        self._event_ids = limits.EventIds(state)
+        self._channels_of: dict[str, set[tuple[str, str]]] = {}
         self.set_aside: list[tuple[str, Record, Exception]] = []
         """Records that could not be taken in, to be told; their owner empties it."""
         self._settled: set[tuple[str, str]] = set()
@@ -110,7 +116,9 @@ class Folder:
             try:
                 kept = plausible.admitted(source, record, until, now)
                 if kept is not None:
-                    self._record(source, kept)
+                    self._record(source, limits.shortened(kept))
+            except _NoRoomError:
+                pass
             except MemoryError:
                 raise  # not the record's fault: all of the batch is taken in again
             except Exception as error:
@@ -169,7 +177,10 @@ class Folder:
         return True
 
     def expire(self, now: float) -> None:
-        """Drop observed databases that have been silent for longer than the retention."""
+        """Drop observed databases that have been silent for longer than the retention.
+
+        Where it is crowded, computers that only passed by go too.
+        """
         settings, sql = self.settings, self.state.sql_databases
         for key, entry in list(self.state.databases.items()):
             silent = now - entry.last_seen > settings.retention
@@ -177,14 +188,28 @@ class Folder:
                 self.forget(*key)
         for key in [key for key in sql if checkdb.expired(sql[key], settings, now)]:
             self.forget(*key)
+        if gone := set(self.computers.drop_passing(now)):
+            for key in [key for key in self.state.channels if key[0] in gone]:
+                del self.state.channels[key]
+                self._touch("channel", *key)
+            for computer in gone:
+                self._touch("host", computer)
+            for name in self.state.sources:
+                self._touch("source", name)
+            self._channels_of.clear()
+            self._event_ids = limits.EventIds(self.state)
 
     def _touch(self, table: str, first: str, second: str = "") -> None:
         self.changed.add((table, first, second))
 
     def _computer(self, source: SourceState, logged: str, time: float | None = None) -> str:
+        """Its label. Raises _NoRoomError where it is one too many."""
         label = self.computers.label(source, logged, time)
         if label is None:
             label = self.computers.meet(source, logged, time)
+            if label is None:
+                self._touch("dropped", "")
+                raise _NoRoomError
             self._touch("host", label)
             self._failovers_told = True
         return label
@@ -196,12 +221,16 @@ class Folder:
             plausible.note(source, event.time)
         if event.record_id is not None and event.channel:
             channel = self._channel(computer, event.channel)
-            if not channels.admit(channel, event.record_id, event.time):
+            if channel is not None and not channels.admit(channel, event.record_id, event.time):
                 source.duplicates += 1
                 return
         if not event.companion:
-            counts = self.state.hosts[computer].events.setdefault(event.provider, {})
-            counts[event.event_id] = counts.get(event.event_id, 0) + 1
+            host = self.state.hosts[computer]
+            if not self._event_ids.count(self.state, self.settings, host, event):
+                self._touch("dropped", "")
+            if event.time is not None:
+                host.last_heard = max(host.last_heard, event.time)
+                host.first_heard = min(host.first_heard or event.time, event.time)
             self._touch("host", computer)
         time = event.time
         if time is None:
@@ -230,10 +259,12 @@ class Folder:
         if unexplained.counts(event, self.settings.providers):
             self.changed.add(unexplained.fold(self.state, computer, event, time))
 
-    def _channel(self, computer: str, name: str) -> Channel:
+    def _channel(self, computer: str, name: str) -> Channel | None:
         key = (computer, name.lower())
         channel = self.state.channels.get(key)
         if channel is None:
+            if not self._has_room(self.state.channels, computer, name):
+                return None
             channel = self.state.channels[key] = Channel(computer=computer, channel=key[1])
         self._touch("channel", *key)
         return channel
@@ -406,10 +437,16 @@ class Folder:
     def _coverage(self, source: SourceState, coverage: Coverage) -> None:
         computer = self._computer(source, coverage.computer, coverage.first_time)
         channel = self._channel(computer, coverage.channel)
+        if channel is None:
+            return
         channels.cover(channel, coverage)
         key = (computer, channel.channel)
         self._settled.discard(key)
-        if key not in source.channels:
+        told_by = self._channels_of.get(source.name)
+        if told_by is None or len(told_by) != len(source.channels):
+            told_by = self._channels_of[source.name] = set(source.channels)
+        if key not in told_by:
+            told_by.add(key)
             source.channels.append(key)
 
     def _counters_seen(self, source: SourceState, seen: CountersSeen) -> None:
