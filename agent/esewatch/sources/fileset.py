@@ -1,7 +1,9 @@
 """Which files there are: new, grown, renamed, rewritten, compressed, gone."""
 
 import os
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -11,8 +13,8 @@ from esewatch.model import Unreadable
 from esewatch.sources.decoder import Decoder
 from esewatch.sources.fileident import (
     SAMPLE,
+    Beginnings,
     Position,
-    begins_like,
     best_match,
     holds,
     same_so_far,
@@ -44,6 +46,10 @@ FIRST_BLOCK = 64 << 10
 
 PATIENCE = 12
 """Times `settle_seconds` that a file which never stops growing is waited for."""
+
+
+ALIKE = 64
+"""Files that begin alike, such as with one header, that a new one is compared with."""
 
 
 class Waiting(msgspec.Struct, gc=False):
@@ -125,6 +131,11 @@ class FileSet:
         self.settle_seconds = settle_seconds
         self.clock = clock
         self._paths = list(paths)
+        self.unmet: deque[Seen] = deque()
+        """New files that are still to be met, the oldest first."""
+        self._detached: list[Watched] = []
+        self._beginnings: Beginnings[Watched] | None = None
+        """Of the files that were there before; made when it is needed."""
         self._restored: dict[str, Position] = {}
         self._lost: dict[str, Position] = {}
         self._last_lost = 0
@@ -150,8 +161,8 @@ class FileSet:
         self._lost = dict(sorted(self._lost.items(), key=lambda item: item[1].gone))
         self._last_lost = max((lost.gone for lost in self._lost.values()), default=0)
 
-    def look(self, *, final: bool) -> None:
-        """Find the files, new ones and what became of the old ones.
+    def look(self) -> None:
+        """Find the files, new ones (`unmet`) and what became of the old ones.
 
         Raises MovedError when a file was renamed meanwhile; what was found stays.
         """
@@ -166,14 +177,21 @@ class FileSet:
         self._restored = {}
         for file in list(self.files.values()):
             self._revisit(file, seen.get(file.key), now)
+        self._detached = [file for file in self.files.values() if file.detached]
+        self._beginnings = None
         unknown = [found for key, found in seen.items() if key not in self.files]
-        for found in sorted(unknown, key=lambda found: (found.stat[1], found.path)):
-            self._meet(found, now, final=final)
+        self.unmet = deque(sorted(unknown, key=lambda found: (found.stat[1], found.path)))
         self._waiting = {
             key: waiting
             for key, waiting in self._waiting.items()
             if key in seen and key not in self.files
         }
+
+    def meet(self, most: int, *, final: bool) -> None:
+        """Take up as many of the new files that `look` found. Raises MovedError as it does."""
+        now = self.clock()
+        for _ in range(min(most, len(self.unmet))):
+            self._meet(self.unmet.popleft(), now, final=final)
 
     def lose(self, file: Watched) -> None:
         """Forget a file that is gone or rewritten; its position is kept for a while."""
@@ -358,8 +376,8 @@ class FileSet:
     def _continued(self, raw: RawFile, size: int) -> tuple[str, Position | None]:
         """Key and position of the lost or vanished file that `raw` holds; None if none."""
         candidates = dict(self._lost)
-        for file in self.files.values():
-            if not file.detached or file.text is None:
+        for file in self._detached:
+            if file.key not in self.files or file.text is None:
                 continue
             if file.snapshot().offset:
                 candidates[file.key] = file.position
@@ -382,9 +400,14 @@ class FileSet:
 
     def _is_copy(self, raw: RawFile) -> bool:
         """Does all of `raw` stand in a file that is still there?"""
-        start = read_at(raw, 0, SAMPLE)
-        for file in self.files.values():
-            if file.detached or not begins_like(start, file.snapshot()):
+        if self._beginnings is None:
+            self._beginnings = Beginnings()
+            for file in sorted(self.files.values(), key=lambda file: -file.stat[1]):
+                if not file.detached:
+                    self._beginnings.add(file.snapshot(), file)
+        # Who copies a log writes on in it, so that it is among the youngest.
+        for file in islice(self._beginnings.like(read_at(raw, 0, SAMPLE)), ALIKE):
+            if file.key not in self.files:
                 continue
             known = file.text.raw if file.text else open_known(file.path, file.key)
             try:
