@@ -12,7 +12,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 
@@ -29,7 +29,15 @@ from esewatch.fold.state import (
     SourceState,
     State,
 )
-from esewatch.journal.files import LockedError, identity, last_set_aside, move_aside, take_lock
+from esewatch.journal.files import (
+    LockedError,
+    identity,
+    last_set_aside,
+    make_private,
+    move_aside,
+    take_itself,
+    take_lock,
+)
 from esewatch.journal.older import take_over, take_over_channel
 from esewatch.model import JournalError
 
@@ -86,7 +94,8 @@ class Journal:
     """
 
     def __init__(self, path: Path, *, mend: bool = True) -> None:
-        self.path = path
+        path = self.path = path.resolve()  # one lock, by whatever links it is reached
+        self._itself: IO[bytes] | None = None
         self._mend = mend
         self.set_aside: Path | None = None
         self.salvaged: dict[str, SourceState] = {}
@@ -102,8 +111,14 @@ class Journal:
             self._db = self._open()
             self._file = identity(path)
         except BaseException:
-            self._lock.close()
+            self._let_go()
             raise
+
+    def _let_go(self) -> None:
+        """Give back the locks."""
+        for lock in (self._itself, self._lock):
+            if lock is not None:
+                lock.close()
 
     def _open(self) -> sqlite3.Connection:
         try:
@@ -127,6 +142,14 @@ class Journal:
             ) from error
 
     def _connect(self) -> sqlite3.Connection:
+        try:
+            make_private(self.path)
+            if self._itself is not None:
+                self._itself.close()
+            self._itself = take_itself(self.path)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise JournalError(f"{self.path}: cannot open the journal: {reason}") from error
         db = sqlite3.connect(
             self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
@@ -322,7 +345,7 @@ class Journal:
         self._db.close()
         if self._kept is not None:
             self._kept.close()
-        self._lock.close()
+        self._let_go()
 
 
 def _rows(
