@@ -232,6 +232,8 @@ class Daemon:
         for source in self._sources:
             if self._stop.is_set() or self._handover.waiting or self._commit_again > NEVER:
                 break
+            if self._stale:
+                break
             if self._retry.get(source.name, NEVER) <= time.monotonic() and self._poll(source):
                 read = True
                 if self._pace.due_in_a_stream:

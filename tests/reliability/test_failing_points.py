@@ -1,0 +1,168 @@
+"""Calls inside the agent fail, one of each kind after the other: the figures equal the truth."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from esewatch import daemon as daemon_module
+from esewatch.config import LogFiles, Settings
+from esewatch.daemon import Daemon
+from esewatch.daemon import troubles as troubles_module
+from esewatch.journal import Journal
+from esewatch.model import EsewatchError
+from esewatch.sources.configured import build_sources
+from esewatch.sources.follow import FollowedFiles
+from tests.reliability.server import Server
+from tests.reliability.test_kill import figures, truth
+from tests.support.failing import KINDS, Failing, failing
+from tests.support.figures import record as record_figure
+
+TICKS = 12
+SHORT_KINDS = sorted(KINDS.keys() - {"accept"})
+"""A short run serves nobody."""
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(daemon_module, "POLL_SECONDS", 0.002)
+    monkeypatch.setattr(daemon_module, "RETRY_SECONDS", 0.005)
+    monkeypatch.setattr(troubles_module, "FIRST_PAUSE", 0.005)
+    defaults = FollowedFiles.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "settle_seconds", 0.05)
+
+
+class Run:
+    """A daemon in this process that reads four logs while they grow, twice."""
+
+    def __init__(self, root: Path) -> None:
+        root.mkdir()
+        self.logs = root / "logs"
+        self.logs.mkdir()
+        self.settings = Settings(
+            journal=str(root / "j.db"),
+            sources=[
+                LogFiles(type="evtx", name="evtx", paths=[f"{self.logs}/*.evtx"]),
+                LogFiles(type="event_stream", name="json", paths=[f"{self.logs}/*.ndjson"]),
+                LogFiles(type="event_stream", name="text", paths=[f"{self.logs}/*.log"]),
+                LogFiles(type="perfmon_csv", name="csv", paths=[f"{self.logs}/*.csv"]),
+            ],
+        )
+        self.server = Server(self.logs, 7)
+        self.restarts = 0
+
+    def figures(self, points: Failing) -> tuple[dict[str, float], dict[str, float]]:
+        """What is exposed at last and what is true; the faults end when the logs do."""
+        daemon, thread = self._start()
+        for _ in range(TICKS):
+            self.server.tick()
+        self.server.finish()
+        expected = truth(self.server)
+        found: dict[str, float] = {}
+
+        def right() -> bool:
+            nonlocal found, daemon, thread
+            if not thread.is_alive():
+                self.restarts += 1
+                daemon, thread = self._start()
+            found = self._shown(daemon)
+            return found == expected
+
+        end = time.monotonic() + 20
+        while not right() and time.monotonic() < end:
+            time.sleep(0.01)
+        points.disarm()
+        daemon.stop()
+        thread.join(20)
+        assert not thread.is_alive()
+        daemon.close()
+        return found, expected
+
+    def _start(self) -> tuple[Daemon, threading.Thread]:
+        for attempt in range(3):
+            journal: Journal | None = None
+            try:
+                journal = Journal(Path(self.settings.journal))
+                daemon = Daemon(self.settings, journal, build_sources(self.settings))
+                thread = threading.Thread(target=daemon.run)
+                thread.start()
+            except (EsewatchError, RuntimeError, MemoryError, OSError):
+                # The process would end with one line, and be started again.
+                self.restarts += 1
+                if journal is not None:
+                    journal.close()
+                if attempt == 2:
+                    raise
+            else:
+                return daemon, thread
+        raise AssertionError
+
+    def _shown(self, daemon: Daemon) -> dict[str, float]:
+        text = daemon.snapshot.render()[0].decode()
+        shown = figures(
+            {
+                (sample.name, frozenset(sample.labels.items())): sample.value
+                for family in text_string_to_metric_families(text)
+                for sample in family.samples
+            }
+        )
+        return {name: value for name, value in shown.items() if value}
+
+
+@pytest.fixture(name="calls", scope="module")
+def _calls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, int]]:
+    """How many calls of each kind an undisturbed run makes."""
+    run = Run(tmp_path_factory.mktemp("calls") / "run")
+    with failing() as points:
+        found, expected = run.figures(points)
+    assert len(expected) > 15
+    assert found == expected
+    yield points.calls
+
+
+def check(folder: Path, kind: str, numbers: list[int]) -> Counter[str]:
+    """Let each of these calls fail in a run of its own; what came out."""
+    tried: Counter[str] = Counter()
+    for number in numbers:
+        run = Run(folder / f"{kind}-{number}")
+        with failing() as points:
+            points.arm(kind, number)
+            found, expected = run.figures(points)
+        wrong = {
+            name: (found.get(name), expected.get(name))
+            for name in found.keys() | expected.keys()
+            if found.get(name) != expected.get(name)
+        }
+        assert wrong == {}, f"{kind}, call {number}"
+        tried["runs"] += 1
+        tried["failed"] += points.failed[kind]
+        tried["restarts"] += run.restarts
+    return tried
+
+
+@pytest.mark.parametrize("kind", SHORT_KINDS)
+def test_after_some_call_of_a_kind_failed_the_figures_are_the_true_ones(
+    tmp_path: Path, calls: dict[str, int], kind: str
+) -> None:
+    most = min(calls[kind], 60)
+    tried = check(tmp_path, kind, sorted({1, 2, most // 3 + 1, 2 * most // 3 + 1}))
+    assert tried["failed"] >= 1
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("kind", SHORT_KINDS)
+def test_after_any_call_of_a_kind_failed_the_figures_are_the_true_ones(
+    tmp_path: Path, calls: dict[str, int], kind: str
+) -> None:
+    tried = check(tmp_path, kind, list(range(1, min(calls[kind], 120) + 1)))
+    record_figure(
+        f"the n-th call of a kind fails once, every n of a short run: {kind}",
+        f"{tried['runs']} runs, {tried['failed']} calls failed, {tried['restarts']} ended in"
+        " another start, figures wrong: 0",
+    )
