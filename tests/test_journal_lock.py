@@ -1,3 +1,4 @@
+import contextlib
 import os
 import sys
 from collections.abc import Callable
@@ -7,6 +8,7 @@ import pytest
 
 from esewatch.journal import Journal, LockedError
 from esewatch.model import JournalError
+from tests.support.failing import failing
 from tests.test_journal import commit, filled
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and modes are those of POSIX")
@@ -107,3 +109,44 @@ def test_of_an_older_journal_others_lose_what_they_could_do_with_it(tmp_path: Pa
     journal = Journal(tmp_path / "j.db")
     assert (tmp_path / "j.db").stat().st_mode & 0o777 == 0o640
     journal.close()
+
+
+@pytest.mark.parametrize("kind", ["open", "stat", "execute"])
+def test_a_removed_journal_is_written_again_whichever_call_of_it_fails(
+    tmp_path: Path, kind: str
+) -> None:
+    for number in range(1, 13):
+        path = tmp_path / f"{number}" / "j.db"
+        with failing() as points:
+            journal = Journal(path)
+            folder = filled()
+            commit(journal, folder, {"a": b"1"})
+            for each in path.parent.iterdir():
+                each.unlink()
+            points.arm(kind, number)
+            for _ in range(3):
+                with contextlib.suppress(JournalError):
+                    commit(journal, folder, {"a": b"2"})
+            points.disarm()
+            journal.close()
+            again = Journal(path)
+            assert again.load() == (folder.state, {"logs": {"a": b"2"}}), number
+            again.close()
+
+
+def test_a_look_at_the_journal_that_fails_is_not_taken_for_its_removal(tmp_path: Path) -> None:
+    with failing() as points:
+        points.arm("stat", 1)
+        for _ in range(12):
+            with contextlib.suppress(JournalError):
+                Journal(tmp_path / "j.db").close()
+        journal = Journal(tmp_path / "j.db")
+        folder = filled()
+        commit(journal, folder, {"a": b"1"})
+        before = (tmp_path / "j.db").stat().st_ino
+        points.arm("stat", 1)
+        with pytest.raises(JournalError, match="cannot look at the journal"):
+            commit(journal, folder, {"a": b"2"})
+        commit(journal, folder, {"a": b"3"})
+        assert (tmp_path / "j.db").stat().st_ino == before
+        journal.close()

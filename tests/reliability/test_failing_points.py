@@ -1,11 +1,14 @@
 """Calls inside the agent fail, one of each kind after the other: the figures equal the truth."""
 
+import os
+import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -17,10 +20,14 @@ from esewatch.journal import Journal
 from esewatch.model import EsewatchError
 from esewatch.sources.configured import build_sources
 from esewatch.sources.follow import FollowedFiles
+from tests.e2e.harness import ROOT, Agent, wait_for
+from tests.e2e.harness import Server as AgentServer
 from tests.reliability.server import Server
-from tests.reliability.test_kill import figures, truth
+from tests.reliability.test_kill import figures, samples, truth
+from tests.reliability.test_kill import settings as log_settings
 from tests.support.failing import KINDS, Failing, failing
 from tests.support.figures import record as record_figure
+from tests.support.figures import until_right_again
 
 TICKS = 12
 SHORT_KINDS = sorted(KINDS.keys() - {"accept"})
@@ -166,3 +173,79 @@ def test_after_any_call_of_a_kind_failed_the_figures_are_the_true_ones(
         f"{tried['runs']} runs, {tried['failed']} calls failed, {tried['restarts']} ended in"
         " another start, figures wrong: 0",
     )
+
+
+class FailingAgent(Agent):
+    """A process in which calls of all kinds fail at random for `seconds`."""
+
+    def fail_at_random(self, seed: int, seconds: float) -> None:
+        """Start it so."""
+        command: list[str | Path] = [
+            *(sys.executable, "-m", "tests.support.failing"),
+            *(str(seed), str(seconds), self.told),
+            *("run", "--config.file", self.config, "--web.listen-address", self.address),
+        ]
+        paths = os.pathsep.join((str(ROOT), os.environ.get("PYTHONPATH", "")))
+        self._server = AgentServer(
+            command, self.url, self.folder / "agent.log", env={"PYTHONPATH": paths}
+        )
+
+    @property
+    def told(self) -> Path:
+        """Where it writes which calls failed, when no more do."""
+        return self.folder / "failed.txt"
+
+    @property
+    def ended(self) -> bool:
+        """Whether the process has ended by itself."""
+        return self._server is not None and self._server.process.poll() is not None
+
+
+@pytest.mark.e2e
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.fault(
+    "calls inside the agent fail at random",
+    provoked="for a minute one of `open`, `stat`, `read`, listing, thread start, accept, a"
+    " statement or commit of SQLite, encoding, memory fails each 0.05 s; logs grow and rotate",
+    lost="nothing",
+)
+def test_after_a_minute_in_which_calls_failed_at_random_the_figures_are_the_true_ones(
+    tmp_path: Path,
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    server = Server(logs, 11)
+    agent = FailingAgent(tmp_path / "agent", log_settings(logs))
+    end, starts = time.monotonic() + 60, 1
+    try:
+        agent.fail_at_random(1, 60)
+        while time.monotonic() < end:
+            server.tick()
+            time.sleep(0.02)
+            if agent.ended:  # as the service manager does
+                agent.fail_at_random(starts, max(end - time.monotonic(), 0.1))
+                starts += 1
+        server.finish()
+        expected = truth(server)
+        if agent.ended:
+            agent.start()
+        found: dict[str, float] = {}
+
+        def right() -> bool:
+            nonlocal found
+            found = figures(samples(agent))
+            return {name: value for name, value in found.items() if value} == expected
+
+        with until_right_again():
+            wait_for("the true figures", right, 400)
+        process = psutil.Process(agent.pid)
+        record_figure(
+            "calls inside the agent fail at random for a minute, logs grow and rotate",
+            f"{agent.told.read_text() if agent.told.exists() else 'unknown'} failed,"
+            f" {starts - 1} starts by the service manager, {len(expected)} figures compared,"
+            f" 0 wrong; resident {process.memory_info().rss >> 20} MB",
+        )
+        agent.stop()
+    finally:
+        agent.close()

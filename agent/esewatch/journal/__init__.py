@@ -109,10 +109,17 @@ class Journal:
             raise JournalError(f"{path}: cannot open the journal: {reason}") from error
         try:
             self._db = self._open()
-            self._file = identity(path)
+            self._file = self._identity()
         except BaseException:
             self._let_go()
             raise
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            return identity(self.path)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise JournalError(f"{self.path}: cannot look at the journal: {reason}") from error
 
     def _let_go(self) -> None:
         """Give back the locks."""
@@ -240,7 +247,7 @@ class Journal:
         """
         self._db.close()
         self._db = self._begin_anew()
-        self._file = identity(self.path)
+        self._file = self._identity()
 
     def commit(
         self,
@@ -307,7 +314,7 @@ class Journal:
 
         Raises JournalError when that cannot be done, or another file lies in its place.
         """
-        now = identity(self.path)
+        now = self._identity()
         if now == self._file and self._kept is None:
             return
         if now is not None:
@@ -325,16 +332,17 @@ class Journal:
             new = self._connect()
             try:
                 self._kept.backup(new)
+                file = self._identity()
             except BaseException:
                 new.close()
                 raise
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, sqlite3.Error, JournalError) as error:
             with contextlib.suppress(OSError):
                 self.path.unlink(missing_ok=True)
             raise JournalError(f"{self.path}: cannot write the journal: {error}") from error
         self._kept.close()
         self._kept = None
-        self._db, self._file = new, identity(self.path)
+        self._db, self._file = new, file
 
     def last_set_aside(self) -> float | None:
         """When a damaged journal was set aside last (epoch seconds); None: none lies beside it."""

@@ -51,10 +51,13 @@ def last_set_aside(path: Path) -> float | None:
 
 
 def identity(path: Path) -> tuple[int, int] | None:
-    """Device and number of a file; None when there is none."""
+    """Device and number of a file; None when there is none.
+
+    Raises OSError where nobody can tell.
+    """
     try:
         state = path.stat()
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return (state.st_dev, state.st_ino)
 
