@@ -129,7 +129,7 @@ def _at_random(found: Failing, seed: int, seconds: float, told: Path) -> None:
         time.sleep(rng.uniform(0.005, 0.1))
         found.arm(rng.choice(list(KINDS)), rng.randint(1, 30))
     found.disarm()
-    told.write_text(repr({kind: count for kind, count in found.failed.items() if count}))
+    told.write_text(", ".join(f"{count} {kind}" for kind, count in found.failed.items() if count))
 
 
 def main(words: list[str]) -> int:
