@@ -13,6 +13,7 @@ import pytest
 from esewatch import daemon as daemon_module
 from esewatch.config import LogFiles, Settings
 from esewatch.daemon import Daemon
+from esewatch.daemon import shows as shows_module
 from esewatch.daemon import troubles as troubles_module
 from esewatch.expose.advisor import Advisor
 from esewatch.fold.folder import Folder
@@ -232,7 +233,7 @@ def test_figures_that_cannot_be_made_cost_themselves_and_say_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, which: str
 ) -> None:
     where, name = {
-        "families": (daemon_module, "families"),
+        "families": (shows_module, "families"),
         "advice": (Advisor, "families"),
     }[which]
     fail(monkeypatch, where, name, KeyError("odd"), *range(1, 1000))

@@ -132,7 +132,7 @@ def _calls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, int]]
     yield points.calls
 
 
-def check(folder: Path, kind: str, numbers: list[int]) -> Counter[str]:
+def check_calls(folder: Path, kind: str, numbers: list[int]) -> Counter[str]:
     """Let each of these calls fail in a run of its own; what came out."""
     tried: Counter[str] = Counter()
     for number in numbers:
@@ -157,7 +157,7 @@ def test_after_some_call_of_a_kind_failed_the_figures_are_the_true_ones(
     tmp_path: Path, calls: dict[str, int], kind: str
 ) -> None:
     most = min(calls[kind], 60)
-    tried = check(tmp_path, kind, sorted({1, 2, most // 3 + 1, 2 * most // 3 + 1}))
+    tried = check_calls(tmp_path, kind, sorted({1, 2, most // 3 + 1, 2 * most // 3 + 1}))
     assert tried["failed"] >= 1
 
 
@@ -167,7 +167,7 @@ def test_after_some_call_of_a_kind_failed_the_figures_are_the_true_ones(
 def test_after_any_call_of_a_kind_failed_the_figures_are_the_true_ones(
     tmp_path: Path, calls: dict[str, int], kind: str
 ) -> None:
-    tried = check(tmp_path, kind, list(range(1, min(calls[kind], 120) + 1)))
+    tried = check_calls(tmp_path, kind, list(range(1, min(calls[kind], 120) + 1)))
     record_figure(
         f"the n-th call of a kind fails once, every n of a short run: {kind}",
         f"{tried['runs']} runs, {tried['failed']} calls failed, {tried['restarts']} ended in"
@@ -238,7 +238,7 @@ def test_after_a_minute_in_which_calls_failed_at_random_the_figures_are_the_true
             return {name: value for name, value in found.items() if value} == expected
 
         with until_right_again():
-            wait_for("the true figures", right, 400)
+            assert wait_for("the true figures", right, 400)
         process = psutil.Process(agent.pid)
         record_figure(
             "calls inside the agent fail at random for a minute, logs grow and rotate",

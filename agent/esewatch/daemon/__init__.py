@@ -11,22 +11,18 @@ import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 
-from prometheus_client.core import Metric
-
-from esewatch.advice.surroundings import surroundings
 from esewatch.config import Settings
 from esewatch.config.handover import Handover
+from esewatch.daemon.shows import Shows
 from esewatch.daemon.troubles import Troubles
 from esewatch.expose.advisor import Advisor
-from esewatch.expose.database_page import DatabasePage
 from esewatch.expose.few_lines import FewLines
-from esewatch.expose.metrics import Snapshot, families
-from esewatch.expose.overview import Overview
+from esewatch.expose.metrics import Snapshot
 from esewatch.expose.own_figures import OwnFigures, TakenUp, rebuilt_sentence
 from esewatch.expose.pace import NEVER, Pace
 from esewatch.expose.shown import Shown
 from esewatch.fold import rebuilt
-from esewatch.fold.commands import Acknowledged, acknowledge, forget, succeed
+from esewatch.fold.commands import succeed
 from esewatch.fold.expiry import Expiry
 from esewatch.fold.folder import Folder
 from esewatch.fold.state import State
@@ -37,7 +33,7 @@ from esewatch.model import Batch, EsewatchError, JournalError, Source, SourceErr
 from esewatch.sources.configured import build_source
 from esewatch.sources.process import pause
 from esewatch.sources.succession import Build, digests, moves, predecessors, prepare, show
-from esewatch.sources.turns import Turns
+from esewatch.sources.turns import Turns, again
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +52,7 @@ RELOAD_SECONDS = 10.0
 HANGS = "does not answer"
 
 
-class Daemon:
+class Daemon(Shows):
     """Wires sources, fold, journal and views; `run` is the reading thread.
 
     `load` reads the settings again and `build` makes a source of them, for `reload`.
@@ -97,8 +93,7 @@ class Daemon:
         self._complaints: dict[str, str] = {}
         self._commit_again = NEVER
         """When a commit that failed is tried again."""
-        self._waiting = True
-        self._started = time.monotonic()
+        self._waiting, self._started = True, time.monotonic()
         self._expiry = Expiry(clock(), self._started)
         self._pace, self._advisor = Pace(), Advisor()
         self._folder = self._begin(*load_or_rebuild(journal))
@@ -230,9 +225,8 @@ class Daemon:
             return False
         read = False
         for source in self._sources:
-            if self._stop.is_set() or self._handover.waiting or self._commit_again > NEVER:
-                break
-            if self._stale:
+            held_up = self._stale or self._commit_again > NEVER
+            if held_up or self._stop.is_set() or self._handover.waiting:
                 break
             if self._retry.get(source.name, NEVER) <= time.monotonic() and self._poll(source):
                 read = True
@@ -259,7 +253,7 @@ class Daemon:
             if batch.records or batch.positions or batch.unreadable or self._news(source, batch):
                 read = True
                 if not self._take(source.name, batch):
-                    self._polls[source.name] = _again(batch, poll)
+                    self._polls[source.name] = again(batch, poll)
                     return False
                 stored = self._try_commit()
             late = self._handover.waiting or time.monotonic() > end
@@ -285,19 +279,18 @@ class Daemon:
                 self._troubles.note("fold", error)
             self._folder.computers.tell(log.warning)
             self._pending.setdefault(name, {}).update(batch.positions)
-        for source, record, why in self._folder.set_aside:
+        while self._folder.set_aside:
+            source, record, why = self._folder.set_aside.pop(0)
             self._quarantine.keep(source, record, why)
             kept = f"{type(record).__name__} set aside in {self._quarantine.path}"
             self._lines.warning(source, f"{kept}: {type(why).__name__}: {why}")
-        self._folder.set_aside.clear()
         return True
 
     def _load_again(self) -> None:
         """Go back to what the journal holds: a batch was taken in by half."""
-        state, _ = self._journal.load()
+        state = self._journal.load()[0]
         with self._lock:
-            self._folder = Folder(state, self.settings)
-            self._shown = None
+            self._folder, self._shown = Folder(state, self.settings), None
         self._pending.clear()
         show(self._sources, state, self._lock)
         self._stale = False
@@ -405,86 +398,3 @@ class Daemon:
         for (kind, first, second), error in left.items():
             log.error("%s %s %s cannot be stored: its old row stays", kind, first, second)
             self._troubles.note("journal", error)
-
-    def _publish_if_due(self) -> None:
-        complete = False
-        if not self._troubles.waits("advice"):
-            with self._troubles.held("advice"), self._lock:
-                complete = self._advisor.catch_up(self._folder.state, self.settings, self._clock())
-        if self._pace.due(more=bool(self._polls)) or complete:
-            self._publish()
-
-    def _publish(self) -> None:
-        with self._pace.making(), self._troubles.held("other"):
-            self.snapshot = self._make_snapshot()
-            self._ready = not self._waiting
-
-    def _make_snapshot(self) -> Snapshot:
-        with self._lock:
-            self._waiting = self._waiting and bool(self._unread())
-            state = self._folder.state
-            # Counters are first exposed at the value of a whole first reading (semantics.md 3).
-            shown = State(sources=state.sources) if self._waiting else state
-            now, found = self._clock(), list[Metric]()
-            with self._troubles.held("metrics"):
-                found += families(shown, self.settings, now)
-            if not self._troubles.waits("advice"):
-                with self._troubles.held("advice"):
-                    found += self._advisor.families(shown, self.settings, now)
-        own = self._figures.everything(self._journal.last_set_aside())
-        return Snapshot.of([*found, *own], self.snapshot)
-
-    def _unread(self) -> list[str]:
-        """Sources whose first reading is not done; one that cannot be read holds nobody up."""
-        known = self._folder.state.sources.values()
-        return [source.name for source in known if source.baseline and source.up]
-
-    def ready(self) -> tuple[bool, str]:
-        """Whether the first reading of all sources is done; if not, which are missing."""
-        missing = f"first reading of {', '.join(self._unread()) or 'all sources'}"
-        return self._ready, "" if self._ready else missing
-
-    def overview(self) -> Overview:
-        """The figures of the status page, made once for each snapshot."""
-        with self._lock:
-            return self._now_shown().overview
-
-    def database(self, computer: str, database: str) -> DatabasePage | None:
-        """All that is shown of one database, made once for each snapshot; None: not known."""
-        with self._lock:
-            return self._now_shown().database(self._folder.state, computer, database)
-
-    def _now_shown(self) -> Shown:
-        if self._shown is None or self._shown.of is not self.snapshot:
-            state, now, advice = self._folder.state, self._clock(), self._advisor.latest
-            self._shown = Shown(self.snapshot, state, self.settings, now, advice)
-        return self._shown
-
-    def forget(self, computer: str, database: str) -> None:
-        """Drop a database. Raises EsewatchError when it is not known."""
-        with self._lock:
-            forget(self._folder, computer, database)
-        self._after_command()
-
-    def ack(self, computer: str, database: str, pages: list[int]) -> Acknowledged:
-        """Take known bad pages as dealt with; see `acknowledge`."""
-        with self._lock:
-            told = surroundings(self._folder.state, self._folder.settings)
-            done = acknowledge(self._folder, computer, database, pages, told)
-        self._after_command()
-        return done
-
-    def _after_command(self) -> None:
-        self._commit()
-        self._publish()
-
-
-def _again(
-    batch: Batch, poll: Generator[Batch | None, None, None]
-) -> Generator[Batch | None, None, None]:
-    """The batch once more, then the rest of its poll."""
-    try:
-        yield batch
-        yield from poll
-    finally:
-        poll.close()

@@ -1,7 +1,7 @@
 """Which computer a name means: two full names of one short one are two (semantics.md 1)."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import NamedTuple, TypeVar
 
@@ -72,6 +72,8 @@ class Computers:
         self._settings = settings
         self._labels: dict[str, str] = {}
         self._of_source: dict[str, set[str]] = {}
+        self._channels_of: dict[str, set[tuple[str, str]]] = {}
+        self.event_ids = limits.EventIds(state)
         self._full = False
         self._oldest: dict[str, float] = {}
         self._news: set[str] = set()
@@ -112,11 +114,20 @@ class Computers:
         limits.drop(self._state, label, "")
         return False
 
-    def drop_passing(self, now: float) -> list[str]:
-        """Where it is crowded, forget the computers that only passed by; their labels."""
+    def tells_of(self, source: SourceState, channel: tuple[str, str]) -> None:
+        """The source read a range of the channel whole."""
+        known = self._channels_of.get(source.name)
+        if known is None or len(known) != len(source.channels):
+            known = self._channels_of[source.name] = set(source.channels)
+        if channel not in known:
+            known.add(channel)
+            source.channels.append(channel)
+
+    def drop_passing(self, now: float) -> Iterator[tuple[str, str, str]]:
+        """Where it is crowded, forget the computers that only passed by; what has changed."""
         state = self._state
         if len(state.hosts) < limits.CROWDED * limits.computers(self._settings):
-            return []
+            return
         tables = (state.instances, state.devices, state.databases, state.sql_databases)
         owners = {computer for table in tables for computer, _ in table}
         gone = [
@@ -124,15 +135,22 @@ class Computers:
             for label, host in state.hosts.items()
             if label not in owners and limits.is_passing(host, now)
         ]
+        if not (lost := set(gone)):
+            return
         for label in gone:
             del state.hosts[label]
-        if lost := set(gone):
-            for source in state.sources.values():
-                source.computers = [each for each in source.computers if each not in lost]
-                source.channels = [each for each in source.channels if each[0] not in lost]
-            self._of_source.clear()
-            self._labels.clear()
-        return gone
+            yield ("host", label, "")
+        for key in [key for key in state.channels if key[0] in lost]:
+            del state.channels[key]
+            yield ("channel", *key)
+        for source in state.sources.values():
+            source.computers = [each for each in source.computers if each not in lost]
+            source.channels = [each for each in source.channels if each[0] not in lost]
+            yield ("source", source.name, "")
+        self._of_source.clear()
+        self._channels_of.clear()
+        self._labels.clear()
+        self.event_ids = limits.EventIds(state)
 
     def meet(self, source: SourceState, logged: str, time: float | None) -> str | None:
         """Make the computer known to the source; its label, None where it does not fit in."""
@@ -191,6 +209,7 @@ class Computers:
             rename(self._state, names)
             self._labels.clear()
             self._of_source.clear()
+            self._channels_of.clear()
             self._oldest = {names.get(each, each): time for each, time in oldest.items()}
 
 

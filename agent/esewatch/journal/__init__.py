@@ -9,17 +9,15 @@ One process writes (a lock beside the file); readers of the file are welcome.
 
 import contextlib
 import sqlite3
-import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
 
 from esewatch import names
-from esewatch.fold import rollups
 from esewatch.fold.checkdb import SqlDatabase
-from esewatch.fold.folder import Entity
+from esewatch.fold.entities import Entity
 from esewatch.fold.state import (
     Channel,
     Database,
@@ -39,6 +37,7 @@ from esewatch.journal.files import (
     take_lock,
 )
 from esewatch.journal.older import take_over, take_over_channel
+from esewatch.journal.rows import Row, checksum, rows_of, salvage
 from esewatch.model import JournalError
 
 __all__ = ["MIGRATIONS", "Journal", "LockedError", "Positions", "salvage"]
@@ -78,8 +77,6 @@ _TYPES: dict[str, type[msgspec.Struct | bytes]] = {
 }
 
 _DROPPED: Any = tuple[int, dict[str, int]]
-
-_Row = tuple[str, str, str, bytes, int]
 
 Positions = dict[str, dict[str, bytes]]
 """Source name -> file key -> position."""
@@ -235,7 +232,7 @@ class Journal:
     def _rows_of(self, table: str, keys: str) -> Iterator[tuple[Any, ...]]:
         """Rows of a table without their checksum. Raises ValueError where it is wrong."""
         for *row, crc in self._db.execute(f"SELECT {keys}, value, crc FROM {table}"):
-            if not isinstance(row[-1], bytes) or _crc(row) != crc:
+            if not isinstance(row[-1], bytes) or checksum(row) != crc:
                 raise ValueError(f"the checksum of a row is wrong: {table} {row[:-1]}")
             *names_of_it, value = row
             yield (*map(names.from_text, names_of_it), value)
@@ -262,7 +259,7 @@ class Journal:
         """
         try:
             self._keep_the_file()
-            stored, gone, left = _rows(state, changed)
+            stored, gone, left = rows_of(state, changed)
             self._store(stored, gone, positions)
             return left
         except JournalError:
@@ -273,7 +270,7 @@ class Journal:
 
     def _store(
         self,
-        stored: list[_Row],
+        stored: list[Row],
         gone: list[Entity],
         positions: Mapping[str, Mapping[str, bytes | None]],
     ) -> None:
@@ -282,7 +279,7 @@ class Journal:
             for source, files in positions.items()
             for file, value in files.items()
         ]
-        moved = [(*row, _crc(row)) for row in flat if row[2] is not None]
+        moved = [(*row, checksum(row)) for row in flat if row[2] is not None]
         dropped = [row[:2] for row in flat if row[2] is None]
         db = self._db
         try:
@@ -354,80 +351,6 @@ class Journal:
         if self._kept is not None:
             self._kept.close()
         self._let_go()
-
-
-def _rows(
-    state: State, changed: Iterable[Entity]
-) -> tuple[list[_Row], list[Entity], dict[Entity, Exception]]:
-    """Rows to store in the order of their keys, with checksums, keys of rows to delete, and what
-    no row can be made of.
-    """
-    stored: list[_Row] = []
-    gone: list[Entity] = []
-    left: dict[Entity, Exception] = {}
-    keys = set(changed)
-    keys |= {("days", first, second) for kind, first, second in keys if kind == "instance"}
-    for kind, first, second in sorted(keys):
-        entity = _entity(state, kind, first, second)
-        key = (kind, names.to_text(first), names.to_text(second))
-        if entity is None:
-            gone.append(key)
-        else:
-            try:
-                value = names.pack(entity)
-            except (ValueError, TypeError, OverflowError) as error:
-                left[kind, first, second] = error
-            else:
-                stored.append((*key, value, _crc((*key, value))))
-    return stored, gone, left
-
-
-def _entity(state: State, kind: str, first: str, second: str) -> object | None:
-    if kind == "source":
-        return state.sources.get(first)
-    if kind == "host":
-        return state.hosts.get(first)
-    if kind == "channel":
-        return state.channels.get((first, second))
-    if kind in {"instance", "days"}:
-        instance = state.instances.get((first, second))
-        if instance is None or kind == "days":
-            return rollups.older(instance.days) if instance is not None else None
-        return msgspec.structs.replace(instance, days=rollups.newest(instance.days))
-    if kind == "device":
-        return state.devices.get((first, second))
-    if kind == "database":
-        return state.databases.get((first, second))
-    if kind == "sql_database":
-        return state.sql_databases.get((first, second))
-    return (state.databases_dropped, state.dropped)
-
-
-def _crc(row: Sequence[Any]) -> int:
-    """Checksum over the keys and the value of a row."""
-    *keys, value = row
-    return zlib.crc32(value, zlib.crc32("\0".join(keys).encode("utf-8", "surrogatepass")))
-
-
-def salvage(path: Path) -> dict[str, SourceState]:
-    """What a damaged journal still says of its sources, by name; never raises for damage.
-
-    Read from both ends, because a bad page ends a reading.
-    """
-    found: dict[str, SourceState] = {}
-    for order in ("ASC", "DESC"):
-        query = (
-            "SELECT kind, first, second, value, crc FROM entity "
-            f"WHERE kind = 'source' ORDER BY first {order}"
-        )
-        with (
-            contextlib.suppress(sqlite3.Error, msgspec.MsgspecError, TypeError, AttributeError),
-            contextlib.closing(sqlite3.connect(path)) as db,
-        ):
-            for *row, crc in db.execute(query):
-                if _crc(row) == crc:
-                    found[names.from_text(row[1])] = names.unpack(row[3], SourceState)
-    return found
 
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:

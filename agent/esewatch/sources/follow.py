@@ -13,9 +13,10 @@ from esewatch.model import Batch, Record, SourceError, Unreadable
 from esewatch.sources.decoder import Decoder, DecoderFactory, Fed, OrderKey
 from esewatch.sources.encodings import detect, to_utf8
 from esewatch.sources.filescan import MovedError, open_known
-from esewatch.sources.fileset import PATIENCE, FileSet, Watched
+from esewatch.sources.fileset import PATIENCE, FileSet
 from esewatch.sources.rawfile import RawFile, open_raw, open_regular, read_at
 from esewatch.sources.textfile import BLOCK, HEAD, LONGEST, Lines, TextFile
+from esewatch.sources.watched import Watched
 
 __all__ = ["Decoder", "DecoderFactory", "Fed", "FollowedFiles", "OrderKey", "sniff"]
 

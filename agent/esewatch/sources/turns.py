@@ -96,3 +96,14 @@ class Turns:
         if self._worker is not None:
             self._worker.put(None)
             self._worker = None
+
+
+def again(
+    batch: Batch, poll: Generator[Batch | None, None, None]
+) -> Generator[Batch | None, None, None]:
+    """The batch once more, then the rest of its poll."""
+    try:
+        yield batch
+        yield from poll
+    finally:
+        poll.close()
