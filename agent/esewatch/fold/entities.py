@@ -24,6 +24,7 @@ class Entities:
         self.settings = settings
         self.changed: set[Entity] = set()
         self.computers = Computers(state, settings)
+        self._failovers_told = True  # more is known: whose they are is to be worked out anew
 
     def _touch(self, table: str, first: str, second: str = "") -> None:
         self.changed.add((table, first, second))
@@ -37,6 +38,7 @@ class Entities:
                 self._touch("dropped", "")
                 raise NoRoomError
             self._touch("host", label)
+            self._failovers_told = True
         return label
 
     def _channel(self, computer: str, name: str) -> Channel | None:
@@ -77,6 +79,7 @@ class Entities:
         if not self._fits(self.state.databases, computer, label):
             return None
         self.state.databases[key] = entry
+        self._failovers_told = True
         return entry
 
     def _fits(self, known: Sized, computer: str, label: str) -> bool:

@@ -76,7 +76,6 @@ class Folder(Entities):
         """Records that could not be taken in, to be told; their owner empties it."""
         self._settled: set[tuple[str, str]] = set()
         """Channels without a new range since their gaps were counted."""
-        self._failovers_told = True  # more is known: whose they are is to be worked out anew
 
     def open_source(self, name: str, now: float) -> SourceState:
         """Make the source known. `now` decides, on its first reading, what is history."""
@@ -121,6 +120,9 @@ class Folder(Entities):
                 raise  # not the record's fault: all of the batch is taken in again
             except Exception as error:
                 self._set_aside(source, record, error)
+        if self._failovers_told:
+            self._failovers_told = False
+            self.changed |= failovers.refresh(self.state, self.settings)
         source.up = True
         source.unreadable += len(batch.unreadable)
         source.backlog_bytes = batch.backlog_bytes
@@ -264,11 +266,6 @@ class Folder(Entities):
         if entry is not None:
             copies.fold(entry, record, source)
             self._touch("database", entry.computer, entry.database)
-
-    def _companion(self, computer: str, event: Event, time: float) -> None:
-        entry = fold_companion(self.state, self.settings, computer, event, time)
-        if entry is not None:
-            self._touch("database", computer, entry.database)
 
     def _check(self, source: SourceState, computer: str, event: Event, time: float) -> None:
         label, known = checkdb.label(event), self.state.sql_databases
