@@ -9,6 +9,7 @@ from prometheus_client.core import Metric
 from esewatch import daemon as daemon_module
 from esewatch.config import LogFiles, Policy, Settings, SourceSettings
 from esewatch.daemon import Daemon
+from esewatch.daemon import shows as shows_module
 from esewatch.expose import metrics
 from esewatch.fold.state import State
 from esewatch.journal import Journal
@@ -168,7 +169,7 @@ def test_ready_is_said_when_the_figures_are_shown_and_not_before(
             known.append(self)
             super().run()
 
-    monkeypatch.setattr(daemon_module, "families", families)
+    monkeypatch.setattr(shows_module, "families", families)
     monkeypatch.setattr(f"{__name__}.Daemon", Knowing)
     run(tmp_path, Scripted("a", [[batch(event(700, 0, 1))]])).close()
 
@@ -187,7 +188,7 @@ def test_figures_are_not_made_anew_while_nothing_comes(
 
     monkeypatch.setattr("esewatch.expose.pace.PAUSE_SECONDS", 0.0)
     source = Scripted("a", [[batch(event(700, 0, 1))], *([batch()] for _ in range(50))])
-    monkeypatch.setattr(daemon_module, "families", families)
+    monkeypatch.setattr(shows_module, "families", families)
     run(tmp_path, source).close()
 
     # At the start, while the first batch is read, and when all is read.
@@ -221,10 +222,10 @@ def test_a_source_that_recovers_is_up_again(tmp_path: Path) -> None:
 def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real, failures = Journal.commit, iter([True, True, False, True])
 
-    def commit(self: Journal, *args: object) -> None:
+    def commit(self: Journal, *args: object) -> object:
         if next(failures, False):
             raise JournalError("disk full")
-        real(self, *args)  # type: ignore[arg-type]
+        return real(self, *args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Journal, "commit", commit)
     polls: Script = [[batch(event(700, 0, 1), position=b"1")], [batch(event(704, 9, 2))]]

@@ -19,7 +19,7 @@ python.exe of an installation for all users, 3.11 to 3.13. Default: the one that
 Folder of the sources, or a wheel of esewatch. Default: the sources that this script is part of.
 
 .PARAMETER Wheels
-Folder with all packages of requirements\runtime.lock, for a server without internet.
+Folder with all packages of requirements\runtime.lock and build.lock, for a server without internet.
 
 .PARAMETER ListenAddress
 Where metrics are served. Default 127.0.0.1:19703, which this machine alone reaches.
@@ -94,10 +94,21 @@ function Install-Packages {
     if (Test-Path $fresh) { Remove-Item $fresh -Recurse -Force }
     $from = @()
     if ($Wheels) { $from = '--no-index', '--find-links', (Resolve-Path $Wheels).Path }
-    $pip = '-m', 'pip', 'install', '--disable-pip-version-check', '--quiet', '--target', $fresh
-    $lock = Join-Path $PSScriptRoot '..\..\requirements\runtime.lock'
-    Invoke-Program $Interpreter ($pip + $from + @('--only-binary', ':all:', '--require-hashes', '--requirement', $lock))
-    Invoke-Program $Interpreter ($pip + $from + @('--no-deps', (Resolve-Path $Source).Path))
+    $pip = '-m', 'pip', 'install', '--disable-pip-version-check', '--quiet'
+    $locked = '--only-binary', ':all:', '--require-hashes', '--requirement'
+    $locks = Join-Path $PSScriptRoot '..\..\requirements'
+    # What builds esewatch runs as an administrator, so it is one of known hashes too.
+    $build = Join-Path $Program 'build.new'
+    if (Test-Path $build) { Remove-Item $build -Recurse -Force }
+    Invoke-Program $Interpreter ($pip + $from + @('--target', $build) + $locked + (Join-Path $locks 'build.lock'))
+    Invoke-Program $Interpreter ($pip + $from + @('--target', $fresh) + $locked + (Join-Path $locks 'runtime.lock'))
+    $before = $env:PYTHONPATH
+    try {
+        $env:PYTHONPATH = $build
+        Invoke-Program $Interpreter ($pip + @('--target', $fresh, '--no-index', '--no-build-isolation', '--no-deps', (Resolve-Path $Source).Path))
+    }
+    finally { $env:PYTHONPATH = $before }
+    Remove-Item $build -Recurse -Force
     # A new version that cannot be installed leaves the old one at work.
     if ($service) { Stop-Service $Name }
     if (Test-Path $app) { Remove-Item $app -Recurse -Force }

@@ -90,6 +90,18 @@ def test_the_service_is_started_with_options_that_the_agent_knows() -> None:
     assert (options.listen, options.web_config) == (":19703", "C:/web.yml")
 
 
+def test_nothing_is_installed_or_built_with_but_what_the_locks_have_the_hashes_of() -> None:
+    text = code("install.ps1")
+    calls = [line for line in text.splitlines() if "Invoke-Program" in line and "$pip" in line]
+    assert len(calls) == 3
+    for call in calls:
+        built = "'--no-index', '--no-build-isolation', '--no-deps'" in call
+        assert built or ("+ $locked +" in call and re.search(r"'(build|runtime)\.lock'", call))
+    assert "$locked = '--only-binary', ':all:', '--require-hashes', '--requirement'" in text
+    backend = (ROOT / "requirements" / "build.lock").read_text(encoding="utf-8")
+    assert re.search(r"^setuptools==\S+ \\\n\s+--hash=sha256:", backend, re.MULTILINE)
+
+
 def test_the_service_is_called_what_the_agent_calls_itself() -> None:
     manager = ROOT / "agent" / "esewatch" / "cli" / "service_manager.py"
     (name,) = re.findall(r'^NAME = "(.*)"$', manager.read_text(encoding="utf-8"), re.MULTILINE)
@@ -152,11 +164,3 @@ def test_the_service_may_write_where_its_journal_and_its_log_are_and_nowhere_els
         "windows_counters",
         "disks",
     ]
-
-
-def test_packages_are_those_of_the_lock_with_their_hashes() -> None:
-    done = code("install.ps1")
-
-    assert "'--require-hashes', '--requirement', $lock" in done
-    assert "'..\\..\\requirements\\runtime.lock'" in done
-    assert "'--no-deps', (Resolve-Path $Source).Path" in done

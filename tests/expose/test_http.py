@@ -20,7 +20,7 @@ from esewatch.expose.server import HttpServer
 from esewatch.expose.table import computer_link, database_link
 from tests.expose.examples import NOW, PRIV03, STRANGE, example, many
 from tests.expose.html import Page, assert_self_contained
-from tests.expose.serving import FakeDaemon, ask, serving
+from tests.expose.serving import FakeDaemon, ask, connect, serving
 
 LOCAL = {"X-Esewatch": "1", "Content-Type": "application/json"}
 
@@ -326,6 +326,14 @@ def test_an_unknown_database_is_named_in_the_refusal(server: HttpServer) -> None
         ({"Origin": "null"}, 403),
         ({"X-Forwarded-For": "10.0.0.1"}, 403),
         ({"Forwarded": "for=10.0.0.1"}, 403),
+        ({"X-Forwarded-Proto": "https"}, 403),
+        ({"Via": "1.1 proxy"}, 403),
+        ({"X-Real-IP": "10.0.0.1"}, 403),
+        ({"Sec-Fetch-Site": "same-origin"}, 403),
+        ({"Host": "rebound.example"}, 403),
+        ({"Host": "127.0.0.1.rebound.example:19703"}, 403),
+        ({"Host": "[2001:db8::1]:19703"}, 403),
+        ({"Host": ""}, 403),
         ({"Content-Type": "text/plain"}, 415),
         ({"Content-Encoding": "gzip"}, 415),
     ],
@@ -354,8 +362,8 @@ def test_what_a_web_page_or_a_proxy_sends_changes_nothing(
         b'{"computer": "ex01", "database": "x", "pages": [1e400]}',
         b'{"computer": "ex01", "database": "x", "all": true}',
         b'{"computer": "ex01", "database": "\\ud800"}',
-        b"[" * 100_000,
-        b'{"computer": "ex01", "database": "x", "pages": ' + b"[" * 100_000,
+        b"[" * 60_000,
+        b'{"computer": "ex01", "database": "x", "pages": ' + b"[" * 60_000,
     ],
 )
 def test_a_body_that_is_not_what_is_asked_for_is_refused(
@@ -367,11 +375,43 @@ def test_a_body_that_is_not_what_is_asked_for_is_refused(
     assert view.acknowledged == []
 
 
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST.:19703", "127.0.0.1:1", "127.1.2.3", "[::1]:19703", "[::1]"]
+)
+def test_who_asks_by_a_name_of_this_machine_is_answered(
+    server: HttpServer, view: FakeDaemon, host: str
+) -> None:
+    before = view.reloads
+    assert ask(server, "/-/reload", method="POST", headers={"Host": host}).status == 200
+    assert view.reloads == before + 1
+
+
+def test_a_body_that_nobody_wants_is_not_waited_for() -> None:
+    head = b"POST %b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n%b\r\n"
+    refused = {
+        (b"/metrics", b""): b"405",
+        (b"/nothing", b""): b"404",
+        (b"/api/v1/ack", b""): b"403",
+        (b"/api/v1/ack", b"X-Esewatch: 1\r\n"): b"415",
+        (b"/api/v1/ack", b"X-Esewatch: 1\r\nOrigin: null\r\n"): b"403",
+    }
+    with serving(body_seconds=1000.0) as running:
+        for (path, more), status in refused.items():
+            with connect(running) as client:
+                client.sendall(head % (path, more))
+                assert client.recv(12) == b"HTTP/1.1 " + status
+        with connect(running) as client:
+            client.sendall(
+                b"POST /api/v1/ack HTTP/1.1\r\nHost: localhost\r\nX-Esewatch: 1\r\n"
+                b"Content-Type: application/json\r\nContent-Length: 65537\r\n\r\n"
+            )
+            assert client.recv(12) == b"HTTP/1.1 413"
+
+
 def test_a_large_body_is_refused_however_it_comes(server: HttpServer) -> None:
     body = b" " * (MAX_BODY + 1)
     answer = ask(server, "/api/v1/ack", method="POST", headers=LOCAL, body=body)
     assert answer.status == 413
-    assert ask(server, "/metrics", body=body).status == 413
 
 
 def test_a_page_that_fails_says_so_and_hides_how(

@@ -17,6 +17,7 @@ def test_a_reload_that_failed_keeps_the_time_of_the_one_that_did_not() -> None:
         "config_last_reload_successful": 1,
         "config_last_reload_success_timestamp_seconds": 100,
         "journal_commit_failures_total": 2,
+        "internal_errors_total": 0,
     }
     aside = {sample.value for family in figures.families(50.0) for sample in family.samples}
     assert 50.0 in aside

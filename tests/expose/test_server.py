@@ -176,7 +176,10 @@ def test_the_oldest_connection_gives_way_when_there_are_too_many() -> None:
 
 def test_a_body_that_trickles_is_cut_off() -> None:
     with serving(body_seconds=0.5) as server, connect(server) as client:
-        client.sendall(b"POST /api/v1/ack HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n")
+        client.sendall(
+            b"POST /api/v1/ack HTTP/1.1\r\nHost: localhost\r\nX-Esewatch: 1\r\n"
+            b"Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
+        )
         received = bytearray()
         client.settimeout(0.1)
         for _ in range(100):
@@ -274,9 +277,23 @@ def test_what_is_no_proper_request_harms_nobody(
     with caplog.at_level("INFO"), serving(limits=limits) as server:
         received = say(server, sent)
         assert b"Traceback" not in received
+        assert not received.startswith(b"HTTP/1.1 101 ")
         assert ask(server, "/metrics").status == 200
         assert wait_until(lambda: server.connections == 0)
     assert caplog.records == []
+
+
+def test_another_protocol_is_refused_before_it_is_agreed_to() -> None:
+    with serving() as server:
+        received = say(
+            server,
+            b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+            b"Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n",
+        )
+        head, _, body = received.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 400 ")
+        assert b"content-length: %d" % len(body) in head
+        assert body == b"400 Bad Request: This server speaks HTTP/1.1.\n"
 
 
 def test_a_large_chunked_body_is_refused_and_the_connection_ends() -> None:

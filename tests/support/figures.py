@@ -6,8 +6,8 @@ variable ESEWATCH_FIGURES names, nowhere without it). `make test-slow` and
 
     python -m tests.support.figures FIGURES PAGE
 
-The page begins with the table of faults: its rows are the marks of the tests
-(tests/support/faults.py), the seconds in it are figures.
+The page begins with what is promised, by hand. The rows of the table of faults are the marks of
+the tests (tests/support/faults.py), the seconds in it are figures.
 """
 
 import json
@@ -26,11 +26,6 @@ from tests.support.faults import marked
 VARIABLE = "ESEWATCH_FIGURES"
 
 INTRODUCTION = """\
-# Reliability
-
-What was tried, and what came out. Nothing here is typed by hand. Times are of one machine and
-say nothing of yours.
-
 ## Faults
 
 Each row is a test that provokes the fault and fails when more is lost than stands here. Seconds
@@ -94,16 +89,21 @@ def until_right_again() -> Iterator[None]:
 
 
 def page(figures: Path, old: str) -> str:
-    """The page: new figures take the place of older ones of the same name."""
+    """The page: new figures take the place of older ones of the same name.
+
+    What stands before the table of faults is written by hand and stays.
+    """
     found = [json.loads(text) for text in figures.read_text(encoding="utf-8").splitlines()]
-    faults, _, tried = old.partition("## Figures\n")
+    before, heading, rest = old.partition("## Faults\n")
+    promised = before if heading else ""
+    faults, _, tried = rest.partition("## Figures\n")
     rows = {line.split(" | ")[0].removeprefix("| "): line for line in _rows(tried)}
     for row in found:
         if "what" in row:
             cells = (row["what"], row["figure"], f"`{row['command']}`", row["measured"])
             rows[row["what"]] = f"| {' | '.join(cells)} |"
     table = "".join(f"{rows[what]}\n" for what in sorted(rows))
-    return INTRODUCTION + _faults(found, faults) + FIGURES + table
+    return promised + INTRODUCTION + _faults(found, faults) + FIGURES + table
 
 
 def _rows(text: str) -> list[str]:

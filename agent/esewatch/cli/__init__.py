@@ -19,6 +19,7 @@ from typing import NoReturn
 from esewatch import __version__
 from esewatch.ese import kernels
 from esewatch.model import EsewatchError
+from esewatch.names import visible
 
 FAILED = 2
 
@@ -46,7 +47,7 @@ class _Parser(argparse.ArgumentParser):
     """Usage errors in one line, without the whole usage before it."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(FAILED, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        self.exit(FAILED, f"{visible(f'{self.prog}: {message} (see {self.prog} --help)')}\n")
 
 
 def command_line(command: str = "") -> argparse.ArgumentParser:
@@ -79,6 +80,12 @@ def _speak_utf_8() -> None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
+def _failed(error: Exception) -> int:
+    for line in f"esewatch: {error}".split("\n"):
+        print(visible(line), file=sys.stderr)
+    return FAILED
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     _speak_utf_8()
@@ -89,8 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except EsewatchError as error:
-        print(f"esewatch: {error}", file=sys.stderr)
-        return FAILED
+        return _failed(error)
     except BrokenPipeError:
         # The reader (head, less) has seen enough. Python must not complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -98,5 +104,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except (OSError, MemoryError) as error:
-        print(f"esewatch: {error}", file=sys.stderr)
-        return FAILED
+        return _failed(error)

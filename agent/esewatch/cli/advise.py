@@ -32,7 +32,6 @@ from esewatch.cli.options import (
     load_settings,
 )
 from esewatch.cli.reader import HEALTHY, WRONG, Reader
-from esewatch.cli.scan_text import printable
 from esewatch.cli.what_if import add_option, change, what_if_object
 from esewatch.config import Settings
 from esewatch.expose.advice_json import advice_object
@@ -43,6 +42,7 @@ from esewatch.fold.owners import instance_key
 from esewatch.fold.state import Database, State
 from esewatch.journal import Journal
 from esewatch.model import EsewatchError, JournalError
+from esewatch.names import visible
 
 PERSON: frozenset[FindingName] = frozenset(
     {
@@ -103,7 +103,7 @@ def print_advice(options: argparse.Namespace) -> int:
     if reader.nothing_read:
         return reader.status()
     for each in namesakes(state.hosts, settings):
-        print(f"esewatch: {printable(each.sentence)}", file=sys.stderr)
+        print(f"esewatch: {visible(each.sentence)}", file=sys.stderr)
     _tell_unknown(state)
     advice: list[Advice] = []
     answers: dict[Key, WhatIf] = {}
@@ -151,7 +151,7 @@ def _say_when(group: Group) -> None:
         when = (
             "as of now: their events have no time, so that no age and no advice follows from them"
         )
-    print(f"esewatch: {printable(listed(named))} {when}", file=sys.stderr)
+    print(f"esewatch: {visible(listed(named))} {when}", file=sys.stderr)
 
 
 def _tell_unknown(state: State) -> None:
@@ -166,7 +166,7 @@ def _tell_unknown(state: State) -> None:
         rest = len(unknown) - NAMED
         more = [counted(rest, "other instance", "other instances")] if rest > 0 else []
         print(
-            f"esewatch: no advice for {printable(listed([*unknown[:NAMED], *more]))}: only counters"
+            f"esewatch: no advice for {visible(listed([*unknown[:NAMED], *more]))}: only counters"
             " are known, and no event that names a database",
             file=sys.stderr,
         )
@@ -175,7 +175,7 @@ def _tell_unknown(state: State) -> None:
 def _tell_never_proven(advice: Iterable[Advice]) -> None:
     keys = never_proven(advice)
     if keys:
-        print(f"esewatch: {printable(never_proven_text(keys))}", file=sys.stderr)
+        print(f"esewatch: {visible(never_proven_text(keys))}", file=sys.stderr)
 
 
 def _read(reader: Reader, settings: Settings) -> State:

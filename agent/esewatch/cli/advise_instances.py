@@ -5,9 +5,9 @@ from typing import Any
 
 from esewatch.advice.findings import moment, span
 from esewatch.advice.lone_instances import LoneInstance
-from esewatch.cli.scan_text import printable
 from esewatch.expose.words import iso_time, tidy
 from esewatch.fold.backup_jobs import BackupSet
+from esewatch.names import visible
 
 REASON = "No event names a database of this instance: only its backups are known."
 LATEST = 5
@@ -19,10 +19,10 @@ def instance_lines(lone: Iterable[LoneInstance]) -> Iterator[str]:
     for number, each in enumerate(lone):
         if number:
             yield ""
-        yield printable(f"{each.ese_instance} ({each.computer})")
+        yield visible(f"{each.ese_instance} ({each.computer})")
         yield f"  {REASON}"
         for found in each.findings:
-            yield printable(f"  ! {found.finding}: {found.sentence}.")
+            yield visible(f"  ! {found.finding}: {found.sentence}.")
         for done in each.sets[-LATEST:]:
             yield f"  {moment(done.started)}: {_figures(done)}"
 

@@ -10,9 +10,9 @@ from esewatch.advice.forecast import Forecast
 from esewatch.advice.ledger import Deadline, Ledger
 from esewatch.advice.stagger import Key
 from esewatch.advice.what_if import WhatIf
-from esewatch.cli.scan_text import printable
 from esewatch.cli.what_if import what_if_lines
 from esewatch.expose.advice_json import most_urgent
+from esewatch.names import visible
 
 HEAD = (
     "DATABASE", "COMPUTER", "MODEL", "ACTION", "WINDOW", "CONFIDENCE",
@@ -41,10 +41,10 @@ def text_lines(
         yield from _table([HEAD, *(_row(each, names) for each in shown)])
     for each in shown:
         yield ""
-        yield from map(printable, _paragraph(each, explain))
+        yield from map(visible, _paragraph(each, explain))
         answer = answers.get((each.computer, each.database))
         if answer is not None and (explain or answer.applies):
-            yield from (f"  {printable(line)}" for line in what_if_lines(answer))
+            yield from (f"  {visible(line)}" for line in what_if_lines(answer))
     rest = len(known) - len(shown)
     if rest:
         yield ""
@@ -54,7 +54,7 @@ def text_lines(
 
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    cells = [[printable(cell) for cell in row] for row in rows]
+    cells = [[visible(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:
         padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))

@@ -22,13 +22,13 @@ from esewatch.cli.doctor_rights import Account, account_of, shell_word
 from esewatch.cli.local import add_address_options
 from esewatch.cli.options import add_config_option, add_format_option, load_settings
 from esewatch.cli.reader import HEALTHY, WRONG
-from esewatch.cli.scan_text import printable
 from esewatch.config import LogFiles, Settings
 from esewatch.expose.diagnosis_problem import Problem, ProblemName, in_order
 from esewatch.expose.overview import overview
 from esewatch.expose.words import plural
 from esewatch.fold.state import State
 from esewatch.model import ConfigError, EsewatchError, JournalError
+from esewatch.names import visible
 
 SECONDS = 10.0
 """For the look at all files, and for any other look that may hang."""
@@ -81,7 +81,7 @@ def print_problems(options: argparse.Namespace) -> int:
     end = f"{plural(needed, 'problem')} to mend" if needed else "nothing to do"
     # JSON is read by programs: one object a line and nothing else.
     beside = sys.stderr if options.format == "json" else sys.stdout
-    beside.write(printable(f"looked at {looked}: {end}") + "\n")
+    beside.write(visible(f"looked at {looked}: {end}") + "\n")
     return WRONG if needed else HEALTHY
 
 
@@ -301,7 +301,7 @@ def _text_line(problem: Problem) -> str:
     whose = f"{problem.whose}: " if problem.whose else ""
     run = f"  run: {problem.command}" if problem.command else ""
     setting = f"  set: {problem.setting}" if problem.setting else ""
-    return printable(f"{urgency}  {problem.problem}  {whose}{problem.sentence}{run}{setting}")
+    return visible(f"{urgency}  {problem.problem}  {whose}{problem.sentence}{run}{setting}")
 
 
 def _json_line(problem: Problem) -> str:

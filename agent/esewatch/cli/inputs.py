@@ -26,6 +26,7 @@ from esewatch.fold.folder import Folder
 from esewatch.fold.integrity import PAGE_EVENTS
 from esewatch.fold.state import State
 from esewatch.model import Event, Reading
+from esewatch.names import visible
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -125,7 +126,7 @@ def write_report(options: argparse.Namespace) -> int:
             " advice follows from them",
             file=sys.stderr,
         )
-    print(f"esewatch: wrote {output}", file=sys.stderr)
+    print(visible(f"esewatch: wrote {output}"), file=sys.stderr)
     return reader.status(wrong=bool(untimed) or is_damaged(folder.state, settings))
 
 

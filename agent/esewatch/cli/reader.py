@@ -14,6 +14,7 @@ from esewatch.model import (
     Unreadable,
     UnsupportedError,
 )
+from esewatch.names import visible
 from esewatch.sources.opening import expand, open_inputs
 
 HEALTHY, WRONG, FAILED = 0, 1, 2
@@ -47,7 +48,7 @@ class Reader:
         for error in errors:
             # In a folder of logs something else may lie about; what was named must be readable.
             if isinstance(error, UnsupportedError) and opened and self._below:
-                print(f"esewatch: left out: {error}", file=sys.stderr)
+                print(visible(f"esewatch: left out: {error}"), file=sys.stderr)
             else:
                 self._fail(error)
         yield from opened
@@ -55,7 +56,7 @@ class Reader:
     def batches(self, source: Source) -> Iterator[Batch]:
         """All of one input, with a progress bar where a person looks on."""
         with tqdm(
-            desc=source.name,
+            desc=visible(source.name),
             unit="B",
             unit_scale=True,
             file=sys.stderr,
@@ -68,7 +69,7 @@ class Reader:
                     bar.update(max(0, bar.total - batch.backlog_bytes - bar.n))
                     for piece in batch.unreadable:
                         self.unreadable.append(piece)
-                        bar.write(f"esewatch: unreadable: {piece}", file=sys.stderr)
+                        bar.write(visible(f"esewatch: unreadable: {piece}"), file=sys.stderr)
                     self._read = self._read or bool(batch.records)
                     yield batch
                 self._read = True
@@ -78,7 +79,7 @@ class Reader:
                 source.close()
 
     def _fail(self, error: EsewatchError) -> None:
-        print(f"esewatch: {error}", file=sys.stderr)
+        print(visible(f"esewatch: {error}"), file=sys.stderr)
         self.failed = True
 
     @property

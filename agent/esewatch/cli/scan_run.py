@@ -9,7 +9,8 @@ import msgspec
 
 from esewatch.cli.reader import FAILED, HEALTHY, WRONG
 from esewatch.cli.scan_progress import Progress
-from esewatch.cli.scan_text import is_wrong, json_object, printable, text_lines
+from esewatch.cli.scan_text import is_wrong, json_object, text_lines
+from esewatch.names import visible
 from esewatch.scan.file_scan import Options, scan_file
 from esewatch.scan.lanes import Waiting, run_lanes
 from esewatch.scan.pace import Pace
@@ -30,7 +31,7 @@ _encode = msgspec.json.Encoder().encode
 
 def complain(line: str) -> None:
     """One line on stderr."""
-    print(f"esewatch: {printable(line)}", file=sys.stderr)
+    print(f"esewatch: {visible(line)}", file=sys.stderr)
 
 
 class ScanRun:
@@ -151,11 +152,9 @@ class ScanRun:
             if result.ended in ("complete", "failed"):
                 self._left.discard(result.path)
         if result.ended == "failed":
-            self._progress.write(f"esewatch: {printable(result.reason)}\n", error=True)
+            self._progress.write(f"esewatch: {visible(result.reason)}\n", error=True)
         elif result.ended != "complete":
-            self._progress.write(
-                f"esewatch: {printable(result.path)}: {result.reason}\n", error=True
-            )
+            self._progress.write(f"esewatch: {visible(result.path)}: {result.reason}\n", error=True)
         self._progress.write(shown)
 
     def _shown(self, result: FileResult) -> str:
@@ -167,7 +166,7 @@ class ScanRun:
         return "".join(f"{line}\n" for line in text_lines(result, self._listed))
 
     def _wait(self, waiting: Waiting) -> None:
-        self._progress.write(f"esewatch: {printable(str(waiting))}\n", error=True)
+        self._progress.write(f"esewatch: {visible(str(waiting))}\n", error=True)
 
     def _tell_what_is_left(self) -> None:
         with self._lock:

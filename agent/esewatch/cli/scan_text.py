@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from esewatch.config.units import show_duration
+from esewatch.names import visible
 from esewatch.scan.results import BadPage, Counts, FileResult
 
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
@@ -111,7 +112,7 @@ def text_lines(result: FileResult, limit: int) -> Iterator[str]:
     counts = place.counts
     device = f", device {result.device}" if result.device else ""
     size = f"{show_bytes(place.size)}, {header.page_size // 1024} KiB pages"
-    yield printable(result.path)
+    yield visible(result.path)
     yield f"  {size}, format {header.format}, {header.state} state{device}"
     yield (
         f"  {counts.pages_seen:,} pages read: {counts.uninitialized_pages:,} blank,"
@@ -125,7 +126,7 @@ def text_lines(result: FileResult, limit: int) -> Iterator[str]:
         if rest:
             yield f"    and {rest:,} more"
     for remark in result.remarks + end_notes(result) + _memory_notes(result):
-        yield f"  note: {printable(remark)}"
+        yield f"  note: {visible(remark)}"
     yield f"  {_speed(counts)}"
     yield f"  {_verdict(result, counts)}"
 
@@ -225,7 +226,7 @@ def _next(runbook: str) -> str:
 
 
 def _why(result: FileResult) -> str:
-    return printable(result.reason.removeprefix(f"{result.path}: ").rstrip("."))
+    return visible(result.reason.removeprefix(f"{result.path}: ").rstrip("."))
 
 
 def _pages(number: int) -> str:
@@ -239,8 +240,3 @@ def show_bytes(number: float) -> str:
         number /= 1024
         at += 1
     return f"{number:.0f} {_UNITS[at]}" if at == 0 else f"{number:.1f} {_UNITS[at]}"
-
-
-def printable(text: str) -> str:
-    """Control characters of a file name must not reach the terminal."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -7,7 +7,8 @@ from prometheus_client.core import Metric
 from esewatch.advice.advise import Advice
 from esewatch.advice.forecast import Forecast
 from esewatch.advice.window import ACTIONS, WindowAdvice
-from esewatch.expose.samples import Labels, Samples, printable
+from esewatch.expose.samples import Labels, Samples
+from esewatch.names import printable
 
 
 def advice_families(advice: Iterable[Advice]) -> list[Metric]:

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 
 from esewatch.config import Settings
-from esewatch.expose.samples import Labels, Samples, printable
+from esewatch.expose.samples import Labels, Samples
 from esewatch.fold.backup_jobs import BackupSet, latest_jobs, slow_jobs
 from esewatch.fold.backups import streamed
 from esewatch.fold.identity import tier
 from esewatch.fold.owners import instance_key
 from esewatch.fold.state import BackupTotals, Instance, State
+from esewatch.names import printable
 
 
 def add_sets(out: Samples, labels: Labels, instance: Instance) -> None:

@@ -31,6 +31,12 @@ UNSENT = 64 << 10
 """Bytes that wait for a client that does not read, as without TLS; asyncio's own are 512 KiB."""
 
 _NOT_IMPLEMENTED, _BAD_REQUEST = b"HTTP/1.1 501 ", b"HTTP/1.1 400 "
+_SWITCHING = b"HTTP/1.1 101 "
+_REFUSED = (
+    b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\n"
+    b"content-length: 46\r\nconnection: close\r\n\r\n"
+    b"400 Bad Request: This server speaks HTTP/1.1.\n"
+)
 
 
 class Connection(asyncio.Protocol):
@@ -158,6 +164,7 @@ class _Answers:
     asyncio warns of each write to a client that is gone: a client could fill the log.
     h11 answers an unknown Transfer-Encoding with 501, as RFC 9112, 6.1 proposes; who watches for
     server errors would be called by any malformed request. Nothing else here says 501.
+    Hypercorn agrees to go over to HTTP/2 before it asks us, who refuse that.
     """
 
     def __init__(self, transport: asyncio.BaseTransport, plain: asyncio.BaseTransport) -> None:
@@ -174,6 +181,10 @@ class _Answers:
             return
         if data.startswith(_NOT_IMPLEMENTED):
             data = _BAD_REQUEST + data[len(_NOT_IMPLEMENTED) :]
+        if data.startswith(_SWITCHING):
+            self._transport.write(_REFUSED)
+            self._transport.close()
+            return
         self._transport.write(data)
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from esewatch.config import Window
 from esewatch.config.calendar import CALENDAR, opening_at
-from esewatch.expose.samples import Labels, Samples, printable
+from esewatch.expose.samples import Labels, Samples
 from esewatch.fold.damage import EXPOSED_KINDS, NOT_FATAL, known_damage
 from esewatch.fold.integrity import Told, known_bad_pages, last_verifications
 from esewatch.fold.passes import TASKS, TaskView, derive
@@ -25,6 +25,7 @@ from esewatch.fold.state import (
     Database,
 )
 from esewatch.fold.summaries import COMPLETIONS, LIFETIME_DAYS, uninitialized
+from esewatch.names import printable
 
 SCANS = ("checksum", "zeroing")
 DAY_SECONDS = 86400

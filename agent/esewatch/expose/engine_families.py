@@ -6,11 +6,12 @@ How many are open is told of kinds that it logged: of the others none ever was.
 """
 
 from esewatch.config import Settings
-from esewatch.expose.samples import Samples, printable
+from esewatch.expose.samples import Samples
 from esewatch.fold.engine_errors import open_errors
 from esewatch.fold.identity import tier
 from esewatch.fold.owners import instance_key, instance_label
 from esewatch.fold.state import ENGINE_ERROR_KINDS, State
+from esewatch.names import printable
 
 
 def add_engine_errors(out: Samples, state: State, settings: Settings) -> None:

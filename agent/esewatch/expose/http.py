@@ -6,7 +6,7 @@ Reading is open to whoever reaches the address. The requests that change somethi
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -44,7 +44,10 @@ if TYPE_CHECKING:  # what few have costs the others no memory
 
 log = logging.getLogger(__name__)
 
-MAX_BODY = 1024 * 1024
+MAX_BODY = 64 * 1024
+"""Five times an `ack` of the 1,000 bad pages that are kept of a database."""
+TOO_LARGE = "The request's body is larger than 64 KiB."
+BODIES_AT_ONCE = 8
 CHUNK = 64 * 1024
 """Bytes handed to the server at once: what a client that does not read keeps in memory."""
 
@@ -96,6 +99,7 @@ class App:
         self._runbooks = runbooks or Runbooks()
         self._body_seconds = body_seconds
         self._pages = asyncio.Semaphore(PAGES_AT_ONCE)
+        self._bodies = asyncio.Semaphore(BODIES_AT_ONCE)
         self._get: dict[str, Handler] = {
             "/": self._status,
             "/database": self._database,
@@ -121,8 +125,8 @@ class App:
 
     async def _http(self, scope: Message, receive: Receive, send: Send) -> None:
         try:
-            request = await self._read(scope, receive)
-            response = await self._answer(request)
+            request = await self._head(scope)
+            response = await self._answer(request, receive)
         except ConnectionAbortedError:
             return
         except RefusedError as refused:
@@ -147,7 +151,7 @@ class App:
             self._web.add_headers(headers)
         return headers
 
-    async def _read(self, scope: Message, receive: Receive) -> Request:
+    async def _head(self, scope: Message) -> Request:
         if scope["http_version"] not in ("1.0", "1.1"):
             # Over HTTP/2 one connection could ask for many large answers and read none.
             raise RefusedError(400, "This server speaks HTTP/1.1.")
@@ -164,10 +168,13 @@ class App:
             query=scope["query_string"],
             headers=headers,
             client=client,
-            body=await self._read_body(receive),
         )
 
-    async def _read_body(self, receive: Receive) -> bytes:
+    async def _read_body(self, headers: Mapping[str, str], receive: Receive) -> bytes:
+        """The body of a request that is right so far. A few at once: they take memory."""
+        length = headers.get("content-length", "")
+        if length.isdecimal() and int(length[:20]) > MAX_BODY:
+            raise RefusedError(413, TOO_LARGE)
         body = bytearray()
         try:
             async with asyncio.timeout(self._body_seconds):
@@ -177,13 +184,13 @@ class App:
                         raise ConnectionAbortedError
                     body += message.get("body", b"")
                     if len(body) > MAX_BODY:
-                        raise RefusedError(413, "The request's body is larger than 1 MiB.")
+                        raise RefusedError(413, TOO_LARGE)
                     if not message.get("more_body", False):
                         return bytes(body)
         except TimeoutError:
             raise RefusedError(408, "The request's body did not arrive in time.") from None
 
-    async def _answer(self, request: Request) -> Response:
+    async def _answer(self, request: Request, receive: Receive) -> Response:
         if (health := self._health.get(request.path)) is not None:
             must_be(request, "GET", "HEAD")
             return health(request)
@@ -195,7 +202,11 @@ class App:
             must_be(request, "POST")
             must_be_local(request)
             must_be_json(request)
-            return await self._in_turn(post, request)
+            if self._bodies.locked():
+                raise RefusedError(503, "Too many requests with a body at once. Ask again.")
+            async with self._bodies:
+                body = await self._read_body(request.headers, receive)
+            return await self._in_turn(post, msgspec.structs.replace(request, body=body))
         get = self._get.get(request.path)
         if get is None and request.path.startswith("/runbooks"):
             get = self._runbook

@@ -1,9 +1,10 @@
 """What is exposed of whatever has counters: instances, computers, devices."""
 
 from esewatch.expose.catalogue import CATALOGUE
-from esewatch.expose.samples import Labels, Samples, printable
+from esewatch.expose.samples import Labels, Samples
 from esewatch.fold.readings import current
 from esewatch.fold.state import SEPARATOR, Metered
+from esewatch.names import printable
 
 UNDIVIDED = "all"
 """The phase of a counter that counts all phases together."""

@@ -29,14 +29,16 @@ from esewatch.expose.database_families import Traits, add_database
 from esewatch.expose.engine_families import add_engine_errors
 from esewatch.expose.metered_families import add_metered
 from esewatch.expose.policy_families import add_source_policy, database_policy
-from esewatch.expose.samples import Samples, printable
+from esewatch.expose.samples import Samples
 from esewatch.expose.sqlserver_families import add_sql_databases
 from esewatch.fold.backups import at_work, completed, totals, verified_by_streaming
 from esewatch.fold.identity import device_of, tier
+from esewatch.fold.limits import OTHER_EVENT
 from esewatch.fold.log_disks import log_disks
 from esewatch.fold.owners import instance_key, instance_label
 from esewatch.fold.rebuilt import unrebuilt
 from esewatch.fold.state import BackupTotals, Instance, SourceState, State
+from esewatch.names import printable
 
 COMMIT_DURATION = CATALOGUE["esewatch_journal_commit_duration_seconds"]
 COMMIT_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -101,7 +103,7 @@ def add_hosts(out: Samples, state: State, now: float) -> None:
                 labels = {
                     "computer": computer,
                     "provider": printable(provider),
-                    "event_id": str(event_id),
+                    "event_id": "other" if event_id == OTHER_EVENT else str(event_id),
                 }
                 out.add("ese_events_total", labels, count)
         for name, present in sorted(host.counters_present.items()):
@@ -136,6 +138,7 @@ def _add_source(out: Samples, source: SourceState) -> None:
     out.add("esewatch_source_backlog_bytes", labels, source.backlog_bytes)
     out.add("esewatch_source_duplicates_total", labels, source.duplicates)
     out.add("esewatch_source_implausible_times_total", labels, source.implausible)
+    out.add("esewatch_source_set_aside_total", labels, source.set_aside)
     if (lost := unrebuilt(source)) is not None:
         out.add("esewatch_source_unrebuilt_from_timestamp_seconds", labels, lost.since)
         out.add("esewatch_source_unrebuilt_until_timestamp_seconds", labels, lost.until)

@@ -1,6 +1,6 @@
 """What the agent knows of itself alone: commits of its journal, reloads of its configuration."""
 
-from typing import Protocol
+from typing import Literal, Protocol, get_args
 
 from prometheus_client.core import Metric
 
@@ -9,6 +9,10 @@ from esewatch.expose.samples import Samples
 from esewatch.expose.words import iso_time
 from esewatch.fold.rebuilt import unrebuilt
 from esewatch.fold.state import SourceState
+
+Part = Literal["fold", "source", "journal", "metrics", "advice", "other"]
+"""Of the program, as one that fails costs the others nothing."""
+PARTS: tuple[Part, ...] = get_args(Part)
 
 
 def rebuilt_sentence(source: SourceState) -> str:
@@ -36,6 +40,8 @@ class OwnFigures:
         self._web = web
         self.commits = commit_histogram()
         self.commit_failures = 0
+        self.internal_errors = dict.fromkeys(PARTS, 0)
+        """Part -> how often it failed."""
         self._reload_successful = True
         self._reloaded = now
 
@@ -65,5 +71,7 @@ class OwnFigures:
             out.add("esewatch_web_config_last_reload_successful", {}, successful)
             out.add("esewatch_web_config_last_reload_success_timestamp_seconds", {}, taken_up)
         out.add("esewatch_journal_commit_failures_total", {}, self.commit_failures)
+        for part, count in self.internal_errors.items():
+            out.add("esewatch_internal_errors_total", {"part": part}, count)
         out.add("esewatch_journal_set_aside_timestamp_seconds", {}, journal_set_aside)
         return out.families()

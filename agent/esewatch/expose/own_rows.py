@@ -107,6 +107,12 @@ SOURCES = (
         "Records whose time lies more than a day in the future: not believed.",
         "record times against the agent's clock",
     ),
+    counter(
+        "esewatch_source_set_aside_total",
+        S,
+        "Records that could not be taken in, for a defect of esewatch; the log names them.",
+        "the records of this source",
+    ),
     gauge(
         "esewatch_source_unrebuilt_from_timestamp_seconds",
         S,
@@ -156,7 +162,8 @@ AGENT = (
     counter(
         "esewatch_databases_dropped_total",
         (),
-        "Databases, instances and devices that were not taken in because of max_databases.",
+        "Databases, instances, devices, computers, channels and event ids that were not taken in"
+        " because of max_databases.",
         "records of unknown ones beyond the limit",
     ),
     Row(
@@ -178,6 +185,12 @@ AGENT = (
         (),
         "When a damaged journal was set aside last; absent when none lies beside the journal.",
         "the files set aside",
+    ),
+    counter(
+        "esewatch_internal_errors_total",
+        ("part",),
+        "Times a part of esewatch failed unexpectedly; it is tried again later and later.",
+        "the daemon",
     ),
     gauge(
         "esewatch_config_last_reload_successful",

@@ -11,8 +11,9 @@ from esewatch.config import (
     policy_for,
     rule_for,
 )
-from esewatch.expose.samples import Samples, printable
+from esewatch.expose.samples import Samples
 from esewatch.fold.state import Database
+from esewatch.names import printable
 
 NOW_AND_THEN = (EseutilLogs, NtbackupLogs, PageScan, SqlserverLogs)
 """Sources that tell something when a file was checked: their silence means nothing."""

@@ -28,7 +28,8 @@ from esewatch.expose.rows import D, I, V
 from esewatch.expose.samples import Samples
 from esewatch.expose.sqlserver_families import add_sql_databases
 from esewatch.expose.sqlserver_rows import SQLSERVER
-from esewatch.fold.folder import Entity, Folder
+from esewatch.fold.entities import Entity
+from esewatch.fold.folder import Folder
 from esewatch.fold.instances import databases_of
 from esewatch.fold.log_disks import volume_levels
 from esewatch.fold.owners import instance_key, instance_label

@@ -6,7 +6,8 @@ from esewatch.advice.windows_passed import stale_seconds
 from esewatch.config import rule_for, window_for
 from esewatch.config.calendar import CALENDAR, next_opening, opening_at
 from esewatch.fold.backups import LONGEST, begun
-from esewatch.fold.folder import Entity, Folder
+from esewatch.fold.entities import Entity
+from esewatch.fold.folder import Folder
 from esewatch.fold.identity import tier
 from esewatch.fold.log_disks import volume_levels
 from esewatch.fold.owners import instance_key

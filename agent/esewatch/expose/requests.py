@@ -1,18 +1,22 @@
 """A request, its answer, and what is refused."""
 
 import ipaddress
+import socket
 from urllib.parse import parse_qs
 
 import msgspec
 
 MAX_FIELDS = 20
 
+_NOT_LOCAL = frozenset({"origin", "forwarded", "via", "x-real-ip", "sec-fetch-site"})
+_FORWARDED = "x-forwarded-"
+
 TEXT = "text/plain; charset=utf-8"
 JSON = "application/json"
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """A request whose body has arrived. Header names are in lower case."""
+    """A request; its body is read when all else of it is right. Header names are lower case."""
 
     method: str
     path: str
@@ -20,7 +24,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """What stands behind the question mark, as it came."""
     headers: dict[str, str]
     client: str
-    body: bytes
+    body: bytes = b""
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,11 +69,13 @@ def must_be_local(request: Request) -> None:
     """Refuse what a web page in a browser, a proxy or another machine sent.
 
     A page may post to loopback, also under a name of its own that resolves to it; but a
-    browser then adds Origin, and asks first before it sends a header such as X-Esewatch.
+    browser then adds Origin and Sec-Fetch-Site, and asks first before it sends a header such as
+    X-Esewatch. Proxies add one header or another, or pass on the name that they were asked by.
     """
     if not _is_loopback(request.client):
         raise RefusedError(403, "This is possible from the machine that runs esewatch only.")
-    if any(name in request.headers for name in ("origin", "forwarded", "x-forwarded-for")):
+    strange = any(name in _NOT_LOCAL or name.startswith(_FORWARDED) for name in request.headers)
+    if strange or not _is_this_machine(request.headers.get("host", "localhost")):
         raise RefusedError(403, "This is not possible from a web page or through a proxy.")
 
 
@@ -81,6 +87,14 @@ def must_be_json(request: Request) -> None:
         raise RefusedError(415, f"The content type must be {JSON}.")
     if "content-encoding" in request.headers:
         raise RefusedError(415, "The body must not be compressed.")
+
+
+def _is_this_machine(host: str) -> bool:
+    """Whether a Host header names this machine, as who asks from it does."""
+    name = host.strip().lower()
+    name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
+    name = name.rstrip(".")
+    return name in {"localhost", socket.gethostname().lower()} or _is_loopback(name)
 
 
 def _is_loopback(client: str) -> bool:

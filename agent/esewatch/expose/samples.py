@@ -50,10 +50,3 @@ def _number(value: float | None) -> float | None:
     except OverflowError:  # an integer beyond 1.8e308, out of a damaged record
         return None
     return number if math.isfinite(number) else None
-
-
-def printable(text: str) -> str:
-    """A label value that can be exposed: lone surrogates and NUL as escapes, all else unchanged."""
-    if "\0" in text:
-        text = text.replace("\0", "\\x00")
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")

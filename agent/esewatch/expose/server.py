@@ -89,6 +89,7 @@ class _BoundConfig(Config):
         self.keep_alive_timeout = limits.head_seconds
         self.h11_max_incomplete_size = limits.head_bytes
         self.h2_max_concurrent_streams = 8
+        self.max_app_queue_size = 1  # what of a body waits to be read
 
     def create_sockets(self) -> Sockets:
         """The bound socket."""

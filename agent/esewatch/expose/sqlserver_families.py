@@ -4,9 +4,10 @@ Of a database of which any check was seen the errors of both kinds begin at 0.
 """
 
 from esewatch.config import Settings, policy_for, rule_for
-from esewatch.expose.samples import Samples, printable
+from esewatch.expose.samples import Samples
 from esewatch.fold.checkdb import errors_left
 from esewatch.fold.state import State
+from esewatch.names import printable
 
 
 def add_sql_databases(out: Samples, state: State, settings: Settings) -> None:

@@ -1,16 +1,18 @@
 """Which computer a name means: two full names of one short one are two (semantics.md 1)."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import NamedTuple, TypeVar
 
 from esewatch.config import Settings
-from esewatch.fold import identity
+from esewatch.fold import identity, limits
 from esewatch.fold.checkdb import SqlDatabase
 from esewatch.fold.state import Channel, Database, Device, Host, Instance, SourceState, State
 
 MAX_ALIASES = 8
+MAX_SPELLINGS = 4
+"""Spellings of a computer's name that are remembered, on average."""
 
 Owned = TypeVar("Owned", Channel, Instance, Device, Database, SqlDatabase)
 Item = TypeVar("Item", str, tuple[str, str])
@@ -69,6 +71,10 @@ class Computers:
         self._state = state
         self._settings = settings
         self._labels: dict[str, str] = {}
+        self._of_source: dict[str, set[str]] = {}
+        self._channels_of: dict[str, set[tuple[str, str]]] = {}
+        self.event_ids = limits.EventIds(state)
+        self._full = False
         self._oldest: dict[str, float] = {}
         self._news: set[str] = set()
         """Short names of which another computer was met, not told yet."""
@@ -81,20 +87,83 @@ class Computers:
     def label(self, source: SourceState, logged: str, time: float | None) -> str | None:
         """Label of a known computer of the source, None where it must be met first."""
         label = self._labels.get(logged)
-        if label is None or label not in self._state.hosts or label not in source.computers:
+        if label is None or label not in self._state.hosts or label not in self._told_by(source):
             return None
         if time is not None and time < self._oldest.get(label, math.inf):
             self._oldest[label] = time
         return label
 
-    def meet(self, source: SourceState, logged: str, time: float | None) -> str:
-        """Make the computer known to the source; its label."""
+    def _told_by(self, source: SourceState) -> set[str]:
+        """The computers of the source; a list would be searched for each record."""
+        known = self._of_source.get(source.name)
+        if known is None or len(known) != len(source.computers):
+            known = self._of_source[source.name] = set(source.computers)
+        return known
+
+    def _fits(self, label: str, logged: str) -> bool:
+        """Whether one more computer fits in.
+
+        Once it did not, none does until there is some room: a flood of names must not take
+        each place that becomes free.
+        """
+        most = limits.computers(self._settings)
+        count = len(self._state.hosts)
+        self._full = count >= most or (self._full and count >= limits.CROWDED * most)
+        if not self._full or limits.expects(self._settings, logged):
+            return True
+        limits.drop(self._state, label, "")
+        return False
+
+    def tells_of(self, source: SourceState, channel: tuple[str, str]) -> None:
+        """The source read a range of the channel whole."""
+        known = self._channels_of.get(source.name)
+        if known is None or len(known) != len(source.channels):
+            known = self._channels_of[source.name] = set(source.channels)
+        if channel not in known:
+            known.add(channel)
+            source.channels.append(channel)
+
+    def drop_passing(self, now: float) -> Iterator[tuple[str, str, str]]:
+        """Where it is crowded, forget the computers that only passed by; what has changed."""
+        state = self._state
+        if len(state.hosts) < limits.CROWDED * limits.computers(self._settings):
+            return
+        tables = (state.instances, state.devices, state.databases, state.sql_databases)
+        owners = {computer for table in tables for computer, _ in table}
+        gone = [
+            label
+            for label, host in state.hosts.items()
+            if label not in owners and limits.is_passing(host, now)
+        ]
+        if not (lost := set(gone)):
+            return
+        for label in gone:
+            del state.hosts[label]
+            yield ("host", label, "")
+        for key in [key for key in state.channels if key[0] in lost]:
+            del state.channels[key]
+            yield ("channel", *key)
+        for source in state.sources.values():
+            source.computers = [each for each in source.computers if each not in lost]
+            source.channels = [each for each in source.channels if each[0] not in lost]
+            yield ("source", source.name, "")
+        self._of_source.clear()
+        self._channels_of.clear()
+        self._labels.clear()
+        self.event_ids = limits.EventIds(state)
+
+    def meet(self, source: SourceState, logged: str, time: float | None) -> str | None:
+        """Make the computer known to the source; its label, None where it does not fit in."""
         hosts = self._state.hosts
         label = label_of(logged, hosts, self._settings)
-        if label not in source.computers:
-            source.computers.append(label)
         host = hosts.get(label)
         new = host is None
+        if new and not self._fits(label, logged):
+            return None
+        told_by = self._told_by(source)
+        if label not in told_by:
+            source.computers.append(label)
+            told_by.add(label)
         if host is None:
             host = hosts[label] = Host(computer=label)
         full = identity.full_name(logged, self._settings)
@@ -102,6 +171,8 @@ class Computers:
             host.full_name = full
         if logged not in host.aliases_seen and len(host.aliases_seen) < MAX_ALIASES:
             host.aliases_seen.append(logged)
+        if len(self._labels) >= MAX_SPELLINGS * limits.computers(self._settings):
+            self._labels.clear()
         self._labels[logged] = label
         if new and label != identity.computer_label(logged, self._settings):
             self._news.add(identity.computer_label(logged, self._settings))
@@ -137,6 +208,8 @@ class Computers:
         if names:
             rename(self._state, names)
             self._labels.clear()
+            self._of_source.clear()
+            self._channels_of.clear()
             self._oldest = {names.get(each, each): time for each, time in oldest.items()}
 
 

@@ -4,7 +4,8 @@
 that the journal can commit those and the source's position in one transaction.
 """
 
-from collections.abc import Collection, Sized
+from collections.abc import Callable, Collection
+from typing import Any
 
 from esewatch.config import Settings
 from esewatch.fold import (
@@ -24,15 +25,12 @@ from esewatch.fold import (
     unexplained,
 )
 from esewatch.fold.companions import fold_companion
-from esewatch.fold.computers import Computers
+from esewatch.fold.entities import Entities, Entity, NoRoomError
 from esewatch.fold.integrity import HISTORY_SECONDS, LOGICAL_EVENTS, PAGE_EVENTS
-from esewatch.fold.owners import instance_label, instance_name, is_tool
+from esewatch.fold.log_files import fold_log_file_event
+from esewatch.fold.owners import instance_label, instance_name
 from esewatch.fold.readings import fold_reading
 from esewatch.fold.state import (
-    Channel,
-    Database,
-    Device,
-    Instance,
     Metered,
     SourceState,
     State,
@@ -40,34 +38,44 @@ from esewatch.fold.state import (
 )
 from esewatch.model import (
     Batch,
+    CopyChecked,
     CountersSeen,
     Coverage,
     Event,
     Feed,
+    HeaderSeen,
+    PagesScanned,
     Reading,
+    Record,
     SetBackedUp,
     VolumesSeen,
 )
 
 MAX_VOLUMES = 1000
+MAX_SET_ASIDE = 100
+"""Records that are held until they are told; more are counted only."""
 
 _DAMAGE = frozenset({*PAGE_EVENTS, *LOGICAL_EVENTS, *damage.CORRUPTION_EVENTS})
 
-Entity = tuple[str, str, str]
-"""(table, first key, second key or empty): one row of the journal."""
 
-
-class Folder:
+class Folder(Entities):
     """Folds records of named sources into one state."""
 
     def __init__(self, state: State, settings: Settings) -> None:
-        self.state = state
-        self.settings = settings
-        self.changed: set[Entity] = set()
-        self.computers = Computers(state, settings)
+        super().__init__(state, settings)
+        self._handlers: dict[type, Callable[[SourceState, Any], None]] = {
+            Event: self._event,
+            Reading: self._reading,
+            Coverage: self._coverage,
+            CountersSeen: self._counters_seen,
+            VolumesSeen: self._volumes_seen,
+            SetBackedUp: self._set_backed_up,
+            **dict.fromkeys((HeaderSeen, CopyChecked, PagesScanned), self._copy),
+        }
+        self.set_aside: list[tuple[str, Record, Exception]] = []
+        """Records that could not be taken in, to be told; their owner empties it."""
         self._settled: set[tuple[str, str]] = set()
         """Channels without a new range since their gaps were counted."""
-        self._failovers_told = True  # more is known: whose they are is to be worked out anew
 
     def open_source(self, name: str, now: float) -> SourceState:
         """Make the source known. `now` decides, on its first reading, what is history."""
@@ -96,23 +104,22 @@ class Folder:
         """Take one batch of the source `name` in.
 
         `now` is the agent's clock, by which times in the future are not believed (0: all are).
+        A record that cannot be taken in is set aside. Raises MemoryError: the state is then to
+        be loaded again, and the whole batch taken in again.
         """
         source = self.state.sources[name]
-        for record in plausible.admitted(source, batch.records, now):
-            if isinstance(record, Event):
-                self._event(source, record)
-            elif isinstance(record, Reading):
-                self._reading(source, record)
-            elif isinstance(record, Coverage):
-                self._coverage(source, record)
-            elif isinstance(record, CountersSeen):
-                self._counters_seen(source, record)
-            elif isinstance(record, VolumesSeen):
-                self._volumes_seen(source, record)
-            elif isinstance(record, SetBackedUp):
-                self._set_backed_up(source, record)
-            else:
-                self._copy(source, record)
+        until = plausible.latest(now)
+        for record in batch.records:
+            try:
+                kept = plausible.admitted(source, record, until, now)
+                if kept is not None:
+                    self._record(source, limits.shortened(kept))
+            except NoRoomError:
+                pass
+            except MemoryError:
+                raise  # not the record's fault: all of the batch is taken in again
+            except Exception as error:
+                self._set_aside(source, record, error)
         if self._failovers_told:
             self._failovers_told = False
             self.changed |= failovers.refresh(self.state, self.settings)
@@ -126,6 +133,15 @@ class Folder:
             self.changed |= {("channel", *key) for key in claimed}
             source.baseline = False
         self._touch("source", name)
+
+    def _record(self, source: SourceState, record: Record) -> None:
+        self._handlers[type(record)](source, record)
+
+    def _set_aside(self, source: SourceState, record: Record, error: Exception) -> None:
+        """A defect of ours must not stop the records behind it."""
+        source.set_aside += 1
+        if len(self.set_aside) < MAX_SET_ASIDE:
+            self.set_aside.append((source.name, record, error))
 
     def acknowledge(self, computer: str, database: str, pages: Collection[int], now: float) -> bool:
         """Take known bad pages as dealt with, all when none is named. False: no such database."""
@@ -148,7 +164,10 @@ class Folder:
         return True
 
     def expire(self, now: float) -> None:
-        """Drop observed databases that have been silent for longer than the retention."""
+        """Drop observed databases that have been silent for longer than the retention.
+
+        Where it is crowded, computers that only passed by go too.
+        """
         settings, sql = self.settings, self.state.sql_databases
         for key, entry in list(self.state.databases.items()):
             silent = now - entry.last_seen > settings.retention
@@ -156,17 +175,7 @@ class Folder:
                 self.forget(*key)
         for key in [key for key in sql if checkdb.expired(sql[key], settings, now)]:
             self.forget(*key)
-
-    def _touch(self, table: str, first: str, second: str = "") -> None:
-        self.changed.add((table, first, second))
-
-    def _computer(self, source: SourceState, logged: str, time: float | None = None) -> str:
-        label = self.computers.label(source, logged, time)
-        if label is None:
-            label = self.computers.meet(source, logged, time)
-            self._touch("host", label)
-            self._failovers_told = True
-        return label
+        self.changed.update(self.computers.drop_passing(now))
 
     def _event(self, source: SourceState, event: Event) -> None:
         source.records += 1
@@ -175,12 +184,16 @@ class Folder:
             plausible.note(source, event.time)
         if event.record_id is not None and event.channel:
             channel = self._channel(computer, event.channel)
-            if not channels.admit(channel, event.record_id, event.time):
+            if channel is not None and not channels.admit(channel, event.record_id, event.time):
                 source.duplicates += 1
                 return
         if not event.companion:
-            counts = self.state.hosts[computer].events.setdefault(event.provider, {})
-            counts[event.event_id] = counts.get(event.event_id, 0) + 1
+            host = self.state.hosts[computer]
+            if not self.computers.event_ids.count(self.state, self.settings, host, event):
+                self._touch("dropped", "")
+            if event.time is not None:
+                host.last_heard = max(host.last_heard, event.time)
+                host.first_heard = min(host.first_heard or event.time, event.time)
             self._touch("host", computer)
         time = event.time
         if time is None:
@@ -205,30 +218,9 @@ class Folder:
         if event.database:
             self._database_event(computer, event, time, history=history)
         elif "file" in event.fields:
-            self._log_file_event(computer, event, time)
+            self.changed.update(fold_log_file_event(self.state, computer, event, time))
         if unexplained.counts(event, self.settings.providers):
             self.changed.add(unexplained.fold(self.state, computer, event, time))
-
-    def _channel(self, computer: str, name: str) -> Channel:
-        key = (computer, name.lower())
-        channel = self.state.channels.get(key)
-        if channel is None:
-            channel = self.state.channels[key] = Channel(computer=computer, channel=key[1])
-        self._touch("channel", *key)
-        return channel
-
-    def _instance(self, computer: str, name: str, *, named_by_event: bool) -> Instance | None:
-        key = (computer, name.lower())
-        instance = self.state.instances.get(key)
-        if instance is None:
-            if not self._has_room(self.state.instances, computer, name):
-                return None
-            instance = self.state.instances[key] = Instance(computer=computer, ese_instance=name)
-            self._touch("instance", *key)
-        if named_by_event and not instance.named_by_event:
-            instance.ese_instance, instance.named_by_event = name, True
-            self._touch("instance", *key)
-        return instance
 
     def _instance_event(self, computer: str, name: str, event: Event, time: float) -> None:
         instance = self._instance(computer, name, named_by_event=True)
@@ -275,44 +267,6 @@ class Folder:
             copies.fold(entry, record, source)
             self._touch("database", entry.computer, entry.database)
 
-    def _database(self, computer: str, path: str, process: str, *, bad: bool) -> Database | None:
-        label = identity.label_kept(path, bad=bad)
-        if label is None:
-            return None
-        key = (computer, label)
-        entry = self.state.databases.get(key)
-        if entry is not None:
-            return entry
-        owner = "" if is_tool(process) else process
-        entry = Database(computer=computer, database=label, process=owner)
-        if identity.tier(entry, self.settings) == "ignored" and not bad:
-            return None
-        if not self._fits(self.state.databases, computer, label):
-            return None
-        self.state.databases[key] = entry
-        self._failovers_told = True
-        return entry
-
-    def _fits(self, known: Sized, computer: str, label: str) -> bool:
-        fits = limits.fits(self.state, self.settings, known, computer, label)
-        if not fits:
-            self._touch("dropped", "")
-        return fits
-
-    def _log_file_event(self, computer: str, event: Event, time: float) -> None:
-        """Slow I/O on a log belongs to the instance's database, if it has just one.
-
-        A failure is of the instance, and of all of its databases.
-        """
-        name = instance_name(event.ese_instance, event.process)
-        key = (computer, name.lower())
-        if event.event_id in integrity.IO_ERRORS and key in self.state.instances:
-            integrity.note_io_error(self.state.instances[key], time)
-            self._touch("instance", *key)
-        owned = instances.databases_of(self.state, computer, name)
-        if len(owned) == 1 and databases.fold_slow_io(owned[0], event, time):
-            self._touch("database", computer, owned[0].database)
-
     def _check(self, source: SourceState, computer: str, event: Event, time: float) -> None:
         label, known = checkdb.label(event), self.state.sql_databases
         entry = known.get((computer, label or ""))
@@ -350,19 +304,6 @@ class Folder:
         fits = known or self._has_room(host.levels, computer, feed.labels[0])
         return host if fits else None, ("host", computer, "")
 
-    def _device(self, computer: str, name: str) -> Device | None:
-        key = (computer, name)
-        device = self.state.devices.get(key)
-        if device is None and self._has_room(self.state.devices, computer, name):
-            device = self.state.devices[key] = Device(computer=computer, device=name)
-        return device
-
-    def _has_room(self, known: Sized, computer: str, name: str) -> bool:
-        has_room = limits.has_room(self.state, self.settings, known, computer, name)
-        if not has_room:
-            self._touch("dropped", "")
-        return has_room
-
     def _set_backed_up(self, source: SourceState, record: SetBackedUp) -> None:
         source.records += 1
         plausible.note(source, record.time)
@@ -385,11 +326,12 @@ class Folder:
     def _coverage(self, source: SourceState, coverage: Coverage) -> None:
         computer = self._computer(source, coverage.computer, coverage.first_time)
         channel = self._channel(computer, coverage.channel)
+        if channel is None:
+            return
         channels.cover(channel, coverage)
         key = (computer, channel.channel)
         self._settled.discard(key)
-        if key not in source.channels:
-            source.channels.append(key)
+        self.computers.tells_of(source, key)
 
     def _counters_seen(self, source: SourceState, seen: CountersSeen) -> None:
         computer = self._computer(source, seen.computer)

@@ -8,7 +8,7 @@ from esewatch.fold.backup_jobs import BackupSet
 from esewatch.fold.backup_jobs import insert as insert_set
 from esewatch.fold.backups import BACKUP_EVENTS, add_totals
 from esewatch.fold.backups import insert as insert_backup
-from esewatch.fold.identity import database_label
+from esewatch.fold.identity import label_kept
 from esewatch.fold.owners import instance_key
 from esewatch.fold.passes import MAX_TRANSITIONS, SLACK
 from esewatch.fold.state import BackupEvent, BackupTotals, Database, Instance, State
@@ -102,7 +102,7 @@ def engine_changes(instance: Instance) -> list[float]:
 
 
 def _backup(event: Event, time: float) -> BackupEvent:
-    label = database_label(event.database) if event.database else ""
+    label = label_kept(event.database, bad=False) if event.database else ""
     size = event.fields.get("bytes", 0)
     return BackupEvent(
         time=time,

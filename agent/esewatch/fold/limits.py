@@ -3,15 +3,37 @@
 What did not fit in is counted and remembered.
 """
 
+import zlib
 from collections.abc import Sized
 
+import msgspec
+
 from esewatch.config import Settings
-from esewatch.fold.identity import is_configured
-from esewatch.fold.state import State
+from esewatch.ese.catalogue import CATALOGUE
+from esewatch.fold.identity import full_name, is_configured
+from esewatch.fold.state import Host, State
+from esewatch.model import Coverage, Event, Reading, Record
 
 MAX_DROPPED = 1000
 OWNERS_A_DATABASE = 4
-"""So many instances, devices and processes are taken in for each of `max_databases`."""
+"""So many instances, devices, processes, computers and channels are taken in for each of
+`max_databases`."""
+EVENTS_A_DATABASE = 20
+"""So many pairs of computer and event id are counted apart for each of `max_databases`."""
+MAX_EVENT_IDS = 500
+"""Ids of one provider on one computer that are counted apart, those that we know not counted."""
+MAX_PROVIDERS = 32
+OTHER_EVENT, OTHER_PROVIDER = -1, "other"
+"""What events beyond these limits are counted as: no event is left out of the sum."""
+CROWDED = 0.9
+"""Once no more computers fit in, none is taken in until they are below this part of the limit."""
+PASSING_SECONDS, PASSED_SECONDS = 3600.0, 86400.0
+"""Where it is crowded a computer without a database goes that was heard of for an hour at most,
+a day after that."""
+MAX_NAME = 255
+"""A longer name is cut; a digest behind it keeps it apart from others."""
+MAX_LABEL = 1024
+"""The same of what may be a path."""
 
 
 def fits(state: State, settings: Settings, known: Sized, computer: str, label: str) -> bool:
@@ -38,3 +60,102 @@ def drop(state: State, computer: str, name: str) -> None:
         state.databases_dropped += 1
     if key in known or len(known) < MAX_DROPPED:
         known[key] = known.get(key, 0) + 1
+
+
+def computers(settings: Settings) -> int:
+    """How many computers are taken in."""
+    return OWNERS_A_DATABASE * settings.max_databases
+
+
+def expects(settings: Settings, name: str) -> bool:
+    """Whether the configuration names the computer: it always fits in."""
+    return full_name(name, settings) in {each.lower() for each in settings.computers.values()}
+
+
+def is_passing(host: Host, now: float) -> bool:
+    """Whether all that is known of a computer are a few records, of long ago."""
+    heard = host.last_heard - host.first_heard
+    return heard <= PASSING_SECONDS and now - host.last_heard > PASSED_SECONDS
+
+
+class EventIds:
+    """Under which provider and id an event is counted, so that their number stays bounded."""
+
+    def __init__(self, state: State) -> None:
+        self._counted = sum(
+            len(ids) for host in state.hosts.values() for ids in host.events.values()
+        )
+
+    def count(self, state: State, settings: Settings, host: Host, event: Event) -> bool:
+        """Count the event; False where it went to the others."""
+        ids = host.events.get(event.provider)
+        if ids is not None and event.event_id in ids:
+            ids[event.event_id] += 1
+            return True
+        crowded = self._counted >= EVENTS_A_DATABASE * settings.max_databases
+        provider, event_id = event.provider, event.event_id
+        if ids is None and (crowded or len(host.events) >= MAX_PROVIDERS):
+            provider = OTHER_PROVIDER
+        known = host.events.setdefault(provider, {})
+        if event_id not in CATALOGUE and (crowded or len(known) >= MAX_EVENT_IDS):
+            event_id = OTHER_EVENT
+        self._counted += event_id not in known
+        known[event_id] = known.get(event_id, 0) + 1
+        fits = (provider, event_id) == (event.provider, event.event_id)
+        if not fits:
+            drop(state, host.computer, f"{event.provider} {event.event_id}")
+        return fits
+
+
+def shortened(record: Record) -> Record:
+    """The record with no name longer than any real one."""
+    if isinstance(record, Event):
+        names = (record.computer, record.channel, record.provider, record.process)
+        if sum(map(len, names)) + len(record.ese_instance) > MAX_NAME:
+            return msgspec.structs.replace(
+                record,
+                computer=short(record.computer),
+                channel=short(record.channel),
+                provider=short(record.provider),
+                process=short(record.process),
+                ese_instance=short(record.ese_instance),
+            )
+    elif isinstance(record, Reading):
+        size = len(record.computer) + len(record.object) + len(record.counter)
+        if size + len(record.instance) > MAX_NAME or _is_long(record):
+            return _short_reading(record)
+    elif isinstance(record, Coverage) and len(record.channel) > MAX_NAME:
+        return msgspec.structs.replace(
+            record, computer=short(record.computer), channel=short(record.channel)
+        )
+    elif len(record.computer) > MAX_NAME:
+        return msgspec.structs.replace(record, computer=short(record.computer))
+    return record
+
+
+def short(name: str, most: int = MAX_NAME) -> str:
+    """`name`, cut where it is longer than `most`."""
+    if len(name) <= most:
+        return name
+    digest = zlib.crc32(name.encode("utf-8", "surrogatepass"))
+    return f"{name[: most - 9]}~{digest:08x}"
+
+
+def _is_long(reading: Reading) -> bool:
+    feed = reading.feed
+    return feed is not None and len(feed.name) + sum(map(len, feed.labels)) > MAX_NAME
+
+
+def _short_reading(reading: Reading) -> Reading:
+    feed = reading.feed
+    if feed is not None:
+        labels = tuple(short(label, MAX_LABEL) for label in feed.labels)
+        feed = msgspec.structs.replace(feed, name=short(feed.name), labels=labels)
+    return msgspec.structs.replace(
+        reading,
+        computer=short(reading.computer),
+        object=short(reading.object),
+        counter=short(reading.counter),
+        instance=short(reading.instance),
+        feed=feed,
+    )

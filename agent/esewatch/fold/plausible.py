@@ -4,7 +4,7 @@ A time ahead of the agent's clock is believed up to a day: clocks differ, and a 
 be taken for UTC. The agent judges nobody while its own clock is obviously wrong.
 """
 
-from collections.abc import Iterable, Iterator
+import math
 
 import msgspec
 
@@ -17,25 +17,28 @@ EARLIEST_NOW = 1_767_225_600.0
 """2026-01-01: this program did not run before."""
 
 
-def admitted(source: SourceState, records: Iterable[Record], now: float) -> Iterator[Record]:
-    """The records as far as their times can be at `now`; the others are counted.
+def latest(now: float) -> float:
+    """The latest time that is believed at `now`, 0 where the agent's clock is not known."""
+    return now + AHEAD_SECONDS if now >= EARLIEST_NOW else math.inf
+
+
+def admitted(source: SourceState, record: Record, until: float, now: float) -> Record | None:
+    """The record as far as its time can be, which is `until` at `now`; others are counted.
 
     An event later than that is one of unknown time, a checked copy proves no page good any
     more but its bad pages stay bad, any other record is left out.
     """
-    latest = now + AHEAD_SECONDS if now >= EARLIEST_NOW else float("inf")
-    for record in records:
-        time = record.last_time if isinstance(record, Coverage) else record.time
-        if time is None or time <= latest:
-            yield record
-            continue
-        source.implausible += 1
-        if isinstance(record, Event):
-            yield msgspec.structs.replace(record, time=None)
-        elif isinstance(record, CopyChecked):
-            yield msgspec.structs.replace(record, time=now, complete=False)
-        elif isinstance(record, PagesScanned):
-            yield msgspec.structs.replace(record, time=now, read=now, good=())
+    time = record.last_time if isinstance(record, Coverage) else record.time
+    if time is None or time <= until:
+        return record
+    source.implausible += 1
+    if isinstance(record, Event):
+        return msgspec.structs.replace(record, time=None)
+    if isinstance(record, CopyChecked):
+        return msgspec.structs.replace(record, time=now, complete=False)
+    if isinstance(record, PagesScanned):
+        return msgspec.structs.replace(record, time=now, read=now, good=())
+    return None
 
 
 def note(source: SourceState, time: float) -> None:

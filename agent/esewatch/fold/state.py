@@ -255,7 +255,11 @@ class Host(Metered, kw_only=True):
 
     computer: str
     events: dict[str, dict[int, int]] = {}
-    """provider -> event id -> count."""
+    """provider -> event id -> count; at most 32 providers with 500 ids each that we do not know,
+    the id -1 and the provider `other` are all others."""
+    first_heard: float = 0.0
+    """Time of its oldest event, 0 without one, and of its last one."""
+    last_heard: float = 0.0
     unexplained: dict[int, EngineError] = {}
     """By event id: errors without an instance that nothing of ours uses; at most 16 ids."""
     failovers: list[Failover] = []
@@ -293,6 +297,8 @@ class SourceState(msgspec.Struct, kw_only=True):
     """Records whose time lies in the future."""
     untimed: int = 0
     """Events without a time."""
+    set_aside: int = 0
+    """Records that could not be taken in, for a defect of ours."""
     oldest: float = 0.0
     """Time of the oldest record, 0 without one."""
     last_record: float = 0.0

@@ -9,16 +9,15 @@ One process writes (a lock beside the file); readers of the file are welcome.
 
 import contextlib
 import sqlite3
-import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 
-from esewatch.fold import rollups
+from esewatch import names
 from esewatch.fold.checkdb import SqlDatabase
-from esewatch.fold.folder import Entity
+from esewatch.fold.entities import Entity
 from esewatch.fold.state import (
     Channel,
     Database,
@@ -28,8 +27,17 @@ from esewatch.fold.state import (
     SourceState,
     State,
 )
-from esewatch.journal.files import LockedError, identity, last_set_aside, move_aside, take_lock
+from esewatch.journal.files import (
+    LockedError,
+    identity,
+    last_set_aside,
+    make_private,
+    move_aside,
+    take_itself,
+    take_lock,
+)
 from esewatch.journal.older import take_over, take_over_channel
+from esewatch.journal.rows import Row, checksum, rows_of, salvage
 from esewatch.model import JournalError
 
 __all__ = ["MIGRATIONS", "Journal", "LockedError", "Positions", "salvage"]
@@ -68,6 +76,8 @@ _TYPES: dict[str, type[msgspec.Struct | bytes]] = {
     "sql_database": SqlDatabase,
 }
 
+_DROPPED: Any = tuple[int, dict[str, int]]
+
 Positions = dict[str, dict[str, bytes]]
 """Source name -> file key -> position."""
 
@@ -81,7 +91,8 @@ class Journal:
     """
 
     def __init__(self, path: Path, *, mend: bool = True) -> None:
-        self.path = path
+        path = self.path = path.resolve()  # one lock, by whatever links it is reached
+        self._itself: IO[bytes] | None = None
         self._mend = mend
         self.set_aside: Path | None = None
         self.salvaged: dict[str, SourceState] = {}
@@ -95,10 +106,23 @@ class Journal:
             raise JournalError(f"{path}: cannot open the journal: {reason}") from error
         try:
             self._db = self._open()
-            self._file = identity(path)
+            self._file = self._identity()
         except BaseException:
-            self._lock.close()
+            self._let_go()
             raise
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            return identity(self.path)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise JournalError(f"{self.path}: cannot look at the journal: {reason}") from error
+
+    def _let_go(self) -> None:
+        """Give back the locks."""
+        for lock in (self._itself, self._lock):
+            if lock is not None:
+                lock.close()
 
     def _open(self) -> sqlite3.Connection:
         try:
@@ -122,6 +146,14 @@ class Journal:
             ) from error
 
     def _connect(self) -> sqlite3.Connection:
+        try:
+            make_private(self.path)
+            if self._itself is not None:
+                self._itself.close()
+            self._itself = take_itself(self.path)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise JournalError(f"{self.path}: cannot open the journal: {reason}") from error
         db = sqlite3.connect(
             self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
@@ -173,11 +205,9 @@ class Journal:
         try:
             for kind, first, second, value in self._rows_of("entity", "kind, first, second"):
                 if kind == "dropped":
-                    state.databases_dropped, state.dropped = msgspec.msgpack.decode(
-                        value, type=tuple[int, dict[str, int]]
-                    )
+                    state.databases_dropped, state.dropped = names.unpack(value, _DROPPED)
                     continue
-                entity = msgspec.msgpack.decode(value, type=_TYPES[kind])
+                entity = names.unpack(value, _TYPES[kind])
                 if isinstance(entity, Database):
                     take_over(entity, value)
                 elif isinstance(entity, Channel):
@@ -202,9 +232,10 @@ class Journal:
     def _rows_of(self, table: str, keys: str) -> Iterator[tuple[Any, ...]]:
         """Rows of a table without their checksum. Raises ValueError where it is wrong."""
         for *row, crc in self._db.execute(f"SELECT {keys}, value, crc FROM {table}"):
-            if not isinstance(row[-1], bytes) or _crc(row) != crc:
+            if not isinstance(row[-1], bytes) or checksum(row) != crc:
                 raise ValueError(f"the checksum of a row is wrong: {table} {row[:-1]}")
-            yield tuple(row)
+            *names_of_it, value = row
+            yield (*map(names.from_text, names_of_it), value)
 
     def rebuild(self) -> None:
         """Set a journal aside whose rows cannot be read, and begin a new one.
@@ -213,26 +244,42 @@ class Journal:
         """
         self._db.close()
         self._db = self._begin_anew()
-        self._file = identity(self.path)
+        self._file = self._identity()
 
     def commit(
         self,
         state: State,
         changed: Iterable[Entity],
         positions: Mapping[str, Mapping[str, bytes | None]],
-    ) -> None:
+    ) -> dict[Entity, Exception]:
         """Store the changed entities and the positions (by source) in one transaction.
 
+        The entities that cannot be stored, for a defect, keep their old rows and are returned.
         Raises JournalError when the disk does not take it; nothing of it is stored then.
         """
-        self._keep_the_file()
-        stored, gone = _rows(state, changed)
+        try:
+            self._keep_the_file()
+            stored, gone, left = rows_of(state, changed)
+            self._store(stored, gone, positions)
+            return left
+        except JournalError:
+            raise
+        except Exception as error:  # no memory, or a defect: what is not stored is kept
+            why = f"{type(error).__name__}: {error}"
+            raise JournalError(f"{self.path}: cannot write the journal: {why}") from error
+
+    def _store(
+        self,
+        stored: list[Row],
+        gone: list[Entity],
+        positions: Mapping[str, Mapping[str, bytes | None]],
+    ) -> None:
         flat = [
-            (source, file, value)
+            (names.to_text(source), names.to_text(file), value)
             for source, files in positions.items()
             for file, value in files.items()
         ]
-        moved = [(*row, _crc(row)) for row in flat if row[2] is not None]
+        moved = [(*row, checksum(row)) for row in flat if row[2] is not None]
         dropped = [row[:2] for row in flat if row[2] is None]
         db = self._db
         try:
@@ -251,10 +298,12 @@ class Journal:
             )
             db.executemany("DELETE FROM position WHERE source=? AND file=?", dropped)
             db.execute("COMMIT")
-        except sqlite3.Error as error:
+        except BaseException as error:
             with contextlib.suppress(sqlite3.Error):
                 if db.in_transaction:
                     db.execute("ROLLBACK")
+            if not isinstance(error, sqlite3.Error):
+                raise
             raise JournalError(f"{self.path}: cannot write the journal: {error}") from error
 
     def _keep_the_file(self) -> None:
@@ -262,7 +311,7 @@ class Journal:
 
         Raises JournalError when that cannot be done, or another file lies in its place.
         """
-        now = identity(self.path)
+        now = self._identity()
         if now == self._file and self._kept is None:
             return
         if now is not None:
@@ -280,16 +329,17 @@ class Journal:
             new = self._connect()
             try:
                 self._kept.backup(new)
+                file = self._identity()
             except BaseException:
                 new.close()
                 raise
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, sqlite3.Error, JournalError) as error:
             with contextlib.suppress(OSError):
                 self.path.unlink(missing_ok=True)
             raise JournalError(f"{self.path}: cannot write the journal: {error}") from error
         self._kept.close()
         self._kept = None
-        self._db, self._file = new, identity(self.path)
+        self._db, self._file = new, file
 
     def last_set_aside(self) -> float | None:
         """When a damaged journal was set aside last (epoch seconds); None: none lies beside it."""
@@ -300,74 +350,7 @@ class Journal:
         self._db.close()
         if self._kept is not None:
             self._kept.close()
-        self._lock.close()
-
-
-def _rows(
-    state: State, changed: Iterable[Entity]
-) -> tuple[list[tuple[str, str, str, bytes, int]], list[Entity]]:
-    """Rows to store in the order of their keys, with checksums, and keys of rows to delete."""
-    encode = msgspec.msgpack.Encoder().encode
-    stored: list[tuple[str, str, str, bytes, int]] = []
-    gone: list[Entity] = []
-    keys = set(changed)
-    keys |= {("days", first, second) for kind, first, second in keys if kind == "instance"}
-    for kind, first, second in sorted(keys):
-        entity = _entity(state, kind, first, second)
-        if entity is None:
-            gone.append((kind, first, second))
-        else:
-            value = encode(entity)
-            stored.append((kind, first, second, value, _crc((kind, first, second, value))))
-    return stored, gone
-
-
-def _entity(state: State, kind: str, first: str, second: str) -> object | None:
-    if kind == "source":
-        return state.sources.get(first)
-    if kind == "host":
-        return state.hosts.get(first)
-    if kind == "channel":
-        return state.channels.get((first, second))
-    if kind in {"instance", "days"}:
-        instance = state.instances.get((first, second))
-        if instance is None or kind == "days":
-            return rollups.older(instance.days) if instance is not None else None
-        return msgspec.structs.replace(instance, days=rollups.newest(instance.days))
-    if kind == "device":
-        return state.devices.get((first, second))
-    if kind == "database":
-        return state.databases.get((first, second))
-    if kind == "sql_database":
-        return state.sql_databases.get((first, second))
-    return (state.databases_dropped, state.dropped)
-
-
-def _crc(row: Sequence[Any]) -> int:
-    """Checksum over the keys and the value of a row."""
-    *keys, value = row
-    return zlib.crc32(value, zlib.crc32("\0".join(keys).encode("utf-8", "surrogatepass")))
-
-
-def salvage(path: Path) -> dict[str, SourceState]:
-    """What a damaged journal still says of its sources, by name; never raises for damage.
-
-    Read from both ends, because a bad page ends a reading.
-    """
-    found: dict[str, SourceState] = {}
-    for order in ("ASC", "DESC"):
-        query = (
-            "SELECT kind, first, second, value, crc FROM entity "
-            f"WHERE kind = 'source' ORDER BY first {order}"
-        )
-        with (
-            contextlib.suppress(sqlite3.Error, msgspec.MsgspecError, TypeError, AttributeError),
-            contextlib.closing(sqlite3.connect(path)) as db,
-        ):
-            for *row, crc in db.execute(query):
-                if _crc(row) == crc:
-                    found[row[1]] = msgspec.msgpack.decode(row[3], type=SourceState)
-    return found
+        self._let_go()
 
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:

@@ -3,11 +3,15 @@
 import contextlib
 import os
 import re
+import stat
 import sys
 from pathlib import Path
 from typing import IO
 
 from esewatch.model import JournalError
+
+_OWNER_ONLY = 0o600
+_OTHERS = stat.S_IRWXO
 
 
 class LockedError(JournalError):
@@ -47,17 +51,49 @@ def last_set_aside(path: Path) -> float | None:
 
 
 def identity(path: Path) -> tuple[int, int] | None:
-    """Device and number of a file; None when there is none."""
+    """Device and number of a file; None when there is none.
+
+    Raises OSError where nobody can tell.
+    """
     try:
         state = path.stat()
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return (state.st_dev, state.st_ino)
 
 
+def make_private(path: Path) -> None:
+    """Make the file, readable by its owner only, or take from others what they may do with it.
+
+    Raises OSError where it cannot be made, JournalError where it has another name besides:
+    who opened it by that would not see what lies beside this one.
+    """
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, _OWNER_ONLY))
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+        beside = path.with_name(name)
+        with contextlib.suppress(OSError):
+            if (mode := beside.stat().st_mode) & _OTHERS:
+                beside.chmod(stat.S_IMODE(mode) & ~_OTHERS)
+    if (links := path.stat().st_nlink) > 1:
+        raise JournalError(f"{path}: the journal has {links} names (hard links): leave it one")
+
+
 def take_lock(path: Path) -> IO[bytes]:
     """The open lock beside the journal. Raises LockedError, and OSError where it cannot be made."""
-    handle = path.with_name(path.name + ".lock").open("a+b")
+    return _locked(path, path.with_name(path.name + ".lock"))
+
+
+def take_itself(path: Path) -> IO[bytes] | None:
+    """The journal, open and locked by whatever name it was reached; None where that is not done.
+
+    Elsewhere than on Linux this lock would stand in the way of SQLite's own.
+    Raises LockedError and OSError.
+    """
+    return _locked(path, path) if sys.platform == "linux" else None
+
+
+def _locked(path: Path, file: Path) -> IO[bytes]:
+    handle = os.fdopen(os.open(file, os.O_RDWR | os.O_CREAT, _OWNER_ONLY), "r+b", buffering=0)
     try:
         if sys.platform == "win32":
             import msvcrt  # noqa: PLC0415 - exists on Windows only

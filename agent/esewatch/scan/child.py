@@ -18,8 +18,7 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import BinaryIO, Final
 
-import msgspec
-
+from esewatch import names
 from esewatch.ese.header import Header
 from esewatch.scan.file_scan import scan_file
 from esewatch.scan.job import Job, News, Task
@@ -143,7 +142,7 @@ class _Teller:
         self._lock = threading.Lock()
 
     def __call__(self, news: News) -> None:
-        line = msgspec.json.encode(news) + b"\n"
+        line = names.pack_line(news)
         with self._lock:
             self._out.write(line)
             self._out.flush()
@@ -156,7 +155,7 @@ def main() -> int:
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     source = sys.stdin.buffer
-    job = msgspec.json.decode(source.readline(), type=Job)
+    job = names.unpack_line(source.readline(), Job)
     stop = threading.Event()
     _stop_when_asked(stop, source)
     with contextlib.suppress(BrokenPipeError):

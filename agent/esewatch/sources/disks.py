@@ -16,6 +16,7 @@ import psutil
 
 from esewatch.ese.volumes import NOT_KNOWN, free_space
 from esewatch.model import Batch, Feed, Reading, SourceError, VolumesSeen
+from esewatch.names import printable
 from esewatch.scan.devices import BlockDevices, Mount
 from esewatch.sources.polled import Pace, SampleClock
 
@@ -92,7 +93,7 @@ class Machine:
             return {}
         try:
             mounts = [
-                Mount(part.device, part.mountpoint, part.fstype)
+                Mount(part.device, printable(part.mountpoint), part.fstype)
                 for part in self._partitions(all=False)
             ]
         except (OSError, RuntimeError, ValueError, psutil.Error):
@@ -114,7 +115,7 @@ class Machine:
         # Of two that are mounted at one place the later one is seen.
         seen = {point: (device, point) in local for device, point in mounts}
         return {
-            point: self._free_at(point) if is_local else NOT_KNOWN
+            printable(point): self._free_at(point) if is_local else NOT_KNOWN
             for point, is_local in islice(seen.items(), MAX_VOLUMES)
         }
 

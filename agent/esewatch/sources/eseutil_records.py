@@ -7,6 +7,7 @@ from esewatch.ese.eseutil import Check, Header, Run
 from esewatch.fold.identity import database_label
 from esewatch.fold.state import UNLOCATED
 from esewatch.model import CopyChecked, HeaderSeen, PageFault
+from esewatch.names import printable
 
 
 class Whose(NamedTuple):
@@ -21,7 +22,8 @@ class Whose(NamedTuple):
 
     def name(self, path: str) -> str:
         """The database that the file at `path` is or stands for."""
-        return self.database.replace("{name}", re.split(r"[\\/]", path)[-1]) or path
+        named = self.database.replace("{name}", re.split(r"[\\/]", path)[-1]) or path
+        return printable(named)
 
 
 def record_of(run: Run, whose: Whose, end: float) -> CopyChecked | HeaderSeen | None:

@@ -56,7 +56,9 @@ def event_stream_source(
         date_order=date_order,
         companions=companions,
     )
-    return FollowedFiles(name, paths, decoder_factory(options), order=first_time(options))
+    return FollowedFiles(
+        name, paths, decoder_factory(options), order=first_time(options), in_portions=True
+    )
 
 
 def decoder_factory(options: Options) -> DecoderFactory:
@@ -66,8 +68,10 @@ def decoder_factory(options: Options) -> DecoderFactory:
     except (KeyError, ValueError, OSError) as error:
         raise SourceError(f"time zone {options.timezone!r} is not known here: {error}") from None
 
+    needles = Needles(options.providers, companions=options.companions)
+
     def factory(path: str, head: bytes, saved: bytes) -> Decoder:
-        return _decoder(path, head, saved, options)
+        return _decoder(path, head, saved, options, needles)
 
     return factory
 
@@ -103,9 +107,8 @@ def recognise(head: bytes) -> Format | None:
     return "csv" if find_layout(text) else "text"
 
 
-def _decoder(path: str, head: bytes, saved: bytes, options: Options) -> Decoder:
+def _decoder(path: str, head: bytes, saved: bytes, options: Options, needles: Needles) -> Decoder:
     maker = Maker(options)
-    needles = Needles(options.providers, companions=options.companions)
     kept = read_context(saved)
     text = head.decode("utf-8", "replace").lstrip("\ufeff")
     form = kept.format if kept else recognise(head)

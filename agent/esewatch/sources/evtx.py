@@ -51,6 +51,8 @@ class EvtxSource:
         self._complaints: dict[str, str] = {}
         self._failed: dict[str, str] = {}
         """Path -> reason of what could not be listed or opened in this poll."""
+        self._by_file: dict[tuple[int, int], FileState] = {}
+        """Device and inode -> what was known of the file before this poll."""
         self._batch = Batch()
         self._read: dict[str, FileState] = {}
         """State of the files of this poll, ahead of `_states` by what is in `_batch`."""
@@ -78,11 +80,20 @@ class EvtxSource:
         self._read = {}
         self._failed = {}
         paths, missing = self._paths()
-        plans = [planned for path in paths if (planned := self._plan(path)) is not None]
-        self._drop_vanished(paths)
-        backlog = sum(found.size for found, _ in plans)
+        self._by_file = {
+            state.key[:2]: state for state in self._states.values() if state.key is not None
+        }
+        # Not planned at once: that takes a look into each file, and records are to flow.
+        ahead = {path: self._bytes_ahead(path) for path in paths}
+        backlog = sum(ahead.values())
         unsaved = 0
-        for found, state in plans:
+        for path in paths:
+            planned = self._plan(path)
+            backlog -= ahead[path]
+            if planned is None:
+                continue
+            found, state = planned
+            backlog += found.size
             for step in self._steps(found, state, final=final):
                 self._batch.records += step.records
                 self._batch.unreadable += step.unreadable
@@ -91,12 +102,24 @@ class EvtxSource:
                 if len(self._batch.records) >= _BATCH_RECORDS or unsaved >= _BATCH_BYTES:
                     unsaved = 0
                     yield self._take_batch(backlog, caught_up=False)
+        self._drop_vanished(paths)
         error = "" if final else all_unreadable(paths, self._failed)
         if missing:
             error = f"{missing[0]}: no such file; name an existing log or a pattern"
         yield self._take_batch(0, caught_up=not error)
         if error:
             raise SourceError(error)
+
+    def _bytes_ahead(self, path: str) -> int:
+        """What is to be read of a file, as far as its size tells."""
+        try:
+            key = key_of(Path(path).stat())
+        except OSError:
+            return 0
+        known = self._states.get(path)
+        if known is None or known.key is None:
+            return key[2]
+        return 0 if known.key == key else max(key[2] - known.key[2], 0)
 
     def _paths(self) -> tuple[list[str], list[str]]:
         """Paths that match now, and those that were named and do not exist."""
@@ -134,10 +157,8 @@ class EvtxSource:
 
     def _renamed(self, key: Key) -> FileState:
         """What is known of the same file under another name: an archived log is not read twice."""
-        for state in self._states.values():
-            if state.key is not None and state.key[:2] == key[:2]:
-                return FileState(None, state.digests, state.tail)
-        return FileState()
+        state = self._by_file.get(key[:2])
+        return FileState(None, state.digests, state.tail) if state is not None else FileState()
 
     def _complain(self, path: str, reason: str) -> None:
         """A file that cannot be opened or a folder that cannot be listed, told once."""
@@ -189,6 +210,7 @@ class EvtxSource:
             saved = msgspec.msgpack.encode(state)
             if self._saved.get(path) != saved:
                 self._saved[path] = batch.positions[path] = saved
+        self._read = dict(list(self._read.items())[-1:])  # the file that is being read
         batch.backlog_bytes, batch.caught_up = backlog, caught_up
         return batch
 

@@ -1,12 +1,15 @@
 """Which file is which: a file is known by its content before the position, not by its name."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Generic, TypeVar
 
 import msgspec
 
 from esewatch.sources.encodings import Encoding
 from esewatch.sources.rawfile import RawFile, read_at
+
+T = TypeVar("T")
 
 SAMPLE = 1024
 """Bytes at the beginning and before the position that tell a file from another."""
@@ -58,21 +61,49 @@ def best_match(raw: RawFile, candidates: Sequence[Position]) -> Position | None:
     Raises OSError.
     """
     start = read_at(raw, 0, SAMPLE)
+    heads = Heads(start)
     found = None
     # From front to back, so that a compressed file is decompressed once.
     for position in sorted(candidates, key=lambda candidate: candidate.offset):
         size = min(position.offset, SAMPLE)
-        if digest(start[:size]) == position.head and (
+        if heads[size] == position.head and (
             digest(read_at(raw, position.offset - size, size)) == position.tail
         ):
             found = position
     return found
 
 
-def begins_like(start: bytes, position: Position) -> bool:
-    """Does a file that begins with `start` (up to 1 KiB) begin as the one of `position`?"""
-    size = min(position.offset, SAMPLE)
-    return 0 < size <= len(start) and digest(start[:size]) == position.head
+class Heads(dict[int, bytes]):
+    """Digests of the first so many bytes of a file that begins with `start` (up to 1 KiB)."""
+
+    def __init__(self, start: bytes) -> None:
+        super().__init__()
+        self.start = start
+
+    def __missing__(self, size: int) -> bytes:
+        self[size] = digest(self.start[:size])
+        return self[size]
+
+
+class Beginnings(Generic[T]):
+    """Files by how they begin, so that those that begin like another are found without a search."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, bytes], list[T]] = {}
+        self._sizes: set[int] = set()
+
+    def add(self, position: Position, file: T) -> None:
+        """Take in a file as far as it was read; one of which nothing was read begins like none."""
+        if size := min(position.offset, SAMPLE):
+            self._known.setdefault((size, position.head), []).append(file)
+            self._sizes.add(size)
+
+    def like(self, start: bytes) -> Iterator[T]:
+        """Those that a file which begins with `start` (up to 1 KiB) begins like."""
+        heads = Heads(start)
+        for size in self._sizes:
+            if size <= len(start):
+                yield from self._known.get((size, heads[size]), ())
 
 
 def same_so_far(raw: RawFile, other: RawFile) -> bool:

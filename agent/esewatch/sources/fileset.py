@@ -1,17 +1,19 @@
 """Which files there are: new, grown, renamed, rewritten, compressed, gone."""
 
 import os
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 import msgspec
 
+from esewatch import names
 from esewatch.model import Unreadable
-from esewatch.sources.decoder import Decoder
 from esewatch.sources.fileident import (
     SAMPLE,
+    Beginnings,
     Position,
-    begins_like,
     best_match,
     holds,
     same_so_far,
@@ -26,6 +28,7 @@ from esewatch.sources.filescan import (
 )
 from esewatch.sources.rawfile import RawFile, read_at
 from esewatch.sources.textfile import TextFile
+from esewatch.sources.watched import Watched
 
 REMEMBERED = 1000
 """Lost files whose position is kept in case they come back under another name."""
@@ -39,10 +42,12 @@ None on Windows, where an open file could not be renamed by its writer.
 TINY = 4
 """A shorter file does not show its encoding yet."""
 
-FIRST_BLOCK = 64 << 10
-
 PATIENCE = 12
 """Times `settle_seconds` that a file which never stops growing is waited for."""
+
+
+ALIKE = 64
+"""Files that begin alike, such as with one header, that a new one is compared with."""
 
 
 class Waiting(msgspec.Struct, gc=False):
@@ -51,58 +56,6 @@ class Waiting(msgspec.Struct, gc=False):
     stat: Stat
     first: float
     changed: float
-
-
-class Watched:
-    """One file being followed."""
-
-    def __init__(self, seen: Seen, position: Position, now: float) -> None:
-        self.key = seen.key
-        self.path = seen.path
-        self.literal = seen.literal
-        self.position = position
-        self.stat: Stat = seen.stat
-        self.changed = now
-        """When it was last seen to have changed (monotonic)."""
-        self.text: TextFile | None = None
-        self.decoder: Decoder | None = None
-        self.known = False
-        """What `stat` describes holds what was read."""
-        self.detached = False
-        """No longer found by any path; read through the open handle."""
-        self.refused = ""
-        """Why its format cannot be read."""
-        self.done: tuple[Stat, int] | None = None
-        """State in which it was read as far as possible."""
-        self.read_at = now
-        self.compressed = False
-        self.order: float | None = None
-        self.block = FIRST_BLOCK
-
-    @property
-    def moved(self) -> bool:
-        """It has another name than when it was first seen: its writer has left it."""
-        return self.path != self.position.path
-
-    def note(self, new: Stat, now: float) -> None:
-        """Take up what stat says."""
-        if new != self.stat:
-            self.stat, self.changed = new, now
-
-    def snapshot(self) -> Position:
-        """The position as it is now."""
-        if self.text is not None:
-            self.text.mark(self.position)
-        if self.decoder is not None:
-            self.position.context = self.decoder.save()
-        return self.position
-
-    def close(self) -> None:
-        """Close the file; reading can go on from the position."""
-        self.snapshot()
-        if self.text is not None:
-            self.text.raw.close()
-        self.text = self.decoder = None
 
 
 class FileSet:
@@ -124,6 +77,11 @@ class FileSet:
         self.settle_seconds = settle_seconds
         self.clock = clock
         self._paths = list(paths)
+        self.unmet: deque[Seen] = deque()
+        """New files that are still to be met, the oldest first."""
+        self._detached: list[Watched] = []
+        self._beginnings: Beginnings[Watched] | None = None
+        """Of the files that were there before; made when it is needed."""
         self._restored: dict[str, Position] = {}
         self._lost: dict[str, Position] = {}
         self._last_lost = 0
@@ -138,8 +96,8 @@ class FileSet:
         """Take up stored positions. One that is not understood is reported and dropped."""
         for key, value in positions.items():
             try:
-                position = msgspec.msgpack.decode(value, type=Position)
-            except msgspec.MsgspecError:
+                position = names.unpack(value, Position)
+            except (msgspec.MsgspecError, UnicodeError):
                 self.problems.append(
                     Unreadable(path=key, place="", reason="stored position is not understood")
                 )
@@ -149,8 +107,8 @@ class FileSet:
         self._lost = dict(sorted(self._lost.items(), key=lambda item: item[1].gone))
         self._last_lost = max((lost.gone for lost in self._lost.values()), default=0)
 
-    def look(self, *, final: bool) -> None:
-        """Find the files, new ones and what became of the old ones.
+    def look(self) -> None:
+        """Find the files, new ones (`unmet`) and what became of the old ones.
 
         Raises MovedError when a file was renamed meanwhile; what was found stays.
         """
@@ -165,14 +123,21 @@ class FileSet:
         self._restored = {}
         for file in list(self.files.values()):
             self._revisit(file, seen.get(file.key), now)
+        self._detached = [file for file in self.files.values() if file.detached]
+        self._beginnings = None
         unknown = [found for key, found in seen.items() if key not in self.files]
-        for found in sorted(unknown, key=lambda found: (found.stat[1], found.path)):
-            self._meet(found, now, final=final)
+        self.unmet = deque(sorted(unknown, key=lambda found: (found.stat[1], found.path)))
         self._waiting = {
             key: waiting
             for key, waiting in self._waiting.items()
             if key in seen and key not in self.files
         }
+
+    def meet(self, most: int, *, final: bool) -> None:
+        """Take up as many of the new files that `look` found. Raises MovedError as it does."""
+        now = self.clock()
+        for _ in range(min(most, len(self.unmet))):
+            self._meet(self.unmet.popleft(), now, final=final)
 
     def lose(self, file: Watched) -> None:
         """Forget a file that is gone or rewritten; its position is kept for a while."""
@@ -314,7 +279,7 @@ class FileSet:
         position.gone = self._last_lost
         key = f"gone:{position.gone}"
         self._lost[key] = position
-        self.changes[key] = msgspec.msgpack.encode(position)
+        self.changes[key] = names.pack(position)
         if len(self._lost) > REMEMBERED:
             oldest = next(iter(self._lost))
             del self._lost[oldest]
@@ -357,8 +322,8 @@ class FileSet:
     def _continued(self, raw: RawFile, size: int) -> tuple[str, Position | None]:
         """Key and position of the lost or vanished file that `raw` holds; None if none."""
         candidates = dict(self._lost)
-        for file in self.files.values():
-            if not file.detached or file.text is None:
+        for file in self._detached:
+            if file.key not in self.files or file.text is None:
                 continue
             if file.snapshot().offset:
                 candidates[file.key] = file.position
@@ -381,9 +346,14 @@ class FileSet:
 
     def _is_copy(self, raw: RawFile) -> bool:
         """Does all of `raw` stand in a file that is still there?"""
-        start = read_at(raw, 0, SAMPLE)
-        for file in self.files.values():
-            if file.detached or not begins_like(start, file.snapshot()):
+        if self._beginnings is None:
+            self._beginnings = Beginnings()
+            for file in sorted(self.files.values(), key=lambda file: -file.stat[1]):
+                if not file.detached:
+                    self._beginnings.add(file.snapshot(), file)
+        # Who copies a log writes on in it, so that it is among the youngest.
+        for file in islice(self._beginnings.like(read_at(raw, 0, SAMPLE)), ALIKE):
+            if file.key not in self.files:
                 continue
             known = file.text.raw if file.text else open_known(file.path, file.key)
             try:

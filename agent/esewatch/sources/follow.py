@@ -8,20 +8,22 @@ while the agent is down.
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-import msgspec
-
+from esewatch import names
 from esewatch.model import Batch, Record, SourceError, Unreadable
 from esewatch.sources.decoder import Decoder, DecoderFactory, Fed, OrderKey
 from esewatch.sources.encodings import detect, to_utf8
 from esewatch.sources.filescan import MovedError, open_known
-from esewatch.sources.fileset import PATIENCE, FileSet, Watched
+from esewatch.sources.fileset import PATIENCE, FileSet
 from esewatch.sources.rawfile import RawFile, open_raw, open_regular, read_at
 from esewatch.sources.textfile import BLOCK, HEAD, LONGEST, Lines, TextFile
+from esewatch.sources.watched import Watched
 
 __all__ = ["Decoder", "DecoderFactory", "Fed", "FollowedFiles", "OrderKey", "sniff"]
 
 BATCH_RECORDS = 4000
 BATCH_BYTES = 16 << 20
+PORTION = 1000
+"""New files that are looked at together."""
 _SMALLEST_BLOCK = 4096
 _TRIES = 10
 """Rounds of one poll that renamed files may begin again."""
@@ -72,8 +74,10 @@ class FollowedFiles:
         settle_seconds: float = 5.0,
         order: OrderKey | None = None,
         clock: Callable[[], float] = time.monotonic,
+        in_portions: bool = False,
     ) -> None:
         self.name = name
+        self._in_portions = in_portions
         self._factory = factory
         self._order = order
         self._set = FileSet(paths, settle_seconds, clock)
@@ -102,13 +106,14 @@ class FollowedFiles:
                 return
 
     def _poll(self, *, final: bool) -> Iterator[Batch]:
-        self._set.look(final=final)
-        todo = [(file, level) for file in self._sorted() if (level := self._due(file, final))]
-        waiting = sum(_rest(file) for file, _ in todo)
-        for file, level in todo:
-            waiting -= _rest(file)
-            for _ in self._read(file, level - 1):
-                yield self._batch(waiting + _rest(file))
+        self._set.look()
+        while True:
+            self._set.meet(PORTION, final=final)
+            if not self._set.unmet or self._in_portions:
+                yield from self._round(final=final)
+            if not self._set.unmet:
+                break
+            yield self._batch(0)  # so that nobody takes it for silent
         errors = self._set.errors + [
             file.refused for file in self._set.files.values() if file.literal and file.refused
         ]
@@ -117,6 +122,15 @@ class FollowedFiles:
         yield self._batch(0, caught_up=not errors)
         if errors:
             raise SourceError("; ".join(errors))
+
+    def _round(self, *, final: bool) -> Iterator[Batch]:
+        """Read what is due of the files that were met, oldest first."""
+        todo = [(file, level) for file in self._sorted() if (level := self._due(file, final))]
+        waiting = sum(_rest(file) for file, _ in todo)
+        for file, level in todo:
+            waiting -= _rest(file)
+            for _ in self._read(file, level - 1):
+                yield self._batch(waiting + _rest(file))
 
     def close(self) -> None:
         """Close all files."""
@@ -269,7 +283,7 @@ class FollowedFiles:
     def _batch(self, backlog: int, *, caught_up: bool = False) -> Batch:
         positions = self._set.changes
         for file in self._set.touched.values():
-            positions[file.key] = msgspec.msgpack.encode(file.snapshot())
+            positions[file.key] = names.pack(file.snapshot())
         batch = Batch(
             records=self._records,
             unreadable=self._unreadable + self._set.problems,

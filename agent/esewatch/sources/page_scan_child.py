@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from esewatch import names
 from esewatch.model import SourceError
 from esewatch.scan.job import Job, News
 from esewatch.sources.process import Child
@@ -40,7 +41,7 @@ class ScanProcess:
         self._done: set[str] = set()
         self._places: Counter[str] = Counter()
         self._rest = b""
-        self._child = Child(program, (), msgspec.json.encode(job) + b"\n")
+        self._child = Child(program, (), names.pack_line(job))
 
     def news(self) -> Iterator[News]:
         """What it told since the last call; never waits. A line that it could not end is left.
@@ -50,8 +51,8 @@ class ScanProcess:
         *lines, self._rest = (self._rest + self._child.read()).split(b"\n")
         for line in lines:
             try:
-                news = msgspec.json.decode(line, type=News)
-            except msgspec.MsgspecError as error:
+                news = names.unpack_line(line, News)
+            except (msgspec.MsgspecError, UnicodeError) as error:
                 self.close()
                 raise SourceError(
                     f"the process that scans is of another version, restart esewatch: {error}"

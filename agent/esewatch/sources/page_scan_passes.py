@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from esewatch import names
 from esewatch.model import Record
 from esewatch.scan.job import News, Task
 from esewatch.scan.results import Place
@@ -30,14 +31,14 @@ class Passes:
         """Take up what `positions` gave; one that is not understood begins anew."""
         for path, value in positions.items():
             try:
-                self.files[path] = msgspec.msgpack.decode(value, type=FileState)
-            except msgspec.MsgspecError:
+                self.files[path] = names.unpack(value, FileState)
+            except (msgspec.MsgspecError, UnicodeError):
                 continue
 
     def positions(self) -> dict[str, bytes | None]:
         """What has changed since the last call; None drops a path."""
         changed = {
-            path: msgspec.msgpack.encode(self.files[path]) if path in self.files else None
+            path: names.pack(self.files[path]) if path in self.files else None
             for path in sorted(self._changed)
         }
         self._changed.clear()

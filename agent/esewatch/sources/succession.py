@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
+from esewatch import names
 from esewatch.config import PageScan, Settings, SourceSettings
 from esewatch.fold.state import State
 from esewatch.model import EsewatchError, Source
@@ -55,7 +56,7 @@ def digests(settings: Settings) -> dict[str, str]:
     """Name of each source -> digest of its settings, the name left out."""
     found = {}
     for entry in settings.sources:
-        unnamed = msgspec.json.encode(msgspec.structs.replace(entry, name=""))
+        unnamed = names.pack_line(msgspec.structs.replace(entry, name="")).rstrip(b"\n")
         found[entry.name] = hashlib.blake2b(unnamed, digest_size=16).hexdigest()
     return found
 

@@ -57,7 +57,8 @@ class Turns:
     def batches(self, source: Source) -> Generator[Batch | None, None, None]:
         """The batches of one poll; None as long as the source keeps its patient asker waiting.
 
-        Raises what the source raises. Closed while the source hangs, it lets go of it.
+        Raises what the source raises, RuntimeError or MemoryError when no thread can be started.
+        Closed while the source hangs, it lets go of it.
         """
         poll = source.poll()
         try:
@@ -76,12 +77,11 @@ class Turns:
                 poll.close()
 
     def _begin(self, name: str, poll: Iterator[Batch]) -> _Turn:
-        if self._worker is None:
-            self._worker = queue.SimpleQueue()
-            threading.Thread(
-                target=_work, args=(self._worker,), name="sources", daemon=True
-            ).start()
         turn = _Turn(poll)
+        if self._worker is None:
+            worker: queue.SimpleQueue[_Turn | None] = queue.SimpleQueue()
+            threading.Thread(target=_work, args=(worker,), name="sources", daemon=True).start()
+            self._worker = worker  # not before: a thread that does not start answers nobody
         self.under_way[name] = time.monotonic()
         self._worker.put(turn)
         return turn
@@ -96,3 +96,14 @@ class Turns:
         if self._worker is not None:
             self._worker.put(None)
             self._worker = None
+
+
+def again(
+    batch: Batch, poll: Generator[Batch | None, None, None]
+) -> Generator[Batch | None, None, None]:
+    """The batch once more, then the rest of its poll."""
+    try:
+        yield batch
+        yield from poll
+    finally:
+        poll.close()

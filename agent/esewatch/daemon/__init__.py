@@ -11,28 +11,29 @@ import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 
-from esewatch.advice.surroundings import surroundings
 from esewatch.config import Settings
 from esewatch.config.handover import Handover
+from esewatch.daemon.shows import Shows
+from esewatch.daemon.troubles import Troubles
 from esewatch.expose.advisor import Advisor
-from esewatch.expose.database_page import DatabasePage
 from esewatch.expose.few_lines import FewLines
-from esewatch.expose.metrics import Snapshot, families
-from esewatch.expose.overview import Overview
+from esewatch.expose.metrics import Snapshot
 from esewatch.expose.own_figures import OwnFigures, TakenUp, rebuilt_sentence
 from esewatch.expose.pace import NEVER, Pace
 from esewatch.expose.shown import Shown
 from esewatch.fold import rebuilt
-from esewatch.fold.commands import Acknowledged, acknowledge, forget, succeed
+from esewatch.fold.commands import succeed
 from esewatch.fold.expiry import Expiry
 from esewatch.fold.folder import Folder
 from esewatch.fold.state import State
 from esewatch.journal import Journal, Positions
 from esewatch.journal.loading import load_or_rebuild
+from esewatch.journal.quarantine import Quarantine
 from esewatch.model import Batch, EsewatchError, JournalError, Source, SourceError
 from esewatch.sources.configured import build_source
+from esewatch.sources.process import pause
 from esewatch.sources.succession import Build, digests, moves, predecessors, prepare, show
-from esewatch.sources.turns import Turns
+from esewatch.sources.turns import Turns, again
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +52,7 @@ RELOAD_SECONDS = 10.0
 HANGS = "does not answer"
 
 
-class Daemon:
+class Daemon(Shows):
     """Wires sources, fold, journal and views; `run` is the reading thread.
 
     `load` reads the settings again and `build` makes a source of them, for `reload`.
@@ -79,6 +80,12 @@ class Daemon:
         self._stop = threading.Event()
         self._handover, self._lines = Handover(), FewLines(log)
         self._figures = OwnFigures(clock(), web)
+        self._troubles = Troubles(self._figures.internal_errors)
+        self._quarantine = Quarantine(journal.path.with_name(f"{journal.path.name}.set-aside"))
+        self._in_a_row: dict[str, int] = {}
+        """Source -> how often in a row it failed unexpectedly."""
+        self._stale = False
+        """The state is not that of the journal: it is to be loaded again."""
         self._pending: dict[str, dict[str, bytes | None]] = {}
         self._turns = Turns()
         self._polls: dict[str, Generator[Batch | None, None, None]] = {}
@@ -86,13 +93,11 @@ class Daemon:
         self._complaints: dict[str, str] = {}
         self._commit_again = NEVER
         """When a commit that failed is tried again."""
-        self._waiting = True
-        self._started = time.monotonic()
+        self._waiting, self._started = True, time.monotonic()
         self._expiry = Expiry(clock(), self._started)
         self._pace, self._advisor = Pace(), Advisor()
         self._folder = self._begin(*load_or_rebuild(journal))
-        if journal.set_aside is not None:
-            self._try_commit()  # so that a restart still knows what is to be rebuilt
+        self._try_commit()  # what is to be rebuilt, and what a batch can be undone to
         self._shown: Shown | None = None
         self.snapshot = Snapshot(())
         self._publish()
@@ -119,8 +124,11 @@ class Daemon:
     def run(self) -> None:
         """Read until `stop`; commits what was folded before it returns."""
         while not self._stop.is_set():
-            self._take_up()
-            if not self._cycle():
+            more = False
+            with self._troubles.held("other"):
+                self._take_up()
+                more = self._cycle()
+            if not more:
                 self._stop.wait(POLL_SECONDS)
         with contextlib.suppress(JournalError):
             self._commit()
@@ -208,6 +216,8 @@ class Daemon:
 
     def _cycle(self) -> bool:
         """A slice of each source; True when there may be more to read at once."""
+        if self._stale:
+            self._load_again()
         if self._commit_again > time.monotonic() or (
             self._commit_again > NEVER and not self._try_commit()
         ):
@@ -215,7 +225,8 @@ class Daemon:
             return False
         read = False
         for source in self._sources:
-            if self._stop.is_set() or self._handover.waiting or self._commit_again > NEVER:
+            held_up = self._stale or self._commit_again > NEVER
+            if held_up or self._stop.is_set() or self._handover.waiting:
                 break
             if self._retry.get(source.name, NEVER) <= time.monotonic() and self._poll(source):
                 read = True
@@ -224,7 +235,7 @@ class Daemon:
         self._expire()
         if time.monotonic() - self._started > REBUILD_SECONDS:
             self._settle()
-        if self._folder.changed:
+        if self._folder.changed and not self._stale:
             self._try_commit()
         self._publish_if_due()
         return read or self._handover.waiting
@@ -241,7 +252,9 @@ class Daemon:
             stored = True
             if batch.records or batch.positions or batch.unreadable or self._news(source, batch):
                 read = True
-                self._take(source.name, batch)
+                if not self._take(source.name, batch):
+                    self._polls[source.name] = again(batch, poll)
+                    return False
                 stored = self._try_commit()
             late = self._handover.waiting or time.monotonic() > end
             if late or not stored or self._stop.is_set():
@@ -249,14 +262,38 @@ class Daemon:
                 return True
         return read
 
-    def _take(self, name: str, batch: Batch) -> None:
+    def _take(self, name: str, batch: Batch) -> bool:
+        """Fold a batch; False where there is no memory for it now."""
         for piece in batch.unreadable:
             self._lines.warning(name, f"unreadable: {piece}")
         self._pace.news()
         with self._lock:  # an `ack` between the two would commit records without their position
-            self._folder.fold(name, batch, self._clock())
+            try:
+                self._folder.fold(name, batch, self._clock())
+            except MemoryError as error:
+                self._stale = True
+                self._retry[name] = time.monotonic() + RETRY_SECONDS
+                self._troubles.note("fold", error)
+                return False
+            except Exception as error:  # the records are taken in, so their positions hold
+                self._troubles.note("fold", error)
             self._folder.computers.tell(log.warning)
             self._pending.setdefault(name, {}).update(batch.positions)
+        while self._folder.set_aside:
+            source, record, why = self._folder.set_aside.pop(0)
+            self._quarantine.keep(source, record, why)
+            kept = f"{type(record).__name__} set aside in {self._quarantine.path}"
+            self._lines.warning(source, f"{kept}: {type(why).__name__}: {why}")
+        return True
+
+    def _load_again(self) -> None:
+        """Go back to what the journal holds: a batch was taken in by half."""
+        state = self._journal.load()[0]
+        with self._lock:
+            self._folder, self._shown = Folder(state, self.settings), None
+        self._pending.clear()
+        show(self._sources, state, self._lock)
+        self._stale = False
 
     def _news(self, source: Source, batch: Batch) -> bool:
         known = self._folder.state.sources[source.name]
@@ -268,11 +305,33 @@ class Daemon:
         try:
             yield from self._turns.batches(source)
             self._complaints.pop(source.name, None)
+            self._in_a_row.pop(source.name, None)
         except SourceError as error:
             self._failed(source.name, str(error))
         except Exception as error:  # a defect of one source must not stop the others
             log.debug("%s", source.name, exc_info=True)
             self._failed(source.name, f"unexpected {type(error).__name__}: {error}")
+            self._begin_anew(source)
+
+    def _begin_anew(self, source: Source) -> None:
+        """Nobody knows what an unexpected failure left of it: it goes on from the journal.
+
+        One that fails again and again waits longer and longer.
+        """
+        self._troubles.counts["source"] += 1
+        failures = self._in_a_row.get(source.name, 0)
+        self._in_a_row[source.name] = failures + 1
+        self._retry[source.name] = time.monotonic() + pause(RETRY_SECONDS, failures)
+        entry = next((each for each in self.settings.sources if each.name == source.name), None)
+        if entry is None:
+            return
+        with self._troubles.held("source"):
+            new = self._build(entry, self.settings)
+            new.restore(self._journal.positions().get(source.name, {}))
+            show([new], self._folder.state, self._lock)
+            self._sources[self._sources.index(source)] = new
+            with contextlib.suppress(Exception):
+                source.close()
 
     def _failed(self, name: str, reason: str) -> None:
         if self._complaints.get(name) != reason:
@@ -301,10 +360,11 @@ class Daemon:
 
     def watch(self) -> None:
         """Called by another thread now and then: a source that hangs is down."""
-        for name in self._turns.silent(HANG_SECONDS) & self._folder.state.sources.keys():
-            if self._complaints.get(name) != HANGS:
-                self._failed(name, HANGS)
-                self._publish()
+        with self._troubles.held("other"):
+            for name in self._turns.silent(HANG_SECONDS) & self._folder.state.sources.keys():
+                if self._complaints.get(name) != HANGS:
+                    self._failed(name, HANGS)
+                    self._publish()
 
     def _try_commit(self) -> bool:
         """Commit; False when the disk does not take it: nothing more is read until it does."""
@@ -325,76 +385,16 @@ class Daemon:
 
     def _commit(self) -> None:
         with self._lock, self._figures.commits.time():
+            if self._stale:
+                raise JournalError(f"{self._journal.path}: is read again, for want of memory")
             try:
-                self._journal.commit(self._folder.state, self._folder.changed, self._pending)
+                changed = self._folder.changed
+                left = self._journal.commit(self._folder.state, changed, self._pending)
             except JournalError:
                 self._figures.commit_failures += 1
                 raise
             self._folder.changed.clear()
             self._pending.clear()
-
-    def _publish_if_due(self) -> None:
-        with self._lock:
-            complete = self._advisor.catch_up(self._folder.state, self.settings, self._clock())
-        if self._pace.due(more=bool(self._polls)) or complete:
-            self._publish()
-
-    def _publish(self) -> None:
-        with self._pace.making():
-            self.snapshot = self._make_snapshot()
-            self._ready = not self._waiting
-
-    def _make_snapshot(self) -> Snapshot:
-        with self._lock:
-            self._waiting = self._waiting and bool(self._unread())
-            state = self._folder.state
-            # Counters are first exposed at the value of a whole first reading (semantics.md 3).
-            shown = State(sources=state.sources) if self._waiting else state
-            found = families(shown, self.settings, self._clock())
-            advised = self._advisor.families(shown, self.settings, self._clock())
-        own = self._figures.everything(self._journal.last_set_aside())
-        return Snapshot.of([*found, *advised, *own], self.snapshot)
-
-    def _unread(self) -> list[str]:
-        """Sources whose first reading is not done; one that cannot be read holds nobody up."""
-        known = self._folder.state.sources.values()
-        return [source.name for source in known if source.baseline and source.up]
-
-    def ready(self) -> tuple[bool, str]:
-        """Whether the first reading of all sources is done; if not, which are missing."""
-        missing = f"first reading of {', '.join(self._unread()) or 'all sources'}"
-        return self._ready, "" if self._ready else missing
-
-    def overview(self) -> Overview:
-        """The figures of the status page, made once for each snapshot."""
-        with self._lock:
-            return self._now_shown().overview
-
-    def database(self, computer: str, database: str) -> DatabasePage | None:
-        """All that is shown of one database, made once for each snapshot; None: not known."""
-        with self._lock:
-            return self._now_shown().database(self._folder.state, computer, database)
-
-    def _now_shown(self) -> Shown:
-        if self._shown is None or self._shown.of is not self.snapshot:
-            state, now, advice = self._folder.state, self._clock(), self._advisor.latest
-            self._shown = Shown(self.snapshot, state, self.settings, now, advice)
-        return self._shown
-
-    def forget(self, computer: str, database: str) -> None:
-        """Drop a database. Raises EsewatchError when it is not known."""
-        with self._lock:
-            forget(self._folder, computer, database)
-        self._after_command()
-
-    def ack(self, computer: str, database: str, pages: list[int]) -> Acknowledged:
-        """Take known bad pages as dealt with; see `acknowledge`."""
-        with self._lock:
-            told = surroundings(self._folder.state, self._folder.settings)
-            done = acknowledge(self._folder, computer, database, pages, told)
-        self._after_command()
-        return done
-
-    def _after_command(self) -> None:
-        self._commit()
-        self._publish()
+        for (kind, first, second), error in left.items():
+            log.error("%s %s %s cannot be stored: its old row stays", kind, first, second)
+            self._troubles.note("journal", error)

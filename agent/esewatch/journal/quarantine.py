@@ -1,0 +1,64 @@
+"""Records that could not be taken in, kept for who mends the program: lines of JSON in a file.
+
+The file lies beside the journal and is bounded: the first records tell the cause, those for
+which there is no more room are counted only.
+"""
+
+import logging
+import os
+import time
+from pathlib import Path
+
+import msgspec
+
+from esewatch import names
+from esewatch.model import Record
+
+MAX_BYTES = 1 << 20
+MAX_LINE = 64 << 10
+"""Of a longer record the beginning is kept."""
+
+log = logging.getLogger(__name__)
+
+
+class Kept(msgspec.Struct, kw_only=True):
+    """One line."""
+
+    time: float
+    """When it was set aside."""
+    source: str
+    error: str
+    kind: str
+    record: str
+    """Its fields, as Python writes them."""
+
+
+class Quarantine:
+    """The file `path`; it is made when the first record comes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def keep(self, source: str, record: Record, error: Exception) -> None:
+        """Add a record. Never raises: what cannot be kept is told."""
+        try:
+            self._append(_line(source, record, error))
+        except Exception as problem:
+            log.warning("%s: a record that was set aside is not kept: %s", self.path, problem)
+
+    def _append(self, line: bytes) -> None:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+        with os.fdopen(os.open(self.path, flags, 0o600), "ab") as file:
+            if file.tell() + len(line) <= MAX_BYTES:
+                file.write(line)
+
+
+def _line(source: str, record: Record, error: Exception) -> bytes:
+    kept = Kept(
+        time=time.time(),
+        source=names.printable(source),
+        error=names.printable(f"{type(error).__name__}: {error}"[:MAX_LINE]),
+        kind=type(record).__name__,
+        record=repr(record)[:MAX_LINE],
+    )
+    return msgspec.json.encode(kept) + b"\n"

@@ -1,0 +1,92 @@
+"""The rows of the journal: made of entities, each with a checksum, and what of them is left."""
+
+import contextlib
+import sqlite3
+import zlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from esewatch import names
+from esewatch.fold import rollups
+from esewatch.fold.entities import Entity
+from esewatch.fold.state import SourceState, State
+
+Row = tuple[str, str, str, bytes, int]
+"""(table, first key, second key, value, checksum)."""
+
+
+def rows_of(
+    state: State, changed: Iterable[Entity]
+) -> tuple[list[Row], list[Entity], dict[Entity, Exception]]:
+    """Rows to store in the order of their keys, with checksums, keys of rows to delete, and what
+    no row can be made of.
+    """
+    stored: list[Row] = []
+    gone: list[Entity] = []
+    left: dict[Entity, Exception] = {}
+    keys = set(changed)
+    keys |= {("days", first, second) for kind, first, second in keys if kind == "instance"}
+    for kind, first, second in sorted(keys):
+        entity = _entity(state, kind, first, second)
+        key = (kind, names.to_text(first), names.to_text(second))
+        if entity is None:
+            gone.append(key)
+        else:
+            try:
+                value = names.pack(entity)
+            except (ValueError, TypeError, OverflowError) as error:
+                left[kind, first, second] = error
+            else:
+                stored.append((*key, value, checksum((*key, value))))
+    return stored, gone, left
+
+
+def _entity(state: State, kind: str, first: str, second: str) -> object | None:
+    if kind == "source":
+        return state.sources.get(first)
+    if kind == "host":
+        return state.hosts.get(first)
+    if kind == "channel":
+        return state.channels.get((first, second))
+    if kind in {"instance", "days"}:
+        instance = state.instances.get((first, second))
+        if instance is None or kind == "days":
+            return rollups.older(instance.days) if instance is not None else None
+        return msgspec.structs.replace(instance, days=rollups.newest(instance.days))
+    if kind == "device":
+        return state.devices.get((first, second))
+    if kind == "database":
+        return state.databases.get((first, second))
+    if kind == "sql_database":
+        return state.sql_databases.get((first, second))
+    return (state.databases_dropped, state.dropped)
+
+
+def checksum(row: Sequence[Any]) -> int:
+    """Checksum over the keys and the value of a row."""
+    *keys, value = row
+    return zlib.crc32(value, zlib.crc32("\0".join(keys).encode("utf-8", "surrogatepass")))
+
+
+def salvage(path: Path) -> dict[str, SourceState]:
+    """What a damaged journal still says of its sources, by name; never raises for damage.
+
+    Read from both ends, because a bad page ends a reading.
+    """
+    found: dict[str, SourceState] = {}
+    for order in ("ASC", "DESC"):
+        query = (
+            "SELECT kind, first, second, value, crc FROM entity "
+            f"WHERE kind = 'source' ORDER BY first {order}"
+        )
+        with (
+            contextlib.suppress(sqlite3.Error, msgspec.MsgspecError, TypeError, AttributeError),
+            contextlib.closing(sqlite3.connect(path)) as db,
+        ):
+            for *row, crc in db.execute(query):
+                if checksum(row) == crc:
+                    found[names.from_text(row[1])] = names.unpack(row[3], SourceState)
+    return found

@@ -1,0 +1,98 @@
+"""Names that are no text: those of files are bytes, and on Windows any 16-bit units.
+
+Python gives what is no text as lone surrogates, which neither SQLite nor MessagePack nor JSON
+takes. Here they are kept exactly, and shown as escapes.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+_MARK = "\x1a"
+_NOT_TEXT = re.compile("[\x1a\ud800-\udfff]")
+_ESCAPED = re.compile("\x1a([0-9a-f]{4})")
+_EXTENSION = 1
+_AS_THEY_ARE = (bytes, bytearray)
+
+
+def to_text(name: str) -> str:
+    """`name` as text that anything can store; `from_text` gives it back exactly."""
+    if name.isascii() and _MARK not in name:
+        return name
+    return _NOT_TEXT.sub(lambda found: f"{_MARK}{ord(found[0]):04x}", name)
+
+
+def from_text(text: str) -> str:
+    """The name of which `to_text` made `text`."""
+    if _MARK not in text:
+        return text
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+
+
+def printable(text: str) -> str:
+    """`text` for a label or a file: lone surrogates and NUL as escapes, all else unchanged."""
+    if "\0" in text:
+        text = text.replace("\0", "\\x00")
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def visible(text: str) -> str:
+    """`text` for a terminal: what it would obey or cannot show as escapes, all else unchanged."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def pack(value: object) -> bytes:
+    """`value` as MessagePack, whatever names are in it."""
+    try:
+        return msgspec.msgpack.encode(value)
+    except UnicodeEncodeError:
+        kept = msgspec.to_builtins(value, builtin_types=_AS_THEY_ARE)
+        escaped = msgspec.msgpack.encode(_each(kept, to_text))
+        return msgspec.msgpack.encode(msgspec.msgpack.Ext(_EXTENSION, escaped))
+
+
+def unpack(data: bytes, as_type: type[T]) -> T:
+    """The value of which `pack` made `data`. Raises msgspec.MsgspecError, UnicodeError."""
+    if not _is_extension(data):
+        return msgspec.msgpack.decode(data, type=as_type)
+    inner = msgspec.msgpack.decode(data, type=msgspec.msgpack.Ext).data
+    return msgspec.convert(
+        _each(msgspec.msgpack.decode(inner), from_text), as_type, builtin_types=_AS_THEY_ARE
+    )
+
+
+def pack_line(value: msgspec.Struct) -> bytes:
+    """`value` as a line of JSON, whatever names are in it."""
+    try:
+        return msgspec.json.encode(value) + b"\n"
+    except UnicodeEncodeError:
+        return msgspec.json.encode([_each(msgspec.to_builtins(value), to_text)]) + b"\n"
+
+
+def unpack_line(line: bytes, as_type: type[T]) -> T:
+    """The value of which `pack_line` made `line`. Raises msgspec.MsgspecError, UnicodeError."""
+    if not line.startswith(b"["):
+        return msgspec.json.decode(line, type=as_type)
+    (escaped,) = msgspec.json.decode(line, type=tuple[Any])
+    return msgspec.convert(_each(escaped, from_text), as_type)
+
+
+def _is_extension(data: bytes) -> bool:
+    return data[:1] in {b"\xc7", b"\xc8", b"\xc9", b"\xd4", b"\xd5", b"\xd6", b"\xd7", b"\xd8"}
+
+
+def _each(value: Any, change: Callable[[str], str]) -> Any:
+    """`value` with all its strings changed, keys too."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list | tuple):
+        return [_each(item, change) for item in value]
+    if isinstance(value, dict):
+        return {_each(key, change): _each(item, change) for key, item in value.items()}
+    return value

@@ -1,0 +1,251 @@
+"""Calls inside the agent fail, one of each kind after the other: the figures equal the truth."""
+
+import os
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from esewatch import daemon as daemon_module
+from esewatch.config import LogFiles, Settings
+from esewatch.daemon import Daemon
+from esewatch.daemon import troubles as troubles_module
+from esewatch.journal import Journal
+from esewatch.model import EsewatchError
+from esewatch.sources.configured import build_sources
+from esewatch.sources.follow import FollowedFiles
+from tests.e2e.harness import ROOT, Agent, wait_for
+from tests.e2e.harness import Server as AgentServer
+from tests.reliability.server import Server
+from tests.reliability.test_kill import figures, samples, truth
+from tests.reliability.test_kill import settings as log_settings
+from tests.support.failing import KINDS, Failing, failing
+from tests.support.figures import record as record_figure
+from tests.support.figures import until_right_again
+
+TICKS = 12
+SHORT_KINDS = sorted(KINDS.keys() - {"accept"})
+"""A short run serves nobody."""
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(daemon_module, "POLL_SECONDS", 0.002)
+    monkeypatch.setattr(daemon_module, "RETRY_SECONDS", 0.005)
+    monkeypatch.setattr(troubles_module, "FIRST_PAUSE", 0.005)
+    defaults = FollowedFiles.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "settle_seconds", 0.05)
+
+
+class Run:
+    """A daemon in this process that reads four logs while they grow, twice."""
+
+    def __init__(self, root: Path) -> None:
+        root.mkdir()
+        self.logs = root / "logs"
+        self.logs.mkdir()
+        self.settings = Settings(
+            journal=str(root / "j.db"),
+            sources=[
+                LogFiles(type="evtx", name="evtx", paths=[f"{self.logs}/*.evtx"]),
+                LogFiles(type="event_stream", name="json", paths=[f"{self.logs}/*.ndjson"]),
+                LogFiles(type="event_stream", name="text", paths=[f"{self.logs}/*.log"]),
+                LogFiles(type="perfmon_csv", name="csv", paths=[f"{self.logs}/*.csv"]),
+            ],
+        )
+        self.server = Server(self.logs, 7)
+        self.restarts = 0
+
+    def figures(self, points: Failing) -> tuple[dict[str, float], dict[str, float]]:
+        """What is exposed at last and what is true; the faults end when the logs do."""
+        daemon, thread = self._start()
+        for _ in range(TICKS):
+            self.server.tick()
+        self.server.finish()
+        expected = truth(self.server)
+        found: dict[str, float] = {}
+
+        def right() -> bool:
+            nonlocal found, daemon, thread
+            if not thread.is_alive():
+                self.restarts += 1
+                daemon, thread = self._start()
+            found = self._shown(daemon)
+            return found == expected
+
+        end = time.monotonic() + 20
+        while not right() and time.monotonic() < end:
+            time.sleep(0.01)
+        points.disarm()
+        daemon.stop()
+        thread.join(20)
+        assert not thread.is_alive()
+        daemon.close()
+        return found, expected
+
+    def _start(self) -> tuple[Daemon, threading.Thread]:
+        for attempt in range(3):
+            journal: Journal | None = None
+            try:
+                journal = Journal(Path(self.settings.journal))
+                daemon = Daemon(self.settings, journal, build_sources(self.settings))
+                thread = threading.Thread(target=daemon.run)
+                thread.start()
+            except (EsewatchError, RuntimeError, MemoryError, OSError):
+                # The process would end with one line, and be started again.
+                self.restarts += 1
+                if journal is not None:
+                    journal.close()
+                if attempt == 2:
+                    raise
+            else:
+                return daemon, thread
+        raise AssertionError
+
+    def _shown(self, daemon: Daemon) -> dict[str, float]:
+        text = daemon.snapshot.render()[0].decode()
+        shown = figures(
+            {
+                (sample.name, frozenset(sample.labels.items())): sample.value
+                for family in text_string_to_metric_families(text)
+                for sample in family.samples
+            }
+        )
+        return {name: value for name, value in shown.items() if value}
+
+
+@pytest.fixture(name="calls", scope="module")
+def _calls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, int]]:
+    """How many calls of each kind an undisturbed run makes."""
+    run = Run(tmp_path_factory.mktemp("calls") / "run")
+    with failing() as points:
+        found, expected = run.figures(points)
+    assert len(expected) > 15
+    assert found == expected
+    yield points.calls
+
+
+def check_calls(folder: Path, kind: str, numbers: list[int]) -> Counter[str]:
+    """Let each of these calls fail in a run of its own; what came out."""
+    tried: Counter[str] = Counter()
+    for number in numbers:
+        run = Run(folder / f"{kind}-{number}")
+        with failing() as points:
+            points.arm(kind, number)
+            found, expected = run.figures(points)
+        wrong = {
+            name: (found.get(name), expected.get(name))
+            for name in found.keys() | expected.keys()
+            if found.get(name) != expected.get(name)
+        }
+        assert wrong == {}, f"{kind}, call {number}"
+        tried["runs"] += 1
+        tried["failed"] += points.failed[kind]
+        tried["restarts"] += run.restarts
+    return tried
+
+
+@pytest.mark.parametrize("kind", SHORT_KINDS)
+def test_after_some_call_of_a_kind_failed_the_figures_are_the_true_ones(
+    tmp_path: Path, calls: dict[str, int], kind: str
+) -> None:
+    most = min(calls[kind], 60)
+    tried = check_calls(tmp_path, kind, sorted({1, 2, most // 3 + 1, 2 * most // 3 + 1}))
+    assert tried["failed"] >= 1
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("kind", SHORT_KINDS)
+def test_after_any_call_of_a_kind_failed_the_figures_are_the_true_ones(
+    tmp_path: Path, calls: dict[str, int], kind: str
+) -> None:
+    tried = check_calls(tmp_path, kind, list(range(1, min(calls[kind], 120) + 1)))
+    record_figure(
+        f"the n-th call of a kind fails once, every n of a short run: {kind}",
+        f"{tried['runs']} runs, {tried['failed']} calls failed, {tried['restarts']} ended in"
+        " another start, figures wrong: 0",
+    )
+
+
+class FailingAgent(Agent):
+    """A process in which calls of all kinds fail at random for `seconds`."""
+
+    def fail_at_random(self, seed: int, seconds: float) -> None:
+        """Start it so."""
+        command: list[str | Path] = [
+            *(sys.executable, "-m", "tests.support.failing"),
+            *(str(seed), str(seconds), self.told),
+            *("run", "--config.file", self.config, "--web.listen-address", self.address),
+        ]
+        paths = os.pathsep.join((str(ROOT), os.environ.get("PYTHONPATH", "")))
+        self._server = AgentServer(
+            command, self.url, self.folder / "agent.log", env={"PYTHONPATH": paths}
+        )
+
+    @property
+    def told(self) -> Path:
+        """Where it writes which calls failed, when no more do."""
+        return self.folder / "failed.txt"
+
+    @property
+    def ended(self) -> bool:
+        """Whether the process has ended by itself."""
+        return self._server is not None and self._server.process.poll() is not None
+
+
+@pytest.mark.e2e
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.fault(
+    "calls inside the agent fail at random",
+    provoked="for a minute one of `open`, `stat`, `read`, listing, thread start, accept, a"
+    " statement or commit of SQLite, encoding, memory fails each 0.05 s; logs grow and rotate",
+    lost="nothing",
+)
+def test_after_a_minute_in_which_calls_failed_at_random_the_figures_are_the_true_ones(
+    tmp_path: Path,
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    server = Server(logs, 11)
+    agent = FailingAgent(tmp_path / "agent", log_settings(logs))
+    end, starts = time.monotonic() + 60, 1
+    try:
+        agent.fail_at_random(1, 60)
+        while time.monotonic() < end:
+            server.tick()
+            time.sleep(0.02)
+            if agent.ended:  # as the service manager does
+                agent.fail_at_random(starts, max(end - time.monotonic(), 0.1))
+                starts += 1
+        server.finish()
+        expected = truth(server)
+        if agent.ended:
+            agent.start()
+        found: dict[str, float] = {}
+
+        def right() -> bool:
+            nonlocal found
+            found = figures(samples(agent))
+            return {name: value for name, value in found.items() if value} == expected
+
+        with until_right_again():
+            assert wait_for("the true figures", right, 400)
+        process = psutil.Process(agent.pid)
+        record_figure(
+            "calls inside the agent fail at random for a minute, logs grow and rotate",
+            f"{agent.told.read_text() if agent.told.exists() else 'unknown'} failed,"
+            f" {starts - 1} starts by the service manager, {len(expected)} figures compared,"
+            f" 0 wrong; resident {process.memory_info().rss >> 20} MB",
+        )
+        agent.stop()
+    finally:
+        agent.close()

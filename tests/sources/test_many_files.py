@@ -1,0 +1,139 @@
+"""A folder of very many files: what a look costs is linear, and records flow before it is over."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from esewatch.model import Reading, Record
+from esewatch.sources import fileset, follow
+from esewatch.sources.event_stream import event_stream_source
+from esewatch.sources.evtx import EvtxSource
+from esewatch.sources.fileident import Beginnings, Position, digest
+from esewatch.sources.perfmon_csv import perfmon_csv_source
+from tests.reliability.server import HEADER
+from tests.reliability.test_inputs import append
+from tests.reliability.test_names import log_events
+from tests.support.figures import record as record_figure
+from tests.support.processor import processor_seconds
+
+
+def one_line_each(folder: Path, count: int) -> None:
+    append(folder / "first", 1)
+    line = json.loads((folder / "first").read_text())
+    (folder / "first").unlink()
+    for number in range(count):
+        text = json.dumps({**line, "Hostname": f"E{number}"})
+        (folder / f"{number:06}.ndjson").write_text(text + "\n")
+
+
+@pytest.mark.slow
+def test_the_first_look_at_8000_files_of_one_line_takes_less_than_5_seconds_of_processor(
+    tmp_path: Path,
+) -> None:
+    one_line_each(tmp_path, 8000)
+    source = event_stream_source("a", [f"{tmp_path}/*.ndjson"])
+    records: list[Record] = []
+
+    def read() -> None:
+        for batch in source.poll():
+            records.extend(batch.records)
+
+    seconds = processor_seconds(read)
+    source.close()
+    assert len(records) == 8000
+    record_figure(
+        "the first look at a folder of 8,000 files of one line",
+        f"{seconds:.1f} CPU-s",
+    )
+    assert seconds < 5.0
+
+
+def test_records_flow_before_all_files_were_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follow, "PORTION", 10)
+    one_line_each(tmp_path, 35)
+    source = event_stream_source("a", [f"{tmp_path}/*.ndjson"])
+    counts = [len(batch.records) for batch in source.poll() if batch.records]
+    assert counts == [10, 10, 10, 5]
+    assert [len(batch.records) for batch in source.poll()] == [0]
+    source.close()
+
+
+def test_counters_are_read_oldest_first_however_many_files_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follow, "PORTION", 10)
+    for number in range(35):
+        row = f'"01/05/2026 00:{34 - number:02}:00.000","1","1","{number}"'
+        (tmp_path / f"{number:02}.csv").write_text(f"{HEADER}\r\n{row}\r\n")
+    source = perfmon_csv_source("a", [f"{tmp_path}/*.csv"])
+    batches = list(source.poll())
+    times = [each.time for batch in batches for each in batch.records if isinstance(each, Reading)]
+    assert len(times) == 3 * 35
+    assert times == sorted(times)
+    assert len(batches) >= 4  # it says that it is alive
+    assert [batch.caught_up for batch in batches] == [False] * (len(batches) - 1) + [True]
+    source.close()
+
+
+def test_event_logs_are_handed_out_before_all_were_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("esewatch.sources.evtx._BATCH_BYTES", 1)
+    for number in range(5):
+        log_events(tmp_path / f"{number}.evtx", 1 + 3 * number, 3)
+    opened: list[str] = []
+    real = EvtxSource._plan
+
+    def noted(self: EvtxSource, path: str) -> object:
+        opened.append(path)
+        return real(self, path)
+
+    monkeypatch.setattr(EvtxSource, "_plan", noted)
+    source = EvtxSource("a", [f"{tmp_path}/*.evtx"])
+    poll = source.poll()
+    first = next(poll)
+    assert len(first.records) == 4  # three events and what they cover
+    assert len(opened) == 1
+    assert first.backlog_bytes > 0
+    rest = list(poll)
+    assert rest[-1].backlog_bytes == 0
+    assert sum(len(batch.records) for batch in rest) == 16
+    source.close()
+
+
+def test_of_many_files_with_one_header_only_the_youngest_are_compared_with_a_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fileset, "ALIKE", 3)
+    compared: list[object] = []
+
+    def differ(*files: object) -> bool:
+        compared.append(files)
+        return False
+
+    monkeypatch.setattr(fileset, "same_so_far", differ)
+    header = HEADER.replace("SG06", "S" * 600)
+    for number in range(20):
+        row = f'"01/05/2026 00:{number:02}:00.000","1","1","{number}"'
+        (tmp_path / f"{number:02}.csv").write_text(f"{header}\r\n{row}\r\n")
+    source = perfmon_csv_source("a", [f"{tmp_path}/*.csv"])
+    assert sum(len(batch.records) for batch in source.poll())
+    (tmp_path / "new.csv").write_text(f'{header}\r\n"01/06/2026 00:00:00.000","1","1","1"\r\n')
+    compared.clear()
+    list(source.poll())
+    assert len(compared) == 3
+    source.close()
+
+
+def test_files_are_found_by_how_they_begin() -> None:
+    known: Beginnings[str] = Beginnings()
+    for name, data in {"a": b"one", "b": b"one more", "c": b"x" * 5000, "d": b""}.items():
+        head = digest(data[:1024])
+        known.add(Position(path=name, offset=len(data), head=head), name)
+    assert sorted(known.like(b"one more line")) == ["a", "b"]
+    assert list(known.like(b"x" * 1024)) == ["c"]
+    assert list(known.like(b"on")) == []
+    assert list(known.like(b"x" * 1023)) == []

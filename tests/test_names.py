@@ -1,0 +1,62 @@
+import msgspec
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from esewatch import names
+
+ANY = st.text(st.characters(codec=None, categories=None), max_size=20)
+
+
+class Kept(msgspec.Struct, kw_only=True):
+    path: str
+    data: bytes = b"\x1a\xff"
+    other: dict[str, list[str]] = {}
+
+
+class Listed(msgspec.Struct, array_like=True):
+    path: str
+    days: bytearray
+    at: tuple[float, float] = (0.0, 0.0)
+
+
+@given(ANY)
+@example("b\udcff\x1a\ud800")
+@example("\x1adcff")
+def test_a_name_is_the_same_behind_text_that_anything_can_store(name: str) -> None:
+    text = names.to_text(name)
+    text.encode()
+    assert names.from_text(text) == name
+
+
+@given(ANY, ANY)
+@example("b\udcff", "\x1adcff")
+def test_what_is_packed_is_the_same_again(one: str, other: str) -> None:
+    kept = Kept(path=one, other={other: [one, other]})
+    assert names.unpack(names.pack(kept), Kept) == kept
+    listed = Listed(one, bytearray(b"\xff\x1a"), (1.5, 2.5))
+    assert names.unpack(names.pack(listed), Listed) == listed
+
+
+@given(ANY)
+@example("b\udcff\n")
+def test_what_is_packed_as_a_line_is_one_line_and_the_same_again(name: str) -> None:
+    class Line(msgspec.Struct):
+        path: str
+
+    line = names.pack_line(Line(name))
+    assert line.count(b"\n") == 1
+    assert line.endswith(b"\n")
+    assert names.unpack_line(line, Line) == Line(name)
+
+
+def test_names_that_are_text_are_stored_as_ever() -> None:
+    kept = Kept(path="/logs/ä.evtx")
+    assert names.pack(kept) == msgspec.msgpack.encode(kept)
+    assert names.to_text("/logs/ä.evtx") == "/logs/ä.evtx"
+
+
+@pytest.mark.parametrize("damaged", [b"\xc7", b"\xc7\x05\x01abc", b"\xd4\x01\xff", b"", b"\x93"])
+def test_damage_is_an_error_that_is_expected(damaged: bytes) -> None:
+    with pytest.raises((msgspec.MsgspecError, UnicodeError)):
+        names.unpack(damaged, Listed)
