@@ -16,6 +16,7 @@ from tests.rules.quality.month import END, HOUR, START, Course, Month
 
 JOB = "esewatch"
 SOURCE = "logs"
+MADE_BY_PROMETHEUS = frozenset({"up", "ALERTS"})
 
 
 def asked_for() -> set[str]:
@@ -49,6 +50,9 @@ def healthy(month: Month) -> dict[tuple[str, str], Course]:
         ("esewatch_perf_object_present", f'computer="{month.computer}",name="Online Defrag"'): (
             always
         ),
+        ("esewatch_config_last_reload_successful", ""): always,
+        ("esewatch_web_config_last_reload_successful", ""): always,
+        ("esewatch_journal_commit_failures_total", ""): [(START, 0.0)],
         ("esewatch_databases_dropped_total", ""): [(START, 0.0)],
         ("esewatch_journal_set_aside_timestamp_seconds", ""): [],
     }
@@ -194,4 +198,4 @@ def write(
 
 def unmade() -> set[str]:
     """Metrics that rules ask for and that neither a replay nor `healthy` has."""
-    return asked_for() - own_metrics() - replayed_metrics((), advice=True) - {"up"}
+    return asked_for() - own_metrics() - replayed_metrics((), advice=True) - MADE_BY_PROMETHEUS

@@ -44,7 +44,7 @@ class Verdict(NamedTuple):
 
 def verdict(month: Month, all_fired: Iterable[Fired]) -> Verdict:
     """Of one month, of all that fired."""
-    mine = [fired for fired in all_fired if fired.labels["instance"] == month.instance]
+    mine = [fired for fired in all_fired if _is_of(fired, month)]
     expected = month.expected
     names = {fired.alert for fired in mine if fired.severity in WAKING}
     infos = {fired.alert for fired in mine if fired.severity == "info"}
@@ -68,10 +68,17 @@ def verdict(month: Month, all_fired: Iterable[Fired]) -> Verdict:
 
 def verdicts(months: Sequence[Month], all_fired: Sequence[Fired]) -> list[Verdict]:
     """One each. AssertionError: an alert is of none of them."""
-    instances = {month.instance for month in months}
-    strangers = [fired for fired in all_fired if fired.labels.get("instance") not in instances]
+    strangers = [fired for fired in all_fired if not any(_is_of(fired, month) for month in months)]
     assert strangers == []
     return [verdict(month, all_fired) for month in months]
+
+
+def _is_of(fired: Fired, month: Month) -> bool:
+    """Alerts of an agent have its address, those of what it watches the computer."""
+    labels = fired.labels
+    return labels.get("instance", month.instance) == month.instance and (
+        labels.get("computer", month.computer) == month.computer
+    )
 
 
 def _sorted(names: Iterable[str]) -> tuple[str, ...]:
