@@ -64,8 +64,9 @@ def assert_told_of_nothing_else(site: Site, expected: set[tuple[str, str, str]])
 def bad_page_text(database: str) -> str:
     return (
         f"Database {database} on ex01 holds 1 bad page(s) of kind uncorrectable. Keep the database"
-        " as it is; activate or check another copy first, then reseed or restore. The events that"
-        " name the pages: esewatch events PATH"
+        " as it is; activate or check another copy first, on other storage if writes were lost,"
+        " then reseed or restore. The pages are named by events 474 to 476 and 530 in its"
+        " Application log (Active Directory: Directory Service)."
     )
 
 
@@ -129,7 +130,8 @@ def test_a_window_that_is_too_short_makes_a_ticket_and_a_note_with_the_length_ad
     assert (ticket["path"], note["path"]) == ("/ticket", "/digest")
     assert text(ticket) == (
         f"Online defragmentation of {database} on ex01 should have completed N ago and has not. See"
-        " what interrupts it, then make its window longer: esewatch advise PATH"
+        " what interrupts it, then make its window longer: esewatch advise"
+        " --config.file /etc/esewatch/esewatch.yml"
     )
     # How sure it is depends on the hour at which the logs end.
     (advised,) = json.loads(get(f"{site.agent.url}/api/v1/advice"))["advice"]
@@ -151,9 +153,10 @@ def test_two_scans_on_one_disk_make_a_note_for_each_database(stage: Stage, tmp_p
     assert_told_of_nothing_else(site, {("EseScansCollide", "info", each) for each in databases})
     assert [note["path"] for note in notes] == ["/digest"] * 2
     assert [text(note) for note in notes] == [
-        f"{database} on ex01 is scanned while others on its disks are too. Each makes the others"
-        " slower. Give each its own time; the status page of the agent proposes one:"
-        f" {site.agent.url}/"
+        f"{database} on ex01 is scanned while others on its disks are too, or those leave it no"
+        " room. Each makes the others slower. Give each its own time or more hours, or put a"
+        " database on other disks; the status page of the agent proposes times, how much is missing"
+        " says: esewatch advise --config.file /etc/esewatch/esewatch.yml"
         for database in databases
     ]
 

@@ -46,9 +46,14 @@ def member_of(database: Database, settings: Settings) -> Member:
         named=bool(rule and rule.name),
         copies=_configured(rule, settings),
         model=maintenance_model(database, settings),
-        replicated=database.process.lower().startswith(STORES),
+        replicated=is_replicated(database.process),
         role=role_of(database, settings),
     )
+
+
+def is_replicated(process: str) -> bool:
+    """Whether it is one of Exchange, which copies its mailbox databases to other servers."""
+    return process.lower().startswith(STORES)
 
 
 def copies_of(members: Sequence[Member]) -> list[str | None]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
 
-from esewatch.advice.copies import member_of
+from esewatch.advice.copies import is_replicated, member_of
 from esewatch.advice.ledger import Copy, Gap
 from esewatch.advice.maintenance_model import Model
 from esewatch.advice.pass_views import failed_tasks, pages_of, passes_of, scans_of
@@ -151,6 +151,7 @@ def as_copy(history: History, policy: Policy) -> Copy:
         database=history.database,
         name=history.name or history.database,
         named=history.named,
+        replicated=is_replicated(history.process),
         copies=history.copies,
         tier=history.tier,
         model=history.model,
