@@ -142,7 +142,7 @@ def test_whatever_ends_it_nothing_goes_on(
     else:
         assert isinstance(end, signal.Signals)
         demo.process.send_signal(end)
-    status = demo.process.wait(15)
+    status = demo.process.wait(300)
     assert gone(children)
     assert not listens(demo.address)
     assert {path.name for path in tmp_path.iterdir()} == {"demo"}
@@ -181,4 +181,4 @@ def test_under_nohup_the_end_of_the_terminal_does_not_end_it(tmp_path: Path) -> 
         time.sleep(0.5)
         assert demo.poll() is None
         os.kill(demo.pid, signal.SIGTERM)
-        assert demo.wait(15) == 1
+        assert demo.wait(300) == 1

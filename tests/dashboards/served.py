@@ -1,13 +1,17 @@
-"""A Prometheus with the months of all stories, and with what rules record of them."""
+"""A Prometheus with the months of all stories, and with what rules record of them.
+
+What the joins of docs/metrics.md ask for is there too.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from esewatch.expose.docs import JOINS
 from tests.dashboards.boards import metrics
 from tests.dashboards.stories import SINCE, Story
 from tests.e2e.harness import Prometheus, serving
-from tests.rules.expressions import recorded
+from tests.rules.expressions import recorded, uses
 from tests.rules.quality import backfill, replaying
 from tests.rules.quality.month import END, HOUR
 
@@ -17,9 +21,10 @@ def served_months(folder: Path, told: Sequence[Story]) -> Iterator[Prometheus]:
     """The server; it has what the dashboards ask for, from SINCE to END."""
     text, data = folder / "months.om", folder / "data"
     months = list({id(story.month): story.month for story in told}.values())
-    replaying.write(text, months, 6 * HOUR, metrics(), since=SINCE)
+    asked = metrics() | {each.metric for join in JOINS for each in uses(join.query).selectors}
+    replaying.write(text, months, 6 * HOUR, asked, since=SINCE)
     backfill.load(text, data)
     text.unlink()
-    backfill.record(folder, data, SINCE, END, metrics() & recorded())
+    backfill.record(folder, data, SINCE, END, asked & recorded())
     with serving(folder, data) as server:
         yield server

@@ -34,7 +34,7 @@ HEADS = {
     lost="nothing; their requests",
     again="never wrong",
 )
-def test_bodies_of_1_mb_of_250_clients_cost_less_than_40_mb(tmp_path: Path) -> None:
+def test_bodies_of_1_mb_of_250_clients_cost_less_than_128_mb(tmp_path: Path) -> None:
     agent = Agent(tmp_path / "agent", {})
     host, _, port = agent.address.rpartition(":")
     try:
@@ -57,7 +57,7 @@ def test_bodies_of_1_mb_of_250_clients_cost_less_than_40_mb(tmp_path: Path) -> N
             f"bodies of 1 MB of {CLIENTS} clients at once",
             f"memory +{most / MIB:.0f} MB meanwhile, +{kept / MIB:.0f} MB after",
         )
-        assert most < 40 * MIB
+        assert most < 128 * MIB
         agent.stop()
     finally:
         agent.close()

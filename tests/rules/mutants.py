@@ -45,6 +45,11 @@ OPPOSITES = {
 TOKEN = re.compile(
     r'"(?:[^"\\]|\\.)*"|(?<![\w:])(?:unless|and|or)(?![\w:])|=~|!~|!=|>=|<=|==|[><=/*-]|[\w:.]+'
 )
+BY_ONE = re.compile(
+    r"\s*(?:on|ignoring) \([^)]*\) group_left \([^)]*\)\s*(?:topk by \([^)]*\) \(1, )?\w+_info\b"
+    r"|\s*ese_database_verdict\b"
+)
+"""A join with what is 1: to divide by it is the same, as it is for 0."""
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 REFUSED = "could not parse"
 """What promtool says of a rule that Prometheus would not load."""
@@ -81,6 +86,8 @@ def changed_expressions(expression: str) -> Iterator[tuple[str, str]]:
     for found in TOKEN.finditer(expression):
         token = found[0]
         changes = [OPPOSITES[token]] if token in OPPOSITES else []
+        if token == "*" and (before == "0" or BY_ONE.match(expression, found.end())):
+            continue
         # The value of what always fires means nothing.
         if NUMBER.fullmatch(token) and before not in {"*", "vector"}:
             changes = _other_numbers(token)

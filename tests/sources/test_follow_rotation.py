@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from esewatch.sources import fileset, follow
+from esewatch.sources import fileset, follow, watched
 from tests.sources.followed import Clock, Journal, close_sources, line_source
 
 
@@ -138,7 +138,7 @@ def test_each_line_comes_once_whatever_rotation_and_restarts_do(
 ) -> None:
     monkeypatch.setattr(follow, "BATCH_RECORDS", 2)
     monkeypatch.setattr(follow, "_SMALLEST_BLOCK", 16)
-    monkeypatch.setattr(fileset, "FIRST_BLOCK", 32)
+    monkeypatch.setattr(watched, "FIRST_BLOCK", 32)
     with tempfile.TemporaryDirectory() as folder:
         site = Site(Path(folder), seed)
         for step in steps:

@@ -31,7 +31,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     """Configured ones: (computer, database)."""
     model: Model
     replicated: bool = False
-    """The store of Exchange has it, whatever its model."""
+    """The store of Exchange has it, and nothing else tells of a model yet."""
     role: str
     """active, passive, or empty when unknown."""
 
@@ -39,21 +39,19 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 def member_of(database: Database, settings: Settings) -> Member:
     """What tells it of a known database."""
     rule = rule_for(settings, database.computer, database.database)
+    model = maintenance_model(database, settings)
+    of_store = database.process.lower().startswith(STORES)
+    configured = rule is not None and rule.model is not None
     return Member(
         computer=database.computer,
         database=database.database,
         name=database_name(database, settings),
         named=bool(rule and rule.name),
         copies=_configured(rule, settings),
-        model=maintenance_model(database, settings),
-        replicated=is_replicated(database.process),
+        model=model,
+        replicated=of_store and model == "application" and not configured,
         role=role_of(database, settings),
     )
-
-
-def is_replicated(process: str) -> bool:
-    """Whether it is one of Exchange, which copies its mailbox databases to other servers."""
-    return process.lower().startswith(STORES)
 
 
 def copies_of(members: Sequence[Member]) -> list[str | None]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
 
-from esewatch.advice.copies import is_replicated, member_of
+from esewatch.advice.copies import member_of
 from esewatch.advice.ledger import Copy, Gap
 from esewatch.advice.maintenance_model import Model
 from esewatch.advice.pass_views import failed_tasks, pages_of, passes_of, scans_of
@@ -57,6 +57,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     named: bool = False
     """The name is configured."""
+    replicated: bool = False
+    """As a copy: the store of Exchange has it, and nothing else tells of a model yet."""
     copies: Sequence[tuple[str, str]] = ()
     """Configured ones: (computer, database)."""
     ese_instance: str = ""
@@ -151,7 +153,7 @@ def as_copy(history: History, policy: Policy) -> Copy:
         database=history.database,
         name=history.name or history.database,
         named=history.named,
-        replicated=is_replicated(history.process),
+        replicated=history.replicated,
         copies=history.copies,
         tier=history.tier,
         model=history.model,
@@ -254,6 +256,7 @@ def _gather(
         database=entry.database,
         name=member.name,
         named=member.named,
+        replicated=member.replicated,
         copies=member.copies,
         ese_instance=instance_label(entry),
         process=entry.process,
