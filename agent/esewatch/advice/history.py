@@ -270,11 +270,8 @@ def _gather(
         size_bytes=entry.size_bytes,
         sizes=rollups.sizes(entry.sizes),
         shares_instance=sharing if instance_label(entry) else 1,
-        defrag_passes=passes_of(views["defrag"]),
         failures=[each.time for each in transitions if each.event_id in FAILS],
         failed=failed_tasks(views),
-        defrag_runs=runs(transitions, DEFRAG, stops),
-        defrag_torn=torn_runs(transitions, stops),
         backups=backups,
         backup_spans=_backup_spans(state, entry),
         verified=_verified(entry, backups, views, told.around),
@@ -284,9 +281,25 @@ def _gather(
         last_seen=entry.last_seen,
         role_changes=role_changes(entry, transitions),
     )
+    found = _with_defrag(found, transitions, views, stops)
     found = _with_scans(found, transitions, views, channels, instance)
     found = _with_damage(found, entry, instance, views, told=told)
     return _with_untimed(_with_instance(found, instance) if instance else found, entry)
+
+
+def _with_defrag(
+    found: History,
+    transitions: Sequence[Transition],
+    views: Mapping[str, TaskView],
+    stops: Sequence[float],
+) -> History:
+    """What is told of its online defragmentation."""
+    return msgspec.structs.replace(
+        found,
+        defrag_passes=passes_of(views["defrag"]),
+        defrag_runs=runs(transitions, DEFRAG, stops),
+        defrag_torn=torn_runs(transitions, stops),
+    )
 
 
 def _with_scans(
