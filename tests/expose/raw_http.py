@@ -10,12 +10,13 @@ SEEDS = (
     b"HEAD /runbooks/EseKnownBadPage HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
     b"GET /api/v1/databases HTTP/1.1\r\nHost: x\r\n"
     b"Accept: application/openmetrics-text;q=0.5\r\n\r\n",
-    b"POST /api/v1/ack HTTP/1.1\r\nHost: x\r\nX-Esewatch: 1\r\nContent-Type: application/json\r\n"
+    b"POST /api/v1/ack HTTP/1.1\r\nHost: localhost\r\nX-Esewatch: 1\r\n"
+    b"Content-Type: application/json\r\n"
     b'Content-Length: 35\r\n\r\n{"computer":"ex02","database":"e:"}',
-    b"POST /api/v1/forget HTTP/1.1\r\nHost: x\r\nX-Esewatch: 1\r\n"
+    b"POST /api/v1/forget HTTP/1.1\r\nHost: localhost\r\nX-Esewatch: 1\r\n"
     b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
     b'12\r\n{"computer":"ex01",\r\n10\r\n"database": "a"}\r\n0\r\n\r\n',
-    b"POST /-/reload HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n",
+    b"POST /-/reload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n",
     b"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
     b"HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n",
     b"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"

@@ -42,8 +42,6 @@ class Pass(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     started: float | None
     ended: float | None
     start_seen: bool = False
-    resumes: int = 0
-    """Times that it was resumed; more than its interruptions where one was not logged."""
     resumed: bool = False
     """Was resumed, or broken off as critical (719, 738, 745), after its start."""
     earliest: float | None = None

@@ -288,10 +288,7 @@ class _Machine:
             view.started += 1
         skipped = task == "checksum" and time - self.skipped <= SKIPPED_WITHIN
         partial = view.current.partial or skipped
-        resumes = view.current.resumes + 1
-        self._change(
-            task, interrupted=False, resumed=True, resumes=resumes, partial=partial, last_event=time
-        )
+        self._change(task, interrupted=False, resumed=True, partial=partial, last_event=time)
 
     def _heard_of(self, task: str, time: float) -> Pass:
         """A pass whose start was not seen: of an incomplete scan what goes on is no whole one.
