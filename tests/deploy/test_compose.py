@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from esewatch import __version__
-from esewatch.cli import demo_configuration
 from esewatch.config import load
+from esewatch.engine.profiles import PROFILES
 from tests.dashboards.boards import loaded
 from tests.deploy.stack import COMPOSE, CONTAINER, ROOT, compose, mounted, mounts, option, services
 from tests.support.tools import require, skip
@@ -126,14 +126,14 @@ def test_the_agent_reads_what_the_engine_writes_and_cannot_change_it() -> None:
     assert settings.journal.startswith("/var/lib/esewatch/")
 
 
-def test_the_agent_knows_of_the_databases_what_the_demo_knows(tmp_path: Path) -> None:
-    demo = tmp_path / "demo.yml"
-    demo.write_text(demo_configuration.configuration())
-    ours = load(CONTAINER / "esewatch.yml")
+def test_the_agent_knows_the_databases_that_the_engine_has() -> None:
+    command = services()["engine"]["command"]
+    plan = PROFILES[command[command.index("--profile") + 1]]()
+    rules = load(CONTAINER / "esewatch.yml").databases
 
-    assert ours.databases == load(demo).databases
-    assert ours.policy == load(demo).policy
-    assert "demo" in services()["engine"]["command"]
+    assert [rule.name for rule in rules] == [database.name for database in plan.databases]
+    shared = [database.name for database in plan.databases if database.device == "disk-2"]
+    assert [rule.name for rule in rules if rule.device] == shared
 
 
 def test_prometheus_takes_its_configuration_with_all_rules_and_alerts(tmp_path: Path) -> None:

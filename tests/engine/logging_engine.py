@@ -11,13 +11,15 @@ from esewatch.engine.counter_log import CounterLog, Sample
 from esewatch.engine.counters import Counters
 from esewatch.engine.event_log import EventLog
 from esewatch.engine.metered import Meter
+from esewatch.engine.programs import PROGRAMS
 from esewatch.engine.reports import DefragSummary, Reports, ScanSummary
 from esewatch.engine.trouble import ERRORS, Operation, SlowRequest, Trouble
 from esewatch.engine.truth import Truth
 
 START = 1_182_000_000.25
 COMPUTER = "LAB.example"
-PROCESS = "engine"
+PROGRAM = PROGRAMS["exchange", "2007"]
+PROCESS = PROGRAM.process
 PAGE = 8192
 
 
@@ -41,15 +43,20 @@ class Logs:
         self, folder: Path, *, time: float = START, buffered: bool = False, instances: int = 2
     ) -> None:
         self.clock = Hand(time)
-        self.truth = Truth(folder, computer=COMPUTER, buffered=buffered)
+        self.truth = Truth(folder, computer=COMPUTER, provider=PROGRAM.provider, buffered=buffered)
         self.events = EventLog(
-            folder, self.clock, computer=COMPUTER, buffered=buffered, truth=self.truth
+            folder,
+            self.clock,
+            computer=COMPUTER,
+            program=PROGRAM,
+            buffered=buffered,
+            truth=self.truth,
         )
         self.rows = CounterLog(
             folder,
             self.clock,
             computer=COMPUTER,
-            process=PROCESS,
+            program=PROGRAM,
             buffered=buffered,
             truth=self.truth,
         )

@@ -12,7 +12,7 @@ from esewatch.engine.check import check
 from esewatch.engine.disk import RealDisk
 from esewatch.engine.machine import OpenError
 from esewatch.engine.plan import DAY, DatabasePlan, FaultPlan, Plan
-from esewatch.engine.reports_current import WORKER
+from esewatch.engine.programs import PROGRAMS
 from tests.engine.background import current_plan
 from tests.engine.mailing import Model, expect_consistent
 from tests.engine.running import end_as_if_killed, keep_journal, machine, random_plan, run
@@ -122,7 +122,7 @@ def test_the_counters_have_the_names_of_current_engines(tmp_path: Path) -> None:
     names = [cell.strip('"').rsplit("\\", 1)[1] for cell in header.split(",")[1:]]
     assert "Database Maintenance Pages Read" in names
     assert "Online Maintenance" not in header
-    assert f"Instances({WORKER}/a)" in header
+    assert f"Instances({PROGRAMS['exchange', 'current'].process}/a)" in header
     at = names.index("Database Maintenance Duration") + 1
     durations = [int(row.split(",")[at].strip('"')) for row in rows]
     # Of the last row but one: the very last one is written when all is stopped.

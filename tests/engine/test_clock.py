@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from esewatch.engine.clock import RealClock, VirtualClock
+from esewatch.engine.clock import PacedClock, RealClock, VirtualClock
 
 
 def test_a_virtual_clock_stands_still_but_for_what_is_begun_and_spent() -> None:
@@ -97,3 +97,23 @@ def test_a_wakeup_before_the_wait_ends_the_next_one() -> None:
 
     assert not clock.begin(clock.now() + 3600)
     assert clock.begin(clock.now() + 0.01)
+
+
+def test_a_paced_clock_hurries_to_the_present_and_waits_there() -> None:
+    now = time.time()
+    clock = PacedClock(now - 86400)
+    assert clock.begin(now - 10)
+    assert clock.now() == now - 10
+    assert 9 < clock.behind() < 70
+    soon = time.time() + 0.05
+    assert clock.begin(soon)
+    assert time.time() >= soon - 0.01
+    # The time of a step is the one that was set, however late it is.
+    assert clock.now() == soon
+
+
+def test_a_wakeup_ends_the_wait_of_a_paced_clock() -> None:
+    clock = PacedClock(time.time())
+    clock.wakeup()
+
+    assert not clock.begin(time.time() + 3600)

@@ -22,8 +22,8 @@ from esewatch.engine.clock import RealClock
 from esewatch.engine.counter_log import CounterLog
 from esewatch.engine.disk import RealDisk
 from esewatch.engine.event_log import EventLog
-from esewatch.engine.machine import PROCESS
 from esewatch.engine.mail import TABLES, Row
+from esewatch.engine.programs import PROGRAMS
 from esewatch.engine.truth import Truth
 from tests.e2e.harness import Agent, get, start_agent, wait_for
 from tests.engine.killing import killed
@@ -37,6 +37,8 @@ LONGEST = 0.7
 NAMES = [database.name for database in PLAN.databases]
 
 pytestmark = pytest.mark.timeout(1800)
+
+PROGRAM = PROGRAMS["exchange", "2007"]
 
 
 class Lives:
@@ -128,10 +130,12 @@ def content(folder: Path) -> dict[str, bytes]:
 def end_logs(folder: Path) -> None:
     """Cut off what is torn, and write `truth.json`, as the next start does it."""
     clock = RealClock()
-    truth = Truth(folder, computer=COMPUTER, buffered=False)
-    events = EventLog(folder, clock, computer=COMPUTER, buffered=False, truth=truth)
+    truth = Truth(folder, computer=COMPUTER, provider="ESE", buffered=False)
+    events = EventLog(
+        folder, clock, computer=COMPUTER, program=PROGRAM, buffered=False, truth=truth
+    )
     counters = CounterLog(
-        folder, clock, computer=COMPUTER, process=PROCESS, buffered=False, truth=truth
+        folder, clock, computer=COMPUTER, program=PROGRAM, buffered=False, truth=truth
     )
     for log in (events, counters, truth):
         log.close()

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from esewatch.config import Settings
-from esewatch.engine.plan import Generation, Role
+from esewatch.engine.plan import Role
+from esewatch.engine.programs import PROGRAMS, Generation
 from esewatch.engine.reports import Reports
 from esewatch.engine.reports_current import (
-    WORKER,
     BackgroundSummary,
     CurrentReports,
     PassiveReports,
@@ -41,6 +41,8 @@ SUMMARY = BackgroundSummary(
     free_bytes=7_000_999,
     record_pages=1000,
 )
+
+WORKER = PROGRAMS["exchange", "current"].process
 
 
 def current(logs: Logs, folder: Path, kind: type[Reports] = PassiveReports) -> PassiveReports:

@@ -2,7 +2,9 @@
 
 import os
 import subprocess
+import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -26,6 +28,7 @@ from tests.engine.commanding import (
     last_time,
     made,
     run,
+    started,
 )
 
 
@@ -236,6 +239,36 @@ def test_real_time_goes_on_after_virtual_time_that_is_past_and_not_before_it_is(
     after = content(tmp_path / "future")
     assert before.keys() == after.keys()
     assert {name for name in before if before[name] != after[name]} <= {"truth.jsonl"}
+
+
+def test_paced_time_comes_to_the_present_and_takes_faults_from_its_standard_input(
+    tmp_path: Path,
+) -> None:
+    begun = time.time()
+    start = datetime.fromtimestamp(begun - 2 * 86400, UTC).isoformat()
+    plan = tmp_path / "plan.json"
+    plan.write_bytes(msgspec.json.encode(VIRTUAL))
+    words = ("--clock", "paced", "--start", start, "--until-eof", "--plan", plan)
+    with started("run", "--dir", tmp_path / "run", *words, stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        said: list[bytes] = []
+        while not said or b"the present is reached" not in said[-1]:
+            said.append(process.stderr.readline())
+            assert said[-1], said
+        assert [line for line in said if line.endswith(b" of 2.0 days\n")]
+        truth = tmp_path / "run" / "truth.jsonl"
+        process.stdin.write(b'nonsense\n{"database":"c","kind":"skip"}\n')
+        process.stdin.write(b'{"database":"a","kind":"flip_two"}\n')
+        process.stdin.flush()
+        wait_for("the fault", lambda: b'"flip_two"' in truth.read_bytes())
+        process.stdin.close()
+        rest = process.stderr.read().decode()
+        assert process.wait(60) == 0
+        assert "a line of the standard input is no fault: " in rest
+        assert "a line of the standard input: there is no database c" in rest
+    last = datetime.strptime(last_time(tmp_path / "run"), "%m/%d/%Y %H:%M:%S.%f")
+    assert last.replace(tzinfo=UTC).timestamp() > begun
 
 
 def test_in_virtual_time_the_logs_are_written_day_by_day_for_a_kill_may_come(

@@ -130,7 +130,7 @@ def test_logs_that_the_ledger_does_not_know_are_refused(tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").unlink()
 
     with pytest.raises(TruthError, match=r"events\.jsonl has 0 bytes of whole lines"):
-        Truth(tmp_path, computer=COMPUTER, buffered=False)
+        Truth(tmp_path, computer=COMPUTER, provider="ESE", buffered=False)
 
 
 def test_what_is_held_back_reaches_the_ledger_before_the_log(tmp_path: Path) -> None:

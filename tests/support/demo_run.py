@@ -29,8 +29,9 @@ T = TypeVar("T")
 
 _START = """\
 import sys
-from esewatch.cli import demo, main
-demo.ENGINE = tuple({engine!r}) or demo.ENGINE
+from esewatch.cli import main
+from esewatch.cli.demo import command
+command.ENGINE = tuple({engine!r}) or command.ENGINE
 if {stack!r}:
     from tests.support import demo_stack
     sys.exit(demo_stack.main(sys.argv[1:]))
@@ -39,8 +40,8 @@ sys.exit(main(["demo", *sys.argv[1:]]))
 
 
 def stand_in(mode: str) -> list[str]:
-    """Command of `tests.support.demo_server`, which takes the place of the engine."""
-    return [sys.executable, "-m", "tests.support.demo_server", mode]
+    """Command of `tests.support.demo_engine`, which takes the place of the engines."""
+    return [sys.executable, "-m", "tests.support.demo_engine", mode]
 
 
 def demo_command(engine: Sequence[str] = (), *options: str, stack: bool = False) -> list[str]:

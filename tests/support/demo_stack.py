@@ -13,8 +13,8 @@ from pathlib import Path
 
 import yaml
 
-from esewatch.cli import demo
-from esewatch.cli.demo_configuration import choose_address, local_url
+from esewatch.cli.demo import command as demo
+from esewatch.cli.demo.configuration import choose_address, local_url
 from esewatch.model import EsewatchError
 from tests.support.tools import find
 

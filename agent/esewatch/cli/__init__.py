@@ -25,7 +25,7 @@ FAILED = 2
 
 MODULES = {
     "run": "run",
-    "demo": "demo",
+    "demo": "demo.command",
     "events": "inputs",
     "counters": "inputs",
     "report": "inputs",

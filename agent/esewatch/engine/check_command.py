@@ -6,19 +6,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import msgspec
 
 from esewatch.engine.check import CheckedDatabase, check
 from esewatch.engine.disk import RealDisk
 from esewatch.engine.machine import LOCK, locked
+from esewatch.engine.programs import ENDINGS, ProgramName, file_name
 
 SOUND: Final = 0
 FAULTY: Final = 1
 FAILED: Final = 2
-
-_ENDING: Final = ".edb"
 
 
 def add_check(commands: Any) -> None:
@@ -67,9 +66,12 @@ def _databases(path: Path) -> Iterator[Path]:
         return
     for entry in sorted(path.iterdir()):
         # One that is being made is in a folder NAME.new: a kill may leave it as it is.
-        file = entry / f"{entry.name}{_ENDING}" if entry.is_dir() else entry
-        if file.suffix == _ENDING and file.is_file():
-            yield file
+        files = [entry]
+        if entry.is_dir():
+            files = [entry / file_name(program, entry.name) for program in get_args(ProgramName)]
+        found = [file for file in files if file.suffix in ENDINGS and file.is_file()]
+        if found:
+            yield from found
         elif (entry / LOCK).is_file():
             yield from _databases(entry)
 

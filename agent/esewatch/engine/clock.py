@@ -57,30 +57,19 @@ class VirtualClock(StepClock):
         """See StepClock."""
 
 
-class RealClock(StepClock):
-    """The system's time when it was made, and what has passed since: it cannot be set back.
-
-    What a step spends is added to the true time until the next step begins. Nothing waits in
-    `spend`: the schedule lets that task's next step wait.
-    """
+class _Waiting:
+    """Waits for the system's time; it cannot be set back, and a wait can be ended."""
 
     def __init__(self) -> None:
         self._start = time.time() - time.monotonic()
-        self._spent = 0.0
         # Unlike an Event it may be filled by a signal handler in the middle of a wait for it.
         self._wakeups: queue.SimpleQueue[None] = queue.SimpleQueue()
 
     def now(self) -> float:
-        """See Clock."""
-        return self._start + time.monotonic() + self._spent
+        return self._start + time.monotonic()
 
-    def spend(self, seconds: float) -> None:
-        """See Clock."""
-        self._spent += seconds
-
-    def begin(self, time: float) -> bool:
-        """See StepClock. Waits until `time`; a step that is late begins at once."""
-        self._spent = 0.0
+    def until(self, time: float) -> bool:
+        """Whether that time has come; False: woken up before."""
         while (left := time - self.now()) > 0:
             try:
                 self._wakeups.get(timeout=min(left, _LONGEST_WAIT))
@@ -89,6 +78,58 @@ class RealClock(StepClock):
             return False
         return True
 
+    def end(self) -> None:
+        self._wakeups.put(None)
+
+
+class PacedClock(VirtualClock):
+    """Virtual time that hurries to the system's time and never runs ahead of it.
+
+    A step has the time that was set for it, however late the machine comes to it: what happens
+    does not depend on how fast or busy it is.
+    """
+
+    def __init__(self, start: float) -> None:
+        super().__init__(start)
+        self._waiting = _Waiting()
+
+    def behind(self) -> float:
+        """Seconds that it has to hurry yet."""
+        return max(0.0, self._waiting.now() - self._now)
+
+    def begin(self, time: float) -> bool:
+        """See StepClock. Waits until the system's time is `time`."""
+        return self._waiting.until(time) and super().begin(time)
+
     def wakeup(self) -> None:
         """See StepClock."""
-        self._wakeups.put(None)
+        self._waiting.end()
+
+
+class RealClock(StepClock):
+    """The system's time when it was made, and what has passed since: it cannot be set back.
+
+    What a step spends is added to the true time until the next step begins. Nothing waits in
+    `spend`: the schedule lets that task's next step wait.
+    """
+
+    def __init__(self) -> None:
+        self._waiting = _Waiting()
+        self._spent = 0.0
+
+    def now(self) -> float:
+        """See Clock."""
+        return self._waiting.now() + self._spent
+
+    def spend(self, seconds: float) -> None:
+        """See Clock."""
+        self._spent += seconds
+
+    def begin(self, time: float) -> bool:
+        """See StepClock. Waits until `time`; a step that is late begins at once."""
+        self._spent = 0.0
+        return self._waiting.until(time)
+
+    def wakeup(self) -> None:
+        """See StepClock."""
+        self._waiting.end()

@@ -7,24 +7,30 @@ from esewatch.engine.clock import Clock
 from esewatch.engine.counter_log import CounterLog
 from esewatch.engine.event_log import EventLog
 from esewatch.engine.passive import PassiveCopy
+from esewatch.engine.programs import Program
 from esewatch.engine.truth import Truth, TruthError
 
 
 class ComputerLogs:
-    """The logs of one computer in `folder`. `process`: as they name the program."""
+    """The logs of one computer in `folder`, on which `program` runs."""
 
     def __init__(
-        self, folder: Path, clock: Clock, *, computer: str, process: str, buffered: bool
+        self, folder: Path, clock: Clock, *, computer: str, program: Program, buffered: bool
     ) -> None:
         """`buffered`: lines are held back until `flush`. Raises TruthError, OSError."""
         self.folder = folder
-        self.truth = Truth(folder, computer=computer, buffered=buffered)
+        self.truth = Truth(folder, computer=computer, provider=program.provider, buffered=buffered)
         try:
             self.events = EventLog(
-                folder, clock, computer=computer, buffered=buffered, truth=self.truth
+                folder,
+                clock,
+                computer=computer,
+                program=program,
+                buffered=buffered,
+                truth=self.truth,
             )
             self.counters = CounterLog(
-                folder, clock, computer=computer, process=process, buffered=buffered,
+                folder, clock, computer=computer, program=program, buffered=buffered,
                 truth=self.truth,
             )  # fmt: skip
         except (LookupError, TypeError, ValueError) as error:

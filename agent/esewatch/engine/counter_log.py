@@ -15,13 +15,12 @@ from esewatch.engine.clock import Clock
 from esewatch.engine.counters import Counters
 from esewatch.engine.lines import Lines, last_line
 from esewatch.engine.metered import Meter
+from esewatch.engine.programs import Program
 from esewatch.engine.truth import COUNTERS, Truth
 from esewatch.engine.truth_entries import Counted, Measured
 
 CLOCK: Final = "(PDH-CSV 4.0) (Coordinated Universal Time)(0)"
 
-INSTANCES: Final = "MSExchange Database ==> Instances"
-PROCESS: Final = "MSExchange Database"
 MEGABYTE: Final = 2**20
 
 _COLUMNS: Final = (
@@ -175,14 +174,14 @@ class CounterLog:
         clock: Clock,
         *,
         computer: str,
-        process: str,
+        program: Program,
         buffered: bool,
         truth: Truth,
     ) -> None:
-        """`computer` and `process` are the names in the columns. Raises OSError."""
+        """`computer` and `program` are named in the columns. Raises OSError."""
         self._clock = clock
         self._computer = computer
-        self._process = process
+        self._program = program
         self._truth = truth
         path = folder / COUNTERS
         self._lines = Lines(path, buffered=buffered, before=truth.ledger)
@@ -219,7 +218,9 @@ class CounterLog:
         ).encode()
         end = self._lines.size + len(line)
         self._truth.tell(
-            Counted(end=end, process=self._process, cache_bytes=cache, instances=measured)
+            Counted(
+                end=end, process=self._program.counted_as, cache_bytes=cache, instances=measured
+            )
         )
         self._lines.append(line)
 
@@ -237,7 +238,7 @@ class CounterLog:
             return ""
         self._names = names
         self._columns = {name: self._columns[name] for name in names if name in self._columns}
-        header = _header(self._computer, self._process, names)
+        header = _header(self._computer, self._program, names)
         if header == self._header:
             return ""
         self._header = header
@@ -316,13 +317,14 @@ def _rate(total: int, earlier: int, interval: int) -> float:
     return (total - earlier) * 1000 / interval if total != earlier else 0
 
 
-def _header(computer: str, process: str, names: Mapping[str, tuple[str, ...]]) -> str:
+def _header(computer: str, program: Program, names: Mapping[str, tuple[str, ...]]) -> str:
+    counters, process = program.counters, program.counted_as
     paths = [
-        rf"\\{computer}\{INSTANCES}({process}/{name})\{counter}"
-        for name, counters in names.items()
-        for counter in counters
+        rf"\\{computer}\{counters} ==> Instances({process}/{name})\{counter}"
+        for name, own in names.items()
+        for counter in own
     ]
-    paths += [rf"\\{computer}\{PROCESS}({process})\{counter}" for counter in _PROCESS_COLUMNS]
+    paths += [rf"\\{computer}\{counters}({process})\{counter}" for counter in _PROCESS_COLUMNS]
     return ",".join(f'"{cell}"' for cell in (CLOCK, *paths)) + "\r\n"
 
 

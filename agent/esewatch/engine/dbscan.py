@@ -62,7 +62,7 @@ class DatabaseScan(Maintenance):
     _keeps: ClassVar = False
     """Whether `_take` needs the contents of the pages."""
     _read_bytes: ClassVar = READ_BYTES
-    _state: ScanState
+    _state: ScanState = ScanState()
     """Each invocation begins with what the database has of it."""
 
     def invocation(self, until: Limit) -> Task:
@@ -90,6 +90,12 @@ class DatabaseScan(Maintenance):
             self._tell_completed()
         else:
             self._tell_interrupted()
+
+    def coming(self) -> range:
+        """The pages of its next read; none while no pass is open."""
+        pages = self._read_bytes // self._store.page_size
+        state = self._state
+        return range(state.page, state.page + pages) if state.is_open else range(0)
 
     def _load(self) -> ScanState:
         """What the database has of the state, or that of a scan that never ran."""

@@ -12,10 +12,10 @@ import msgspec
 
 from esewatch.engine.clock import Clock
 from esewatch.engine.lines import Lines, last_line
+from esewatch.engine.programs import Program
 from esewatch.engine.truth import EVENTS, Truth
-from esewatch.engine.truth_entries import PROVIDER, Told
+from esewatch.engine.truth_entries import Told
 
-CHANNEL: Final = "Application"
 ERROR: Final = 2
 WARNING: Final = 3
 INFORMATION: Final = 4
@@ -28,11 +28,19 @@ class EventLog:
     """Appends events to `events.jsonl` in `folder`. `buffered`: held back until `flush`."""
 
     def __init__(
-        self, folder: Path, clock: Clock, *, computer: str, buffered: bool, truth: Truth
+        self,
+        folder: Path,
+        clock: Clock,
+        *,
+        computer: str,
+        program: Program,
+        buffered: bool,
+        truth: Truth,
     ) -> None:
-        """`computer` is the name in every event. Raises OSError."""
+        """`computer` and `program` are named in every event. Raises OSError."""
         self._clock = clock
         self._computer = computer
+        self._program = program
         self._truth = truth
         self._encoder = msgspec.json.Encoder()
         path = folder / EVENTS
@@ -56,13 +64,13 @@ class EventLog:
         self._last = time = max(time, self._last + _MICROSECOND)
         self.record_id += 1
         system = {
-            "Provider": {"#attributes": {"Name": PROVIDER}},
+            "Provider": {"#attributes": {"Name": self._program.provider}},
             "EventID": told.event_id,
             "Level": level,
             "Task": category,
             "TimeCreated": {"#attributes": {"SystemTime": f"{time:%Y-%m-%dT%H:%M:%S.%fZ}"}},
             "EventRecordID": self.record_id,
-            "Channel": CHANNEL,
+            "Channel": self._program.channel,
             "Computer": self._computer,
         }
         event = {"Event": {"System": system, "EventData": {"Data": {"#text": strings}}}}

@@ -17,10 +17,10 @@ import msgspec
 from esewatch.engine.clock import Clock
 from esewatch.engine.disk import SECTOR, Disk, File
 from esewatch.engine.plan import FaultKind
+from esewatch.engine.programs import ENDINGS
 from esewatch.ese.checksum import diagnose
 from esewatch.ese.page import NEW_FORMAT_BIT, block_size, number_at, offset_of
 
-_ENDING: Final = ".edb"
 _CHECKSUM_BITS: Final = 64
 
 
@@ -140,7 +140,7 @@ class FaultyFile:
 
 
 class FaultyDisk:
-    """A disk whose databases (*.edb) go bad when it is asked for.
+    """A disk whose databases (*.edb, *.dit) go bad when it is asked for.
 
     What is asked of the next write of a page, or with `page` None of any page, happens with
     the first write that it can happen with; headers are spared. `tell` is told of what did
@@ -156,7 +156,7 @@ class FaultyDisk:
     def open(self, name: str, *, create: bool = False) -> File:
         """See Disk."""
         file = self._disk.open(name, create=create)
-        return FaultyFile(file, self._database(name)) if name.endswith(_ENDING) else file
+        return FaultyFile(file, self._database(name)) if name.endswith(ENDINGS) else file
 
     def names(self) -> list[str]:
         """See Disk."""
@@ -229,8 +229,8 @@ class FaultyDisk:
         self._database(name).asks.append(ask)
 
     def _database(self, name: str) -> _Database:
-        if not name.endswith(_ENDING):
-            raise ValueError(f"{name} is no database: its name does not end in {_ENDING}")
+        if not name.endswith(ENDINGS):
+            raise ValueError(f"{name} is no database: its name ends in none of {ENDINGS}")
         if name not in self._databases:
             self._databases[name] = _Database(name, self._clock, self._tell)
         return self._databases[name]

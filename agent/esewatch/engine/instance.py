@@ -1,15 +1,18 @@
 """One database at work: made, opened, used, maintained in its window, closed."""
 
+import math
 import os
 import random
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from esewatch.engine.background import Background, background_of
+from esewatch.engine.backup import Backup
 from esewatch.engine.clock import Clock
 from esewatch.engine.counter_log import Sample
 from esewatch.engine.counters import Counters
@@ -20,7 +23,6 @@ from esewatch.engine.device import Storage
 from esewatch.engine.disk import RealDisk
 from esewatch.engine.faults import Fault, FaultyDisk
 from esewatch.engine.mail import Journal
-from esewatch.engine.maintenance import Limit
 from esewatch.engine.metered import Meter, MeteredDisk
 from esewatch.engine.pages import PageError
 from esewatch.engine.plan import DatabasePlan, FaultKind
@@ -31,6 +33,8 @@ from esewatch.engine.window import ROUNDING, opening
 from esewatch.engine.workload import Mail
 from esewatch.engine.zeroing import DatabaseZeroing
 
+_AFTER_BACKUP: Final = 60.0
+"""Seconds between two looks whether a backup is over."""
 _TRIES: Final = 100
 """Pages that are tried for a flip: a blank or bad one cannot be flipped."""
 
@@ -66,7 +70,7 @@ class Instance:
         self._setting = setting
         self._clock = setting.clock
         self._reports = setting.reports
-        self._file = f"{setting.plan.name}.edb"
+        self._file = setting.plan.file
         self.device = setting.device
         self.path = str(setting.folder / self._file)
         """Of the database file, as the logs name it."""
@@ -83,8 +87,11 @@ class Instance:
             path=lambda name: str(setting.folder / name),
         )
         self._closing = False
+        self._skipped = 0.0
+        """Until when the window is closed, though it would be open."""
         self._background: Background | None = None
         self._maintenance = self._maintain()
+        self._backups = self._back_up()
 
     def open(self) -> None:
         """Make the database where there is none, else open it. Raises what Database.open does."""
@@ -129,6 +136,12 @@ class Instance:
                 self.plan, self.database, self._reports, self.counters, self._clock
             )
             return
+        self._backup = Backup(
+            self.database.store,
+            self._reports,
+            self._clock,
+            pause=self.plan.backup.pause if self.plan.backup else 0.0,
+        )
         self._defrag = Defrag(
             self.database, self._reports, self.counters, self._clock, pause=self.plan.defrag_pause
         )
@@ -145,7 +158,8 @@ class Instance:
         """What the schedule is to run."""
         if self._background is not None:
             return [self._mail.work(), *self._background.tasks]
-        return [self._mail.work(), self._maintenance]
+        backups = [self._backups] if self.plan.backup is not None else []
+        return [self._mail.work(), self._maintenance, *backups]
 
     def keep_depth(self) -> None:
         """Write pages where a recovery would have to read too much of the log."""
@@ -167,10 +181,16 @@ class Instance:
             duration=None if self._background is None else self._background.duration,
         )
 
-    def harm(self, kind: FaultKind, page: int | None) -> None:
+    def skip(self) -> None:
+        """Close the window that is open until it would open again."""
+        found = opening(self.plan.window, self._clock.now(), scan=self.plan.scan)
+        self._skipped = found.end if found.begin <= self._clock.now() else 0.0
+
+    def harm(self, kind: FaultKind, page: int | None, *, ahead: bool = False) -> None:
         """Do a fault to a page, or to the next that is written; without one chance chooses.
 
-        ValueError: a kind that is not done to a page.
+        `ahead`: chance chooses from what the scan at work reads next. ValueError: a kind that
+        is not done to a page.
         """
         size, chance = self.plan.page_size, self._setting.chance
         if kind == "tear":
@@ -182,14 +202,16 @@ class Instance:
         elif kind in ("flip_one", "flip_two"):
             bits = 1 if kind == "flip_one" else 2
             for _ in range(_TRIES):
-                chosen = self._in_use() if page is None else page
+                chosen = self._in_use(ahead=ahead) if page is None else page
                 if self.faults.flip(self._file, chosen, size, bits, chance) is not None:
                     break
         else:
             raise ValueError(f"{kind} is not done to a page")
 
-    def _in_use(self) -> int:
+    def _in_use(self, *, ahead: bool = False) -> int:
         """A page of a table, by chance, that is on the disk alone if there is one.
+
+        `ahead`: one that the scan reads next, if there is one.
 
         A page of the cache may be written back and so heal what was done to it unseen.
         Any page where a fault before this one took the space map.
@@ -200,13 +222,17 @@ class Instance:
         except PageError:
             pages = list(range(1, store.pages + 1))
         alone = [number for number in pages if not store.is_cached(number)]
+        if ahead and self._background is None:
+            coming = self._scan.coming()
+            alone = [number for number in alone if number in coming] or alone
         return self._setting.chance.choice(alone or pages)
 
     def close(self) -> None:
         """Stop maintenance, which says so, and close the database."""
         self._closing = True
-        for _ in self._maintenance:
-            pass
+        for task in (self._backups, self._maintenance):
+            for _ in task:
+                pass
         if self._background is not None:
             self._background.close()
         began = self._clock.now()
@@ -250,14 +276,40 @@ class Instance:
                 yield found.begin - now
                 continue
             if now < found.middle - ROUNDING:
-                yield from self._until(found.middle, self._defrag.invocation)
+                yield from self._defrag_until(found.middle)
+                yield from self._rest(found.middle)
             if self.plan.scan and not self._closing:
-                yield from self._until(found.end, self._scan.invocation)
+                yield from self._scan.invocation(partial(self._limit, found.end))
+                yield from self._rest(found.end)
 
-    def _until(self, end: float, invocation: Callable[[Limit], Task]) -> Task:
-        yield from invocation(lambda: 0.0 if self._closing else end)
+    def _defrag_until(self, end: float) -> Task:
+        """Stops while a backup runs, and goes on behind it."""
+        stopped = True
+
+        def limit() -> float:
+            nonlocal stopped
+            stopped = self._backup.running
+            return 0.0 if stopped else self._limit(end)
+
+        while stopped and self._clock.now() < self._limit(end):
+            if self._backup.running:
+                yield _AFTER_BACKUP
+            else:
+                yield from self._defrag.invocation(limit)
+
+    def _limit(self, end: float) -> float:
+        return 0.0 if self._closing or self._clock.now() < self._skipped else end
+
+    def _rest(self, end: float) -> Task:
         if not self._closing and (left := end - self._clock.now()) > 0:
             yield left
+
+    def _back_up(self) -> Task:
+        plan = self.plan.backup
+        while plan is not None and not self._closing:
+            yield plan.period - (self._clock.now() - plan.offset) % plan.period
+            if not self._closing:
+                yield from self._backup.invocation(lambda: 0.0 if self._closing else math.inf)
 
 
 def _sync(path: Path) -> None:

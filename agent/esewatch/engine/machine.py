@@ -3,6 +3,7 @@
 import fcntl
 import math
 import os
+import queue
 import random
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -22,12 +23,11 @@ from esewatch.engine.mail import Journal
 from esewatch.engine.pages import PageError
 from esewatch.engine.passive import CopySetting, PassiveCopy
 from esewatch.engine.plan import CopyPlan, DatabasePlan, DevicePlan, FaultPlan, Plan
+from esewatch.engine.programs import PROGRAMS
 from esewatch.engine.recovery import RecoveryError
-from esewatch.engine.reports_current import WORKER, reports_of
+from esewatch.engine.reports_current import reports_of
 from esewatch.engine.schedule import Schedule, Task
 
-PROCESS: Final = "engine"
-"""As the logs name the program, in the generation of Exchange 2007."""
 LOCK: Final = "engine.lock"
 
 _AHEAD: Final = 300.0
@@ -78,12 +78,15 @@ class Machine:
         the computer itself.
         """
         self.schedule = Schedule(clock)
+        self.wishes: queue.SimpleQueue[FaultPlan] = queue.SimpleQueue()
+        """Faults that another thread asks for: see `attend`."""
         self._folder = folder
         self._plan = plan
         self._journals = journals or {}
         self._clock = clock
         self._real = isinstance(clock, RealClock)
-        self._process = WORKER if plan.databases[0].generation == "current" else PROCESS
+        first = plan.databases[0]
+        self._program = PROGRAMS[first.program, first.generation]
         folder.mkdir(parents=True, exist_ok=True)
         self._locks = [locked(folder)]
         self._open_logs(computer)
@@ -123,7 +126,7 @@ class Machine:
 
     def _logs_of(self, folder: Path, computer: str) -> ComputerLogs:
         return ComputerLogs(
-            folder, self._clock, computer=computer, process=self._process, buffered=not self._real
+            folder, self._clock, computer=computer, program=self._program, buffered=not self._real
         )
 
     @property
@@ -175,6 +178,17 @@ class Machine:
         if not self._real and not self.schedule.stopped:
             self._clock.begin(until)
 
+    def attend(self) -> None:
+        """From now on, each second: write what the logs hold back, do the faults of `wishes`."""
+        self.schedule.start(self._attend())
+
+    def _attend(self) -> Task:
+        while True:
+            self.flush()
+            while not self.wishes.empty():
+                self.schedule.start(self._make(self.wishes.get()))
+            yield 1.0
+
     def flush(self) -> None:
         """Write what the logs hold back; in real time they hold back nothing. Raises OSError."""
         for logs in self._all_logs:
@@ -207,11 +221,11 @@ class Machine:
     def _instance(self, number: int, name: str) -> Instance:
         plan = self._plan.databases[number]
         folder = self._folder / name
-        path = str(folder / f"{name}.edb")
+        path = str(folder / plan.file)
         reports = reports_of(plan.generation, plan.role)(
             self._logs.events,
             self._clock,
-            process=self._process,
+            process=self._program.process,
             instance=name,
             database=path,
             number=number,
@@ -256,9 +270,9 @@ class Machine:
         reports = reports_of(plan.generation, "passive")(
             self._copy_logs[copy.computer].events,
             self._clock,
-            process=self._process,
+            process=self._program.process,
             instance=plan.name,
-            database=str(folder / f"{plan.name}.edb"),
+            database=str(folder / plan.file),
             number=number,
         )
         return PassiveCopy(
@@ -315,8 +329,10 @@ class Machine:
         if fault.kind == "slow":
             instance.device.slow(fault.seconds, fault.count)
             self._logs.truth.fault(self._clock.now(), instance.path, None, fault.kind)
+        elif fault.kind == "skip":
+            instance.skip()
         else:
-            instance.harm(fault.kind, fault.page)
+            instance.harm(fault.kind, fault.page, ahead=fault.ahead)
         yield from ()
 
 

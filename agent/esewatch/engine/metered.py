@@ -9,11 +9,15 @@ import msgspec
 from esewatch.engine.clock import Clock
 from esewatch.engine.device import Storage
 from esewatch.engine.disk import Disk, File
+from esewatch.engine.programs import ENDINGS
 from esewatch.engine.trouble import Operation, SlowRequest, Watcher
 
 FileKind = Literal["database", "log"]
 
-_KINDS: Final[tuple[tuple[str, FileKind], ...]] = ((".edb", "database"), (".log", "log"))
+_KINDS: Final[tuple[tuple[str, FileKind], ...]] = (
+    *((ending, "database") for ending in ENDINGS),
+    (".log", "log"),
+)
 _QUIET_SECONDS: Final = 60.0
 _WORSE: Final = 1.5
 
@@ -167,7 +171,7 @@ class MeteredFile:
 
 
 class MeteredDisk:
-    """*.edb are databases and *.log are logs; other files take no time and are not counted.
+    """*.edb and *.dit are databases, *.log are logs; other files take no time and are not counted.
 
     `device` None: no modelled time. `slow`: seconds that a request may take until `watcher`
     is told, after it is done. `path` makes the full path of a file, by which it is told and

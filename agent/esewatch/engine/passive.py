@@ -57,7 +57,7 @@ class PassiveCopy:
 
     def __init__(self, setting: CopySetting) -> None:
         self.meter = Meter()
-        self.path = str(setting.folder / f"{setting.database.name}.edb")
+        self.path = str(setting.folder / setting.database.file)
         """Of the database file, as the logs name it."""
         self._setting = setting
         self._clock = setting.clock
@@ -188,7 +188,7 @@ class PassiveCopy:
         )
         return Replay.open(
             disk,
-            f"{setting.database.name}.edb",
+            setting.database.file,
             cache_pages=setting.plan.cache_pages or setting.database.cache_pages,
             watcher=setting.reports,
             time=setting.clock.now,
@@ -213,7 +213,7 @@ class PassiveCopy:
         seed(
             self._source,
             RealDisk(beside, durable=durable),
-            f"{self._setting.database.name}.edb",
+            self._setting.database.file,
             active.header,
             active.log_positions[1],
         )

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from esewatch.engine.disks import LINK
+from esewatch.engine.programs import PROGRAMS, Generation, ProgramName, file_name
 from esewatch.engine.spindle import ModelName
 
 DAY = 86400.0
@@ -33,11 +34,9 @@ ScanPace = Annotated[float, Meta(ge=0.001, le=1e12)]
 _SEEK: Final = 0.004
 _RATE: Final = 250e6
 
-Generation = Literal["2007", "current"]
-"""Of an engine: that of Exchange 2007, or of Exchange 2013 and later."""
 Role = Literal["active", "passive"]
 """Of a copy of a database."""
-FaultKind = Literal["flip_one", "flip_two", "tear", "lose", "misdirect", "slow", "kill"]
+FaultKind = Literal["flip_one", "flip_two", "tear", "lose", "misdirect", "slow", "skip", "kill"]
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -76,6 +75,16 @@ class MailPlan(_Part, frozen=True, kw_only=True):
     body: Annotated[int, Meta(ge=16, le=1 << 20)] = 1350
     """Mean bytes of a message, which has half to one and a half times of it, at most a quarter
     of a page."""
+
+
+class BackupPlan(_Part, frozen=True, kw_only=True):
+    """A streaming backup: it reads every page, to no medium, and stops online defragmentation."""
+
+    period: Annotated[float, Meta(ge=0.1, le=366 * DAY)] = DAY
+    offset: Annotated[float, Meta(ge=0.0, le=366 * DAY)] = 0.0
+    """It begins where (t - offset) modulo `period` is 0."""
+    pause: Pause = 30.0
+    """After each read of 320 KB: the medium is slower than the disk."""
 
 
 class CopyPlan(_Part, frozen=True, kw_only=True):
@@ -126,6 +135,9 @@ class DatabasePlan(_Part, frozen=True, kw_only=True):
     background, day and night."""
     scan_pace: ScanPace = 100.0
     """Bytes a second of a background scan: 1 MB/s of 160 GB are 100 B/s of 16 MB."""
+    program: ProgramName = "exchange"
+    """Whose names its logs have: a `directory` is that of a domain controller, NTDS.DIT."""
+    backup: BackupPlan | None = None
     role: Role = "active"
     """Whose events a `current` engine tells of its scan."""
     copies: Annotated[list[CopyPlan], Meta(max_length=4)] = []
@@ -141,8 +153,17 @@ class DatabasePlan(_Part, frozen=True, kw_only=True):
             raise ValueError("zero is of generation 2007: a background scan does not zero pages")
         if self.role == "passive" and self.generation != "current":
             raise ValueError("role passive is of generation current")
+        if (self.program, self.generation) not in PROGRAMS:
+            raise ValueError(f"program {self.program} is of generation 2007")
+        if self.backup is not None and self.generation == "current":
+            raise ValueError("backup is of generation 2007")
         if any(copy.scan for copy in self.copies) and self.generation != "current":
             raise ValueError("scan of a copy is of generation current")
+
+    @property
+    def file(self) -> str:
+        """Name of its file, in a folder of its name."""
+        return file_name(self.program, self.name)
 
 
 class DisksPlan(_Part, frozen=True, kw_only=True):
@@ -179,12 +200,15 @@ class DevicePlan(_Part, frozen=True, kw_only=True):
 class FaultPlan(_Part, frozen=True, kw_only=True):
     """A fault on request."""
 
-    at: Annotated[float, Meta(ge=0.0, le=1e10)]
+    at: Annotated[float, Meta(ge=0.0, le=1e10)] = 0.0
     """Seconds after the start."""
     database: str
+    """Of `skip`, which ends the window that is open, too."""
     kind: FaultKind
     page: Annotated[int, Meta(ge=1, le=(1 << 31) - 1)] | None = None
     """None: the seed chooses a page that is in use."""
+    ahead: bool = False
+    """Without `page`: of those that the scan at work will read next, where one is."""
     seconds: Annotated[float, Meta(gt=0.0, le=DAY)] = 20.0
     """Of `slow`: how much longer each request takes."""
     count: Annotated[int, Meta(ge=1, le=1_000_000)] = 1
@@ -208,8 +232,8 @@ class Plan(_Part, frozen=True, kw_only=True):
         devices = [device.name for device in self.devices]
         _check_unique("databases", databases)
         _check_unique("devices", devices)
-        if len({database.generation for database in self.databases}) > 1:
-            raise ValueError("databases of two generations: a process is of one")
+        if len({(database.program, database.generation) for database in self.databases}) > 1:
+            raise ValueError("databases of two generations or programs: a process is of one")
         for database in self.databases:
             for device in (database.device, *(copy.device for copy in database.copies)):
                 if device and device not in devices:

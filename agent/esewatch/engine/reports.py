@@ -209,6 +209,26 @@ class Reports:
         """724: after so long."""
         self._of_task(724, str(error), str(int(seconds)), level=WARNING)
 
+    def backup_begun(self, size: int) -> None:
+        """210, and 220 of the database, of so many bytes."""
+        self._of_instance(210, LOGGING)
+        self._of_backup(220, self._database, f"{size / 2**20:g} Mb")
+
+    def backup_completed(self) -> None:
+        """221 of the database, and 213."""
+        self._of_backup(221, self._database)
+        self._of_instance(213, LOGGING)
+
+    def backup_failed(self, error: int) -> None:
+        """217 of the database, and 214."""
+        code = f"{error} (0x{error & 0xFFFFFFFF:08x})"
+        self._of_backup(217, code, self._database, level=ERROR)
+        self._write(self._told(214, named=False), LOGGING, code, level=ERROR)
+
+    def backup_aborted(self) -> None:
+        """215: whom it was made for asked to end it."""
+        self._write(self._told(215, named=False), LOGGING, level=ERROR)
+
     def page_error(self, trouble: Trouble) -> None:
         """398, 399, 474, 475, 476 or 530 (see trouble.Watcher)."""
         event_id, kind = _DAMAGE[trouble.kind]
@@ -253,6 +273,9 @@ class Reports:
 
     def _of_instance(self, event_id: int, category: int, *strings: str) -> None:
         self._write(self._told(event_id, named=False), category, *strings)
+
+    def _of_backup(self, event_id: int, *strings: str, level: int = INFORMATION) -> None:
+        self._write(self._told(event_id), LOGGING, *strings, level=level)
 
     def _attached_or_not(self, event_id: int, seconds: float) -> None:
         # The only database of its instance is its first.

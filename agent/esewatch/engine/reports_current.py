@@ -11,12 +11,11 @@ import msgspec
 
 from esewatch import __version__
 from esewatch.engine.event_log import ERROR, INFORMATION, WARNING
-from esewatch.engine.plan import Generation, Role
+from esewatch.engine.plan import Role
+from esewatch.engine.programs import Generation
 from esewatch.engine.reports import DEFRAG, PROCESS_ID, Reports, days, short_date
 from esewatch.engine.truth_entries import Told
 
-WORKER: Final = "Microsoft.Exchange.Store.Worker"
-"""As the logs name the program."""
 THRESHOLD: Final = 7
 """Days after which a scan is late (parameter 172)."""
 

@@ -3,12 +3,10 @@
 import argparse
 import contextlib
 import math
-import os
 import re
 import signal
 import sys
 import threading
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
@@ -17,10 +15,10 @@ from typing import Any, Final, TypeVar
 import msgspec
 from tqdm import tqdm
 
-from esewatch.engine.clock import RealClock, VirtualClock
+from esewatch.engine.clock import PacedClock, RealClock, VirtualClock
 from esewatch.engine.log import LogError
 from esewatch.engine.machine import Machine, OpenError
-from esewatch.engine.plan import DAY, Plan
+from esewatch.engine.plan import DAY, FaultPlan, Plan
 from esewatch.engine.profiles import PROFILES
 
 START: Final = "2007-06-18"
@@ -57,7 +55,10 @@ def add_run(commands: Any) -> None:
         "--days", type=_days, metavar="N", help="length; default 30 virtual days, else no end"
     )
     parser.add_argument(
-        "--clock", choices=("virtual", "real"), default="virtual", help="default virtual"
+        "--clock",
+        choices=("virtual", "paced", "real"),
+        default="virtual",
+        help="default virtual; paced: virtual time up to the present, from then on with it",
     )
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="of all chance; default 1")
     parser.add_argument(
@@ -71,14 +72,18 @@ def add_run(commands: Any) -> None:
         "--start", type=_time, default=START, metavar="DAY",
         help=f"first day of virtual time, UTC; default {START}",
     )  # fmt: skip
-    parser.add_argument("--until-eof", action="store_true", help="end when the standard input ends")
+    parser.add_argument(
+        "--until-eof", action="store_true",
+        help="end when the standard input ends; with --clock paced a line of it is a fault of a "
+        "plan (JSON), done at once when the present is reached",
+    )  # fmt: skip
     parser.set_defaults(function=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run until the days are over, or a signal. Raises RunError, OSError, what Machine does."""
     plan = read_plan(options.plan, Plan) if options.plan else PROFILES[options.profile]()
-    clock = RealClock() if options.clock == "real" else VirtualClock(options.start)
+    clock = _clock(options)
     folder = options.dir.absolute()
     try:
         str(folder).encode()
@@ -86,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
         raise RunError(f"{folder}: the name of the folder is not UTF-8") from None
     try:
         machine = Machine(folder, plan, clock=clock, seed=options.seed, computer=options.computer)
-        _work(machine, options, f"{_databases(plan)} at work in {folder}")
+        _work(machine, clock, options, f"{_databases(plan)} at work in {folder}")
     except OSError as error:
         if error.filename is not None:
             raise
@@ -95,7 +100,9 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _work(machine: Machine, options: argparse.Namespace, greeting: str) -> None:
+def _work(
+    machine: Machine, clock: RealClock | VirtualClock, options: argparse.Namespace, greeting: str
+) -> None:
     """Open, run, close. Raises RunError, OSError, OpenError, LogError."""
     days: float | None = options.days
     if options.clock == "virtual":
@@ -104,13 +111,18 @@ def _work(machine: Machine, options: argparse.Namespace, greeting: str) -> None:
             raise RunError(f"the run would go on until after {LAST:%Y-%m-%d}")
     _end_on_signals(machine)
     if options.until_eof:
-        threading.Thread(target=_wait_for_eof, args=(machine.schedule.stop,), daemon=True).start()
+        threading.Thread(target=_wait_for_eof, args=(machine,), daemon=True).start()
     try:
         machine.open()
         _say(greeting)
         if options.clock == "virtual":
             assert days is not None
             _pass_days(machine, days)
+        elif isinstance(clock, PacedClock):
+            _pass_past(machine, clock)
+            _say("the present is reached")
+            machine.attend()
+            machine.run(math.inf if days is None else options.start + days * DAY)
         else:
             machine.run(machine.now() + (math.inf if days is None else days * DAY))
         machine.close()
@@ -151,6 +163,12 @@ def _end_on_signals(machine: Machine) -> None:
             signal.signal(found, stop)
 
 
+def _clock(options: argparse.Namespace) -> RealClock | VirtualClock:
+    if options.clock == "real":
+        return RealClock()
+    return (PacedClock if options.clock == "paced" else VirtualClock)(options.start)
+
+
 def _pass_days(machine: Machine, days: float) -> None:
     """A day at a time: a terminal sees how it goes on, and a kill takes no more from the logs."""
     start, done = machine.now(), 0.0
@@ -163,14 +181,40 @@ def _pass_days(machine: Machine, days: float) -> None:
             progress.update(step)
 
 
-def _wait_for_eof(stop: Callable[[], None]) -> None:
+def _pass_past(machine: Machine, clock: PacedClock) -> None:
+    """Days until the present, a line on stderr for each where that is no terminal."""
+    past = clock.behind() / DAY
+    with tqdm(total=past, unit="day", disable=not sys.stderr.isatty(), leave=False) as progress:
+        while (behind := clock.behind()) >= 1.0 and not machine.schedule.stopped:
+            step = min(DAY, behind)
+            machine.run(machine.now() + step)
+            machine.flush()
+            progress.update(step / DAY)
+            if progress.disable:
+                _say(f"{past - clock.behind() / DAY:.1f} of {past:.1f} days")
+
+
+def _wait_for_eof(machine: Machine) -> None:
     # Whoever holds the other end of a pipe may be killed: it ends then, too. Where it was closed
     # from the start, its number may be that of another file now.
     if sys.stdin is not None:
-        with contextlib.suppress(OSError):
-            while os.read(sys.stdin.fileno(), 1 << 16):
-                pass
-    stop()
+        with contextlib.suppress(OSError, ValueError):
+            for line in sys.stdin.buffer:
+                _wish(machine, line)
+    machine.schedule.stop()
+
+
+def _wish(machine: Machine, line: bytes) -> None:
+    """One more fault, at once; what is none is told and left."""
+    try:
+        fault = msgspec.json.decode(line, type=FaultPlan)
+    except ValueError as error:
+        _say(f"a line of the standard input is no fault: {error}")
+        return
+    if fault.database not in machine.instances:
+        _say(f"a line of the standard input: there is no database {fault.database}")
+        return
+    machine.wishes.put(fault)
 
 
 def _databases(plan: Plan) -> str:

@@ -34,11 +34,11 @@ class Truth:
     With `buffered` entries are held back until a log, or `flush`, is written.
     """
 
-    def __init__(self, folder: Path, *, computer: str, buffered: bool) -> None:
+    def __init__(self, folder: Path, *, computer: str, provider: str, buffered: bool) -> None:
         """Raises TruthError and OSError."""
         self._folder = folder
         self._encoder = msgspec.json.Encoder()
-        self.state = _replayed(folder, computer)
+        self.state = _replayed(folder, computer, provider)
         # What was dropped must not count when the file has grown beyond its end.
         line = self._encoder.encode(self.state) + b"\n"
         _replace(folder / LEDGER, line)
@@ -74,8 +74,8 @@ class Truth:
         self.ledger.close()
 
 
-def _replayed(folder: Path, computer: str) -> State:
-    state = State(computer)
+def _replayed(folder: Path, computer: str, provider: str) -> State:
+    state = State(computer, provider)
     if not (folder / LEDGER).exists():
         # It is there before the logs: what has no ledger is not to be cut off as a torn line.
         for path in (folder / file for file in _FILES.values()):

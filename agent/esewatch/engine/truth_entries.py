@@ -1,12 +1,10 @@
 """Entries of the ledger: what a line of a log says, told by whoever counted it."""
 
-from typing import Final, Literal
+from typing import Literal
 
 import msgspec
 
 DamageKind = Literal["checksum", "corrected", "wrong_page", "no_data", "lost_flush"]
-
-PROVIDER: Final = "ESE"
 
 
 class Told(msgspec.Struct, kw_only=True, omit_defaults=True, tag="event"):

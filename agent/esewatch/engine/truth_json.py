@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from esewatch.engine.truth_entries import PROVIDER, Fault
+from esewatch.engine.truth_entries import Fault
 from esewatch.engine.truth_state import UNCORRECTABLE, DatabaseTruth, State
 
 Metrics = dict[str, dict[str, float]]
@@ -36,7 +36,9 @@ def document(state: State) -> Document:
             metrics.setdefault(metric, {})[labels.rstrip("}")] = value
     return Document(
         computer=state.computer,
-        events={_event(event_id): count for event_id, count in state.events.items()},
+        events={
+            _event(event_id, state.provider): count for event_id, count in state.events.items()
+        },
         databases={path: _database(entry) for path, entry in state.databases.items()},
         instances=instances,
         processes={
@@ -55,8 +57,8 @@ def encoded(state: State) -> bytes:
     return msgspec.json.format(plain) + b"\n"
 
 
-def _event(event_id: int) -> str:
-    return f'event_id="{event_id}",provider="{PROVIDER}"'
+def _event(event_id: int, provider: str) -> str:
+    return f'event_id="{event_id}",provider="{provider}"'
 
 
 def _by(label: str, values: Mapping[str, float]) -> dict[str, float]:

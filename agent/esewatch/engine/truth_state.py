@@ -149,6 +149,7 @@ class State(msgspec.Struct, tag="state"):
     """All of it. `ends`: so far the lines of each log are counted in."""
 
     computer: str
+    provider: str = "ESE"
     ends: dict[str, int] = {}
     events: dict[int, int] = {}
     databases: dict[str, DatabaseTruth] = {}

@@ -33,7 +33,11 @@ def sentence(figures: DatabaseFigures, advice: Advice | None, history: History, 
 
     The number of verified pages is what the verifying scan itself counted, else it is not said.
     """
-    parts = [*_pages(figures, advice, history, now), _window(figures, advice, history)]
+    parts = [
+        *_pages(figures, advice, history, now),
+        _window(figures, advice, history),
+        _moved(advice),
+    ]
     text = tidy("; ".join(part for part in parts if part))
     return f"{text[0].upper()}{text[1:].removesuffix('.')}."
 
@@ -115,6 +119,18 @@ def _window(figures: DatabaseFigures, advice: Advice | None, history: History) -
     if advice is None:
         return f"{window}, no advice yet"
     return f"{window}, {_advised(advice.window)}"
+
+
+def _moved(advice: Advice | None) -> str:
+    """When to scan it, where its scan meets another one on the same disks."""
+    if advice is None or advice.slot is None:
+        return ""
+    if not any(each.finding == "scans_collide" for each in advice.findings):
+        return ""
+    start, end = (f"{datetime.fromtimestamp(each, UTC):%H:%M}" for each in advice.slot[2:])
+    return (
+        f"its scan meets another one on the same disks: scan it from {start} to {end} UTC instead"
+    )
 
 
 def _advised(window: WindowAdvice) -> str:

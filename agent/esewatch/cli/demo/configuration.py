@@ -1,45 +1,44 @@
-"""The agent of the demo: its databases, its configuration, its address."""
+"""The agent of the demo: its configuration, its folder, its address."""
 
 import os
 import socket
 import tempfile
 from pathlib import Path
 
+from esewatch.cli.demo.servers import DEVICE, TOGETHER, WINDOWS, Window
 from esewatch.expose.server import DEFAULT_ADDRESS, format_address, parse_address
 from esewatch.model import EsewatchError
 
-HEALTHY, TOO_LONG, TOO_SHORT = "healthy", "too-long", "too-short"
-SHARED_DISK, BAD_PAGE = "shared-disk", "bad-page"
-DATABASES = (HEALTHY, TOO_LONG, TOO_SHORT, SHARED_DISK, BAD_PAGE)
-"""The databases of the engine's profile `demo`."""
-
-DEVICE = "shared-disk-device"
-"""What SHARED_DISK and BAD_PAGE lie on; their events do not say so."""
-
-SERVER = "server"
-"""Folder of the engine, within that of the demo."""
-
 CONFIGURATION = """\
-# What a server writes: its event log and its counter log. Nothing else is read.
+# What the servers write: their event logs and counter logs. Nothing else is read.
 sources:
-  - {{name: events, type: event_stream, path: "{server}/*.jsonl"}}
-  - {{name: counters, type: perfmon_csv, path: "{server}/*.csv"}}
+  - {{name: events, type: event_stream, paths: ["*/events.jsonl", "*/*/events.jsonl"]}}
+  - {{name: counters, type: perfmon_csv, paths: ["*/counters.csv", "*/*/counters.csv"]}}
+windows:
+{windows}
 databases:
 {databases}
 # The databases are small. On a real server the default is 100000.
-policy: {{min_pages_read: 200}}
+policy: {{min_pages_read: 2000}}
 journal: journal.db
 """
 
 
-def configuration() -> str:
-    """The agent's configuration file (YAML), for the folder of the demo."""
+def configuration(live: float) -> str:
+    """The agent's configuration file (YAML), for the folder of the demo. `live`: see servers."""
+    windows = [f"  {name}: {_window(window, live)}" for name, window in WINDOWS.items()]
     rules = []
-    for name in DATABASES:
-        device = f", device: {DEVICE}" if name in {SHARED_DISK, BAD_PAGE} else ""
-        match = f"match: '*{name}.edb', name: {name}, tier: watched, model: window"
+    for name in WINDOWS:
+        device = f", device: {DEVICE}" if name in TOGETHER else ""
+        match = f"match: '*{name}.edb', name: {name}, tier: watched, window: {name}"
         rules.append(f"  - {{{match}{device}}}")
-    return CONFIGURATION.format(server=SERVER, databases="\n".join(rules))
+    return CONFIGURATION.format(windows="\n".join(windows), databases="\n".join(rules))
+
+
+def _window(window: Window, live: float) -> str:
+    minutes = int(window.begin(live)) // 60
+    start = f"{minutes // 60:02}:{minutes % 60:02}"
+    return f'{{start: "{start}", duration: {int(window.length) // 3600}h, timezone: UTC}}'
 
 
 def make_folder(wanted: str | None) -> Path:

@@ -1,7 +1,6 @@
-"""The last events in the log that the agent of the demo reads, a line each."""
+"""The last events in the logs that the agent of the demo reads, a line each."""
 
 import re
-from collections import deque
 from pathlib import Path
 
 from esewatch.expose.words import iso_time
@@ -13,21 +12,23 @@ KEPT = 50
 
 
 class LastEvents:
-    """Follows the event log in `server`, as the agent does."""
+    """Follows the event logs in `folder`, that of the demo, as the agent does."""
 
-    def __init__(self, server: Path) -> None:
-        self._source = event_stream_source("last events", [str(server / "*.jsonl")])
-        self._lines: deque[str] = deque(maxlen=KEPT)
+    def __init__(self, folder: Path) -> None:
+        paths = [str(folder / "*/events.jsonl"), str(folder / "*/*/events.jsonl")]
+        self._source = event_stream_source("last events", paths)
+        self._events: list[Event] = []
 
     def lines(self) -> list[str]:
         """The last events, oldest first."""
         try:
             for batch in self._source.poll():
                 events = [record for record in batch.records if isinstance(record, Event)]
-                self._lines += map(event_line, events[-KEPT:])
+                self._events += events[-KEPT:]
         except SourceError:
             pass  # the agent reads the same file and says on its page what is wrong
-        return list(self._lines)
+        self._events = sorted(self._events, key=lambda event: event.time or 0.0)[-KEPT:]
+        return [event_line(event) for event in self._events]
 
     def close(self) -> None:
         """Close the file."""

@@ -5,37 +5,42 @@ from pathlib import Path
 
 import pytest
 
-from esewatch.cli.demo_configuration import (
-    DATABASES,
-    DEVICE,
+from esewatch.cli.demo.configuration import (
     choose_address,
     configuration,
     local_url,
     make_folder,
 )
+from esewatch.cli.demo.servers import DEVICE, TOGETHER, WINDOWS
 from esewatch.config import load, rule_for
 from esewatch.expose import server
 from esewatch.model import EsewatchError
 from tests.support.ports import free_port
 
+LIVE = 1_795_348_800.0 + 7 * 3600
+
 
 def test_the_configuration_is_valid_and_stays_in_its_folder(tmp_path: Path) -> None:
-    (tmp_path / "esewatch.yml").write_text(configuration())
+    (tmp_path / "esewatch.yml").write_text(configuration(LIVE))
     settings = load(tmp_path / "esewatch.yml")
     assert [source.type for source in settings.sources] == ["event_stream", "perfmon_csv"]
     assert settings.journal == str(tmp_path / "journal.db")
-    assert settings.policy.min_pages_read < 1000
+    # A month of the demo has some thousands.
+    assert settings.policy.min_pages_read < 5000
 
 
-@pytest.mark.parametrize("path", ["/tmp/d/server/{0}/{0}.edb", "c:\\d\\server\\{0}\\{0}.edb"])
-def test_every_database_has_its_rule_and_two_share_a_device(path: str, tmp_path: Path) -> None:
-    (tmp_path / "esewatch.yml").write_text(configuration())
+@pytest.mark.parametrize("path", ["/tmp/d/MAIL01/{0}/{0}.edb", "c:\\d\\{0}\\{0}.edb"])
+def test_every_windowed_database_has_its_rule_and_two_share_a_device(
+    path: str, tmp_path: Path
+) -> None:
+    (tmp_path / "esewatch.yml").write_text(configuration(LIVE))
     settings = load(tmp_path / "esewatch.yml")
-    rules = {name: rule_for(settings, "any", path.format(name)) for name in DATABASES}
-    assert {name: rule and rule.name for name, rule in rules.items()} == {n: n for n in DATABASES}
-    on_device = {name for name, rule in rules.items() if rule and rule.device == DEVICE}
-    assert on_device == {"shared-disk", "bad-page"}
-    assert {rule and rule.model for rule in rules.values()} == {"window"}
+    rules = {name: rule_for(settings, "any", path.format(name)) for name in WINDOWS}
+    for name, rule in rules.items():
+        assert rule is not None
+        assert (rule.name, rule.window, rule.tier) == (name, name, "watched")
+        assert (rule.device == DEVICE) is (name in TOGETHER)
+        assert settings.windows[name].duration == WINDOWS[name].length
 
 
 def test_an_address_that_was_given_is_taken_or_refused() -> None:

@@ -26,18 +26,29 @@ _PR_SET_PDEATHSIG = 1
 class Child:
     """A process of the demo. What it says goes to `log`."""
 
-    def __init__(self, name: str, command: Sequence[str], log: Path) -> None:
+    def __init__(self, name: str, command: Sequence[str], log: Path, *, fed: bool) -> None:
         self.name = name
         self.log = log
         with log.open("ab") as out:
             self.process = subprocess.Popen(
                 command,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE if fed else subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
                 process_group=0,
                 preexec_fn=_end_with_parent(),  # noqa: PLW1509 - the demo has one thread
             )
+
+    def feed(self, line: bytes) -> None:
+        """Write a line to its standard input; nothing where it has ended."""
+        if self.process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self.process.stdin.write(line + b"\n")
+                self.process.stdin.flush()
+
+    def said(self) -> list[str]:
+        """What it wrote, line by line."""
+        return self.log.read_text(encoding="utf-8", errors="replace").splitlines()
 
     def last_words(self) -> str:
         """The last lines it wrote, in one line; empty when it wrote none."""
@@ -69,9 +80,16 @@ class Processes:
     ) -> None:
         self.stop()
 
-    def start(self, name: str, command: Sequence[str], log: Path) -> None:
-        """Start one more. Raises OSError when it cannot be started."""
-        self._children.append(Child(name, command, log))
+    def start(self, name: str, command: Sequence[str], log: Path, *, fed: bool = False) -> Child:
+        """Start one more; `fed`: it is told by `Child.feed`. Raises OSError."""
+        child = Child(name, command, log, fed=fed)
+        self._children.append(child)
+        return child
+
+    def stop_one(self, child: Child) -> None:
+        """Stop this one, which is then none of them any more."""
+        self._children.remove(child)
+        _stop([child])
 
     def ended(self) -> Child | None:
         """One that has ended, though nobody asked it to."""
@@ -79,17 +97,20 @@ class Processes:
 
     def stop(self) -> None:
         """Stop all of them, last started first; returns when none runs any more."""
-        running = [each for each in reversed(self._children) if each.process.poll() is None]
-        for child in running:
-            child.end(signal.SIGTERM)
-        deadline = time.monotonic() + STOP_SECONDS
-        for child in running:
-            try:
-                child.process.wait(max(0.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                child.end(getattr(signal, "SIGKILL", signal.SIGTERM))
-                child.process.wait()
+        _stop([each for each in reversed(self._children) if each.process.poll() is None])
         self._children.clear()
+
+
+def _stop(running: Sequence[Child]) -> None:
+    for child in running:
+        child.end(signal.SIGTERM)
+    deadline = time.monotonic() + STOP_SECONDS
+    for child in running:
+        try:
+            child.process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            child.end(getattr(signal, "SIGKILL", signal.SIGTERM))
+            child.process.wait()
 
 
 def _end_with_parent() -> Callable[[], None] | None:

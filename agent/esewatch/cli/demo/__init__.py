@@ -1,0 +1,1 @@
+"""The demo: bundled engines with a month behind them, watched by the agent."""

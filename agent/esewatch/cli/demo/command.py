@@ -1,0 +1,384 @@
+"""`esewatch demo`: servers with a month behind them and the agent that watches them, on one screen.
+
+Eleven databases on five computers, each with a story. What is shown of them is what the agent says.
+"""
+
+import argparse
+import contextlib
+import os
+import queue
+import re
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from esewatch.cli.demo.agent import look
+from esewatch.cli.demo.configuration import (
+    choose_address,
+    configuration,
+    local_url,
+    make_folder,
+)
+from esewatch.cli.demo.events import LastEvents
+from esewatch.cli.demo.processes import Child, Processes
+from esewatch.cli.demo.screen import KEYS, Terminal, View, draw
+from esewatch.cli.demo.servers import BAD, DAY, KEEP, MAIL, MAIL2, NIGHTLY, NIGHTS, servers
+from esewatch.cli.demo.stories import FORECAST, STORIES, Look, Told
+from esewatch.cli.engine import NOT_FOR_WINDOWS
+from esewatch.expose.server import DEFAULT_ADDRESS
+from esewatch.model import EsewatchError
+
+ENGINE = (sys.executable, "-m", "esewatch.engine", "run", "--clock", "paced", "--until-eof")
+"""Command of an engine, without its folder, plan, start, computer and seed."""
+
+LEAD_SECONDS = 45.0
+"""The demo is to be watched from the next whole minute after so long."""
+
+UNATTENDED_SECONDS = 420.0
+"""Where no person looks on, the stories have so long once the agent is at work."""
+
+LOOK_SECONDS = 1.0
+
+FLIP_AFTER, DAMAGE_AFTER = 10.0, 55.0
+"""Seconds after the first full page at which a bit flips, and two bits of one page."""
+
+_PRESENT = "the present is reached"
+_DAYS = re.compile(r"([\d.]+) of ([\d.]+) days")
+
+Wish = Literal["stop", "draw", "flip", "damage", "slow", "skip", "agent"]
+_BY_KEY: dict[str, Wish] = {
+    "f": "flip", "d": "damage", "s": "slow", "n": "skip", "a": "agent", "q": "stop"
+}  # fmt: skip
+
+
+class Extra(NamedTuple):
+    """A further process of the demo, and what to open of it."""
+
+    name: str
+    command: Sequence[str]
+    url: str
+
+
+Extras = Callable[[Path, str], Sequence[Extra]]
+"""The further processes, by the demo's folder and the agent's address (host:port). They are
+started with the agent, when the past is written."""
+
+
+def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
+    """Add `demo`."""
+    parser = commands.add_parser(
+        "demo",
+        help="servers with a month behind them, watched: no configuration, no root",
+        epilog="example: esewatch demo",
+    )
+    add_options(parser)
+    parser.set_defaults(function=run)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `run`."""
+    parser.add_argument(
+        "--dir", metavar="D", help="empty or new folder; default a fresh temporary one, left there"
+    )
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the engine; default 1")
+    parser.add_argument(
+        "--web.listen-address",
+        dest="listen",
+        metavar="HOST:PORT",
+        help=f"of the agent; default {DEFAULT_ADDRESS}, or another port when that one is taken",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        metavar="N",
+        help="end N seconds after the first page; default "
+        f"{UNATTENDED_SECONDS:g} where stdout is no terminal",
+    )
+
+
+def run(options: argparse.Namespace, extras: Extras | None = None) -> int:
+    """Run the demo. Exit status 0: ended by who looks on, or all stories were seen.
+
+    1 and one line on stderr: a story was missing, or a process ended by itself. Raises
+    EsewatchError when it cannot be started.
+    """
+    if sys.platform == "win32":
+        raise EsewatchError(NOT_FOR_WINDOWS)
+    wishes = _listen_to_signals()
+    address = choose_address(options.listen)
+    folder = make_folder(options.dir)
+    print(f"esewatch demo: its folder is {folder}", flush=True)
+    live = _next_minute(time.time() + LEAD_SECONDS)
+    (folder / "esewatch.yml").write_text(configuration(live), encoding="utf-8")
+    with Processes() as processes:
+        demo = _Demo(folder, address, processes, extras)
+        demo.start_engines(live, options.seed)
+        attended = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+        watch = _watch_on_terminal if attended else _watch_in_lines
+        with contextlib.closing(demo.last_events):
+            try:
+                status = watch(demo, wishes, options.seconds)
+            except _EndedError as error:
+                print(f"esewatch: {error}", file=sys.stderr)
+                status = 1
+    _say_goodbye(demo)
+    return status
+
+
+class _Demo:
+    """What is known of the demo, renewed by `look`, and what is done to it."""
+
+    def __init__(
+        self, folder: Path, address: str, processes: Processes, extras: Extras | None
+    ) -> None:
+        self.folder = folder
+        self.url = local_url(address)
+        self.open = [("status page", f"{self.url}/"), ("metrics", f"{self.url}/metrics")]
+        self.told = Told()
+        self.said = ""
+        self.past = 0.0
+        self.full: float | None = None
+        """When the first page with all of them was there, by `elapsed`."""
+        self.last_events = LastEvents(folder)
+        self._look: Look = {}
+        self._address = address
+        self._extras = extras
+        self._processes = processes
+        self._engines: dict[str, Child] = {}
+        self._agent: Child | None = None
+        self._begun = time.monotonic()
+        self._due: list[tuple[float, Wish]] = [(FLIP_AFTER, "flip"), (DAMAGE_AFTER, "damage")]
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since it began."""
+        return time.monotonic() - self._begun
+
+    @property
+    def watched(self) -> float:
+        """Seconds since the first full page, 0 before it."""
+        return 0.0 if self.full is None else self.elapsed - self.full
+
+    def start_engines(self, live: float, seed: int) -> None:
+        """One for each server: they live through the past first. Raises OSError."""
+        start = datetime.fromtimestamp(live - NIGHTS * DAY, UTC).isoformat()
+        for server in servers(live):
+            plan = self.folder / f"{server.computer}.json"
+            plan.write_bytes(msgspec.json.format(msgspec.json.encode(server.plan)))
+            own = self.folder / server.computer
+            command = [
+                *ENGINE, "--dir", str(own), "--plan", str(plan), "--start", start,
+                "--computer", server.computer, "--seed", str(seed),
+            ]  # fmt: skip
+            log = self.folder / f"{server.computer}.log"
+            self._engines[server.computer] = self._processes.start(
+                f"engine of {server.computer}", command, log, fed=True
+            )
+
+    def look(self) -> None:
+        """See how far the past is; then ask the agent. What was known stays where it is silent."""
+        if (child := self._processes.ended()) is not None:
+            raise _EndedError(child.name, child.process.returncode, child.last_words())
+        if self.past < 1.0:
+            self.past = min(_share(each.said()) for each in self._engines.values())
+            if self.past == 1.0:
+                self._start_agent()
+                self._start_extras()
+            return
+        if self._agent is None:
+            return
+        try:
+            self._look = look(self.url)
+        except OSError as error:
+            if self.full is None:
+                self.said = f"the agent does not answer yet: {error}"
+            return
+        self.told.take(self._look)
+        if self.full is None and all(
+            (mine := self._look.get(story.key)) is not None and mine.action for story in STORIES
+        ):
+            self.full, self.said = self.elapsed, ""
+        if self._due and self.watched >= self._due[0][0]:
+            self.do(self._due.pop(0)[1])
+
+    def do(self, wish: Wish) -> None:
+        """What a key asks for, or the story itself."""
+        if self.past < 1.0:
+            return
+        if wish == "agent":
+            self._stop_or_start_agent()
+        elif wish == "flip":
+            self._harm(MAIL2, "flip_one", BAD, ahead=True)
+            self.said = f"a bit of a page of {BAD} was flipped: its scan comes to it in a minute"
+        elif wish == "damage":
+            self._harm(MAIL2, "flip_two", BAD, ahead=True)
+            self.said = f"two bits of a page of {BAD} were flipped: that cannot be corrected"
+        elif wish == "slow":
+            self._harm(MAIL, "slow", KEEP, seconds=30.0, count=2)
+            self.said = f"the next two requests to {KEEP} take 30 s: events 507 to 510"
+        elif wish == "skip":
+            self._harm(MAIL, "skip", NIGHTLY)
+            self.said = f"the window of {NIGHTLY} was closed for this night: event 725"
+
+    def view(self) -> View:
+        """What is to be shown."""
+        sentences = [
+            mine.sentence if (mine := self._look.get(story.key)) is not None else ""
+            for story in STORIES
+        ]
+        return View(
+            self.elapsed, self.folder, self.open, self.past, self.told.seen, sentences,
+            self.told.forecast, self.last_events.lines() if self.past == 1.0 else (), self.said,
+        )  # fmt: skip
+
+    def sentence(self, title: str) -> str:
+        """What the page says of a story."""
+        if title == FORECAST:
+            return self.told.forecast
+        story = next(each for each in STORIES if each.title == title)
+        mine = self._look.get(story.key)
+        return f"{story.database} on {story.computer}: {mine.sentence if mine else ''}"
+
+    def _harm(self, computer: str, kind: str, database: str, **more: Any) -> None:
+        fault = {"kind": kind, "database": database, **more}
+        self._engines[computer].feed(msgspec.json.encode(fault))
+
+    def _start_agent(self) -> None:
+        config = ["--config.file", str(self.folder / "esewatch.yml")]
+        command = [sys.executable, "-m", "esewatch", "run", *config]
+        self._agent = self._processes.start(
+            "agent", [*command, "--web.listen-address", self._address], self.folder / "agent.log"
+        )
+        self.said = "the agent reads the logs of the month"
+
+    def _stop_or_start_agent(self) -> None:
+        if self._agent is None:
+            self._start_agent()
+            self.said = "the agent was started: it goes on where it was"
+        else:
+            self._processes.stop_one(self._agent)
+            self._agent = None
+            self.said = "the agent was stopped: press a to start it, nothing will be missing"
+
+    def _start_extras(self) -> None:
+        for each in self._extras(self.folder, self._address) if self._extras else ():
+            self._processes.start(each.name, each.command, self.folder / f"{each.name}.log")
+            self.open.append((each.name, each.url))
+
+
+def _share(said: Sequence[str]) -> float:
+    """Of the past of an engine, by what it said last."""
+    if any(_PRESENT in line for line in said):
+        return 1.0
+    found = _DAYS.findall("\n".join(said))
+    return min(0.99, float(found[-1][0]) / max(1e-9, float(found[-1][1]))) if found else 0.0
+
+
+def _next_minute(moment: float) -> float:
+    return -(-moment // 60) * 60
+
+
+def _watch_on_terminal(
+    demo: _Demo, wishes: "queue.SimpleQueue[Wish]", seconds: float | None
+) -> int:
+    """Until it is ended or for `seconds`; exit status 1 when that was too short for the stories."""
+
+    def pressed(key: str) -> None:
+        if key.lower() in KEYS:
+            wishes.put(_BY_KEY[key.lower()])
+
+    with Terminal.taken(pressed) as terminal:
+        for looked in _turns(demo, wishes, seconds):
+            if looked:
+                demo.look()
+            size = shutil.get_terminal_size()
+            terminal.show(draw(demo.view(), size.columns, size.lines))
+    return 1 if seconds is not None and demo.watched >= seconds and demo.told.missing else 0
+
+
+def _watch_in_lines(demo: _Demo, wishes: "queue.SimpleQueue[Wish]", seconds: float | None) -> int:
+    """Until all stories were seen; exit status 1 when that takes too long."""
+    for name, url in demo.open:
+        print(f"{name}: {url}", flush=True)
+    told: set[str] = set()
+    tenth = -1
+    for _ in _turns(demo, wishes, UNATTENDED_SECONDS if seconds is None else seconds):
+        demo.look()
+        if demo.past < 1.0 and int(demo.past * 10) > tenth:
+            tenth = int(demo.past * 10)
+            print(f"{demo.elapsed:4.0f} s  30 nights: {demo.past:.0%}", flush=True)
+        for title in [title for title in demo.told.seen if title not in told]:
+            told.add(title)
+            print(f"{demo.elapsed:4.0f} s  {title}: {demo.sentence(title)}", flush=True)
+        if not demo.told.missing:
+            return 0
+    missing = "; ".join(demo.told.missing)
+    why = f" ({demo.said})" if demo.full is None and demo.said else ""
+    print(
+        f"esewatch: not seen in the {demo.watched:.0f} s after the first page: {missing}{why}",
+        file=sys.stderr,
+    )
+    return 1
+
+
+def _turns(demo: _Demo, wishes: "queue.SimpleQueue[Wish]", seconds: float | None) -> Iterator[bool]:
+    """A turn each second (True) and where the terminal has a new size (False), until the end."""
+    fresh = True
+    while seconds is None or demo.watched < seconds:
+        yield fresh
+        try:
+            wish = wishes.get(timeout=LOOK_SECONDS)
+        except queue.Empty:
+            fresh = True
+            continue
+        if wish == "stop":
+            return
+        fresh = False
+        if wish != "draw":
+            demo.do(wish)
+
+
+class _EndedError(EsewatchError):
+    """A process of the demo ended by itself."""
+
+    def __init__(self, name: str, status: int, words: str) -> None:
+        how = f"status {status}" if status >= 0 else f"signal {-status}"
+        super().__init__(f"the {name} ended with {how}: {words or 'it said nothing'}")
+
+
+def _say_goodbye(demo: _Demo) -> None:
+    print(f"esewatch demo: stopped, nothing runs any more. All that it made is in {demo.folder}")
+    if (demo.folder / MAIL / "events.jsonl").exists():
+        started = Path(sys.argv[0])
+        command = started if started.name == "esewatch" else f"{sys.executable} -m esewatch"
+        config = f"--config.file {demo.folder / 'esewatch.yml'}"
+        logs = f"{demo.folder}/*/events.jsonl {demo.folder}/*/counters.csv"
+        print("To go on with what is there:")
+        print(f"  {command} report {logs} {config} -o report.html")
+        print(f"  {command} scan {demo.folder / MAIL2 / BAD / f'{BAD}.edb'}", flush=True)
+
+
+def _listen_to_signals() -> "queue.SimpleQueue[Wish]":
+    """What the signals ask for. The queue may be filled in the middle of anything."""
+    wishes: queue.SimpleQueue[Wish] = queue.SimpleQueue()
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        wishes.put("stop")
+
+    def redraw(_signal: int, _frame: FrameType | None) -> None:
+        wishes.put("draw")
+
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, stop)
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup
+        signal.signal(signal.SIGHUP, stop)
+    signal.signal(signal.SIGWINCH, redraw)
+    return wishes

@@ -1,0 +1,139 @@
+"""The servers of the demo: what runs on each of them, as plans of the engine.
+
+All times of day are told from `live`, the minute in which the past ends and the demo begins to
+be watched: so many seconds before it a window opened, so that what is to be seen happens then.
+"""
+
+from typing import Any, Final, NamedTuple
+
+DAY: Final = 86400.0
+HOUR: Final = 3600.0
+NIGHTS: Final = 30
+"""That lie behind the demo when it begins."""
+
+SHRINK, KEEP, GROW, NIGHTLY = "shrink", "keep", "grow", "nightly"
+TOGETHER, BACKUP, BAD = ("together-1", "together-2"), "backup", "bad-page"
+DIRECTORY, PAIR = "NTDSA", "DB01"
+DEVICE: Final = "lun7"
+"""What the two of TOGETHER lie on."""
+
+MAIL, MAIL2, CONTROLLER, ACTIVE, PASSIVE = "MAIL01", "MAIL02", "DC01", "EX01", "EX02"
+
+ENDS_AFTER: Final = 75.0
+"""Seconds behind `live` at which the scan of NIGHTLY is done."""
+
+_READS: Final = 52
+"""Reads of 320 KB that the file of 2,000 pages takes, about."""
+
+
+class Window(NamedTuple):
+    """A nightly window: seconds that it opened before `live`, and its length."""
+
+    before: float
+    length: float
+
+    def begin(self, live: float) -> float:
+        """Seconds after midnight, UTC."""
+        return (live - self.before) % DAY
+
+
+class Server(NamedTuple):
+    """A computer with an engine of its own, in a folder of its name."""
+
+    computer: str
+    plan: dict[str, Any]
+    """As `engine run --plan` reads it."""
+
+
+WINDOWS: Final = {
+    SHRINK: Window(90 * 60, 4 * HOUR),
+    KEEP: Window(40 * 60, 1 * HOUR),
+    GROW: Window(20 * 60, 1 * HOUR),
+    # Its scan, the second half, began 15 minutes ago.
+    NIGHTLY: Window(2 * HOUR + 15 * 60, 4 * HOUR),
+    # Their scans, the second half, begin in a minute.
+    **dict.fromkeys(TOGETHER, Window(29 * 60, 1 * HOUR)),
+    BACKUP: Window(1 * HOUR, 4 * HOUR),
+    # Its scan began a minute ago and goes on for seventeen more.
+    BAD: Window(31 * 60, 1 * HOUR),
+}
+
+
+def servers(live: float) -> list[Server]:
+    """All of them; `live` is epoch seconds, of a whole minute."""
+    return [
+        Server(
+            MAIL,
+            _plan(
+                _windowed(SHRINK, live, kept=240.0),
+                _windowed(KEEP, live, kept=200.0),
+                _windowed(GROW, live, kept=28.0),
+                _windowed(
+                    NIGHTLY, live, kept=63.0, scan_throttle=(15 * 60 + ENDS_AFTER) / (_READS + 1)
+                ),
+            ),
+        ),
+        Server(
+            MAIL2,
+            _plan(
+                *(
+                    _small(name, live, kept=300.0, device=DEVICE, scan_throttle=8.0)
+                    for name in TOGETHER
+                ),
+                _small(
+                    BACKUP, live, kept=63.0,
+                    backup={"offset": (live - 40 * 60) % DAY, "pause": 240.0},
+                ),
+                _small(BAD, live, kept=200.0, scan_throttle=40.0),
+                devices=[{"name": DEVICE}],
+            ),
+        ),
+        Server(
+            CONTROLLER,
+            _plan(
+                {
+                    "name": DIRECTORY, "program": "directory", "pages": 600, "scan": False,
+                    "window": {
+                        "period": DAY / 2, "offset": (live - 5 * HOUR) % (DAY / 2),
+                        "length": DAY / 2,
+                    },
+                    "mail": {"kept": 400.0}, "defrag_pause": 0.05,
+                },
+            ),
+        ),
+        Server(
+            ACTIVE,
+            _plan(
+                {
+                    "name": PAIR, "generation": "current", "pages": 1000, "cache_pages": 100,
+                    "window": {"period": DAY, "offset": 0.0, "length": 4 * HOUR},
+                    "mail": {"kept": 90.0}, "scan_pace": 30.0,
+                    # Too slow for its size: it needs two months.
+                    "copies": [{"computer": PASSIVE, "scan": True, "scan_pace": 1.6}],
+                },
+            ),
+        ),
+    ]  # fmt: skip
+
+
+def _windowed(name: str, live: float, *, kept: float, **more: Any) -> dict[str, Any]:
+    window = WINDOWS[name]
+    return {
+        "name": name,
+        "cache_pages": 100,
+        "defrag_pause": 3.0,
+        "window": {"offset": window.begin(live), "length": window.length},
+        "mail": {"kept": kept},
+        **more,
+    }
+
+
+def _small(name: str, live: float, **more: Any) -> dict[str, Any]:
+    """Half as large, at half the pace: as long at work."""
+    return {
+        **_windowed(name, live, **more), "pages": 1000, "cache_pages": 50, "defrag_pause": 6.0
+    }  # fmt: skip
+
+
+def _plan(*databases: dict[str, Any], devices: Any = ()) -> dict[str, Any]:
+    return {"databases": databases, "devices": devices, "sample": 300.0}

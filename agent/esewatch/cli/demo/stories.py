@@ -1,0 +1,163 @@
+"""The stories of the demo, each judged by what the agent says alone.
+
+A story that was seen once is seen for good: see Told.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Final, NamedTuple
+
+from esewatch.cli.demo.agent import Figures, Key
+from esewatch.cli.demo.servers import (
+    ACTIVE,
+    BACKUP,
+    BAD,
+    CONTROLLER,
+    DIRECTORY,
+    GROW,
+    KEEP,
+    MAIL,
+    MAIL2,
+    NIGHTLY,
+    PAIR,
+    PASSIVE,
+    SHRINK,
+    TOGETHER,
+)
+
+Look = Mapping[Key, Figures]
+_SLACK: Final = timedelta(seconds=60)
+"""So much later than nine times in ten is in time yet: the page tells minutes."""
+
+
+class Story(NamedTuple):
+    """What a database stands for, what to look at on its page, and whether that is to be seen."""
+
+    database: str
+    computer: str
+    title: str
+    look_at: str
+    judge: Callable[[Figures, Look], bool]
+
+    @property
+    def key(self) -> Key:
+        """Of its figures."""
+        return self.computer.lower(), self.database
+
+
+def _shrink(mine: Figures, look: Look) -> bool:
+    return mine.action == "shrink" and (mine.ratio or 0.0) > 100
+
+
+def _keep(mine: Figures, look: Look) -> bool:
+    return mine.action == "keep" and 50 <= (mine.ratio or 0.0) <= 100
+
+
+def _grow(mine: Figures, look: Look) -> bool:
+    return mine.action == "grow" and (mine.ratio or 1e9) < 50
+
+
+def _nightly(mine: Figures, look: Look) -> bool:
+    return mine.action == "shrink" and 50 <= (mine.ratio or 0.0) <= 100
+
+
+def _together(mine: Figures, look: Look) -> bool:
+    both = [look.get((MAIL2.lower(), name)) or Figures() for name in TOGETHER]
+    return all(
+        "scans_collide" in each.findings and "scan it from" in each.sentence for each in both
+    )
+
+
+def _backup(mine: Figures, look: Look) -> bool:
+    return mine.action == "move" and "backup_overlaps" in mine.findings
+
+
+def _corrected(mine: Figures, look: Look) -> bool:
+    return bool(mine.bad_pages.get("corrected"))
+
+
+def _lost(mine: Figures, look: Look) -> bool:
+    return bool(mine.bad_pages.get("uncorrectable"))
+
+
+def _directory(mine: Figures, look: Look) -> bool:
+    return mine.model == "garbage_collection" and mine.action == "not_applicable"
+
+
+def _pair(mine: Figures, look: Look) -> bool:
+    passive = look.get((PASSIVE.lower(), PAIR)) or Figures()
+    late = passive.findings & {"never_verified", "verification_overdue"}
+    return mine.model == passive.model == "background" and mine.verified and bool(late)
+
+
+STORIES: Final = (
+    Story(SHRINK, MAIL, "the window can shrink", "over 100 pages read for one freed", _shrink),
+    Story(KEEP, MAIL, "the window fits", "50 to 100 pages read for one freed", _keep),
+    Story(GROW, MAIL, "the window must grow", "under 50 pages read for one freed", _grow),
+    Story(
+        NIGHTLY, MAIL, "done every night", "each night full, half of the window unused", _nightly
+    ),
+    Story(TOGETHER[0], MAIL2, "two scans on one disk", "the hour to move one to", _together),
+    Story(BACKUP, MAIL2, "a backup in the window", "what stopped the passes", _backup),
+    Story(BAD, MAIL2, "a bit flips", "the scan finds it: a corrected page", _corrected),
+    Story(BAD, MAIL2, "a page is lost", "the page turns red: a known bad page", _lost),
+    Story(DIRECTORY, CONTROLLER, "a domain controller", "no window, no advice on one", _directory),
+    Story(PAIR, ACTIVE, "a current Exchange pair", f"the copy on {PASSIVE} is late", _pair),
+)  # fmt: skip
+
+FORECAST: Final = "a pass ends as it was forecast"
+
+
+class Told:
+    """What was seen so far."""
+
+    def __init__(self) -> None:
+        self.seen: set[str] = set()
+        """Titles of stories."""
+        self.forecast = ""
+        """What is to be seen of a forecast, or was."""
+        self._expected: dict[Key, tuple[str, str]] = {}
+        """By database at work: when its last scan was done, and when this one should be."""
+
+    @property
+    def missing(self) -> list[str]:
+        """Titles of what was not seen yet."""
+        return [title for title in (*(each.title for each in STORIES), FORECAST)
+                if title not in self.seen]  # fmt: skip
+
+    def take(self, look: Look) -> None:
+        """One more look at the agent."""
+        for story in STORIES:
+            mine = look.get(story.key)
+            if mine is not None and story.judge(mine, look):
+                self.seen.add(story.title)
+        for key, mine in look.items():
+            self._take_forecast(key, mine)
+
+    def _take_forecast(self, key: Key, mine: Figures) -> None:
+        """A scan: its pace is even, so that its end is known to the minute."""
+        expected = self._expected.get(key)
+        if expected is not None and mine.scanned and mine.scanned != expected[0]:
+            del self._expected[key]
+            if FORECAST not in self.seen and _in_time(mine.scanned, expected[1]):
+                self.seen.add(FORECAST)
+                self.forecast = (
+                    f"the scan of {key[1]} was done at {mine.scanned[11:19]}, "
+                    f"forecast by {expected[1][11:19]} UTC"
+                )
+        elif "checksum" in mine.running and mine.forecast and mine.forecast.task == "checksum":
+            self._expected[key] = mine.scanned, mine.forecast.p90
+            if FORECAST not in self.seen:
+                self.forecast = self._next()
+
+    def _next(self) -> str:
+        (_, name), (_, by) = min(self._expected.items(), key=lambda item: item[1][1])
+        return f"the scan of {name} should be done by {by[11:19]} UTC"
+
+
+def _in_time(done: str, by: str) -> bool:
+    return _time(done) <= _time(by) + _SLACK
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC)

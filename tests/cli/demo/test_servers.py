@@ -1,0 +1,32 @@
+"""What runs on the servers of the demo: plans that the engine takes, windows at whole minutes."""
+
+import msgspec
+import pytest
+
+from esewatch.cli.demo.servers import DAY, DEVICE, TOGETHER, WINDOWS, servers
+from esewatch.engine.plan import Plan
+from esewatch.engine.window import opening
+
+LIVE = 1_795_348_800.0
+
+
+@pytest.mark.parametrize("live", [LIVE, LIVE + 3600.0 * 7 + 60.0, LIVE + 3600.0 * 23 + 3540.0])
+def test_the_engine_takes_the_plans_and_the_windows_are_open_when_it_goes_live(live: float) -> None:
+    databases = {
+        each.name: each
+        for server in servers(live)
+        for each in msgspec.convert(server.plan, Plan).databases
+    }
+    for name, window in WINDOWS.items():
+        planned = databases[name].window
+        found = opening(planned, live, scan=True)
+        assert found.begin == live - window.before
+        assert found.end == found.begin + window.length
+        assert planned.offset % 60 == 0
+        assert planned.period == DAY
+
+
+def test_two_databases_share_a_device() -> None:
+    (shared,) = (server for server in servers(LIVE) if server.computer == "MAIL02")
+    plan = msgspec.convert(shared.plan, Plan)
+    assert {each.name for each in plan.databases if each.device == DEVICE} == set(TOGETHER)
