@@ -55,7 +55,7 @@ lab: setup ## run all experiments; writes docs/lab.md
 	$(PY) -m esewatch.lab.docs >docs/lab.md.new
 	mv docs/lab.md.new docs/lab.md
 
-demo: setup ## five small databases at work and what esewatch says of them, on one screen
+demo: setup ## servers with a month behind them and what esewatch says of them, on one screen
 	@.venv/bin/esewatch demo
 
 demo-stack: setup ## the same with Prometheus and Alertmanager (make tools) and our rules

@@ -38,9 +38,12 @@ def test_the_bad_page_reaches_prometheus_and_alertmanager_and_ctrl_c_stops_all(
 ) -> None:
     require("prometheus")
     require("alertmanager")
-    demo = Attended(stand_in("stories"), tmp_path / "demo", 30, 100, stack=True)
+    require("promtool")
+    demo = Attended(stand_in("quick"), tmp_path / "demo", 40, 100, stack=True)
     try:
         screen = "\n".join(demo.wait_for("alertmanager http"))
+        demo.type(b"d")
+        demo.wait_for("[x] bad-page on MAIL02: a page is lost")
         found = dict(re.findall(r"^  (prometheus|alertmanager) +(http://\S+)/$", screen, re.M))
 
         def firing() -> bool:
@@ -55,12 +58,12 @@ def test_the_bad_page_reaches_prometheus_and_alertmanager_and_ctrl_c_stops_all(
             alerts = ask(f"{found['alertmanager']}/api/v2/alerts") or []
             return "EseKnownBadPage" in {alert["labels"]["alertname"] for alert in alerts}
 
-        assert wait_until("the alert fires", firing, 60)
-        assert wait_until("the alert is in Alertmanager", arrived, 60)
-        children = children_of(demo.process.pid, 4)
-        assert len(children) == 4
+        assert wait_until("the alert fires", firing)
+        assert wait_until("the alert is in Alertmanager", arrived)
+        children = children_of(demo.process.pid, 7)
+        assert len(children) == 7
         demo.type(b"\x03")
-        assert demo.process.wait(20) == 0
+        assert demo.process.wait(60) == 0
         assert gone(children)
         addresses = [demo.address, *(url.removeprefix("http://") for url in found.values())]
         assert [address for address in addresses if listens(address)] == []

@@ -7,8 +7,13 @@ Both servers listen on this machine only and write into the demo's folder.
 """
 
 import argparse
+import shlex
+import shutil
+import subprocess
 import sys
+import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import yaml
@@ -21,6 +26,11 @@ from tests.support.tools import find
 ROOT = Path(__file__).resolve().parents[2]
 RULES = sorted([*(ROOT / "rules").glob("*.yml"), *(ROOT / "alerts").glob("*.yml")])
 EXAMPLE = ROOT / "alerts" / "alertmanager" / "alertmanager.yml"
+RETENTION = "60d"
+LOADED = 15 * 86400.0
+"""Seconds of the past that Prometheus is given."""
+SHOWN = "ese_(database_info|defrag_.*|finding|known_.*|last_full_.*|pass.*|verdict|window_.*)"
+"""The metrics of it, without those of seldom things."""
 SECONDS = "2s"
 """Between two scrapes and two evaluations: the windows of the demo are seconds, not hours."""
 
@@ -64,9 +74,44 @@ def prometheus(folder: Path, agent: str, alerts: demo.Extra) -> demo.Extra:
         program("prometheus"),
         f"--config.file={file}",
         f"--storage.tsdb.path={folder / 'prometheus'}",
+        f"--storage.tsdb.retention.time={RETENTION}",
         f"--web.listen-address={address}",
     ]
-    return demo.Extra("prometheus", command, f"{local_url(address)}/")
+    loading = ["--load", str(folder), "--instance", target(local_url(agent))]
+    first = shlex.join([sys.executable, "-m", "tests.support.demo_stack", *loading])
+    shell = ["sh", "-c", f"cd {shlex.quote(str(ROOT))} && {first} && exec {shlex.join(command)}"]
+    return demo.Extra("prometheus", shell, f"{local_url(address)}/")
+
+
+def load(folder: Path, instance: str) -> None:
+    """Put the last days of the demo's logs into the Prometheus of its folder, as blocks.
+
+    With the labels of the target `instance`: past and present are one series. Raises
+    EsewatchError, CalledProcessError.
+    """
+    logs = [*folder.glob("*/events.jsonl"), *folder.glob("*/*/events.jsonl")]
+    logs += [*folder.glob("*/counters.csv"), *folder.glob("*/*/counters.csv")]
+    start = datetime.fromtimestamp(time.time() - LOADED, UTC)
+    past = folder / "past"
+    past.mkdir()
+    replay = [
+        *(sys.executable, "-m", "esewatch", "replay", *map(str, sorted(logs))),
+        *("--config.file", str(folder / "esewatch.yml"), "--start", f"{start:%Y-%m-%d}"),
+        *("--match", SHOWN, "--advice", "6h", "-o", str(past / "past.om")),
+    ]
+    # 1: something is wrong with a database, as it should be here.
+    if subprocess.run(replay, check=False).returncode > 1:
+        raise EsewatchError(f"{folder}: the past could not be replayed")
+    for told in sorted(past.glob("*.om")):
+        file = told.with_suffix(".labelled")
+        with told.open() as lines, file.open("w") as labelled:
+            for line in lines:
+                own = f'{{job="esewatch",instance="{instance}",'
+                labelled.write(line if line.startswith("#") else line.replace("{", own, 1))
+        blocks = ["tsdb", "create-blocks-from", "--max-block-duration=744h", "openmetrics"]
+        data = str(folder / "prometheus")
+        subprocess.run([program("promtool"), *blocks, str(file), data], check=True)
+    shutil.rmtree(past)
 
 
 def target(url: str) -> str:
@@ -92,12 +137,17 @@ def main(words: Sequence[str]) -> int:
     """Run the demo with both; returns its exit status."""
     parser = argparse.ArgumentParser(prog="demo-stack", description="The demo with Prometheus.")
     demo.add_options(parser)
+    parser.add_argument("--load", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--instance", default="", help=argparse.SUPPRESS)
     options = parser.parse_args(words)
     try:
-        for name in ("prometheus", "alertmanager"):
+        if options.load is not None:
+            load(options.load, options.instance)
+            return 0
+        for name in ("prometheus", "promtool", "alertmanager"):
             program(name)
         return demo.run(options, extras)
-    except (EsewatchError, OSError) as error:
+    except (EsewatchError, OSError, subprocess.CalledProcessError) as error:
         print(f"demo-stack: {error}", file=sys.stderr)
         return 2
 

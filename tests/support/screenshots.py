@@ -1,5 +1,6 @@
-"""Takes the pictures of docs/images: `python -m tests.support.screenshots`."""
+"""Takes the pictures of docs/images of the demo: `python -m tests.support.screenshots`."""
 
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -7,27 +8,39 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser
 
+from esewatch.cli.demo.stories import FORECAST, STORIES
 from tests.support.browser import chromium
-from tests.support.farm_agent import farm_agent, farm_report
+from tests.support.demo_run import Attended
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 MOST_BYTES = 250_000
+PATIENCE = 1800.0
+SHOWN = ("MAIL01", "shrink")
+"""The database of the first picture: one with its advice."""
 
 
 def main(folder: Path = IMAGES) -> None:
-    """Write them all anew."""
+    """Write them all anew, when every story was seen; the demo's screen goes to stdout."""
     folder.mkdir(parents=True, exist_ok=True)
-    database = urlencode({"computer": "ex01", "database": "e:\\mdb06\\priv06.edb"})
-    with (
-        tempfile.TemporaryDirectory() as scratch,
-        chromium() as browser,
-        farm_agent(Path(scratch)) as agent,
-    ):
-        report = farm_report(Path(scratch)).as_uri()
-        take(browser, f"{agent.url}/", folder / "status.png", 1280, 1300)
-        take(browser, f"{agent.url}/database?{database}", folder / "database.png", 1280, 1300)
-        take(browser, report, folder / "report.png", 1280, 1300)
-        take(browser, f"{agent.url}/", folder / "status-phone.png", 390, 1500)
+    count = len(STORIES) + 1
+    with tempfile.TemporaryDirectory() as scratch, chromium() as browser:
+        demo = Attended((), Path(scratch) / "demo", 52, 110)
+        try:
+            screen = demo.wait_for(f"{count} of {count} stories seen", seconds=PATIENCE)
+            assert any(FORECAST in line for line in screen)
+            print("\n".join(screen))
+            url = f"http://{demo.address}"
+            page = f"{url}/database?{urlencode(_database(demo.folder))}"
+            take(browser, page, folder / "database.png", 1280, 900)
+            take(browser, page, folder / "database-phone.png", 390, 1500)
+            take(browser, f"{url}/", folder / "status.png", 1280, 1200)
+            take(browser, f"{url}/", folder / "status-phone.png", 390, 1500)
+            report = _report(demo.folder).as_uri()
+            take(browser, report, folder / "report.png", 1280, 1200)
+            demo.type(b"q")
+            demo.process.wait(60)
+        finally:
+            demo.close()
 
 
 def take(browser: Browser, url: str, file: Path, width: int, height: int) -> None:
@@ -39,6 +52,27 @@ def take(browser: Browser, url: str, file: Path, width: int, height: int) -> Non
     size = file.stat().st_size
     assert size <= MOST_BYTES, f"{file.name} has {size:,} bytes"
     print(f"{file.name}: {size:,} bytes", file=sys.stderr)
+
+
+def _database(folder: Path) -> dict[str, str]:
+    computer, name = SHOWN
+    return {
+        "computer": computer.lower(),
+        "database": str(folder / computer / name / f"{name}.edb"),
+    }
+
+
+def _report(folder: Path) -> Path:
+    """The report on the logs so far."""
+    page = folder / "report.html"
+    logs = [*folder.glob("*/events.jsonl"), *folder.glob("*/counters.csv")]
+    config = ["--config.file", str(folder / "esewatch.yml")]
+    subprocess.run(
+        [sys.executable, "-m", "esewatch", "report", *map(str, logs), *config, "-o", str(page)],
+        check=False,
+        capture_output=True,
+    )
+    return page
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from esewatch.model import Event, SourceError
 from esewatch.sources.event_stream import event_stream_source
 
 KEPT = 50
+RECENT = 3600.0
+"""Seconds before the newest: what is older is the past of the demo."""
 
 
 class LastEvents:
@@ -27,12 +29,17 @@ class LastEvents:
                 self._events += events[-KEPT:]
         except SourceError:
             pass  # the agent reads the same file and says on its page what is wrong
-        self._events = sorted(self._events, key=lambda event: event.time or 0.0)[-KEPT:]
-        return [event_line(event) for event in self._events]
+        self._events = sorted(self._events, key=_time)[-KEPT:]
+        recent = _time(self._events[-1]) - RECENT if self._events else 0.0
+        return [event_line(event) for event in self._events if _time(event) >= recent]
 
     def close(self) -> None:
         """Close the file."""
         self._source.close()
+
+
+def _time(event: Event) -> float:
+    return event.time or 0.0
 
 
 def event_line(event: Event) -> str:
