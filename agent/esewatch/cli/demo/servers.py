@@ -62,58 +62,55 @@ WINDOWS: Final = {
 def servers(live: float) -> list[Server]:
     """All of them; `live` is epoch seconds, of a whole minute."""
     return [
-        Server(
-            MAIL,
-            _plan(
-                _windowed(SHRINK, live, kept=240.0),
-                _windowed(KEEP, live, kept=200.0),
-                _windowed(GROW, live, kept=28.0),
-                _windowed(
-                    NIGHTLY, live, kept=63.0, scan_throttle=(15 * 60 + ENDS_AFTER) / (_READS + 1)
-                ),
-            ),
-        ),
-        Server(
-            MAIL2,
-            _plan(
-                *(
-                    _small(name, live, kept=300.0, device=DEVICE, scan_throttle=8.0)
-                    for name in TOGETHER
-                ),
-                _small(
-                    BACKUP, live, kept=63.0,
-                    backup={"offset": (live - 40 * 60) % DAY, "pause": 240.0},
-                ),
-                _small(BAD, live, kept=200.0, scan_throttle=40.0),
-                devices=[{"name": DEVICE}],
-            ),
-        ),
-        Server(
-            CONTROLLER,
-            _plan(
-                {
-                    "name": DIRECTORY, "program": "directory", "pages": 600, "scan": False,
-                    "window": {
-                        "period": DAY / 2, "offset": (live - 5 * HOUR) % (DAY / 2),
-                        "length": DAY / 2,
-                    },
-                    "mail": {"kept": 400.0}, "defrag_pause": 0.05,
-                },
-            ),
-        ),
-        Server(
-            ACTIVE,
-            _plan(
-                {
-                    "name": PAIR, "generation": "current", "pages": 1000, "cache_pages": 100,
-                    "window": {"period": DAY, "offset": 0.0, "length": 4 * HOUR},
-                    "mail": {"kept": 90.0}, "scan_pace": 30.0,
-                    # Too slow for its size: it needs two months.
-                    "copies": [{"computer": PASSIVE, "scan": True, "scan_pace": 1.6}],
-                },
-            ),
-        ),
-    ]  # fmt: skip
+        Server(MAIL, _mail(live)),
+        Server(MAIL2, _second_mail(live)),
+        Server(CONTROLLER, _controller(live)),
+        Server(ACTIVE, _pair()),
+    ]
+
+
+def _mail(live: float) -> dict[str, Any]:
+    throttle = (15 * 60 + ENDS_AFTER) / (_READS + 1)
+    return _plan(
+        _windowed(SHRINK, live, kept=240.0),
+        _windowed(KEEP, live, kept=200.0),
+        _windowed(GROW, live, kept=28.0),
+        _windowed(NIGHTLY, live, kept=63.0, scan_throttle=throttle),
+    )
+
+
+def _second_mail(live: float) -> dict[str, Any]:
+    backup = {"offset": (live - 40 * 60) % DAY, "pause": 240.0}
+    return _plan(
+        *(_small(name, live, kept=300.0, device=DEVICE, scan_throttle=8.0) for name in TOGETHER),
+        _small(BACKUP, live, kept=63.0, backup=backup),
+        _small(BAD, live, kept=200.0, scan_throttle=40.0),
+        devices=[{"name": DEVICE}],
+    )
+
+
+def _controller(live: float) -> dict[str, Any]:
+    """It collects garbage every 12 hours and defragments behind it."""
+    half = DAY / 2
+    return _plan(
+        {
+            "name": DIRECTORY, "program": "directory", "pages": 600, "scan": False,
+            "window": {"period": half, "offset": (live - 5 * HOUR) % half, "length": half},
+            "mail": {"kept": 400.0}, "defrag_pause": 0.05,
+        }
+    )  # fmt: skip
+
+
+def _pair() -> dict[str, Any]:
+    """The scan of the passive copy is too slow for its size: it needs two months."""
+    return _plan(
+        {
+            "name": PAIR, "generation": "current", "pages": 1000, "cache_pages": 100,
+            "window": {"period": DAY, "offset": 0.0, "length": 4 * HOUR},
+            "mail": {"kept": 90.0}, "scan_pace": 30.0,
+            "copies": [{"computer": PASSIVE, "scan": True, "scan_pace": 1.6}],
+        }
+    )  # fmt: skip
 
 
 def _windowed(name: str, live: float, *, kept: float, **more: Any) -> dict[str, Any]:
