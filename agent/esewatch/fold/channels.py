@@ -188,8 +188,8 @@ def _admit_without_time(channel: Channel, record_id: int) -> bool:
         return False
     add(channel.timeless, record_id, record_id)
     while len(channel.timeless) > MAX_INTERVALS:
-        channel.timeless[:2] = [(channel.timeless[0][0], channel.timeless[1][1])]
-        channel.merges += 1
+        del channel.timeless[0]
+        channel.forgotten += 1
     return True
 
 
@@ -294,9 +294,10 @@ def _lengthen(epoch: Epoch, new: Range) -> None:
 
 
 def _bound(channel: Channel, epoch: Epoch) -> None:
-    """Join neighbours when there are too many.
+    """Join neighbours that nothing unknown lies between; where too many are left, forget the first.
 
-    First those that nothing unknown lies between, then any: what lies there counts as seen.
+    A record that is read again then may be counted again: one that was never read would else be
+    taken for known, and a bad page be lost.
     """
 
     def adjacent(before: Range, after: Range) -> bool:
@@ -317,12 +318,15 @@ def _bound(channel: Channel, epoch: Epoch) -> None:
     for ranges, wanted in ((epoch.seen, read_whole), (epoch.covered, at_once)):
         if len(ranges) > EXACT_INTERVALS and len(ranges) % STEP == 0:
             _join_tightest(ranges, wanted)
-        if len(ranges) > MAX_INTERVALS and not _join_tightest(ranges, adjacent):
-            channel.merges += _join_tightest(ranges, lambda *_: True)
+        if len(ranges) > MAX_INTERVALS:
+            _join_tightest(ranges, adjacent)
+        if (surplus := len(ranges) - MAX_INTERVALS) > 0:
+            del ranges[:surplus]
+            channel.forgotten += surplus
 
 
-def _join_tightest(ranges: list[Range], wanted: Callable[[Range, Range], bool]) -> int:
-    """Join pairs of neighbours that are `wanted`, of the least time; how many were joined."""
+def _join_tightest(ranges: list[Range], wanted: Callable[[Range, Range], bool]) -> None:
+    """Join pairs of neighbours that are `wanted`, of the least time."""
     pairs = [
         (max(before.late, after.late) - min(before.early, after.early), place)
         for place, (before, after) in enumerate(pairwise(ranges))
@@ -335,7 +339,6 @@ def _join_tightest(ranges: list[Range], wanted: Callable[[Range, Range], bool]) 
             if len(chosen) == STEP:
                 break
     join(ranges, chosen)
-    return len(chosen)
 
 
 def _start(epoch: Epoch) -> float:

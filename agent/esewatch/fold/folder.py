@@ -227,7 +227,7 @@ class Folder(Entities):
         if instance is None or not instances.fold_event(instance, event, time):
             return
         self._touch("instance", computer, name.lower())
-        if event.event_id == instances.RESTORED:
+        if event.event_id in instances.OF_RESTORES:
             for entry in instances.databases_of(self.state, computer, name):
                 damage.mend(entry, instance.restored)
                 self._touch("database", computer, entry.database)

@@ -79,14 +79,15 @@ def count(rows: bytes | bytearray) -> int:
 
 
 def insert(rows: bytearray, new: Transition) -> None:
-    """Put `new` at its place in the order of time and record id."""
+    """Put `new` at its place in the order of time and record id, if it is not there already."""
     places = range(count(rows))
     order = _order(new.time, new.record_id, new.event_id)
-    if not places or _order_at(rows, places[-1]) <= order:
-        rows += _pack(new)
+    at = len(places)
+    if places and _order_at(rows, places[-1]) > order:
+        at = bisect_right(places, order, key=lambda place: _order_at(rows, place))
+    if new.record_id and at and _is_at(rows, at - 1, new):
         return
-    at = _ROW.size * bisect_right(places, order, key=lambda place: _order_at(rows, place))
-    rows[at:at] = _pack(new)
+    rows[at * _ROW.size : at * _ROW.size] = _pack(new)
 
 
 def take(rows: bytearray, number: int) -> list[Transition]:
@@ -120,6 +121,11 @@ def _order(time: float, record_id: int, event_id: int) -> tuple[float, int, int]
     lists the younger one first.
     """
     return (time, record_id, 0 if event_id in STARTS else 2 if event_id in ENDS else 1)
+
+
+def _is_at(rows: bytearray, place: int, known: Transition) -> bool:
+    time, record_id, event_id, _ = _HEAD.unpack_from(rows, place * _ROW.size)
+    return bool((time, record_id, event_id) == (known.time, known.record_id, known.event_id))
 
 
 def _order_at(rows: bytearray, place: int) -> tuple[float, int, int]:
