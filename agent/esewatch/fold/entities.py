@@ -68,6 +68,8 @@ class Entities:
         label = identity.label_kept(path, bad=bad)
         if label is None:
             return None
+        if not bad and identity.is_ignored(computer, label, self.settings):
+            return None
         key = (computer, label)
         entry = self.state.databases.get(key)
         if entry is not None:
