@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 
-from esewatch.fold import hours_heard
+from esewatch.fold import hours_heard, set_back
 from esewatch.fold.record_ranges import (
     Range,
     find,
@@ -39,8 +39,6 @@ SAME_SECONDS = 1.0
 """Two readings of one record may tell its time so differently: some formats have whole seconds."""
 JITTER_SECONDS = 600.0
 """Records of a range may be so much earlier or later than its ends."""
-SET_BACK_SECONDS = 2 * HOUR_SECONDS
-"""So much a later record may be earlier: a clock that was set back begins no other epoch."""
 DENSE_SECONDS = 60.0
 """A log with a record a minute on average is not silent for long."""
 MOST = (1 << 63) - 1
@@ -80,6 +78,7 @@ def admit(channel: Channel, record_id: int, time: float | None) -> bool:
     epoch = _home(channel, new, read_whole=False)
     if epoch is not None:
         insert(epoch.seen, new)
+        set_back.note(epoch, new)
         _lengthen(epoch, new)
         _bound(channel, epoch)
     _hear(channel.heard, time)
@@ -108,7 +107,7 @@ def claim_gaps(channel: Channel) -> int:
     still fill a hole.
     """
     read = (each for epoch in channel.epochs for each in epoch.covered)
-    runs = unbroken(read, SET_BACK_SECONDS, JITTER_SECONDS)
+    runs = unbroken(read, set_back.MOST_SECONDS, JITTER_SECONDS)
     missing = 0
     before = None
     for after in runs:
@@ -264,12 +263,12 @@ def _distance(epoch: Epoch, new: Range, *, read_whole: bool) -> float | None:
             least = 0.0
         if where.start > 0:
             before = ranges[where.start - 1]
-            if new.early < before.late - SET_BACK_SECONDS:
+            if new.early < before.late - set_back.MOST_SECONDS:
                 return None
             least = min(least, pause(before, new))
         if where.stop < len(ranges):
             after = ranges[where.stop]
-            if new.late > after.early + SET_BACK_SECONDS:
+            if new.late > after.early + set_back.MOST_SECONDS:
                 return None
             least = min(least, pause(new, after))
     return least

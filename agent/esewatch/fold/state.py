@@ -203,6 +203,8 @@ class Epoch(msgspec.Struct):
     seen: list[Range] = []
     covered: list[Range] = []
     """Read whole, of complete channels; of both at most 1,024."""
+    turns: list[tuple[int, float]] = []
+    """Id and time of records after which the clock was set back, by time; the last 64."""
 
 
 class Channel(msgspec.Struct, kw_only=True):

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from math import isnan, nan
 from struct import Struct
 
+import msgspec
+
 from esewatch.fold.state import Transition
 
 FIELDS = ("seconds", "invocations", "days", "pages_seen", "pages_freed", "bad_checksums")
@@ -88,6 +90,16 @@ def insert(rows: bytearray, new: Transition) -> None:
     if new.record_id and at and _is_at(rows, at - 1, new):
         return
     rows[at * _ROW.size : at * _ROW.size] = _pack(new)
+
+
+def raise_times(rows: bytearray, after: int, since: float, time: float) -> None:
+    """Transitions with higher numbers than `after` and times from `since` on were at `time`."""
+    kept = list(unpack(rows))
+    late = [each for each in kept if each.record_id > after and since <= each.time < time]
+    if late:
+        rows[:] = pack(each for each in kept if each not in late)
+        for each in late:
+            insert(rows, msgspec.structs.replace(each, time=time))
 
 
 def take(rows: bytearray, number: int) -> list[Transition]:
