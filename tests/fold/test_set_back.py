@@ -82,7 +82,18 @@ def test_a_backup_is_told_in_the_order_of_its_log(order: str) -> None:
     assert LABEL in verified_by_streaming(completed(instance.backup_events))
 
 
-def test_times_that_jitter_and_another_life_of_the_log_are_as_they_are() -> None:
-    cleared = [event(700, HOUR, 900), event(701, HOUR + 20, 1), event(700, HOUR - 10, 901)]
-    rows = list(unpack(the_database(folder_of(cleared)).transitions))
-    assert sorted(each.time - EPOCH for each in rows) == [HOUR - 10, HOUR, HOUR + 20]
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_log_that_was_cleared_within_a_backup_is_no_clock_that_was_set_back(order: str) -> None:
+    records = [
+        event(210, 0, 23_617, database=""),
+        event(220, 10, 23_623),
+        event(221, 900, 1),
+        event(213, 930, 22, database=""),
+    ]
+    (instance,) = folder_of(in_order(records, order)).state.instances.values()
+    assert [each.record_id for each in instance.backup_events] == [23_617, 23_623, 1, 22]
+
+
+def test_times_that_jitter_are_as_they_are() -> None:
+    rows = the_database(folder_of([event(700, 60, 8), event(701, 20, 9)])).transitions
+    assert [each.time - EPOCH for each in unpack(rows)] == [20, 60]

@@ -137,7 +137,11 @@ def named_pages(events: Iterable[Event], scans: Iterable[Scanned]) -> list[tuple
             found.append((event.order, page))
     for scan in scans:
         read: Order = (max(scan.time, scan.read), -1, -1)
-        found += [(read, page) for page, kind in scan.bad if kind in COUNTED]
+        pages = [page for page, kind in scan.bad if kind in COUNTED]
+        found += [(read, page) for page in pages]
+        if scan.complete:
+            # A scan that is done tells how the snapshot was when it was taken.
+            found += [((scan.time, -1, -1), page) for page in pages]
     return found
 
 

@@ -139,6 +139,10 @@ def join_copies(subjects: Subjects) -> None:
     def is_configured(subject: Subject) -> bool:
         return bool(subject.entry.get("name") or subject.entry.get("copies"))
 
+    def is_served(subject: Subject) -> bool:
+        """By a program that has it, and not only looked at by a tool or a page scan."""
+        return bool(subject.instances or subject.entry.get("copies"))
+
     for one in subjects.values():
         one.others = [
             other
@@ -146,6 +150,8 @@ def join_copies(subjects: Subjects) -> None:
             if other.computer != one.computer
             and not is_nameless_snapshot(one.label)
             and not is_nameless_snapshot(other.label)
+            and is_served(one)
+            and is_served(other)
             and name(other) == name(one)
             and (other.label == one.label or is_configured(one) or is_configured(other))
         ]
@@ -251,13 +257,17 @@ def latch(subject: Subject, history: History) -> None:
     for scan in subject.scans:
         steps += scanned(scan)
     for record in history.records:
-        if isinstance(record, Acknowledged) and (record.computer, record.database) == (
-            subject.computer,
-            subject.label,
-        ):
+        if isinstance(record, Acknowledged) and is_of(record, subject):
             steps.append(acknowledged(record))
             subject.dealt_with = max(subject.dealt_with, 0.0 if record.pages else record.time)
     subject.known = known_at_the_end(steps)
+
+
+def is_of(ack: Acknowledged, subject: Subject) -> bool:
+    """Whether a person means this database, which was known then."""
+    times = [*(event.time for event in subject.named), *(scan.read for scan in subject.scans)]
+    meant = (ack.computer, ack.database) == (subject.computer, subject.label)
+    return meant and min(times) <= ack.time
 
 
 def is_unexplained(event: Event) -> bool:

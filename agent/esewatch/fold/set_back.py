@@ -18,6 +18,8 @@ LEAST_SECONDS = 60.0
 """Times of one log jitter: a clock that is set back by less makes no difference."""
 MOST_SECONDS = 2 * 3600.0
 """So much a later record may be earlier: a clock that was set back begins no other epoch."""
+MOST_RECORDS = 4096
+"""Numbers further apart, of about one time, are of two lives of the log: it was cleared."""
 MAX_TURNS = 64
 
 
@@ -27,7 +29,11 @@ def note(epoch: Epoch, new: Range) -> None:
     beside = epoch.seen[max(0, at - 1) : at + 2]
     for before, after in pairwise(beside):
         turn = (before.last, before.late)
-        if before.late - after.early >= LEAST_SECONDS and turn not in epoch.turns:
+        if (
+            before.late - after.early >= LEAST_SECONDS
+            and after.first - before.last <= MOST_RECORDS
+            and turn not in epoch.turns
+        ):
             epoch.turns = sorted([*epoch.turns, turn], key=lambda each: each[1])[-MAX_TURNS:]
 
 
