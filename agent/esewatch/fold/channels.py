@@ -34,7 +34,7 @@ MAX_HEARD = 128
 EXACT_INTERVALS = 128
 """Beyond so many, neighbours in what was read whole become one."""
 STEP = 32
-"""So many intervals are joined at a time."""
+"""So many intervals are joined or forgotten at a time."""
 SAME_SECONDS = 1.0
 """Two readings of one record may tell its time so differently: some formats have whole seconds."""
 JITTER_SECONDS = 600.0
@@ -319,9 +319,9 @@ def _bound(channel: Channel, epoch: Epoch) -> None:
             _join_tightest(ranges, wanted)
         if len(ranges) > MAX_INTERVALS:
             _join_tightest(ranges, adjacent)
-        if (surplus := len(ranges) - MAX_INTERVALS) > 0:
-            del ranges[:surplus]
-            channel.forgotten += surplus
+        if len(ranges) > MAX_INTERVALS:
+            del ranges[:STEP]
+            channel.forgotten += STEP
 
 
 def _join_tightest(ranges: list[Range], wanted: Callable[[Range, Range], bool]) -> None:
