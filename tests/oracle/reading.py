@@ -113,7 +113,8 @@ def gathered(history: History, told: Chronicle) -> Subjects:
             known.scans.append(record)
     for each in subjects.values():
         # What is done at a snapshot says nothing of its origin but that it is damaged.
-        keys = {event.instance for event in each.owned if not event.in_snapshot}
+        served = [event for event in each.owned if not event.in_snapshot]
+        keys = {event.instance for event in served}
         named = {key for key in keys if not key.startswith("process ")}
         each.instances = frozenset(named or keys)
         each.life = [
@@ -123,9 +124,12 @@ def gathered(history: History, told: Chronicle) -> Subjects:
             and event.instance in each.instances
             and not event.tool
         ]
-        channels = {event.channel for event in [*each.life, *each.named]}
+        # Where nothing tells which log its instance writes to, each may be it.
+        channels = {event.channel for event in [*each.life, *served]}
         each.gaps = [
-            gap for gap in told.gaps if gap.computer == each.computer and gap.channel in channels
+            gap
+            for gap in told.gaps
+            if gap.computer == each.computer and (not channels or gap.channel in channels)
         ]
     return subjects
 
