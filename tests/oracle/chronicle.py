@@ -8,6 +8,8 @@ from tests.oracle.identity import Computers, database_label, instance_key, is_sn
 
 TOLERANCE = 2 * HOUR
 """How far times of one life of a log may run against their numbers: a clock that was set back."""
+FAR = 4096
+"""So far apart are numbers of one time only where the log was cleared between."""
 
 
 class Event(NamedTuple):
@@ -116,7 +118,8 @@ def lives(numbered: list[tuple[float, int, int]]) -> list[list[tuple[float, int,
         time, number, _ = record
         for life in reversed(found):
             fits = all(
-                other != number and (other < number or before >= time - TOLERANCE)
+                other != number
+                and (other < number or (before >= time - TOLERANCE and other - number <= FAR))
                 for before, other, _ in life
             )
             if fits:
