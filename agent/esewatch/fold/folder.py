@@ -7,8 +7,6 @@ that the journal can commit those and the source's position in one transaction.
 from collections.abc import Callable, Collection
 from typing import Any
 
-import msgspec
-
 from esewatch.config import Settings
 from esewatch.fold import (
     channels,
@@ -34,7 +32,6 @@ from esewatch.fold.log_files import fold_log_file_event
 from esewatch.fold.owners import instance_label, instance_name
 from esewatch.fold.readings import fold_reading
 from esewatch.fold.state import (
-    Channel,
     Metered,
     SourceState,
     State,
@@ -191,8 +188,9 @@ class Folder(Entities):
             if channel is not None and not channels.admit(channel, event.record_id, event.time):
                 source.duplicates += 1
                 return
-            if channel is not None and event.time is not None:
-                event = self._in_time(channel, event, event.record_id, event.time)
+            if channel is not None:
+                event, changed = set_back.in_order(self.state, channel, event)
+                self.changed |= changed
         if not event.companion:
             host = self.state.hosts[computer]
             if not self.computers.event_ids.count(self.state, self.settings, host, event):
@@ -227,22 +225,6 @@ class Folder(Entities):
             self.changed.update(fold_log_file_event(self.state, computer, event, time))
         if unexplained.counts(event, self.settings.providers):
             self.changed.add(unexplained.fold(self.state, computer, event, time))
-
-    def _in_time(self, channel: Channel, event: Event, record_id: int, time: float) -> Event:
-        """The event with the time that the records before it allow; those after it follow."""
-        computer = channel.computer
-        early = set_back.turned_to(channel, record_id, time)
-        if early is not None:
-            for key, entry in self.state.databases.items():
-                if key[0] == computer and entry.channel in ("", channel.channel):
-                    set_back.put_right(entry, record_id, early, time)
-                    self._touch("database", *key)
-            for key, instance in self.state.instances.items():
-                if key[0] == computer:
-                    set_back.put_backups_right(instance, record_id, time)
-                    self._touch("instance", *key)
-        logged = set_back.time_of(channel, record_id, time)
-        return event if logged == time else msgspec.structs.replace(event, time=logged)
 
     def _instance_event(self, computer: str, name: str, event: Event, time: float) -> None:
         instance = self._instance(computer, name, named_by_event=True)

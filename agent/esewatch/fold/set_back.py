@@ -12,7 +12,8 @@ import msgspec
 
 from esewatch.fold import integrity, transitions
 from esewatch.fold.record_ranges import Range, find
-from esewatch.fold.state import Channel, Database, Epoch, Instance
+from esewatch.fold.state import Channel, Database, Epoch, Instance, State
+from esewatch.model import Event
 
 LEAST_SECONDS = 60.0
 """Times of one log jitter: a clock that is set back by less makes no difference."""
@@ -35,6 +36,31 @@ def note(epoch: Epoch, new: Range) -> None:
             and turn not in epoch.turns
         ):
             epoch.turns = sorted([*epoch.turns, turn], key=lambda each: each[1])[-MAX_TURNS:]
+
+
+def in_order(
+    state: State, channel: Channel, event: Event
+) -> tuple[Event, set[tuple[str, str, str]]]:
+    """The event, known to its channel, with the time that the records before it allow.
+
+    And the rows of the journal that changed, where it tells that later ones came after it.
+    """
+    number, time = event.record_id, event.time
+    if number is None or time is None:
+        return event, set()
+    changed = set()
+    early = turned_to(channel, number, time)
+    if early is not None:
+        for key, entry in state.databases.items():
+            if key[0] == channel.computer and entry.channel in ("", channel.channel):
+                put_right(entry, number, early, time)
+                changed.add(("database", *key))
+        for key, instance in state.instances.items():
+            if key[0] == channel.computer:
+                put_backups_right(instance, number, time)
+                changed.add(("instance", *key))
+    logged = time_of(channel, number, time)
+    return event if logged == time else msgspec.structs.replace(event, time=logged), changed
 
 
 def time_of(channel: Channel, record_id: int, time: float) -> float:
