@@ -30,6 +30,11 @@ def test_by_a_configured_name_copies_have_any_path_and_none_of_other_databases()
     assert copies_of(members) == ["mdb06", "mdb06", f"mdb06 at {PATH}"]
 
 
+def test_a_snapshot_is_no_copy_even_where_its_name_is_configured() -> None:
+    shadow = "\\\\?\\GLOBALROOT\\Device\\HarddiskVolumeShadowCopy7\\MDB06\\priv06.edb"
+    assert copies_of([member(named=True, database=shadow)]) == [None]
+
+
 @pytest.mark.parametrize("model", ["garbage_collection", "application"])
 def test_what_does_not_replicate_is_a_copy_only_where_it_is_configured(model: str) -> None:
     assert copies_of([member(model=model, named=True)]) == [None]

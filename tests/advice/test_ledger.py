@@ -92,6 +92,12 @@ def test_bad_and_corrected_pages_since_the_last_verification_are_counted() -> No
     assert (ever.bad_since, ever.corrected_since) == (7, 1)
 
 
+def test_a_week_at_work_must_be_over_before_never_is_said() -> None:
+    for stop, said in ((7 * DAY, []), (7 * DAY + 1, ["never_verified"])):
+        off = [(NOW - 30 * DAY + stop, NOW)]
+        assert found(ledger(first_seen=NOW - 30 * DAY, off=off)) == said
+
+
 def test_never_is_said_after_a_week_and_only_of_watched_databases() -> None:
     assert found(ledger()) == ["never_verified"]
     assert "100 days" in ledger().findings[0].sentence

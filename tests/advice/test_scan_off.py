@@ -111,6 +111,18 @@ def test_any_event_of_a_scan_is_a_sign_of_it() -> None:
     assert "scan_off" in [each.finding for each in of_defragmentation.findings]
 
 
+@pytest.mark.parametrize(
+    "stop",
+    [event(103, 60 * DAY, database="", **WORKER), event(327, 60 * DAY, **WORKER)],
+    ids=["instance", "database"],
+)
+def test_a_stop_in_an_open_pass_is_no_sign_of_a_scan(stop: Record) -> None:
+    start = event(102, 60 * DAY + 60, database="", **WORKER)
+    scan = event(736, 50 * DAY, **WORKER)
+    found = advised([*worked(400), scan, stop, start], 96).findings
+    assert "scan_off" in [each.finding for each in found]
+
+
 def test_a_source_that_is_behind_may_have_told_of_a_scan() -> None:
     state = folder_of(worked(400), caught_up=False).state
     (one,) = advise(state, Settings(), EPOCH + 400 * DAY)

@@ -56,6 +56,7 @@ def test_a_start_after_a_loss_of_power_tells_since_when_it_was_off_by_the_last_r
     crashed = instance([0, 20 * DAY])
 
     assert not_at_work(crashed, [], [daily(0, 5), daily(20, 21)]) == [
+        (-math.inf, 0),
         (5 * DAY + HOUR, 20 * DAY),
         (21 * DAY + HOUR + SILENCE, math.inf),
     ]
@@ -66,6 +67,14 @@ def test_a_start_after_a_loss_of_power_tells_since_when_it_was_off_by_the_last_r
 def test_of_the_first_start_it_is_not_known_that_it_was_off_before() -> None:
     assert not_at_work(instance([20 * DAY]), [], []) == []
     assert not_at_work(instance([20 * DAY]), events(3 * DAY), []) == [(3 * DAY, 20 * DAY)]
+
+
+def test_before_the_first_record_of_its_log_nothing_is_known_of_it() -> None:
+    off = not_at_work(instance([23 * DAY], [30 * DAY]), [], [daily(20, 21)])
+
+    assert off[0] == (-math.inf, 20 * DAY)
+    assert at_work(off, 0, 20 * DAY) == 0
+    assert not_at_work(None, events(9 * DAY), [daily(20, 21)])[0] == (-math.inf, 9 * DAY)
 
 
 def test_what_it_does_after_a_stop_says_that_it_was_started() -> None:

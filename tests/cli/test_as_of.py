@@ -42,6 +42,16 @@ def test_samples_count_for_a_day_after_the_last_event() -> None:
     assert [ended(days) for days in (90, 100.5, 101, 130)] == [100, 100.5, 101, 101]
 
 
+def test_an_event_that_names_no_database_is_the_last_record_too() -> None:
+    """The end of a streaming backup (213) comes after the last file, and proves it."""
+    entry = Database(computer="a", database="x", last_seen=100 * DAY)
+    state = State(
+        databases={("a", "x"): entry}, hosts={"a": Host(computer="a", last_heard=101 * DAY)}
+    )
+    (group,) = as_of(state, 800 * DAY)
+    assert group.time == 101 * DAY
+
+
 def test_what_has_no_time_is_judged_as_of_now() -> None:
     dated = Database(computer="b", database="x", last_seen=100 * DAY)
     undated = Database(

@@ -170,14 +170,15 @@ def test_sets_of_different_jobs_are_not_compared() -> None:
 
 
 def streamed_backup(group: str, start: float, hours: float, size: int, number: int) -> list[Record]:
-    """The events of a streaming backup of a group with one database."""
+    """The events of a streaming backup of a group with one database, numbered by time."""
     label = rf"e:\{group}\priv.edb"
     told: dict[str, Any] = {"ese_instance": group, **SCAN}
+    first, last = number + int(start), number + int(start + hours * HOUR)
     return [
-        event(210, start, number, **told),
-        event(220, start + 1, number + 1, database=label, fields={"bytes": size}, **told),
-        event(221, start + hours * HOUR - 1, number + 2, database=label, **told),
-        event(213, start + hours * HOUR, number + 3, **told),
+        event(210, start, first, **told),
+        event(220, start + 1, first + 1, database=label, fields={"bytes": size}, **told),
+        event(221, start + hours * HOUR - 1, last - 1, database=label, **told),
+        event(213, start + hours * HOUR, last, **told),
     ]
 
 

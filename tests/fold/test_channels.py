@@ -121,12 +121,20 @@ def test_a_file_that_fills_the_hole_before_the_end_leaves_no_gap() -> None:
     assert claim_gaps(found) == 0
 
 
-def test_many_sparse_ids_stay_bounded_and_are_counted() -> None:
+def test_many_sparse_ids_stay_bounded_and_the_oldest_are_forgotten() -> None:
     found = channel()
     for number in range(0, 4 * MAX_INTERVALS, 2):
         assert admit(found, number, float(number))
     assert len(found.epochs[0].seen) == MAX_INTERVALS
-    assert found.merges == MAX_INTERVALS
+    assert found.forgotten == MAX_INTERVALS
+    assert not admit(found, 4 * MAX_INTERVALS - 2, 4.0 * MAX_INTERVALS - 2)
+
+
+def test_of_many_sparse_ids_in_any_order_no_record_is_taken_for_known() -> None:
+    found = channel()
+    numbers = list(range(0, 8 * MAX_INTERVALS, 3))
+    random.Random(19).shuffle(numbers)
+    assert all(admit(found, number, 60.0 * number) for number in numbers)
 
 
 def test_the_fold_counts_each_record_once_and_reports_missing_ones() -> None:

@@ -4,7 +4,9 @@ import pytest
 
 from esewatch.config import DatabaseRule, Settings
 from esewatch.fold.backups import completed, verified_by_streaming
+from esewatch.fold.identity import tier
 from esewatch.fold.limits import OWNERS_A_DATABASE
+from esewatch.fold.transitions import count
 from esewatch.model import Batch, CountersSeen, Event, Feed, Reading
 from tests.support.records import DAY, EPOCH, HOUR, LABEL, event, folder_of, the_database, views
 
@@ -56,6 +58,17 @@ def test_an_ignored_database_is_counted_but_kept_only_when_it_is_corrupt(path: s
     assert the_database(folder).page_errors == {"checksum": 1}
 
 
+def test_of_an_ignored_database_nothing_but_damage_is_kept_in_any_order() -> None:
+    path = "C:\\Windows\\System32\\sru\\SRUDB.dat"
+    bad = event(474, HOUR, database=path, fields={"page_number": 3})
+    later = [event(700, 2 * HOUR, database=path), event(326, 9 * HOUR, database=path)]
+    for records in ([bad, *later], [*later, bad]):
+        entry = the_database(folder_of(records))
+        assert entry.last_seen == EPOCH + HOUR
+        assert not entry.maintenance_seen
+        assert count(entry.transitions) == 0
+
+
 def test_a_snapshot_is_its_origin_where_the_path_tells_it_and_nobody_elsewhere() -> None:
     of_c = event(326, 0, database="C:\\$SNAP_201911262355_VOLUMEC$\\Windows\\NTDS\\ntds.dit")
     shadow = event(
@@ -82,6 +95,14 @@ def test_a_snapshot_does_not_speak_for_its_origin_except_of_damage() -> None:
     bad = event(474, 180, database=snapshot, fields={"page_number": 3}, **other)
     folder.fold("logs", Batch(records=[bad]))
     assert the_database(folder).page_errors == {"checksum": 1}
+
+
+def test_a_bad_page_in_a_snapshot_of_a_file_that_only_a_tool_named_is_watched() -> None:
+    tool = event(326, 0, process="eseutil", ese_instance="")
+    snapshot = "C:\\$SNAP_201911262355_VOLUMEE$\\MDB06\\priv06.edb"
+    bad = event(474, HOUR, database=snapshot, fields={"page_number": 3})
+    for records in ([tool, bad], [bad, tool]):
+        assert tier(the_database(folder_of(records)), Settings()) == "watched"
 
 
 def test_databases_beyond_the_limit_are_counted_and_configured_ones_never_dropped() -> None:

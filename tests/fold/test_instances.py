@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from esewatch.ese.events import event_from_strings
+from esewatch.fold.damage import known_damage
 from esewatch.fold.folder import Folder
 from esewatch.fold.instances import MAX_ENGINES, MAX_STOPS, engine_changes
 from esewatch.fold.state import Instance
 from esewatch.model import Batch, Event
-from tests.support.records import DAY, EPOCH, event, folder_of
+from tests.support.records import DAY, EPOCH, HOUR, event, folder_of, the_database
 
 
 def instance_of(*events: Event, settings: Any = None) -> Instance:
@@ -157,3 +158,19 @@ def test_as_many_starts_as_stops_are_kept_in_any_order() -> None:
     times = [*range(MAX_STOPS + 9), 3]
     starts = instance_of(*(start(at) for at in reversed(times))).starts
     assert starts == [EPOCH + at for at in range(9, MAX_STOPS + 9)]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_restore_ends_damage_unless_recovery_failed_in_the_hour_before(*, reverse: bool) -> None:
+    damage = event(539, 0)
+    restored = event(205, 5 * HOUR, database="")
+    failed = event(454, 4.5 * HOUR, database="")
+    later = event(104, 9 * HOUR, database="")
+    cases: tuple[tuple[list[Event], set[str]], ...] = (
+        ([damage, restored, later], set()),
+        ([damage, failed, restored, later], {"divergence"}),
+        ([damage, event(205, HOUR, database=""), failed, restored, later], set()),
+    )
+    for records, stands in cases:
+        folder = folder_of(records[::-1] if reverse else records)
+        assert set(known_damage(the_database(folder), {})) == stands

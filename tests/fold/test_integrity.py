@@ -295,6 +295,17 @@ def test_what_is_kept_of_page_errors_says_what_all_their_times_say(seed: int) ->
     assert known_clean(shuffled) == clean if few else known_clean(shuffled) <= clean
 
 
+@pytest.mark.parametrize("count", [0, 2])
+def test_the_count_of_the_scan_of_a_copy_says_nothing(count: int) -> None:
+    """It is always 0: bad pages of a passive scan are told by their own events."""
+    fields = {"seconds": HOUR, "pages_seen": 1000, "run_pages": 999, "run_bad_checksums": count}
+    scan = [event(717, 0), event(732, HOUR, fields=fields)]
+    folder = folder_of(scan)
+    assert (bad(folder), verified(folder)) == ([], {"online_scan": EPOCH + HOUR})
+    named = folder_of([*scan, mismatch(3, HOUR / 2)])
+    assert (bad(named), verified(named)) == ([(3, "uncorrectable", False)], {})
+
+
 def test_a_pass_that_skipped_pages_verifies_nothing() -> None:
     done = event(732, HOUR, fields={"seconds": 60, "bad_checksums": 0})
     assert verified(folder_of([event(717, 0), event(747, 60), done])) == {}

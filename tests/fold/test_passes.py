@@ -232,6 +232,6 @@ def test_what_failed_and_was_late_is_known_after_its_transitions_have_left() -> 
     assert views(folder)["defrag"].last_failed == EPOCH
     assert views(folder)["checksum"].last_late == EPOCH
 
-    folder.fold("logs", Batch(records=[event(705, HOUR, 3), event(745, -HOUR, 4)]))
+    folder.fold("logs", Batch(records=[event(705, HOUR, 3), event(745, -HOUR)]))
     assert views(folder)["defrag"].last_failed == EPOCH + HOUR
     assert views(folder)["checksum"].last_late == EPOCH

@@ -50,9 +50,23 @@ def test_the_order_of_arrival_makes_no_difference_but_among_equals(items: list[T
 
     found = list(unpack(rows))
     assert [(item.time, item.record_id) for item in found] == sorted(
-        (item.time, item.record_id) for item in items
+        (item.time, item.record_id) for item in found
     )
-    assert all(found.count(item) == items.count(item) for item in items)
+    unnumbered = [item for item in items if not item.record_id]
+    assert all(found.count(item) == items.count(item) for item in unnumbered)
+    assert {place(item) for item in found} == {place(item) for item in items}
+
+
+def place(of: Transition) -> tuple[float, int, int]:
+    return (of.time, of.record_id, of.event_id)
+
+
+def test_a_record_with_a_number_that_is_read_again_changes_nothing() -> None:
+    rows = bytearray()
+    for number in (7, 9, 7, 8, 9, 8, 0, 0):
+        insert(rows, Transition(60.0, number, 704))
+
+    assert [item.record_id for item in unpack(rows)] == [0, 0, 7, 8, 9]
 
 
 def test_how_far_a_running_scan_is_and_the_threshold_of_a_late_one_are_kept() -> None:

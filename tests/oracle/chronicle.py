@@ -4,10 +4,12 @@ from typing import NamedTuple
 
 from tests.oracle.facts import DATABASE_AT, PROVIDERS, TOOLS
 from tests.oracle.history import HOUR, History, Logged
-from tests.oracle.identity import Computers, database_label, instance_key
+from tests.oracle.identity import Computers, database_label, instance_key, is_snapshot
 
 TOLERANCE = 2 * HOUR
 """How far times of one life of a log may run against their numbers: a clock that was set back."""
+FAR = 4096
+"""So far apart are numbers of one time only where the log was cleared between."""
 
 
 class Event(NamedTuple):
@@ -50,6 +52,11 @@ class Event(NamedTuple):
     def tool(self) -> bool:
         """A program that works on files of others logged it."""
         return self.process in TOOLS
+
+    @property
+    def in_snapshot(self) -> bool:
+        """The file that it names is in a snapshot."""
+        return self.id in DATABASE_AT and is_snapshot(self.at(DATABASE_AT[self.id]))
 
     def at(self, position: int) -> str:
         """`%n`; empty where the engine did not give it."""
@@ -111,7 +118,8 @@ def lives(numbered: list[tuple[float, int, int]]) -> list[list[tuple[float, int,
         time, number, _ = record
         for life in reversed(found):
             fits = all(
-                other != number and (other < number or before >= time - TOLERANCE)
+                other != number
+                and (other < number or (before >= time - TOLERANCE and other - number <= FAR))
                 for before, other, _ in life
             )
             if fits:

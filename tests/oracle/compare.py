@@ -3,16 +3,15 @@
 import random
 import sys
 import tempfile
-from collections import Counter, defaultdict
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
 from tests.oracle.generate import history
-from tests.oracle.history import Answer, Answers, History, Logged
+from tests.oracle.history import Answer, Answers, History
 from tests.oracle.identity import is_nameless_snapshot
 from tests.oracle.product import settings_of, told
 from tests.oracle.reading import read
-from tests.oracle.subject import is_ignored_path
 
 READ = frozenset(
     {
@@ -28,10 +27,6 @@ KEPT = 90
 """Passes and interruptions; a database keeps its last 512 transitions."""
 
 
-APART = 1024
-"""So many ranges of record numbers are kept of a log; of more the nearest are joined."""
-
-
 class Difference(NamedTuple):
     """One part of an answer of which oracle and product say something else."""
 
@@ -42,13 +37,10 @@ class Difference(NamedTuple):
     product: object
 
 
-def differences(
-    wanted: Answers, got: Answers, *, other_order: bool = False, scattered: bool = False
-) -> list[Difference]:
+def differences(wanted: Answers, got: Answers, *, other_order: bool = False) -> list[Difference]:
     """All of them; a database that only one knows is one, with the name of its tier.
 
     `other_order`: the product read the records in another order than they were written in.
-    `scattered`: of more records than it can tell apart then, so that totals may lack some.
     """
     found = []
     for key in sorted({*wanted, *got}):
@@ -56,15 +48,13 @@ def differences(
             tiers = [answers[key].tier if key in answers else None for answers in (wanted, got)]
             found.append(Difference(*key, "known", *tiers))
             continue
-        # What an ignored database did before it was damaged is not kept.
-        late = {"totals", "verified", "role", "model", "findings"}
-        unkept = late | {"known_bad", "damage"} if is_ignored_path(key[1]) else set()
         # Of a snapshot of an unknown origin only what is bad in it is told.
-        unkept |= {*late, "action"} if is_nameless_snapshot(key[1]) else set()
+        late = {"totals", "verified", "role", "model", "findings", "action"}
+        unkept = late if is_nameless_snapshot(key[1]) else set()
         for what in (each for each in Answer._fields if each not in unkept):
             one, other = getattr(wanted[key], what), getattr(got[key], what)
             long = other_order and what == "totals" and sum(map(sum, one.values())) > KEPT
-            if long or (scattered and what == "totals"):
+            if long:
                 # Of so long a history the oldest transitions are counted one by one.
                 continue
             if what == "findings":
@@ -80,22 +70,9 @@ def of_seed(seed: int, folder: Path) -> tuple[History, list[Difference]]:
     settings = settings_of(made, folder)
     wanted = read(made)
     order = random.Random(seed)
-    scattered = is_scattered(made)
-    found = differences(wanted, told(made, settings), scattered=scattered)
+    found = differences(wanted, told(made, settings))
     disordered = told(made, settings, order)
-    return made, [
-        *found,
-        *differences(wanted, disordered, other_order=True, scattered=scattered),
-    ]
-
-
-def is_scattered(made: History) -> bool:
-    """Whether a log of it has more numbers than ranges are kept, with others between them."""
-    numbers: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for each in made.records:
-        if isinstance(each, Logged) and each.record_id is not None:
-            numbers[each.computer.split(".")[0].lower(), each.channel].append(each.record_id)
-    return any(len(set(each)) > APART for each in numbers.values())
+    return made, [*found, *differences(wanted, disordered, other_order=True)]
 
 
 def main() -> int:

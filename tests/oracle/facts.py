@@ -44,6 +44,7 @@ LOGICAL: Final = frozenset({447, 448, 467, 542, 537, 549, 550, 556, 566})
 INDEX: Final = frozenset({613, 614, 643})
 INDEX_REBUILT: Final = 612
 REVERT: Final = frozenset({568, 569, 570})
+RECOVERY_FAILED: Final = frozenset({104, 454, 455, 465, 494})
 IO_ERRORS: Final = frozenset({481, 482, 551})
 
 SPOILS: Final = frozenset(

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from tests.oracle.facts import NOT_A_DATABASE
-from tests.oracle.history import History, Logged
+from tests.oracle.history import Acknowledged, History
 
 
 class Computers:
@@ -25,7 +25,7 @@ class Computers:
         self.aliases = {str(a).lower(): str(b).lower() for a, b in aliases.items()}
         oldest: dict[str, float] = {}
         for record in history.records:
-            if isinstance(record, Logged):
+            if not isinstance(record, Acknowledged):
                 name = self.known_as(record.computer)
                 oldest[name] = min(record.time, oldest.get(name, record.time))
         self.holder: dict[str, str] = {}
@@ -92,6 +92,12 @@ def is_nameless_snapshot(path: str) -> bool:
     plain = re.sub(r"[/\\]+", lambda _: "\\", path.lower())
     if re.search(r"\$snap_\d+_volume([a-z])\$\\(.+)", plain):
         return False
+    return is_snapshot(plain)
+
+
+def is_snapshot(path: str) -> bool:
+    """Whether it is in a snapshot of whatever origin."""
+    plain = re.sub(r"[/\\]+", lambda _: "\\", path.lower())
     return "harddiskvolumeshadowcopy" in plain or "$snap_" in plain or "\\snapshots\\" in plain
 
 

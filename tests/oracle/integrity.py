@@ -11,12 +11,13 @@ from tests.oracle.facts import (
     INDEX_REBUILT,
     LOGICAL,
     PAGE_AT,
+    RECOVERY_FAILED,
     REVERT,
     SPOILS,
     SUSPECT_OF_BOTH,
     number,
 )
-from tests.oracle.history import Acknowledged, Scanned
+from tests.oracle.history import HOUR, Acknowledged, Scanned
 from tests.oracle.passes import Completion, Order
 
 UNLOCATED = (-1, "uncorrectable")
@@ -85,9 +86,15 @@ def step_of(event: Event) -> Step | None:
     return None
 
 
-def restored(event: Event) -> Step:
-    """205: damage is of the file that was there before; what clears a page is another list."""
-    return Step(event.order, lambda known: known.damage.clear())
+def restored(event: Event, life: Iterable[Event]) -> list[Step]:
+    """205: damage is of the file that was there before; what clears a page is another list.
+
+    It is logged after a restore that failed, too: an error of recovery comes within an hour then.
+    """
+    failed = [each for each in life if each.id in RECOVERY_FAILED]
+    if any(event.when - HOUR <= each.when <= event.when for each in failed):
+        return []
+    return [Step(event.order, lambda known: known.damage.clear())]
 
 
 def scanned(scan: Scanned) -> list[Step]:
@@ -130,7 +137,11 @@ def named_pages(events: Iterable[Event], scans: Iterable[Scanned]) -> list[tuple
             found.append((event.order, page))
     for scan in scans:
         read: Order = (max(scan.time, scan.read), -1, -1)
-        found += [(read, page) for page, kind in scan.bad if kind in COUNTED]
+        pages = [page for page, kind in scan.bad if kind in COUNTED]
+        found += [(read, page) for page in pages]
+        if scan.complete:
+            # A scan that is done tells how the snapshot was when it was taken.
+            found += [((scan.time, -1, -1), page) for page in pages]
     return found
 
 

@@ -94,7 +94,8 @@ def standing(subject: Subject, now: float) -> str:
     limit = deadline(subject)
     if subject.verified and subject.worked(max(subject.verified.values()), now) <= limit:
         return "verified"
-    least = 14 * DAY if subject.verified else 7 * DAY
+    # "known for 14 days (or never-verified: 7)": behind a gap it is not said to be never.
+    least = 14 * DAY if subject.verified or lost is not None else 7 * DAY
     if now - subject.first_seen < least:
         return "unknown"
     patience = limit if subject.verified else max(limit, 7 * DAY)
@@ -155,7 +156,9 @@ def defrag_overdue(subject: Subject, now: float) -> bool:
     if subject.is_dfsr:
         between = [b - a for a, b in pairwise(ends)][-8:]
         limit = max(limit, 3 * median(between)) if len(between) >= 2 else float("inf")
-    since = ends[-1] if ends else subject.first_seen
+    # What is missing counts anew where records are missing: a completion may be among them.
+    gaps = [gap.end for gap in subject.gaps if gap.begin < now]
+    since = max([ends[-1] if ends else subject.first_seen, *gaps])
     known = now - subject.first_seen >= 14 * DAY
     if known and subject.worked(since, now) > limit:
         return True
@@ -212,7 +215,8 @@ def absent(subject: Subject, now: float) -> set[str]:
         found.add("scan_stalled")
     if model == "background" or subject.worker:
         seen = [event.when for event in subject.owned if event.id in SCANS]
-        if subject.worked(max([subject.first_seen, *seen]), now) >= 45 * DAY:
+        gaps = [gap.end for gap in subject.gaps if gap.begin < now]
+        if subject.worked(max([subject.first_seen, *seen, *gaps]), now) >= 45 * DAY:
             found.add("scan_off")
     return found
 
@@ -225,13 +229,10 @@ def findings(subject: Subject, now: float, window: float) -> frozenset[str]:
         patience = max(deadline(subject), 0.0 if subject.verified else 7 * DAY)
         if lost is None:
             found |= absent(subject, now)
-        elif subject.worked(lost, now) <= patience:
+        elif subject.worked(lost, now) <= patience or now - subject.first_seen < 14 * DAY:
             found.add("unknown_since")
-            ends = [event.when for event in subject.owned if event.id in (701, 703)]
-            torn = cycles(subject)[-3:] == [True] * 3
-            if (torn or any(end >= lost for end in ends)) and defrag_overdue(subject, now):
-                # Its cadence is known again since it completed; torn cycles are not missing ones.
-                found |= {"defrag_overdue"} & absent(subject, now)
+            # What its log does not tell of is counted from the last gap on.
+            found |= {"defrag_overdue", "scan_off"} & absent(subject, now)
         else:
             # Whatever was missed, nothing has verified it for too long since.
             found |= absent(subject, now)

@@ -22,20 +22,32 @@ def hour_end(time: float) -> float:
     return (time // 3600 + 1) * 3600
 
 
-def spans(events: list[Event], times: list[float], until: float) -> Spans:
+def hour_begin(time: float) -> float:
+    """The begin of its hour."""
+    return time // 3600 * 3600
+
+
+def spans(
+    events: list[Event],
+    times: list[float],
+    own: list[float],
+    until: float,
+    since: float | None = None,
+) -> Spans:
     """When one instance was at work: its events in order, and all that its computer logged.
 
-    An instance whose start was not seen works since its first record. `until` is when the log was
-    read last.
+    An instance whose start was not seen works since its first record, the first one of a database
+    since `since`. `own` are the records of the database itself. `until` is when the log was read
+    last. What is logged in the hour of a start may come from the same start of the computer.
     """
     found: Spans = []
-    since: float | None = None
     for event in events:
         if event.id == 102:
             if since is not None:
-                earlier = bisect_left(times, event.when)
-                last = hour_end(times[earlier - 1]) if earlier else since
-                found.append((since, min(max(since, last), event.when)))
+                earlier = times[: bisect_left(times, hour_begin(event.when))][-1:]
+                heard = own[: bisect_left(own, event.when)][-1:]
+                last = max([since, *map(hour_end, earlier), *heard])
+                found.append((since, min(last, event.when)))
             since = event.when
         elif event.id in (103, 104):
             if since is not None:

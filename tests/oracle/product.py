@@ -48,16 +48,18 @@ def told(history: History, settings: Settings, order: random.Random | None = Non
     """
     folder = Folder(State(), settings)
     folder.open_source(SOURCE, history.now)
+    read: list[Logged | Scanned] = []
     for records, acknowledged in _stages(history):
         pieces = list(_in_pieces(_records(records, settings, history), order))
         for number, piece in enumerate(pieces):
             batch = Batch(records=piece, caught_up=number == len(pieces) - 1)
             folder.fold(SOURCE, batch, history.now)
+        read += records
+        if history.complete_channels:
+            folder.fold(SOURCE, Batch(records=list(_coverage(read)), caught_up=True), history.now)
         folder.computers.settle()
         if acknowledged is not None:
             _acknowledge(folder, acknowledged)
-    if history.complete_channels:
-        folder.fold(SOURCE, Batch(records=list(_coverage(history)), caught_up=True), history.now)
     folder.expire(history.now)
     return answers(folder.state, settings, history.now)
 
@@ -179,10 +181,10 @@ def _in_pieces(records: list[Record], order: random.Random | None) -> Iterable[l
         yield records[start : start + size]
 
 
-def _coverage(history: History) -> Iterable[Coverage]:
+def _coverage(records: Iterable[Logged | Scanned]) -> Iterable[Coverage]:
     """The ranges of record numbers that were read whole, by computer and channel."""
     logs: dict[tuple[str, str], list[Logged]] = defaultdict(list)
-    for each in history.records:
+    for each in records:
         if isinstance(each, Logged) and each.record_id is not None:
             logs[each.computer, each.channel].append(each)
     for (computer, channel), rows in logs.items():

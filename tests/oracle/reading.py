@@ -39,7 +39,7 @@ from tests.oracle.judgement import findings
 from tests.oracle.nights import length
 from tests.oracle.passes import ACTIVE, STOPS, TASK, derive, proves
 from tests.oracle.presence import SILENCE, hour_end, spans
-from tests.oracle.subject import Subject
+from tests.oracle.subject import Subject, is_ignored_path
 
 Subjects = dict[tuple[str, str], Subject]
 
@@ -99,18 +99,22 @@ def gathered(history: History, told: Chronicle) -> Subjects:
         entry = entry_of(history.configuration, label)
         return subjects.setdefault((computer, label), Subject(computer, label, entry))
 
+    def is_kept(label: str) -> bool:
+        """Or nothing of it but that it is damaged: somebody's snapshot, an ignored database."""
+        ignored = is_ignored_path(label) and not entry_of(history.configuration, label)
+        return not ignored and not is_nameless_snapshot(label)
+
     for event in told.events:
-        # A bad page in a snapshot is somebody's, though it is not known whose.
-        if event.database and (event.id in CORRUPTION or not is_nameless_snapshot(event.database)):
+        if event.database and (event.id in CORRUPTION or is_kept(event.database)):
             subject(event.computer, event.database).named.append(event)
     for record in history.records:
-        if isinstance(record, Scanned) and (
-            record.bad or not is_nameless_snapshot(record.database)
-        ):
+        if isinstance(record, Scanned) and (record.bad or is_kept(database_label(record.database))):
             known = subject(computers.label(record.computer), database_label(record.database))
             known.scans.append(record)
     for each in subjects.values():
-        keys = {event.instance for event in each.owned}
+        # What is done at a snapshot says nothing of its origin but that it is damaged.
+        served = [event for event in each.owned if not event.in_snapshot]
+        keys = {event.instance for event in served}
         named = {key for key in keys if not key.startswith("process ")}
         each.instances = frozenset(named or keys)
         each.life = [
@@ -120,9 +124,12 @@ def gathered(history: History, told: Chronicle) -> Subjects:
             and event.instance in each.instances
             and not event.tool
         ]
-        channels = {event.channel for event in [*each.life, *each.named]}
+        # Where nothing tells which log its instance writes to, each may be it.
+        channels = {event.channel for event in [*each.life, *served]}
         each.gaps = [
-            gap for gap in told.gaps if gap.computer == each.computer and gap.channel in channels
+            gap
+            for gap in told.gaps
+            if gap.computer == each.computer and (not channels or gap.channel in channels)
         ]
     return subjects
 
@@ -136,11 +143,19 @@ def join_copies(subjects: Subjects) -> None:
     def is_configured(subject: Subject) -> bool:
         return bool(subject.entry.get("name") or subject.entry.get("copies"))
 
+    def is_served(subject: Subject) -> bool:
+        """By a program that has it, and not only looked at by a tool or a page scan."""
+        return bool(subject.instances or subject.entry.get("copies"))
+
     for one in subjects.values():
         one.others = [
             other
             for other in subjects.values()
             if other.computer != one.computer
+            and not is_nameless_snapshot(one.label)
+            and not is_nameless_snapshot(other.label)
+            and is_served(one)
+            and is_served(other)
             and name(other) == name(one)
             and (other.label == one.label or is_configured(one) or is_configured(other))
         ]
@@ -151,18 +166,23 @@ def follow(subject: Subject, told: Chronicle, moved: list[Event], now: float) ->
     mine = [event for event in subject.owned if event.id in TASK or event.id == 327]
     stops = [event for event in subject.life if event.id in STOPS and event.id != 327]
     subject.copy = derive(sorted({*mine, *stops, *moved}, key=lambda each: each.order))
-    heard = [event.when for event in [*mine, *stops]]
-    times = sorted([*told.times.get(subject.computer, []), *heard])
-    # Without record numbers nothing tells how far a log was read.
-    until = (
-        min(now, hour_end(times[-1]) + SILENCE)
-        if times and told.numbered(subject.computer)
-        else now
-    )
+    own = sorted(event.when for event in [*mine, *stops])
+    times = sorted([*told.times.get(subject.computer, []), *own])
+    # Without record numbers nothing tells since when and how far a log was read.
+    begin, until = subject.first_seen, now
+    if times and told.numbered(subject.computer):
+        begin, until = times[0], min(now, hour_end(times[-1]) + SILENCE)
+    first = subject.life[0].instance if subject.life else ""
     subject.spans = [
-        spans([event for event in subject.life if event.instance == key], times, until)
+        spans(
+            [event for event in subject.life if event.instance == key],
+            times,
+            own,
+            until,
+            begin if key == first else None,
+        )
         for key in sorted(subject.instances)
-    ] or [[(subject.first_seen, until)]]
+    ] or [[(begin, until)]]
 
 
 def accuse(subject: Subject, events: list[Event], subjects: Subjects) -> None:
@@ -231,7 +251,8 @@ def latch(subject: Subject, history: History) -> None:
         if step:
             steps.append(step)
     named = named_pages(subject.against, subject.scans)
-    steps += [restored(event) for event in subject.life if event.id == 205]
+    for event in subject.life:
+        steps += restored(event, subject.life) if event.id == 205 else []
     steps += [
         summary(completion, completion in subject.proofs, named)
         for completion in subject.copy.completions
@@ -240,13 +261,17 @@ def latch(subject: Subject, history: History) -> None:
     for scan in subject.scans:
         steps += scanned(scan)
     for record in history.records:
-        if isinstance(record, Acknowledged) and (record.computer, record.database) == (
-            subject.computer,
-            subject.label,
-        ):
+        if isinstance(record, Acknowledged) and is_of(record, subject):
             steps.append(acknowledged(record))
             subject.dealt_with = max(subject.dealt_with, 0.0 if record.pages else record.time)
     subject.known = known_at_the_end(steps)
+
+
+def is_of(ack: Acknowledged, subject: Subject) -> bool:
+    """Whether a person means this database, which was known then."""
+    times = [*(event.time for event in subject.named), *(scan.read for scan in subject.scans)]
+    meant = (ack.computer, ack.database) == (subject.computer, subject.label)
+    return meant and min(times) <= ack.time
 
 
 def is_unexplained(event: Event) -> bool:
@@ -262,6 +287,7 @@ def blame(subjects: Subjects, events: list[Event]) -> None:
     "an error- or critical-level ESE event that no rule, metric or finding of ours uses raises the
     finding `unexplained_error` on its database or computer": the database that a string names, else
     those of the instance, else those of the computer. An I/O error of a log file is its instance's.
+    Whose instance an ignored database is of is not kept until it is damaged.
     """
     for subject in subjects.values():
         subject.io_errors = [event for event in subject.named if event.id in IO_ERRORS]
@@ -274,7 +300,9 @@ def blame(subjects: Subjects, events: list[Event]) -> None:
         home = [
             each
             for each in here
-            if event.instance in each.instances and not is_nameless_snapshot(each.label)
+            if event.instance in each.instances
+            and not is_nameless_snapshot(each.label)
+            and not is_ignored_path(each.label)
         ]
         if event.id in IO_ERRORS and event.at(4).lower().endswith(NOT_A_DATABASE):
             for subject in home:

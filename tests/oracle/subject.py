@@ -115,7 +115,8 @@ class Subject:
             return self.copy.roles[-1][1]
         if self.owned and self.owned[-1].process == "msexchangerepl":
             return "passive"
-        letters = [event for event in self.owned if event.letter]
+        # What is done at a snapshot says nothing of its origin.
+        letters = [event for event in self.owned if event.letter and not event.in_snapshot]
         hint = letters and letters[-1].letter == "D" and letters[-1].provider.upper() == "ESE"
         return str(self.entry.get("role", "")) or ("active" if hint else "")
 
@@ -145,7 +146,7 @@ class Subject:
         # A page scan was configured for what it reads.
         if self.scans or exchange or file in ("ntds.dit", "adamntds.dit", "dhcp.mdb", "wins.mdb"):
             return "watched"
-        if self.is_dfsr or self.kept_by("certsrv", "dhcp", "wins"):
+        if self.is_dfsr or "\\certlog\\" in self.label or self.kept_by("certsrv", "dhcp", "wins"):
             return "watched"
         return "watched" if any(700 <= each <= 757 for each in self.ids) else "observed"
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from esewatch.cli import main
-from tests.oracle.compare import differences, of_seed
+from tests.oracle.compare import Difference, differences, of_seed
 from tests.oracle.files import json_line
 from tests.oracle.generate import history
 from tests.oracle.history import Acknowledged, Answers, History, Logged, Scanned
@@ -20,31 +20,23 @@ from tests.oracle.reading import read
 SEEDS = 2000
 PART = 100
 MANY = 100_000
-KNOWN = frozenset({473, 1117})
-"""Of the first 2,000: what differs is explained in tests/oracle/README.md."""
-GRAVE = frozenset({"known_bad", "damage", "verified", "action", "model"})
-SELDOM = 6
-"""So many of 2,000 further histories may differ in what README.md explains."""
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS, PART))
 def test_product_and_second_reading_agree(first: int, tmp_path: Path) -> None:
-    differing = {
-        seed: found
-        for seed in range(first, first + PART)
-        if seed not in KNOWN and (found := of_seed(seed, tmp_path)[1])
-    }
-    assert differing == {}
+    assert differing(first, PART, tmp_path) == {}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(SEEDS, MANY, 2000))
 def test_they_agree_on_many_more(first: int, tmp_path: Path) -> None:
-    differing = {
-        seed: found for seed in range(first, first + 2000) if (found := of_seed(seed, tmp_path)[1])
-    }
-    assert [each for found in differing.values() for each in found if each.what in GRAVE] == []
-    assert len(differing) <= SELDOM, differing
+    assert differing(first, 2000, tmp_path) == {}
+
+
+def differing(first: int, count: int, folder: Path) -> dict[int, list[Difference]]:
+    """The differences of so many seeds, by seed."""
+    found = {seed: of_seed(seed, folder)[1] for seed in range(first, first + count)}
+    return {seed: each for seed, each in found.items() if each}
 
 
 def logged(of: History) -> list[Logged]:

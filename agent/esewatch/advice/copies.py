@@ -10,7 +10,13 @@ import msgspec
 from esewatch.advice.maintenance_model import Model, maintenance_model
 from esewatch.advice.stagger import Key
 from esewatch.config import DatabaseRule, Settings, rule_for
-from esewatch.fold.identity import computer_label, database_label, database_name, role_of
+from esewatch.fold.identity import (
+    computer_label,
+    database_label,
+    database_name,
+    is_snapshot,
+    role_of,
+)
 from esewatch.fold.owners import STORES
 from esewatch.fold.state import Database
 
@@ -75,6 +81,8 @@ def comparable(group: Iterable[Member]) -> bool:
 
 
 def _copy_of(member: Member, configured: set[Key] | None) -> str | None:
+    if is_snapshot(member.database):
+        return None
     if configured is not None:
         computer, database = min(configured)
         return f"copies of {database} on {computer}"

@@ -47,10 +47,13 @@ def signs(
 
 
 def scan_told(transitions: Sequence[Transition], passes: Iterable[Sequence[Pass]]) -> float | None:
-    """When an event last told of any scan: among the kept ones, and those of the `passes`."""
+    """When an event last told of any scan: among the kept ones, else those of the `passes`.
+
+    The last event of a pass may be a stop of its instance: that tells of no scan.
+    """
     kept = [each.time for each in transitions if each.event_id in _SCAN_EVENTS]
     older = [each.last_event for of_task in passes for each in of_task[-1:]]
-    return max([*kept[-1:], *older], default=None)
+    return kept[-1] if kept else max(older, default=None)
 
 
 def _told(transitions: Sequence[Transition], begun: float) -> tuple[float | None, str]:

@@ -13,6 +13,7 @@ from esewatch.advice.stagger import Key
 from esewatch.advice.windows_passed import DAY, one_window
 from esewatch.config import Settings, rule_for, window_for
 from esewatch.fold.damage import known_damage
+from esewatch.fold.identity import is_ignored, is_snapshot
 from esewatch.fold.integrity import Around, Told, known_bad_pages
 from esewatch.fold.notices import notices
 from esewatch.fold.owners import instance_key
@@ -24,6 +25,7 @@ from esewatch.fold.state import (
     DamageKind,
     Database,
     EngineError,
+    Instance,
     State,
     Transition,
 )
@@ -65,7 +67,12 @@ def surroundings(state: State, settings: Settings) -> Callable[[Database], Told]
         channels[channel.computer].append(channel)
     groups = _groups(state, settings)
     damage = _of_active(state, groups)
-    owned = {instance_key(entry) for entry in state.databases.values()}
+    owned = {
+        instance_key(entry)
+        for entry in state.databases.values()
+        if not is_snapshot(entry.database)
+        and not is_ignored(entry.computer, entry.database, settings)
+    }
     homeless: dict[str, list[Mapping[int, EngineError]]] = defaultdict(list)
     for instance_of, each in state.instances.items():
         if each.unexplained and instance_of not in owned:
@@ -80,7 +87,7 @@ def surroundings(state: State, settings: Settings) -> Callable[[Database], Told]
         missing = [(begin, end) for begin, end, _ in gaps if end - begin > longest]
         found = damage.get(key, {})
         against = sorted(time for each in found.values() for time in each.times)
-        instance = state.instances.get(instance_key(database))
+        instance = _instance_of(database, state)
         return Told(
             Around(missing, against, _active_elsewhere(key, groups.get(key, ()))),
             _together(found, instance.damage if instance is not None else {}),
@@ -89,6 +96,11 @@ def surroundings(state: State, settings: Settings) -> Callable[[Database], Told]
         )
 
     return told
+
+
+def _instance_of(database: Database, state: State) -> Instance | None:
+    """None of a snapshot: what its instance logs is of the origin."""
+    return None if is_snapshot(database.database) else state.instances.get(instance_key(database))
 
 
 def _together(
@@ -159,12 +171,13 @@ def _errors(
 ) -> dict[int, EngineError]:
     """Its own; those of its instance; those of its computer and of instances without a database.
 
-    `owned` are the instances that have databases, `homeless` is what those of its computer logged
-    that have none.
+    `owned` are the instances that are known to have databases, `homeless` is what others of its
+    computer logged.
     """
     found = dict(database.unexplained)
     sources = [*homeless]
-    if (instance := state.instances.get(instance_key(database))) is not None:
+    instance = _instance_of(database, state)
+    if instance is not None and instance_key(database) in owned:
         sources.append(instance.unexplained)
     if (host := state.hosts.get(database.computer)) is not None:
         sources.append(host.unexplained)

@@ -2,7 +2,8 @@
 
 What is missing is measured in it: a machine that was off missed nothing. A start (102) without a
 stop (103, 104) before it follows a loss of power, which logs none: it was off from the last record
-before it. Where neither was logged it is taken to be at work, up to a day after the last record.
+before it. Where neither was logged it is taken to be at work, from the first record of its
+computer's log to a day after the last one.
 """
 
 import math
@@ -46,6 +47,8 @@ def not_at_work(
         ]
     )
     off: list[Stretch] = []
+    if logged := [each.start for channel in logs for each in channel.epochs]:
+        off.append((-math.inf, min([*logged, *signs[:1], *(time for time, _ in edges[:1])])))
     stopped: float | None = None
     begun = -math.inf
     for time, edge in edges:

@@ -69,6 +69,8 @@ def _last_events(state: State) -> Iterator[tuple[str, float]]:
         epochs = (epoch for epoch in channel.epochs if epoch.max_time > 0.0)
         yield from ((channel.computer, epoch.max_time) for epoch in epochs)
     for host in state.hosts.values():
+        if host.last_heard > 0.0:
+            yield host.computer, host.last_heard
         yield from ((host.computer, each.ended) for each in host.backup_sets)
 
 

@@ -53,9 +53,14 @@ class Backup(msgspec.Struct):
 
 
 def insert(instance: Instance, new: BackupEvent) -> None:
-    """Keep one event in the order of (time, record id); the oldest beyond 512 become totals."""
+    """Keep one event in the order of (time, record id); the oldest beyond 512 become totals.
+
+    One that has a number and is kept already changes nothing.
+    """
     events = instance.backup_events
     at = bisect_right(events, (new.time, new.record_id), key=lambda e: (e.time, e.record_id))
+    if new.record_id and at and events[at - 1] == new:
+        return
     events.insert(at, new)
     surplus = len(events) - MAX_EVENTS
     if surplus > 0:

@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 
-from esewatch.fold import hours_heard
+from esewatch.fold import hours_heard, set_back
 from esewatch.fold.record_ranges import (
     Range,
     find,
@@ -34,13 +34,11 @@ MAX_HEARD = 128
 EXACT_INTERVALS = 128
 """Beyond so many, neighbours in what was read whole become one."""
 STEP = 32
-"""So many intervals are joined at a time."""
+"""So many intervals are joined or forgotten at a time."""
 SAME_SECONDS = 1.0
 """Two readings of one record may tell its time so differently: some formats have whole seconds."""
 JITTER_SECONDS = 600.0
 """Records of a range may be so much earlier or later than its ends."""
-SET_BACK_SECONDS = 2 * HOUR_SECONDS
-"""So much a later record may be earlier: a clock that was set back begins no other epoch."""
 DENSE_SECONDS = 60.0
 """A log with a record a minute on average is not silent for long."""
 MOST = (1 << 63) - 1
@@ -80,6 +78,7 @@ def admit(channel: Channel, record_id: int, time: float | None) -> bool:
     epoch = _home(channel, new, read_whole=False)
     if epoch is not None:
         insert(epoch.seen, new)
+        set_back.note(epoch, new)
         _lengthen(epoch, new)
         _bound(channel, epoch)
     _hear(channel.heard, time)
@@ -108,7 +107,7 @@ def claim_gaps(channel: Channel) -> int:
     still fill a hole.
     """
     read = (each for epoch in channel.epochs for each in epoch.covered)
-    runs = unbroken(read, SET_BACK_SECONDS, JITTER_SECONDS)
+    runs = unbroken(read, set_back.MOST_SECONDS, JITTER_SECONDS)
     missing = 0
     before = None
     for after in runs:
@@ -188,8 +187,8 @@ def _admit_without_time(channel: Channel, record_id: int) -> bool:
         return False
     add(channel.timeless, record_id, record_id)
     while len(channel.timeless) > MAX_INTERVALS:
-        channel.timeless[:2] = [(channel.timeless[0][0], channel.timeless[1][1])]
-        channel.merges += 1
+        del channel.timeless[0]
+        channel.forgotten += 1
     return True
 
 
@@ -264,12 +263,12 @@ def _distance(epoch: Epoch, new: Range, *, read_whole: bool) -> float | None:
             least = 0.0
         if where.start > 0:
             before = ranges[where.start - 1]
-            if new.early < before.late - SET_BACK_SECONDS:
+            if new.early < before.late - set_back.MOST_SECONDS:
                 return None
             least = min(least, pause(before, new))
         if where.stop < len(ranges):
             after = ranges[where.stop]
-            if new.late > after.early + SET_BACK_SECONDS:
+            if new.late > after.early + set_back.MOST_SECONDS:
                 return None
             least = min(least, pause(new, after))
     return least
@@ -294,9 +293,10 @@ def _lengthen(epoch: Epoch, new: Range) -> None:
 
 
 def _bound(channel: Channel, epoch: Epoch) -> None:
-    """Join neighbours when there are too many.
+    """Join neighbours that nothing unknown lies between; where too many are left, forget the first.
 
-    First those that nothing unknown lies between, then any: what lies there counts as seen.
+    A record that is read again then may be counted again: one that was never read would else be
+    taken for known, and a bad page be lost.
     """
 
     def adjacent(before: Range, after: Range) -> bool:
@@ -317,12 +317,15 @@ def _bound(channel: Channel, epoch: Epoch) -> None:
     for ranges, wanted in ((epoch.seen, read_whole), (epoch.covered, at_once)):
         if len(ranges) > EXACT_INTERVALS and len(ranges) % STEP == 0:
             _join_tightest(ranges, wanted)
-        if len(ranges) > MAX_INTERVALS and not _join_tightest(ranges, adjacent):
-            channel.merges += _join_tightest(ranges, lambda *_: True)
+        if len(ranges) > MAX_INTERVALS:
+            _join_tightest(ranges, adjacent)
+        if len(ranges) > MAX_INTERVALS:
+            del ranges[:STEP]
+            channel.forgotten += STEP
 
 
-def _join_tightest(ranges: list[Range], wanted: Callable[[Range, Range], bool]) -> int:
-    """Join pairs of neighbours that are `wanted`, of the least time; how many were joined."""
+def _join_tightest(ranges: list[Range], wanted: Callable[[Range, Range], bool]) -> None:
+    """Join pairs of neighbours that are `wanted`, of the least time."""
     pairs = [
         (max(before.late, after.late) - min(before.early, after.early), place)
         for place, (before, after) in enumerate(pairwise(ranges))
@@ -335,7 +338,6 @@ def _join_tightest(ranges: list[Range], wanted: Callable[[Range, Range], bool]) 
             if len(chosen) == STEP:
                 break
     join(ranges, chosen)
-    return len(chosen)
 
 
 def _start(epoch: Epoch) -> float:

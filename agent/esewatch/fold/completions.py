@@ -98,5 +98,12 @@ def read_all_pages(done: Pass) -> bool:
     return done.run_pages is not None and done.run_pages + 1 >= (done.pages_seen or math.inf)
 
 
+def counted_bad(done: Pass) -> int:
+    """Bad pages that the completion counts; that of the scan of a copy always says 0."""
+    if done.completion_event == COPY_SCAN_END:
+        return 0
+    return max(done.bad_checksums or 0, done.run_bad_checksums or 0)
+
+
 def _integer(value: int | float | None) -> int | None:
     return None if value is None else int(value)

@@ -55,8 +55,8 @@ def note_of_instance(instance: Instance, event: Event, time: float) -> None:
 
 
 def mend(database: Database, time: float) -> None:
-    """The database was restored, or its damage acknowledged, at `time`."""
-    database.damage_mended = max(database.damage_mended, time)
+    """The database was last restored at `time`."""
+    database.damage_mended = max(database.acknowledged, time)
 
 
 def known_damage(

@@ -68,11 +68,14 @@ class Entities:
         label = identity.label_kept(path, bad=bad)
         if label is None:
             return None
+        if not bad and identity.is_ignored(computer, label, self.settings):
+            return None
         key = (computer, label)
+        owner = "" if is_tool(process) else process
         entry = self.state.databases.get(key)
         if entry is not None:
+            entry.process = entry.process or owner
             return entry
-        owner = "" if is_tool(process) else process
         entry = Database(computer=computer, database=label, process=owner)
         if identity.tier(entry, self.settings) == "ignored" and not bad:
             return None

@@ -22,6 +22,7 @@ from esewatch.fold import (
     limits,
     log_disks,
     plausible,
+    set_back,
     unexplained,
 )
 from esewatch.fold.companions import fold_companion
@@ -187,6 +188,9 @@ class Folder(Entities):
             if channel is not None and not channels.admit(channel, event.record_id, event.time):
                 source.duplicates += 1
                 return
+            if channel is not None:
+                event, changed = set_back.in_order(self.state, channel, event)
+                self.changed |= changed
         if not event.companion:
             host = self.state.hosts[computer]
             if not self.computers.event_ids.count(self.state, self.settings, host, event):
@@ -227,7 +231,7 @@ class Folder(Entities):
         if instance is None or not instances.fold_event(instance, event, time):
             return
         self._touch("instance", computer, name.lower())
-        if event.event_id == instances.RESTORED:
+        if event.event_id in instances.OF_RESTORES:
             for entry in instances.databases_of(self.state, computer, name):
                 damage.mend(entry, instance.restored)
                 self._touch("database", computer, entry.database)

@@ -117,25 +117,34 @@ def is_configured(computer: str, database: str, settings: Settings) -> bool:
     return rule_for(settings, computer, database) is not None
 
 
+def is_ignored(computer: str, label: str, settings: Settings) -> bool:
+    """Whether nothing of it is kept but that it is damaged."""
+    return _is_ignored(label) and not is_configured(computer, label, settings)
+
+
+@lru_cache(maxsize=4096)
+def _is_ignored(label: str) -> bool:
+    return any(pattern.match(label) for pattern in _IGNORED)
+
+
 def tier(database: Database, settings: Settings) -> Tier:
     """How much a database is watched; the configuration decides first."""
     rule = rule_for(settings, database.computer, database.database)
     if rule is not None:
         return rule.tier or "watched"
-    asked_for = database.maintenance_seen or bool(database.page_scan)
-    found = _tier(database.database, database.process.lower(), asked_for)
+    if not _is_ignored(database.database):
+        asked_for = database.maintenance_seen or bool(database.page_scan)
+        return _tier(database.database, database.process.lower(), asked_for)
     # Whatever the file is for, its disk is not sound.
     corrupt = database.page_errors or not CORRUPTION.isdisjoint(
         {*database.damage, *database.damage_of_active}
     )
     bad = corrupt or database.page_scan.get("bad_pages") or database.bad_pages
-    return "observed" if found == "ignored" and bad else found
+    return "observed" if bad else "ignored"
 
 
 @lru_cache(maxsize=4096)
 def _tier(label: str, process: str, asked_for: bool) -> Tier:
-    if any(pattern.match(label) for pattern in _IGNORED):
-        return "ignored"
     if (
         asked_for
         or process.startswith(EXCHANGE)

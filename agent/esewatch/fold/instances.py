@@ -2,12 +2,14 @@
 
 import math
 import re
+from bisect import insort
 
 from esewatch.fold import damage
 from esewatch.fold.backup_jobs import BackupSet
 from esewatch.fold.backup_jobs import insert as insert_set
 from esewatch.fold.backups import BACKUP_EVENTS, add_totals
 from esewatch.fold.backups import insert as insert_backup
+from esewatch.fold.engine_errors import ENGINE_ERRORS
 from esewatch.fold.identity import label_kept
 from esewatch.fold.owners import instance_key
 from esewatch.fold.passes import MAX_TRANSITIONS, SLACK
@@ -19,7 +21,9 @@ MAX_STOPS = MAX_TRANSITIONS + SLACK
 STOP_EVENTS = frozenset({103, 104})
 RESTORED = 205
 """The databases of the instance were restored from a backup."""
+OF_RESTORES = ENGINE_ERRORS["recovery"] | {RESTORED}
 RESTORE_ERROR_WITHIN = 3600.0
+MAX_RESTORES = 16
 MAX_ENGINES = 8
 
 START = 102
@@ -35,6 +39,9 @@ _MOST = 0xFFFF
 def fold_event(instance: Instance, event: Event, time: float) -> bool:
     """Keep what `event` tells of its instance; False when that changes nothing."""
     changed = _engine(instance, event, time)
+    if event.event_id in OF_RESTORES:
+        _restore(instance, time, failed=event.event_id != RESTORED)
+        changed = True
     if event.event_id in STOP_EVENTS:
         instance.stops = sorted({*instance.stops, time})[-MAX_STOPS:]
     elif event.event_id == START:
@@ -47,17 +54,24 @@ def fold_event(instance: Instance, event: Event, time: float) -> bool:
         insert_backup(instance, _backup(event, time))
     elif event.event_id in damage.DAMAGE and not event.database:
         damage.note_of_instance(instance, event, time)
-    elif event.event_id == RESTORED and not _restore_failed(instance, time):
-        instance.restored = max(instance.restored, time)
     else:
         return changed
     return True
 
 
-def _restore_failed(instance: Instance, time: float) -> bool:
+def _restore(instance: Instance, time: float, *, failed: bool) -> None:
     """205 is logged after a restore that failed, too: an error of recovery comes before it."""
-    _, last = instance.errors.get("recovery", (0, -math.inf))
-    return time - RESTORE_ERROR_WITHIN <= last <= time
+    times = instance.recovery_errors if failed else instance.restores
+    insort(times, time)
+    del times[:-MAX_RESTORES]
+    instance.restored = max(
+        (
+            done
+            for done in instance.restores
+            if not any(done - RESTORE_ERROR_WITHIN <= e <= done for e in instance.recovery_errors)
+        ),
+        default=0.0,
+    )
 
 
 def fold_set(instance: Instance, sets: list[BackupSet], record: SetBackedUp) -> bool:

@@ -10,7 +10,12 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from esewatch.fold.completions import WALL_CLOCK, owns_its_pages, read_all_pages
+from esewatch.fold.completions import (
+    WALL_CLOCK,
+    counted_bad,
+    owns_its_pages,
+    read_all_pages,
+)
 from esewatch.fold.passes import TaskView, derive
 from esewatch.fold.roles import family
 from esewatch.fold.state import (
@@ -253,9 +258,8 @@ def verifies(done: Pass, database: Database, around: Around = ALONE) -> bool:
     moved = family(done.completion_event) == "active" and around.was_elsewhere(*span)
     if not owns_its_pages(done) or (moved and not read_all_pages(done)):
         return False
-    none_bad = not done.run_bad_checksums and not done.bad_checksums
     counted = done.completion_event in WALL_CLOCK or done.bad_checksums is not None
-    if not none_bad or not counted:
+    if counted_bad(done) or not counted:
         return False
     return not _errors_within(database, *span) and not around.hides(*span)
 
@@ -362,8 +366,7 @@ def _named_too_few(done: Pass, database: Database) -> bool:
     """
     if done.outcome != "completed":
         return False
-    counted = max(done.bad_checksums or 0, done.run_bad_checksums or 0)
-    return counted > len({bad.page for bad in _met_in(done, database)})
+    return counted_bad(done) > len({bad.page for bad in _met_in(done, database)})
 
 
 def last_verifications(

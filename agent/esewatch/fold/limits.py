@@ -4,7 +4,8 @@ What did not fit in is counted and remembered.
 """
 
 import zlib
-from collections.abc import Sized
+from collections.abc import Mapping, Sized
+from operator import attrgetter
 
 import msgspec
 
@@ -12,7 +13,7 @@ from esewatch.config import Settings
 from esewatch.ese.catalogue import CATALOGUE
 from esewatch.fold.identity import full_name, is_configured
 from esewatch.fold.state import Host, State
-from esewatch.model import Coverage, Event, Reading, Record
+from esewatch.model import Coverage, Event, Feed, Reading, Record
 
 MAX_DROPPED = 1000
 OWNERS_A_DATABASE = 4
@@ -34,6 +35,12 @@ MAX_NAME = 255
 """A longer name is cut; a digest behind it keeps it apart from others."""
 MAX_LABEL = 1024
 """The same of what may be a path."""
+_NAMES: Mapping[type, tuple[str, ...]] = {
+    Event: ("computer", "channel", "provider", "process", "ese_instance"),
+    Reading: ("computer", "object", "counter", "instance"),
+    Coverage: ("computer", "channel"),
+}
+"""The names that records have; others have a computer only."""
 
 
 def fits(state: State, settings: Settings, known: Sized, computer: str, label: str) -> bool:
@@ -109,27 +116,12 @@ class EventIds:
 
 def shortened(record: Record) -> Record:
     """The record with no name longer than any real one."""
-    if isinstance(record, Event):
-        names = (record.computer, record.channel, record.provider, record.process)
-        if sum(map(len, names)) + len(record.ese_instance) > MAX_NAME:
-            return msgspec.structs.replace(
-                record,
-                computer=short(record.computer),
-                channel=short(record.channel),
-                provider=short(record.provider),
-                process=short(record.process),
-                ese_instance=short(record.ese_instance),
-            )
-    elif isinstance(record, Reading):
-        size = len(record.computer) + len(record.object) + len(record.counter)
-        if size + len(record.instance) > MAX_NAME or _is_long(record):
-            return _short_reading(record)
-    elif isinstance(record, Coverage) and len(record.channel) > MAX_NAME:
-        return msgspec.structs.replace(
-            record, computer=short(record.computer), channel=short(record.channel)
-        )
-    elif len(record.computer) > MAX_NAME:
-        return msgspec.structs.replace(record, computer=short(record.computer))
+    names = _NAMES.get(type(record), ("computer",))
+    told = attrgetter(*names)(record) if len(names) > 1 else (record.computer,)
+    if sum(map(len, told)) > MAX_NAME:
+        record = msgspec.structs.replace(record, **dict(zip(names, map(short, told), strict=True)))
+    if isinstance(record, Reading) and record.feed is not None and _is_long(record.feed):
+        return msgspec.structs.replace(record, feed=_short_feed(record.feed))
     return record
 
 
@@ -141,21 +133,10 @@ def short(name: str, most: int = MAX_NAME) -> str:
     return f"{name[: most - 9]}~{digest:08x}"
 
 
-def _is_long(reading: Reading) -> bool:
-    feed = reading.feed
-    return feed is not None and len(feed.name) + sum(map(len, feed.labels)) > MAX_NAME
+def _is_long(feed: Feed) -> bool:
+    return len(feed.name) + sum(map(len, feed.labels)) > MAX_NAME
 
 
-def _short_reading(reading: Reading) -> Reading:
-    feed = reading.feed
-    if feed is not None:
-        labels = tuple(short(label, MAX_LABEL) for label in feed.labels)
-        feed = msgspec.structs.replace(feed, name=short(feed.name), labels=labels)
-    return msgspec.structs.replace(
-        reading,
-        computer=short(reading.computer),
-        object=short(reading.object),
-        counter=short(reading.counter),
-        instance=short(reading.instance),
-        feed=feed,
-    )
+def _short_feed(feed: Feed) -> Feed:
+    labels = tuple(short(label, MAX_LABEL) for label in feed.labels)
+    return msgspec.structs.replace(feed, name=short(feed.name), labels=labels)

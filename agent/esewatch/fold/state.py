@@ -167,8 +167,11 @@ class Instance(Metered, kw_only=True):
     """By kind, what events without a database say of all of its databases."""
     io_error_times: list[float] = []
     """Sorted times of the last 64 failed reads, writes and flushes of its logs (481, 482, 551)."""
+    restores: list[float] = []
+    """Sorted times of its last 16 restores (205), failed ones too, as `recovery_errors` are."""
+    recovery_errors: list[float] = []
     restored: float = 0.0
-    """When its databases were last restored from a backup (205)."""
+    """When its databases were last restored from a backup."""
     unexplained: dict[int, EngineError] = {}
     """By event id: errors without a database that nothing of ours uses; at most 16 ids."""
     errors: dict[EngineErrorKind, tuple[int, float]] = {}
@@ -200,6 +203,8 @@ class Epoch(msgspec.Struct):
     seen: list[Range] = []
     covered: list[Range] = []
     """Read whole, of complete channels; of both at most 1,024."""
+    turns: list[tuple[int, float]] = []
+    """Id and time of records after which the clock was set back, by time; the last 64."""
 
 
 class Channel(msgspec.Struct, kw_only=True):
@@ -213,7 +218,8 @@ class Channel(msgspec.Struct, kw_only=True):
     """Sorted disjoint closed intervals of the ids of records without a time, at most 1,024."""
     claimed: list[Range] = []
     """Holes already counted as missed, at most 1,024."""
-    merges: int = 0
+    forgotten: int = 0
+    """Intervals of ids that there was no room for: their records are new when they come again."""
     gaps: list[tuple[float, float, int]] = []
     """(from, to, records missing), the last 64."""
     heard: list[float] = []

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from math import isnan, nan
 from struct import Struct
 
+import msgspec
+
 from esewatch.fold.state import Transition
 
 FIELDS = ("seconds", "invocations", "days", "pages_seen", "pages_freed", "bad_checksums")
@@ -79,14 +81,25 @@ def count(rows: bytes | bytearray) -> int:
 
 
 def insert(rows: bytearray, new: Transition) -> None:
-    """Put `new` at its place in the order of time and record id."""
+    """Put `new` at its place in the order of time and record id, if it is not there already."""
     places = range(count(rows))
     order = _order(new.time, new.record_id, new.event_id)
-    if not places or _order_at(rows, places[-1]) <= order:
-        rows += _pack(new)
+    at = len(places)
+    if places and _order_at(rows, places[-1]) > order:
+        at = bisect_right(places, order, key=lambda place: _order_at(rows, place))
+    if new.record_id and at and _is_at(rows, at - 1, new):
         return
-    at = _ROW.size * bisect_right(places, order, key=lambda place: _order_at(rows, place))
-    rows[at:at] = _pack(new)
+    rows[at * _ROW.size : at * _ROW.size] = _pack(new)
+
+
+def raise_times(rows: bytearray, after: int, since: float, time: float) -> None:
+    """Transitions with higher numbers than `after` and times from `since` on were at `time`."""
+    kept = list(unpack(rows))
+    late = [each for each in kept if each.record_id > after and since <= each.time < time]
+    if late:
+        rows[:] = pack(each for each in kept if each not in late)
+        for each in late:
+            insert(rows, msgspec.structs.replace(each, time=time))
 
 
 def take(rows: bytearray, number: int) -> list[Transition]:
@@ -120,6 +133,11 @@ def _order(time: float, record_id: int, event_id: int) -> tuple[float, int, int]
     lists the younger one first.
     """
     return (time, record_id, 0 if event_id in STARTS else 2 if event_id in ENDS else 1)
+
+
+def _is_at(rows: bytearray, place: int, known: Transition) -> bool:
+    time, record_id, event_id, _ = _HEAD.unpack_from(rows, place * _ROW.size)
+    return bool((time, record_id, event_id) == (known.time, known.record_id, known.event_id))
 
 
 def _order_at(rows: bytearray, place: int) -> tuple[float, int, int]:
