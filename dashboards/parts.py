@@ -40,6 +40,15 @@ NO_WINDOW = "No window on this model: garbage collection and background scans ar
 Panel = stat.Panel | statetimeline.Panel | table.Panel | timeseries.Panel
 
 
+def policy(name: str, selection: str = DATABASE) -> str:
+    """A threshold of databases: their own, else that of all."""
+    return (
+        f"(esewatch_policy_{name}{{{DATABASE}}} or on ({ON_DATABASE})"
+        f" max by ({ON_DATABASE}) (ese_database_info{{{selection}}})"
+        f" * on (job, instance) group_left () esewatch_policy_default_{name}{{{AGENT}}})"
+    )
+
+
 class Words(NamedTuple):
     """What a panel says of itself."""
 

@@ -22,6 +22,7 @@ from dashboards.parts import (
     limits,
     lines,
     logarithmic,
+    policy,
 )
 
 SERIES = "{{computer}} {{database}}"
@@ -45,8 +46,8 @@ def with_window(expression: str) -> str:
 def evidence() -> list[Panel]:
     """Does online defragmentation earn its window, and is that certain?"""
     ratio = logarithmic(lines(span=24, height=10))
-    high = with_window(f"esewatch_policy_ratio_high{{{DATABASE}}}")
-    low = with_window(f"esewatch_policy_ratio_low{{{DATABASE}}}")
+    high = with_window(policy("ratio_high", CHOSEN))
+    low = with_window(policy("ratio_low", CHOSEN))
     unsampled = f"increase(ese_unsampled_seconds_total{{{INSTANCE}}}[1d])"
     return [
         finish(
@@ -133,10 +134,7 @@ def _pages() -> list[Panel]:
             ),
             [
                 Query(f"database:ese_defrag_pages_read:increase28d{{{CHOSEN}}}", SERIES),
-                Query(
-                    with_window(f"esewatch_policy_min_pages_read{{{DATABASE}}}"),
-                    f"{SERIES} least",
-                ),
+                Query(with_window(policy("min_pages_read", CHOSEN)), f"{SERIES} least"),
             ],
             [runbook("EseDefragRatioDrift")],
         ),
