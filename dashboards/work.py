@@ -62,11 +62,11 @@ def evidence() -> list[Panel]:
             ),
             [
                 Query(
-                    of_selected(f"clamp_max({RATIO}28d{{{INSTANCE}}}, 1000)"),
+                    of_selected(f"clamp_max({latest_day(f'{RATIO}28d', INSTANCE)}, 1000)"),
                     f"{OF_INSTANCE} 28 days",
                 ),
                 Query(
-                    of_selected(f"clamp_max({RATIO}7d{{{INSTANCE}}}, 1000)"),
+                    of_selected(f"clamp_max({latest_day(f'{RATIO}7d', INSTANCE)}, 1000)"),
                     f"{OF_INSTANCE} 7 days",
                 ),
                 Query(f"max({high})", "upper limit"),
@@ -133,7 +133,7 @@ def _pages() -> list[Panel]:
                 NO_RATIO,
             ),
             [
-                Query(f"database:ese_defrag_pages_read:increase28d{{{CHOSEN}}}", SERIES),
+                Query(latest_day("database:ese_defrag_pages_read:increase28d", CHOSEN), SERIES),
                 Query(with_window(policy("min_pages_read", CHOSEN)), f"{SERIES} least"),
             ],
             [runbook("EseDefragRatioDrift")],

@@ -58,7 +58,7 @@ JOINS: Final = (
         " that of all.",
         """\
 label_replace(
-  database:ese_defrag_pages_read_per_freed:ratio_increase28d
+  last_over_time(database:ese_defrag_pages_read_per_freed:ratio_increase28d[5h])
   > on (job, instance, computer, database)
   (
     last_over_time(esewatch_policy_ratio_high[1h])
@@ -71,7 +71,7 @@ label_replace(
 )
 or
 label_replace(
-  database:ese_defrag_pages_read_per_freed:ratio_increase28d
+  last_over_time(database:ese_defrag_pages_read_per_freed:ratio_increase28d[5h])
   < on (job, instance, computer, database)
   (
     last_over_time(esewatch_policy_ratio_low[1h])
@@ -84,7 +84,7 @@ label_replace(
 )
 or
 label_replace(
-  database:ese_defrag_pages_read_per_freed:ratio_increase28d
+  last_over_time(database:ese_defrag_pages_read_per_freed:ratio_increase28d[5h])
   <= on (job, instance, computer, database)
   (
     last_over_time(esewatch_policy_ratio_high[1h])
