@@ -96,9 +96,10 @@ def latest_day(recorded: str, selection: str = DATABASE) -> str:
     return f"last_over_time({recorded}{{{selection}}}[5h])"
 
 
-def computer_variable() -> builder.QueryVariable:
-    """The computers of the agents."""
-    return variable("computer", "Computer", f"label_values(ese_database_info{{{AGENT}}}, computer)")
+def computer_variable(*, all_first: bool = True) -> builder.QueryVariable:
+    """The computers of the agents; what is of one database begins with one of them."""
+    query = f"label_values(ese_database_info{{{AGENT}}}, computer)"
+    return variable("computer", "Computer", query, all_first=all_first)
 
 
 def instance_variable() -> builder.QueryVariable:

@@ -294,7 +294,7 @@ ENGINE = Board(
     "ESE: the engine of a database",
     "What maintenance of a database reads and frees, latency inside and outside of its window, logs"
     " and space.",
-    (computer_variable(), instance_variable(), database_variable()),
+    (computer_variable(all_first=False), instance_variable(), database_variable()),
     (
         Row("Pages", _pages),
         Row("Latency", _latencies),
