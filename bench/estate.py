@@ -22,9 +22,8 @@ import yaml
 
 from bench.fleet import COUNTERS, DATABASES_A_SERVER, SAMPLE, Fleet, Store, cpu_seconds
 from tests.dashboards.boards import metrics
-from tests.e2e.harness import Prometheus, ended, start_agent, start_prometheus, wait_for
+from tests.e2e.harness import Prometheus, serving, start_agent, start_prometheus, wait_for
 from tests.rules.expressions import recording_rules, uses
-from tests.support.ports import free_port
 from tests.support.tools import require
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -314,25 +313,12 @@ def served(made: Estate, rules: Mapping[str, Any] | None = None) -> Iterator[Pro
 
     Its samples are good for an hour: nothing is new while it is measured.
     """
-    config: dict[str, Any] = {"rule_files": []}
+    files = []
     for name, document in (rules or {}).items():
         (made.folder / name).write_text(yaml.safe_dump(document))
-        config["rule_files"].append(name)
-    file = made.folder / "prometheus.yml"
-    file.write_text(yaml.safe_dump(config))
-    port = free_port()
-    command: list[str | Path] = [
-        require("prometheus"),
-        f"--config.file={file}",
-        f"--storage.tsdb.path={made.folder / 'data'}",
-        "--storage.tsdb.retention.time=100y",
-        "--query.lookback-delta=1h",
-        "--query.timeout=10m",
-        f"--web.listen-address=127.0.0.1:{port}",
-    ]
-    server = Prometheus(command, f"http://127.0.0.1:{port}", made.folder / "prometheus.log")
-    with ended(server):
-        server.wait_until_ready("/-/ready", 120.0)
+        files.append(name)
+    flags = ("--query.lookback-delta=1h", "--query.timeout=10m")
+    with serving(made.folder, made.folder / "data", {"rule_files": files}, flags) as server:
         yield server
 
 

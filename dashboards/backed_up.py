@@ -18,6 +18,7 @@ from dashboards.parts import (
     finish,
     latest_day,
     limits,
+    policy,
     states,
 )
 from dashboards.placed import by_device, named, of_databases, on_devices
@@ -29,10 +30,10 @@ NO_USUAL = "No history of backups yet: it takes three days with one"
 ON_SET = f"{ON_DATABASE}, kind"
 SET = "{{computer}} {{database}} {{kind}}"
 TODAY = latest_day("database:ese_backup_bytes_per_second:ratio_increase1d")
-USUAL = f"database:ese_backup_bytes_per_second:median28d{{{DATABASE}}}"
+USUAL = latest_day("database:ese_backup_bytes_per_second:median28d")
 RUNNING = f"max by ({ON_DATABASE}) (ese_backup_running{{{DATABASE}}})"
 AGE = f"max by ({ON_DATABASE}) (database:ese_backup_age_seconds:min{{{DATABASE}}})"
-ALLOWED = f"max by ({ON_DATABASE}) (esewatch_policy_backup_within_seconds{{{DATABASE}}})"
+ALLOWED = f"max by ({ON_DATABASE}) ({policy('backup_within_seconds')} < Inf)"
 OF_POLICY = f"({AGE} / on ({ON_DATABASE}) {ALLOWED})"
 
 

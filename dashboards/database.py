@@ -311,7 +311,7 @@ DATABASE_BOARD = Board(
     "esewatch-database",
     "ESE: a database",
     "One database: what is known of its pages, its nights, forecasts, passes and its window.",
-    (computer_variable(), instance_variable(), database_variable()),
+    (computer_variable(all_first=False), instance_variable(), database_variable()),
     (
         Row("At a glance", glance),
         Row("Nights", nights),

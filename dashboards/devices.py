@@ -18,6 +18,7 @@ from dashboards.parts import (
     Query,
     Words,
     finish,
+    latest_day,
     lines,
     number,
     states,
@@ -141,8 +142,8 @@ def devices() -> list[Panel]:
 def throughput() -> list[Panel]:
     """Is a scan as fast as it used to be, and what do the devices carry?"""
     of_scan = "database:ese_maintenance_pages_read_per_scan_second"
-    latest = f"max by ({ON_DATABASE}) ({of_scan}:last7d{{{DATABASE}}})"
-    usual = f"max by ({ON_DATABASE}) ({of_scan}:median28d{{{DATABASE}}})"
+    latest = f"max by ({ON_DATABASE}) ({latest_day(f'{of_scan}:last7d')})"
+    usual = f"max by ({ON_DATABASE}) ({latest_day(f'{of_scan}:median28d')})"
     ratio = of_databases(f"({latest} / on ({ON_DATABASE}) {usual})")
     slow = [to_database(), runbook("EseScansCollide")]
     return [

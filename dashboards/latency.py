@@ -17,6 +17,7 @@ from dashboards.parts import (
     bars,
     config,
     finish,
+    latest_day,
     lines,
     logarithmic,
 )
@@ -143,7 +144,7 @@ def requests() -> list[Panel]:
 def write_cache() -> timeseries.Panel:
     """Do log writes look as if a controller had lost its write cache?"""
     hour = f"ese_instance:ese_io_latency_seconds:avg1h{{{COMPUTER}}}"
-    usual = f"ese_instance:ese_io_latency_seconds:avg1h_median28d{{{COMPUTER}}}"
+    usual = latest_day("ese_instance:ese_io_latency_seconds:avg1h_median28d", COMPUTER)
     ratio = of_instances(f"({hour} / ({usual} > 0))")
     direct = (
         f"(ese_database_info{{{DATABASE}}} and on ({ON_DATABASE})"

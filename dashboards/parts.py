@@ -40,6 +40,15 @@ NO_WINDOW = "No window on this model: garbage collection and background scans ar
 Panel = stat.Panel | statetimeline.Panel | table.Panel | timeseries.Panel
 
 
+def policy(name: str, selection: str = DATABASE) -> str:
+    """A threshold of databases: their own, else that of all."""
+    return (
+        f"(esewatch_policy_{name}{{{DATABASE}}} or on ({ON_DATABASE})"
+        f" max by ({ON_DATABASE}) (ese_database_info{{{selection}}})"
+        f" * on (job, instance) group_left () esewatch_policy_default_{name}{{{AGENT}}})"
+    )
+
+
 class Words(NamedTuple):
     """What a panel says of itself."""
 
@@ -87,9 +96,10 @@ def latest_day(recorded: str, selection: str = DATABASE) -> str:
     return f"last_over_time({recorded}{{{selection}}}[5h])"
 
 
-def computer_variable() -> builder.QueryVariable:
-    """The computers of the agents."""
-    return variable("computer", "Computer", f"label_values(ese_database_info{{{AGENT}}}, computer)")
+def computer_variable(*, all_first: bool = True) -> builder.QueryVariable:
+    """The computers of the agents; what is of one database begins with one of them."""
+    query = f"label_values(ese_database_info{{{AGENT}}}, computer)"
+    return variable("computer", "Computer", query, all_first=all_first)
 
 
 def instance_variable() -> builder.QueryVariable:

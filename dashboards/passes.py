@@ -85,7 +85,9 @@ def passes() -> list[Panel]:
 
 def damage() -> list[Panel]:
     """What is damaged, and what went wrong?"""
-    errors = f"increase(ese_engine_errors_total{{{INSTANCE}}}[1d])"
+    logged = f"ese_engine_errors_total{{{INSTANCE}}}"
+    # The first error of a kind is no increase: its series begins with it.
+    errors = f"({logged} unless {logged} offset 1d or increase({logged}[1d]))"
     operation = f"{SERIES} {{{{operation}}}}"
     return [
         finish(

@@ -22,6 +22,7 @@ from dashboards.parts import (
     limits,
     lines,
     logarithmic,
+    policy,
 )
 
 SERIES = "{{computer}} {{database}}"
@@ -45,8 +46,8 @@ def with_window(expression: str) -> str:
 def evidence() -> list[Panel]:
     """Does online defragmentation earn its window, and is that certain?"""
     ratio = logarithmic(lines(span=24, height=10))
-    high = with_window(f"esewatch_policy_ratio_high{{{DATABASE}}}")
-    low = with_window(f"esewatch_policy_ratio_low{{{DATABASE}}}")
+    high = with_window(policy("ratio_high", CHOSEN))
+    low = with_window(policy("ratio_low", CHOSEN))
     unsampled = f"increase(ese_unsampled_seconds_total{{{INSTANCE}}}[1d])"
     return [
         finish(
@@ -61,11 +62,11 @@ def evidence() -> list[Panel]:
             ),
             [
                 Query(
-                    of_selected(f"clamp_max({RATIO}28d{{{INSTANCE}}}, 1000)"),
+                    of_selected(f"clamp_max({latest_day(f'{RATIO}28d', INSTANCE)}, 1000)"),
                     f"{OF_INSTANCE} 28 days",
                 ),
                 Query(
-                    of_selected(f"clamp_max({RATIO}7d{{{INSTANCE}}}, 1000)"),
+                    of_selected(f"clamp_max({latest_day(f'{RATIO}7d', INSTANCE)}, 1000)"),
                     f"{OF_INSTANCE} 7 days",
                 ),
                 Query(f"max({high})", "upper limit"),
@@ -132,11 +133,8 @@ def _pages() -> list[Panel]:
                 NO_RATIO,
             ),
             [
-                Query(f"database:ese_defrag_pages_read:increase28d{{{CHOSEN}}}", SERIES),
-                Query(
-                    with_window(f"esewatch_policy_min_pages_read{{{DATABASE}}}"),
-                    f"{SERIES} least",
-                ),
+                Query(latest_day("database:ese_defrag_pages_read:increase28d", CHOSEN), SERIES),
+                Query(with_window(policy("min_pages_read", CHOSEN)), f"{SERIES} least"),
             ],
             [runbook("EseDefragRatioDrift")],
         ),
@@ -296,7 +294,7 @@ ENGINE = Board(
     "ESE: the engine of a database",
     "What maintenance of a database reads and frees, latency inside and outside of its window, logs"
     " and space.",
-    (computer_variable(), instance_variable(), database_variable()),
+    (computer_variable(all_first=False), instance_variable(), database_variable()),
     (
         Row("Pages", _pages),
         Row("Latency", _latencies),

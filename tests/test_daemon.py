@@ -431,8 +431,7 @@ def test_policies_hold_at_once(tmp_path: Path) -> None:
     with Running(tmp_path, Settings(), source) as running:
         assert source.done.wait(20)
         running.reload(Settings(policy=Policy(ratio_high=321.0)))
-        assert "esewatch_policy_ratio_high" in exposed(running.daemon)
-        assert " 321.0" in exposed(running.daemon)
+        assert "esewatch_policy_default_ratio_high 321.0" in exposed(running.daemon)
 
 
 class Endless(Scripted):

@@ -249,6 +249,18 @@ class Prometheus(Server):
             if rule.get("lastError")
         ]
 
+    def rule_seconds(self) -> dict[str, dict[str, float]]:
+        """`file;group` -> rule -> how long its last evaluation took; severities are told apart."""
+        return {
+            f"{Path(group['file']).name};{group['name']}": {
+                " ".join(filter(None, (rule["name"], rule.get("labels", {}).get("severity")))): (
+                    rule["evaluationTime"]
+                )
+                for rule in group["rules"]
+            }
+            for group in self._api("rules")["groups"]
+        }
+
     def firing(self) -> list[dict[str, str]]:
         """Labels of the alerts that fire now, the Watchdog apart."""
         return [
@@ -302,20 +314,24 @@ def start_alertmanager(folder: Path, webhook: Webhook) -> Iterator[Server]:
 
 
 @contextmanager
-def serving(folder: Path, data: Path) -> Iterator[Prometheus]:
-    """A Prometheus on these blocks, which scrapes nothing."""
-    (folder / "prometheus.yml").write_text("{}\n")
+def serving(
+    folder: Path, data: Path, config: Mapping[str, Any] | None = None, flags: Sequence[str] = ()
+) -> Iterator[Prometheus]:
+    """A Prometheus on these blocks, which scrapes nothing of its own accord."""
+    file = folder / "prometheus.yml"
+    file.write_text(yaml.safe_dump(dict(config or {})))
     port = free_port()
     command: list[str | Path] = [
         require("prometheus"),
-        f"--config.file={folder / 'prometheus.yml'}",
+        f"--config.file={file}",
         f"--storage.tsdb.path={data}",
         "--storage.tsdb.retention.time=100y",
         f"--web.listen-address=127.0.0.1:{port}",
+        *flags,
     ]
     server = Prometheus(command, f"http://127.0.0.1:{port}", folder / "prometheus.log")
     with ended(server):
-        server.wait_until_ready("/-/ready")
+        server.wait_until_ready("/-/ready", 120.0)
         yield server
 
 

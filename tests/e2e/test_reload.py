@@ -21,7 +21,7 @@ pytestmark = pytest.mark.e2e
 RELOADS = 50
 SUCCESSFUL = ("esewatch_config_last_reload_successful", frozenset[tuple[str, str]]())
 TIMESTAMP = ("esewatch_config_last_reload_success_timestamp_seconds", frozenset[tuple[str, str]]())
-RATIO_HIGH = "esewatch_policy_ratio_high"
+RATIO_HIGH = "esewatch_policy_default_ratio_high"
 REFUSED = "the configuration is not taken up"
 
 

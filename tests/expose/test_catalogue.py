@@ -69,7 +69,10 @@ OF_A_RULE = {"cache_bytes": "cache_per_mailbox", "direct_attached": None}
 
 def test_every_threshold_of_the_policy_that_rules_use_is_a_metric() -> None:
     fields = {field.name for field in msgspec.structs.fields(Policy)}
-    names = {row.name.removeprefix("esewatch_policy_").removesuffix("_seconds") for row in POLICY}
+    names = {
+        row.name.removeprefix("esewatch_policy_").removeprefix("default_").removesuffix("_seconds")
+        for row in POLICY
+    }
     shown = {OF_A_RULE.get(name, name) for name in names} - {None}
 
     assert shown == fields - ADVICE_ONLY

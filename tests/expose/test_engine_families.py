@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import pytest
+
 from esewatch.config import DatabaseRule, Settings
 from esewatch.expose.metrics import families
-from esewatch.fold.state import ENGINE_ERROR_KINDS, Database, Instance, State
+from esewatch.fold.state import Database, Instance, State
 
 COUNTS = "ese_engine_errors_total"
 OPEN = "ese_engine_errors_open"
@@ -29,21 +31,14 @@ def known(label: str, instance: str = "SG06", process: str = "MSExchangeIS") -> 
     )
 
 
-def test_an_instance_with_a_watched_database_is_born_with_every_kind() -> None:
-    state = known("e:\\mdb06\\priv06.edb")
-
-    counts = shown(state, COUNTS)
-
-    assert counts.keys() == {("SG06", kind) for kind in ENGINE_ERROR_KINDS}
-    assert counts["SG06", "io"] == 2
-    assert sum(counts.values()) == 2
-    assert shown(state, TIMES) == {("SG06", "io"): 900.0}
-
-
-def test_of_observed_databases_there_is_what_happened() -> None:
-    state = known("c:\\app\\app.edb", process="app")
+@pytest.mark.parametrize(
+    ("label", "process"), [("e:\\mdb06\\priv06.edb", "MSExchangeIS"), ("c:\\app\\app.edb", "app")]
+)
+def test_there_are_the_kinds_that_were_logged(label: str, process: str) -> None:
+    state = known(label, process=process)
 
     assert shown(state, COUNTS) == {("SG06", "io"): 2}
+    assert shown(state, TIMES) == {("SG06", "io"): 900.0}
 
 
 def test_of_ignored_databases_and_of_none_there_is_nothing() -> None:
@@ -53,23 +48,24 @@ def test_of_ignored_databases_and_of_none_there_is_nothing() -> None:
     assert shown(ignored, COUNTS) == shown(none, COUNTS) == {}
 
 
-def test_an_instance_without_a_name_is_shown_by_its_process() -> None:
-    unnamed = known("c:\\windows\\ntds\\ntds.dit", instance="")
-    unnamed.instances.clear()
-    named = known("e:\\mdb06\\priv06.edb")
-    named.instances["ex01", ""] = Instance(computer="ex01", ese_instance="", errors={"io": (1, 9)})
+def test_an_instance_without_an_error_or_that_is_not_known_has_nothing() -> None:
+    quiet, unknown = known("e:\\mdb06\\priv06.edb"), known("e:\\mdb06\\priv06.edb")
+    quiet.instances["ex01", "sg06"].errors = {}
+    unknown.instances.clear()
 
-    assert shown(unnamed, COUNTS) == {("MSExchangeIS", kind): 0 for kind in ENGINE_ERROR_KINDS}
-    assert {name for name, _ in shown(named, COUNTS)} == {"SG06"}
+    assert shown(quiet, COUNTS) == shown(unknown, COUNTS) == {}
 
 
-def test_two_databases_of_an_instance_make_one_series_and_the_closer_watched_decides() -> None:
-    state = known("c:\\app\\app.edb", process="app")
-    second = Database(computer="ex01", database="c:\\app\\two.edb", ese_instance="sg06")
-    state.databases["ex01", "c:\\app\\two.edb"] = second
+def test_an_acknowledgement_of_any_database_of_an_instance_counts() -> None:
+    state = known("e:\\mdb06\\priv06.edb")
+    second = Database(
+        computer="ex01", database="e:\\two.edb", ese_instance="sg06", acknowledged=950.0
+    )
+    state.databases["ex01", "e:\\two.edb"] = second
+    state.instances["ex01", "sg06"].error_times = {"io": [600.0, 900.0]}
     rules = [DatabaseRule(match="*two.edb")]
 
-    assert len(shown(state, COUNTS, databases=rules)) == len(ENGINE_ERROR_KINDS)
+    assert shown(state, OPEN, databases=rules) == {("SG06", "io"): 0}
 
 
 def test_what_is_open_is_told_of_kinds_that_were_logged() -> None:

@@ -17,6 +17,7 @@ from esewatch.fold.state import (
     PAGE_ERROR_KINDS,
     BackupEvent,
     BadPage,
+    Damage,
     Database,
     Host,
     Instance,
@@ -72,20 +73,29 @@ def values(state: State, name: str, settings: Settings | None = None) -> dict[st
 
 
 def names(state: State, settings: Settings | None = None) -> set[str]:
-    return {name for name, _ in series(families(state, settings or Settings(), NOW))}
+    """Names of all but the policy of all databases, which is always there."""
+    found = {name for name, _ in series(families(state, settings or Settings(), NOW))}
+    return {name for name in found if not name.startswith("esewatch_policy_default_")}
 
 
-def test_an_empty_state_has_only_the_dropped_databases() -> None:
-    metrics = families(State(), Settings(), NOW)
+def test_an_empty_state_has_only_the_dropped_databases_and_the_policy_of_all() -> None:
+    found = series(families(State(), Settings(), NOW))
 
-    assert series(metrics) == {("esewatch_databases_dropped_total", frozenset()): 0}
+    assert {name for name, _ in found} == {
+        "esewatch_databases_dropped_total",
+        "esewatch_policy_default_backup_within_seconds",
+        "esewatch_policy_default_min_pages_read",
+        "esewatch_policy_default_ratio_high",
+        "esewatch_policy_default_ratio_low",
+    }
+    assert {labels for _, labels in found} == {frozenset()}
 
 
 @pytest.mark.parametrize("change", ["started", "completed", "interrupted", "failed"])
 def test_a_watched_database_is_born_with_every_pass_counter_at_zero(change: str) -> None:
     found = values(state_of(watched()), f"ese_passes_{change}_total")
 
-    assert found == {"defrag": 0, "checksum": 0, "zeroing": 0}
+    assert found == {"defrag": 0, "checksum": 0}
 
 
 def test_a_watched_database_is_born_with_every_kind_of_damage_at_zero() -> None:
@@ -93,10 +103,34 @@ def test_a_watched_database_is_born_with_every_kind_of_damage_at_zero() -> None:
 
     assert values(state, "ese_page_error_events_total") == dict.fromkeys(PAGE_ERROR_KINDS, 0)
     assert values(state, "ese_known_bad_pages") == dict.fromkeys(BAD_KINDS, 0)
-    assert values(state, "ese_known_bad_pages_found_in_history") == dict.fromkeys(BAD_KINDS, 0)
     assert values(state, "ese_slow_io_reports_total") == {"read": 0, "write": 0}
     assert values(state, "ese_hung_io_reports_total") == {"read": 0, "write": 0}
-    assert values(state, "ese_pass_bad_checksums_total") == {"checksum": 0, "zeroing": 0}
+    assert values(state, "ese_pass_bad_checksums_total") == {"checksum": 0}
+
+
+def test_what_most_databases_never_have_begins_with_its_first_event() -> None:
+    quiet = state_of(watched())
+    assert not names(quiet) & {
+        "ese_known_damage",
+        "ese_known_damage_not_fatal",
+        "ese_known_bad_pages_found_in_history",
+    }
+
+    zeroing = state_of(watched(transitions=pack([Transition(NOW - 60, 1, 718)])))
+    assert values(zeroing, "ese_passes_started_total") == {"defrag": 0, "checksum": 0, "zeroing": 1}
+    assert values(zeroing, "ese_passes_failed_total")["zeroing"] == 0
+    assert values(zeroing, "ese_pass_pages_seen_total") == {"checksum": 0, "zeroing": 0}
+
+
+def test_damage_that_was_dealt_with_stays_with_0() -> None:
+    hurt = watched(
+        damage={"logical_nonfatal": Damage(1, [NOW - 60], [447])}, damage_mended=NOW - 30
+    )
+
+    assert values(state_of(hurt), "ese_known_damage") == {"logical": 0}
+    assert values(state_of(hurt), "ese_known_damage_not_fatal") == {"": 0}
+    observed = database(APP, process="app.exe", damage=hurt.damage, damage_mended=NOW - 30)
+    assert values(state_of(observed), "ese_known_damage") == {}
 
 
 def test_what_has_not_happened_or_was_not_measured_is_absent() -> None:
@@ -186,8 +220,8 @@ def test_the_latest_completed_pass_is_told_with_its_own_clock() -> None:
     assert values(state, "ese_pass_last_wall_seconds") == {}
     assert values(state, "ese_pass_last_invocations") == {"checksum": 1}
     assert values(state, "ese_pass_last_bad_checksums") == {"checksum": 3}
-    assert values(state, "ese_pass_pages_seen_total") == {"checksum": 5850768, "zeroing": 0}
-    assert values(state, "ese_pass_running") == {"defrag": 1, "checksum": 0, "zeroing": 0}
+    assert values(state, "ese_pass_pages_seen_total") == {"checksum": 5850768}
+    assert values(state, "ese_pass_running") == {"defrag": 1, "checksum": 0}
 
 
 def test_a_stopped_instance_interrupts_its_pass() -> None:
@@ -323,15 +357,23 @@ def test_database_info_spells_the_instance_as_its_counters_do() -> None:
     ]
 
 
-def test_policy_is_told_for_each_watched_database_with_its_own_thresholds() -> None:
+def test_policy_is_told_once_and_of_databases_where_theirs_differs() -> None:
     settings = Settings(
         policy=Policy(ratio_high=120.0),
         databases=[DatabaseRule(match="*priv*", policy={"ratio_low": 40.0})],
     )
 
-    assert values(state_of(watched()), "esewatch_policy_ratio_high", settings) == {"": 120}
-    assert values(state_of(watched()), "esewatch_policy_ratio_low", settings) == {"": 40}
-    assert values(state_of(watched()), "esewatch_policy_min_pages_read") == {"": 100_000}
+    found = series(families(state_of(watched()), settings, NOW))
+    policy = {key: value for key, value in found.items() if "policy" in key[0]}
+
+    own = frozenset({"computer": "ex01", "database": PRIV}.items())
+    assert policy == {
+        ("esewatch_policy_default_ratio_high", frozenset()): 120,
+        ("esewatch_policy_default_ratio_low", frozenset()): 50,
+        ("esewatch_policy_ratio_low", own): 40,
+        ("esewatch_policy_default_min_pages_read", frozenset()): 100_000,
+        ("esewatch_policy_default_backup_within_seconds", frozenset()): 36 * 3600,
+    }
 
 
 def test_a_computer_is_up_while_all_its_sources_are_and_each_counts_its_computers() -> None:

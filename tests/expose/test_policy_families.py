@@ -1,6 +1,7 @@
 """Thresholds of the configuration as the rules meet them."""
 
 import datetime
+import math
 from typing import Any
 
 from esewatch.config import (
@@ -48,14 +49,18 @@ def test_the_cache_is_that_of_its_mailboxes_and_absent_without_their_number() ->
     assert "esewatch_policy_cache_bytes" not in shown(ruled(mailboxes=0))
 
 
-def test_a_database_without_a_need_for_backups_has_no_age_for_them() -> None:
-    assert shown(ruled())["esewatch_policy_backup_within_seconds"] == 36 * HOUR
-    assert shown(ruled(policy={"backup_within": 60.0}))[
-        "esewatch_policy_backup_within_seconds"
-    ] == (60)
-    assert "esewatch_policy_backup_within_seconds" not in shown(
-        ruled(policy={"backup_within": NEVER})
-    )
+def test_a_database_without_a_need_for_backups_has_all_the_time_for_them() -> None:
+    def told(settings: Settings) -> tuple[float | None, float | None]:
+        """What holds for all, and for this one."""
+        found = shown(settings)
+        names = ("default_backup_within_seconds", "backup_within_seconds")
+        of_all, own = (found.get(f"esewatch_policy_{name}") for name in names)
+        return of_all, own
+
+    assert told(ruled()) == (36 * HOUR, None)
+    assert told(ruled(policy={"backup_within": 60.0})) == (36 * HOUR, 60)
+    assert told(ruled(policy={"backup_within": NEVER})) == (36 * HOUR, math.inf)
+    assert told(Settings(policy=Policy(backup_within=NEVER))) == (None, None)
 
 
 def test_what_is_not_set_is_absent() -> None:

@@ -79,7 +79,7 @@ def test_two_processes_without_names_do_not_mix() -> None:
     }
     assert running == {CA.lower(): True, LEASES.lower(): False}
     assert set(folder.state.instances) == {("ex01", "certsrv"), ("ex01", "dhcpserver")}
-    assert labels_of(folder, "ese_engine_errors_total") == {"certsrv", "dhcpserver"}
+    assert labels_of(folder, "ese_engine_errors_total") == {"certsrv"}
     assert labels_of(folder, "ese_database_info") == {"certsrv", "dhcpserver"}
 
 

@@ -75,4 +75,4 @@ def test_a_series_that_is_recorded_too_seldom_is_found() -> None:
     over_a_time = {"record": "over_a_time", "expr": f"max(last_over_time({name}[15m]))"}
 
     assert list(elsewhere({"name": "other", "rules": [now, over_a_time]})) == [("now", name)]
-    assert WRITTEN[name].interval == INTERVAL
+    assert WRITTEN[name].interval == timedelta(minutes=2)

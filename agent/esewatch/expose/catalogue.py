@@ -205,8 +205,8 @@ INTEGRITY = (
     gauge(
         "ese_known_damage",
         KIND,
-        f"Reports of damage that has no page checksum error, as far as it stands; kind:"
-        f" {_list(EXPOSED_KINDS)}.",
+        f"Reports of damage that has no page checksum error, as far as it stands, of kinds that"
+        f" there ever were; kind: {_list(EXPOSED_KINDS)}.",
         DAMAGE_EVENTS,
     ),
     gauge(
@@ -276,7 +276,8 @@ ENGINE = (
     counter(
         "ese_engine_errors_total",
         INSTANCE_KIND,
-        f"Errors that the engine logged; kind and its events: {KINDS_OF_ERRORS}.",
+        f"Errors that the engine logged, of kinds that it ever did; kind and its events:"
+        f" {KINDS_OF_ERRORS}.",
         "these events, those about files of ignored databases left out",
     ),
     gauge(

@@ -1,18 +1,22 @@
 """What is exposed of one database, by tier (semantics.md 1).
 
-Watched databases are born complete: every counter and every kind of damage
-starts at 0, so that the first incident is an increase. Of observed ones only
-their state and what happened, of ignored ones only damage, with the tier that
-keeps an alert about it from waking anybody.
+Watched databases are born with what is read as an increase or as a good word:
+passes, page errors, bad pages and slow requests start at 0. What most databases
+never have (zeroing, damage without a bad checksum, pages found in history)
+begins with its first event. Of observed ones only their state and what
+happened, of ignored ones only damage, with the tier that keeps an alert about
+it from waking anybody.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import NamedTuple
+
+from prometheus_client.samples import Sample
 
 from esewatch.config import Window
 from esewatch.config.calendar import CALENDAR, opening_at
 from esewatch.expose.samples import Labels, Samples
-from esewatch.fold.damage import EXPOSED_KINDS, NOT_FATAL, known_damage
+from esewatch.fold.damage import NOT_FATAL, known_damage
 from esewatch.fold.integrity import Told, known_bad_pages, last_verifications
 from esewatch.fold.passes import TASKS, TaskView, derive
 from esewatch.fold.state import (
@@ -36,7 +40,7 @@ class Traits(NamedTuple):
     """What a view knows of a database beside its own state.
 
     `stops` are the times its instance stopped, `told` is what others tell of it, `verified` the
-    end of its last verifying streaming backup, `policy` the thresholds by metric name,
+    end of its last verifying streaming backup, `policy` its own thresholds by metric name,
     `backup_running` whether its instance is backed up now (None: it never was).
     `device` is None when it is not known, `window` when none is configured, `copies_of` for what
     is judged by itself: it has no copies, or its role is unknown.
@@ -50,7 +54,7 @@ class Traits(NamedTuple):
     stops: list[float]
     told: Told
     stale_seconds: float
-    policy: Mapping[str, float | None]
+    policy: Mapping[str, float]
     backups: Mapping[str, BackupTotals]
     streaming_verified: float | None
     backup_running: bool | None = None
@@ -67,7 +71,7 @@ def add_database(out: Samples, database: Database, traits: Traits, now: float) -
     _add_page_errors(out, labels, database, zero_born=watched)
     damage = known_damage(database, traits.told.damage)
     _add_bad_pages(out, labels, known_bad_pages(database, views, around), zero_born=watched)
-    _add_damage(out, labels, damage, zero_born=watched)
+    _add_damage(out, labels, damage, {*database.damage, *traits.told.damage} if watched else set())
     if traits.tier == "ignored":
         if database.page_errors or damage:
             _add_info(out, labels, database, traits)
@@ -89,7 +93,13 @@ def add_database(out: Samples, database: Database, traits: Traits, now: float) -
         return
     for task in sorted(TASKS):
         view = views[task]
-        _add_task(out, {**labels, "task": task}, view, view.running(now, traits.stale_seconds))
+        if task == "zeroing" and view == TaskView() and task not in database.pages_seen:
+            # A choice that few make.
+            continue
+        of_task = {**labels, "task": task}
+        _add_task(out, of_task, view, view.running(now, traits.stale_seconds))
+        if task in SCANS:
+            _add_scan(out, of_task, database, task)
     _add_work(out, labels, database)
     out.add("ese_backup_running", labels, traits.backup_running)
     _add_backups(out, labels, traits.backups)
@@ -97,7 +107,7 @@ def add_database(out: Samples, database: Database, traits: Traits, now: float) -
         open_now = opening_at(traits.window, now) is not None
         out.add("ese_window_open", labels, int(open_now))
     for name, threshold in traits.policy.items():
-        out.add(name, labels, threshold)
+        out.extend(name, [Sample(name, labels, threshold)])
 
 
 def _kinds(known: Iterable[str], happened: Iterable[str], *, zero_born: bool) -> list[str]:
@@ -123,20 +133,23 @@ def _add_bad_pages(
     for kind in _kinds(BAD_KINDS, counts, zero_born=zero_born):
         of_kind = {**labels, "kind": kind}
         out.add("ese_known_bad_pages", of_kind, counts.get(kind, 0))
-        out.add("ese_known_bad_pages_found_in_history", of_kind, history.get(kind, 0))
+        if counts.get(kind):
+            out.add("ese_known_bad_pages_found_in_history", of_kind, history.get(kind, 0))
 
 
 def _add_damage(
-    out: Samples, labels: Labels, known: Mapping[DamageKind, Damage], *, zero_born: bool
+    out: Samples, labels: Labels, known: Mapping[DamageKind, Damage], had: Set[DamageKind]
 ) -> None:
-    counts: dict[str, int] = {kind: damage.count for kind, damage in known.items()}
-    mild = counts.pop(NOT_FATAL, 0)
-    if mild:
+    """What stands, and with 0 the kinds that it `had`: that they are gone is a good word."""
+    counts: dict[str, int] = {kind: known[kind].count if kind in known else 0 for kind in had}
+    counts.update((kind, damage.count) for kind, damage in known.items())
+    mild = counts.pop(NOT_FATAL, None)
+    if mild is not None:
         counts["logical"] = counts.get("logical", 0) + mild
-    for kind in _kinds(EXPOSED_KINDS, counts, zero_born=zero_born):
-        out.add("ese_known_damage", {**labels, "kind": kind}, counts.get(kind, 0))
-    if zero_born or mild:
-        out.add("ese_known_damage_not_fatal", labels, mild)
+    for kind, count in sorted(counts.items()):
+        out.add("ese_known_damage", {**labels, "kind": kind}, count)
+    if "logical" in counts:
+        out.add("ese_known_damage_not_fatal", labels, mild or 0)
 
 
 def _add_info(out: Samples, labels: Labels, database: Database, traits: Traits) -> None:
@@ -197,16 +210,16 @@ def _add_task(out: Samples, labels: Labels, view: TaskView, running: bool) -> No
         of_run = last.run_bad_checksums
         bad = of_run if last.bad_checksums is None else last.bad_checksums
         out.add("ese_pass_last_bad_checksums", labels, bad)
-        out.add("ese_pass_last_pages_seen", labels, last.pages_seen)
+
+
+def _add_scan(out: Samples, labels: Labels, database: Database, task: str) -> None:
+    out.add("ese_pass_pages_seen_total", labels, database.pages_seen.get(task, 0))
+    out.add("ese_pass_bad_checksums_total", labels, database.bad_checksums.get(task, 0))
+    blank = _told(database, uninitialized(task))
+    out.add("ese_pass_last_uninitialized_pages", labels, blank)
 
 
 def _add_work(out: Samples, labels: Labels, database: Database) -> None:
-    for task in SCANS:
-        of_task = {**labels, "task": task}
-        out.add("ese_pass_pages_seen_total", of_task, database.pages_seen.get(task, 0))
-        out.add("ese_pass_bad_checksums_total", of_task, database.bad_checksums.get(task, 0))
-        blank = _told(database, uninitialized(task))
-        out.add("ese_pass_last_uninitialized_pages", of_task, blank)
     out.add("ese_defrag_reported_pages_freed_total", labels, database.reported_pages_freed)
     _add_lifetime(out, labels, database)
     if database.index_pages_visited or database.index_pages_freed:

@@ -28,7 +28,11 @@ from esewatch.expose.catalogue import CATALOGUE
 from esewatch.expose.database_families import Traits, add_database
 from esewatch.expose.engine_families import add_engine_errors
 from esewatch.expose.metered_families import add_metered
-from esewatch.expose.policy_families import add_source_policy, database_policy
+from esewatch.expose.policy_families import (
+    add_default_policy,
+    add_source_policy,
+    database_policy,
+)
 from esewatch.expose.samples import Samples
 from esewatch.expose.sqlserver_families import add_sql_databases
 from esewatch.fold.backups import at_work, completed, totals, verified_by_streaming
@@ -54,6 +58,7 @@ def families(state: State, settings: Settings, now: float) -> list[Metric]:
     out = Samples()
     add_hosts(out, state, now)
     _add_sources(out, state)
+    add_default_policy(out, settings)
     add_source_policy(out, settings)
     add_instances(out, state, settings, now)
     add_devices(out, state, now)

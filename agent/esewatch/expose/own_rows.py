@@ -5,30 +5,31 @@ from esewatch.expose.rows import D, Row, S, counter, gauge
 CONFIGURATION = "the configuration, else the built-in default"
 POLLS = "the polls of this source"
 
+_SHARED = {
+    "ratio_high": "Pages read per page freed above which the window may shrink",
+    "ratio_low": "Pages read per page freed below which the window may grow",
+    "min_pages_read": "Pages that defragmentation must have read before its ratio is judged",
+    "backup_within_seconds": "Age above which the last backup does not count",
+}
+
 POLICY = (
-    gauge(
-        "esewatch_policy_ratio_high",
-        D,
-        "Pages read per page freed above which the window may shrink.",
-        CONFIGURATION,
+    *(
+        gauge(
+            f"esewatch_policy_default_{name}",
+            (),
+            f"{what}, of all databases that have none of their own; absent where there is none.",
+            CONFIGURATION,
+        )
+        for name, what in _SHARED.items()
     ),
-    gauge(
-        "esewatch_policy_ratio_low",
-        D,
-        "Pages read per page freed below which the window may grow.",
-        CONFIGURATION,
-    ),
-    gauge(
-        "esewatch_policy_min_pages_read",
-        D,
-        "Pages that defragmentation must have read before its ratio is judged.",
-        CONFIGURATION,
-    ),
-    gauge(
-        "esewatch_policy_backup_within_seconds",
-        D,
-        "Age above which the last backup does not count; absent where none is needed.",
-        CONFIGURATION,
+    *(
+        gauge(
+            f"esewatch_policy_{name}",
+            D,
+            f"{what}; absent where it is that of all, +Inf where there is none of this database.",
+            "the configuration",
+        )
+        for name, what in _SHARED.items()
     ),
     gauge(
         "esewatch_policy_checkdb_within_seconds",

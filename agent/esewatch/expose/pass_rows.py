@@ -90,12 +90,6 @@ PASSES = (
         f"{WHOLE_PASS} (of the whole pass) and {WALL_CLOCK} (of the last run)",
     ),
     gauge(
-        "ese_pass_last_pages_seen",
-        TASK,
-        "Pages that the latest completed pass saw; absent where its summary does not say.",
-        SUMMARIES,
-    ),
-    gauge(
         "ese_pass_last_uninitialized_pages",
         TASK,
         "Pages that were never used, as the newest summary that counts them saw.",

@@ -22,6 +22,7 @@ from esewatch.expose.backup_families import add_backup_jobs
 from esewatch.expose.backup_rows import BACKUPS
 from esewatch.expose.catalogue import CATALOGUE
 from esewatch.expose.metrics import add_databases, add_devices, add_hosts, add_instances
+from esewatch.expose.policy_families import add_default_policy
 from esewatch.expose.replay_ends import ends
 from esewatch.expose.replay_names import JUDGED
 from esewatch.expose.rows import D, I, V
@@ -46,6 +47,9 @@ folded before a record of its own, it would make that one a duplicate."""
 
 ADVISED: Entity = ("advice", "", "")
 """Stands for the advice of all databases among what is shown."""
+
+POLICY: Entity = ("policy", "", "")
+"""Stands for the thresholds that all databases share."""
 
 _SOURCE = "replay"
 _TABLES: dict[tuple[str, ...], str] = {D: "database", I: "instance", V: "device"}
@@ -115,6 +119,7 @@ class Replay:
         """The instance that each database was in when it was last looked at."""
         self._copied: dict[tuple[str, str], set[tuple[str, str]]] = {}
         self._judged_every = judged_every
+        self._wake(POLICY, first)
         if judged_every is not None and not JUDGED.isdisjoint(names):
             self._wake(ADVISED, -(-first // judged_every) * judged_every)
 
@@ -296,6 +301,8 @@ class Replay:
             # As of then no source is behind.
             seen = msgspec.structs.replace(state, sources={})
             add_advice(out, advise(seen, self.folder.settings, now))
+        elif entity == POLICY:
+            add_default_policy(out, self.folder.settings)
         elif table == "backup_jobs":
             instances = {key: each for key, each in state.instances.items() if key[0] == first}
             hosts = {first: state.hosts[first]}
