@@ -15,6 +15,7 @@ from tests.e2e.harness import Agent, get, wait_for
 from tests.reliability.test_kill import Samples, samples
 from tests.support.ese_text import render
 from tests.support.figures import record, until_right_again
+from tests.support.resident import resident
 
 RATE = 100_000
 SOURCE = frozenset({("source", "text")})
@@ -103,13 +104,6 @@ def p95(scrapes: list[Scrape]) -> float:
     return statistics.quantiles([scrape.seconds for scrape in scrapes], n=20)[-1]
 
 
-def resident(agent: Agent, field: str) -> int:
-    """Bytes of a line of /proc/PID/status: VmRSS now, VmHWM the most so far."""
-    text = Path(f"/proc/{agent.pid}/status").read_text()
-    (kib,) = (line.split()[1] for line in text.splitlines() if line.startswith(f"{field}:"))
-    return int(kib) * 1024
-
-
 class Outcome(NamedTuple):
     """What a storm did."""
 
@@ -138,7 +132,7 @@ def storm(root: Path, seconds: int) -> Outcome:
         wait_for("the first pair", lambda: value(samples(agent), "records_total") == 2)
         with Watcher(agent, log) as idle:
             wait_for("idle scrapes", lambda: len(idle.scrapes) >= 20)
-        before = resident(agent, "VmRSS")
+        before = resident(agent.pid, "VmRSS")
         with Watcher(agent, log) as watcher:
             writer = subprocess.run(
                 [sys.executable, "-c", WRITER, str(log), str(RATE), str(seconds)],
@@ -157,7 +151,7 @@ def storm(root: Path, seconds: int) -> Outcome:
                 )
             recovered = time.monotonic() - end
         found = samples(agent)
-        grew = resident(agent, "VmHWM") - before
+        grew = resident(agent.pid, "VmHWM") - before
         agent.stop()
     finally:
         agent.close()
