@@ -117,7 +117,7 @@ class Outcome(NamedTuple):
     grew: int
 
 
-def storm(root: Path, seconds: int) -> Outcome:
+def storm(root: Path, seconds: int, rate: int = RATE) -> Outcome:
     """Writes for so long, waits until all is read; checks the counts and the backlog."""
     log = root / "app.log"
     log.write_bytes(b"")
@@ -135,14 +135,14 @@ def storm(root: Path, seconds: int) -> Outcome:
         before = resident(agent.pid, "VmRSS")
         with Watcher(agent, log) as watcher:
             writer = subprocess.run(
-                [sys.executable, "-c", WRITER, str(log), str(RATE), str(seconds)],
+                [sys.executable, "-c", WRITER, str(log), str(rate), str(seconds)],
                 input=pair,
                 capture_output=True,
                 text=True,
                 check=True,
             )
             end = time.monotonic()
-            events = RATE * seconds + 2
+            events = rate * seconds + 2
             with until_right_again():
                 wait_for(
                     "all events",
@@ -189,13 +189,16 @@ def test_a_second_of_a_storm_is_counted_exactly_and_harms_no_scrape(tmp_path: Pa
 
 @pytest.mark.slow
 @pytest.mark.timeout(2400)
-def test_a_minute_of_a_storm_is_counted_exactly_and_harms_no_scrape(tmp_path: Path) -> None:
-    outcome = storm(tmp_path, seconds=60)
+@pytest.mark.parametrize("rate", [RATE, 2 * RATE])
+def test_a_minute_of_a_storm_is_counted_exactly_and_harms_no_scrape(
+    tmp_path: Path, rate: int
+) -> None:
+    outcome = storm(tmp_path, seconds=60, rate=rate)
     assert_unharmed(outcome)
     slowest = max(scrape.seconds for scrape in outcome.storm)
     record(
-        "100,000 events a second for a minute into one text log",
-        f"{RATE * 60:,} events in {outcome.written:.0f} s, all counted "
+        f"{rate:,} events a second for a minute into one text log",
+        f"{rate * 60:,} events in {outcome.written:.0f} s, all counted "
         f"{outcome.recovered:.0f} s after the end; backlog to {outcome.backlog / 1e6:.0f} MB and "
         f"back to 0; memory {outcome.grew / 1e6:+.0f} MB; {len(outcome.storm)} scrapes: p95 "
         f"{p95(outcome.storm) * 1000:.0f} ms (idle {p95(outcome.idle) * 1000:.0f} ms), "
