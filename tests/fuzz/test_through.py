@@ -69,7 +69,7 @@ def check_pages(daemon: Daemon) -> None:
         assert "\x1b" not in html
 
 
-def through(folder: Path, seed: int) -> None:
+def check_through(folder: Path, seed: int) -> None:
     """Some batches of one seed; nothing is set aside, left out or shown as no number."""
     folder.mkdir()
     hostile = Hostile(seed)
@@ -95,7 +95,7 @@ def through(folder: Path, seed: int) -> None:
 
 def test_hostile_records_go_through_all_of_it_and_come_back(tmp_path: Path) -> None:
     for seed in range(QUICK):
-        through(tmp_path / f"{seed}", seed)
+        check_through(tmp_path / f"{seed}", seed)
 
 
 @pytest.mark.slow
@@ -104,7 +104,7 @@ def test_many_hostile_records_go_through_all_of_it_and_come_back(tmp_path: Path)
     end = time.monotonic() + LONG_SECONDS
     runs = 0
     while time.monotonic() < end:
-        through(tmp_path / f"{runs}", first + runs)
+        check_through(tmp_path / f"{runs}", first + runs)
         runs += 1
     assert runs > 50
     record_figure(

@@ -88,7 +88,7 @@ def test_after_any_call_of_a_kind_failed_the_figures_are_the_true_ones(
     )
 
 
-def disk_calls(folder: Path, most: int) -> dict[str, Any]:
+def check_disk_calls(folder: Path, most: int) -> dict[str, Any]:
     """Let each call on the journal's files fail in a short run of its own, at most so many."""
     library, runs = folder / "failing_disk.so", folder / "runs"
     runs.mkdir()
@@ -110,13 +110,13 @@ def disk_calls(folder: Path, most: int) -> dict[str, Any]:
 
 
 def test_after_some_call_on_the_disk_failed_the_figures_are_the_true_ones(tmp_path: Path) -> None:
-    assert disk_calls(tmp_path, 2).keys() == {"sync", "write", "truncate"}
+    assert check_disk_calls(tmp_path, 2).keys() == {"sync", "write", "truncate"}
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_after_any_call_on_the_disk_failed_the_figures_are_the_true_ones(tmp_path: Path) -> None:
-    for kind, tried in disk_calls(tmp_path, 200).items():
+    for kind, tried in check_disk_calls(tmp_path, 200).items():
         record_figure(
             f"the n-th call on the journal's files fails once, every n of a short run: {kind}",
             f"{tried['runs']} runs, {tried['failed']} calls failed, {tried['restarts']} ended in"
