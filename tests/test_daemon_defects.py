@@ -1,5 +1,6 @@
 """What raises within the daemon costs itself and nothing else."""
 
+import importlib
 import json
 import threading
 import time
@@ -243,6 +244,49 @@ def test_figures_that_cannot_be_made_cost_themselves_and_say_so(
     assert figure(found, "esewatch_internal_errors_total", part=part) >= 1
     assert figure(found, "esewatch_build_info") == 1
     assert ("ese_events_total{" in exposed(found)) == (which == "advice")
+    found.close()
+
+
+@pytest.mark.parametrize(
+    ("where", "part"),
+    [
+        ("metrics.add_database", "metrics"),
+        ("metrics.member_of", "metrics"),
+        ("advisor.judge", "advice"),
+        ("overview._details", "other"),
+    ],
+)
+def test_a_database_of_which_no_view_can_be_made_costs_the_others_nothing(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    where: str,
+    part: str,
+) -> None:
+    module = importlib.import_module(f"esewatch.expose.{where.partition('.')[0]}")
+    name = where.partition(".")[2]
+    normal = getattr(module, name)
+
+    def odd(*given: Any) -> Any:
+        if any(str(getattr(each, "database", "")).startswith("odd") for each in given):
+            raise KeyError("no such thing")
+        return normal(*given)
+
+    monkeypatch.setattr(module, name, odd)
+    good, odds = [f"good{number}" for number in range(5)], ["odd1", "odd2"]
+    records = [event(700, at, at, database=each) for at, each in enumerate(good + odds, 1)]
+    found = run(tmp_path, Scripted("a", [[batch(*records, position=b"1")]]))
+    for _ in range(3):
+        found._publish()
+    shown = {each.database for each in found.overview().databases}
+    text = exposed(found)
+    assert text.count("ese_database_info{") == 5 + 2 * (part != "metrics")
+    assert text.count("ese_database_verdict{") == 5 + 2 * (part == "other")
+    assert shown == {*good, *(odds if part == "advice" else [])}
+    assert figure(found, FOLD) == 7
+    found._publish()
+    assert figure(found, "esewatch_internal_errors_total", part=part) >= 2
+    assert caplog.text.count(f"{part}: without odd1 of ex01: unexpected KeyError") == 1
     found.close()
 
 

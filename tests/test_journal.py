@@ -41,6 +41,23 @@ def commit(journal: Journal, folder: Folder, positions: dict[str, bytes | None])
     folder.changed.clear()
 
 
+@pytest.mark.parametrize("name", ["b\udcff", "\x1a", "\ud800"])
+def test_what_was_committed_under_names_that_are_no_text_is_there_again(
+    tmp_path: Path, name: str
+) -> None:
+    told = {"computer": name, "channel": name, "provider": name, "ese_instance": name}
+    folder = folder_of([event(474, 0, 1, database=name, **told), event(704, 60, 2, **told)])
+    assert (name, name) in folder.state.channels
+    journal = Journal(tmp_path / "j.db")
+    commit(journal, folder, {name: b"1"})
+    journal.close()
+    again = Journal(tmp_path / "j.db")
+    state, positions = again.load()
+    again.close()
+    assert state == folder.state
+    assert positions == {"logs": {name: b"1"}}
+
+
 def test_what_was_committed_is_there_again(tmp_path: Path) -> None:
     folder = filled()
     with_positions = Journal(tmp_path / "j.db")

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from esewatch.config import Settings
-from esewatch.expose import few_lines, http
+from esewatch.expose import connections, few_lines, http
 from esewatch.expose.server import Limits
 from esewatch.fold import identity, integrity, limits
 from esewatch.journal import quarantine
-from esewatch.sources import scrape, textfile
+from esewatch.sources import exporter, scrape, textfile
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
@@ -31,7 +31,9 @@ IN_USE = {
     "known bad pages": f"{integrity.MAX_BAD_PAGES:,}",
     "bytes of a line": f"{textfile.LONGEST // MIB} MiB",
     "bytes of an answer": f"{scrape.MAX_BYTES // MIB} MiB",
+    "counters of an answer": f"{exporter.MAX_READINGS:,}",
     "bytes of the body": f"{http.MAX_BODY // KIB} KiB, of {http.BODIES_AT_ONCE} at once",
+    "bytes of a client that wait": f"{connections.AHEAD // KIB} KiB",
     "bytes of records set aside": f"{quarantine.MAX_BYTES // MIB} MiB",
 }
 

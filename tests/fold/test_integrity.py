@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from esewatch.fold import integrity
 from esewatch.fold.folder import Folder
 from esewatch.fold.integrity import (
     ERROR_SLACK,
@@ -158,6 +159,37 @@ def test_beyond_a_thousand_pages_the_number_is_kept() -> None:
     standing = known_bad_pages(the_database(folder), views(folder))
     assert len(standing) == 1001
     assert count_pages(standing) == 1200
+
+
+def test_a_page_beyond_a_thousand_costs_no_walk_through_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = folder_of([mismatch(page, page) for page in range(1000)])
+    walked = []
+    stands = integrity._stands
+
+    def noted(*of: Any) -> bool:
+        walked.append(of)
+        return stands(*of)
+
+    monkeypatch.setattr(integrity, "_stands", noted)
+    more = [mismatch(page, page) for page in range(1000, 1500)]
+    folder.fold("logs", Batch(records=[*more], caught_up=True))
+    assert walked == []
+    assert the_database(folder).bad_pages_overflow == {"uncorrectable": (500, EPOCH + 1499)}
+
+
+@pytest.mark.parametrize("repaired", [[7], []])
+def test_a_thousand_pages_make_room_once_some_are_good(repaired: list[int]) -> None:
+    folder = folder_of([mismatch(page, page) for page in range(1000)])
+    integrity.acknowledge(the_database(folder), repaired, EPOCH + 2000)
+    left = len(the_database(folder).bad_pages)
+    assert left == (999 if repaired else 0)
+    new = [mismatch(page, 3000) for page in (5000, 5001)]
+    folder.fold("logs", Batch(records=[*new], caught_up=True))
+    assert [bad.page for bad in the_database(folder).bad_pages[left:]] == (
+        [5000] if repaired else [5000, 5001]
+    )
 
 
 def test_a_whole_scan_without_bad_pages_verifies() -> None:

@@ -105,6 +105,11 @@ class Server:
         self._csv = _Lines(root / "counters.csv", self._rng, HEADER)
 
     @property
+    def now(self) -> float:
+        """The time of what was logged last."""
+        return self._now
+
+    @property
     def scanned(self) -> int:
         """Growth of the running total since its first sample."""
         return self._scanned - (self.scanned_from or 0)

@@ -26,21 +26,32 @@ def settings(logs: Path) -> Settings:
     return Settings(sources=list(sources))
 
 
+def read_once(daemon: Daemon) -> None:
+    """All that is there now, stored."""
+    for source in list(daemon._sources):
+        daemon._poll(source)
+    assert daemon._try_commit()
+
+
+def shown(daemon: Daemon) -> dict[str, float]:
+    """Its figures as they are exposed."""
+    daemon._publish()
+    text = daemon.snapshot.render()[0].decode()
+    return figures(
+        {
+            (sample.name, frozenset(sample.labels.items())): sample.value
+            for family in text_string_to_metric_families(text)
+            for sample in family.samples
+        }
+    )
+
+
 def read(folder: Path, logs: Path) -> tuple[Daemon, dict[str, float]]:
     """A daemon that has read what is there, and its figures."""
     found = settings(logs)
     daemon = Daemon(found, Journal(folder / "j.db"), build_sources(found))
-    for source in list(daemon._sources):
-        daemon._poll(source)
-    assert daemon._try_commit()
-    daemon._publish()
-    text = daemon.snapshot.render()[0].decode()
-    samples = {
-        (sample.name, frozenset(sample.labels.items())): sample.value
-        for family in text_string_to_metric_families(text)
-        for sample in family.samples
-    }
-    return daemon, figures(samples)
+    read_once(daemon)
+    return daemon, shown(daemon)
 
 
 @pytest.fixture(name="logs", scope="module")

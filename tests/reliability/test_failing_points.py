@@ -1,124 +1,37 @@
 """Calls inside the agent fail, one of each kind after the other: the figures equal the truth."""
 
+import json
 import os
+import subprocess
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
-from esewatch import daemon as daemon_module
-from esewatch.config import LogFiles, Settings
-from esewatch.daemon import Daemon
-from esewatch.daemon import troubles as troubles_module
-from esewatch.journal import Journal
-from esewatch.model import EsewatchError
-from esewatch.sources.configured import build_sources
-from esewatch.sources.follow import FollowedFiles
 from tests.e2e.harness import ROOT, Agent, wait_for
 from tests.e2e.harness import Server as AgentServer
 from tests.reliability.server import Server
+from tests.reliability.short_run import Run, without_waiting
 from tests.reliability.test_kill import figures, samples, truth
 from tests.reliability.test_kill import settings as log_settings
-from tests.support.failing import KINDS, Failing, failing
+from tests.support.failing import KINDS, failing
 from tests.support.figures import record as record_figure
 from tests.support.figures import until_right_again
+from tests.support.tools import compiler
 
-TICKS = 12
 SHORT_KINDS = sorted(KINDS.keys() - {"accept"})
 """A short run serves nobody."""
 
 
 @pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(daemon_module, "POLL_SECONDS", 0.002)
-    monkeypatch.setattr(daemon_module, "RETRY_SECONDS", 0.005)
-    monkeypatch.setattr(troubles_module, "FIRST_PAUSE", 0.005)
-    defaults = FollowedFiles.__init__.__kwdefaults__
-    assert defaults is not None
-    monkeypatch.setitem(defaults, "settle_seconds", 0.05)
-
-
-class Run:
-    """A daemon in this process that reads four logs while they grow, twice."""
-
-    def __init__(self, root: Path) -> None:
-        root.mkdir()
-        self.logs = root / "logs"
-        self.logs.mkdir()
-        self.settings = Settings(
-            journal=str(root / "j.db"),
-            sources=[
-                LogFiles(type="evtx", name="evtx", paths=[f"{self.logs}/*.evtx"]),
-                LogFiles(type="event_stream", name="json", paths=[f"{self.logs}/*.ndjson"]),
-                LogFiles(type="event_stream", name="text", paths=[f"{self.logs}/*.log"]),
-                LogFiles(type="perfmon_csv", name="csv", paths=[f"{self.logs}/*.csv"]),
-            ],
-        )
-        self.server = Server(self.logs, 7)
-        self.restarts = 0
-
-    def figures(self, points: Failing) -> tuple[dict[str, float], dict[str, float]]:
-        """What is exposed at last and what is true; the faults end when the logs do."""
-        daemon, thread = self._start()
-        for _ in range(TICKS):
-            self.server.tick()
-        self.server.finish()
-        expected = truth(self.server)
-        found: dict[str, float] = {}
-
-        def right() -> bool:
-            nonlocal found, daemon, thread
-            if not thread.is_alive():
-                self.restarts += 1
-                daemon, thread = self._start()
-            found = self._shown(daemon)
-            return found == expected
-
-        end = time.monotonic() + 20
-        while not right() and time.monotonic() < end:
-            time.sleep(0.01)
-        points.disarm()
-        daemon.stop()
-        thread.join(20)
-        assert not thread.is_alive()
-        daemon.close()
-        return found, expected
-
-    def _start(self) -> tuple[Daemon, threading.Thread]:
-        for attempt in range(3):
-            journal: Journal | None = None
-            try:
-                journal = Journal(Path(self.settings.journal))
-                daemon = Daemon(self.settings, journal, build_sources(self.settings))
-                thread = threading.Thread(target=daemon.run)
-                thread.start()
-            except (EsewatchError, RuntimeError, MemoryError, OSError):
-                # The process would end with one line, and be started again.
-                self.restarts += 1
-                if journal is not None:
-                    journal.close()
-                if attempt == 2:
-                    raise
-            else:
-                return daemon, thread
-        raise AssertionError
-
-    def _shown(self, daemon: Daemon) -> dict[str, float]:
-        text = daemon.snapshot.render()[0].decode()
-        shown = figures(
-            {
-                (sample.name, frozenset(sample.labels.items())): sample.value
-                for family in text_string_to_metric_families(text)
-                for sample in family.samples
-            }
-        )
-        return {name: value for name, value in shown.items() if value}
+def _no_waiting() -> Iterator[None]:
+    with without_waiting():
+        yield
 
 
 @pytest.fixture(name="calls", scope="module")
@@ -126,7 +39,7 @@ def _calls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, int]]
     """How many calls of each kind an undisturbed run makes."""
     run = Run(tmp_path_factory.mktemp("calls") / "run")
     with failing() as points:
-        found, expected = run.figures(points)
+        found, expected = run.figures(points.disarm)
     assert len(expected) > 15
     assert found == expected
     yield points.calls
@@ -139,7 +52,7 @@ def check_calls(folder: Path, kind: str, numbers: list[int]) -> Counter[str]:
         run = Run(folder / f"{kind}-{number}")
         with failing() as points:
             points.arm(kind, number)
-            found, expected = run.figures(points)
+            found, expected = run.figures(points.disarm)
         wrong = {
             name: (found.get(name), expected.get(name))
             for name in found.keys() | expected.keys()
@@ -173,6 +86,42 @@ def test_after_any_call_of_a_kind_failed_the_figures_are_the_true_ones(
         f"{tried['runs']} runs, {tried['failed']} calls failed, {tried['restarts']} ended in"
         " another start, figures wrong: 0",
     )
+
+
+def check_disk_calls(folder: Path, most: int) -> dict[str, Any]:
+    """Let each call on the journal's files fail in a short run of its own, at most so many."""
+    library, runs = folder / "failing_disk.so", folder / "runs"
+    runs.mkdir()
+    source = ROOT / "tests" / "support" / "failing_disk.c"
+    build = [compiler(), "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"]
+    subprocess.run(build, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.reliability.failing_disk", str(runs), str(most)],
+        cwd=ROOT,
+        env={**os.environ, "LD_PRELOAD": str(library)},
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    for kind, tried in found.items():
+        assert tried["wrong"] == [], kind
+        assert tried["failed"] == tried["runs"] > 0, kind
+    return found
+
+
+def test_after_some_call_on_the_disk_failed_the_figures_are_the_true_ones(tmp_path: Path) -> None:
+    assert check_disk_calls(tmp_path, 2).keys() == {"sync", "write", "truncate"}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_after_any_call_on_the_disk_failed_the_figures_are_the_true_ones(tmp_path: Path) -> None:
+    for kind, tried in check_disk_calls(tmp_path, 200).items():
+        record_figure(
+            f"the n-th call on the journal's files fails once, every n of a short run: {kind}",
+            f"{tried['runs']} runs, {tried['failed']} calls failed, {tried['restarts']} ended in"
+            " another start, figures wrong: 0, after one more start too",
+        )
 
 
 class FailingAgent(Agent):

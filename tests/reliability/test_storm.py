@@ -15,6 +15,7 @@ from tests.e2e.harness import Agent, get, wait_for
 from tests.reliability.test_kill import Samples, samples
 from tests.support.ese_text import render
 from tests.support.figures import record, until_right_again
+from tests.support.resident import resident
 
 RATE = 100_000
 SOURCE = frozenset({("source", "text")})
@@ -103,13 +104,6 @@ def p95(scrapes: list[Scrape]) -> float:
     return statistics.quantiles([scrape.seconds for scrape in scrapes], n=20)[-1]
 
 
-def resident(agent: Agent, field: str) -> int:
-    """Bytes of a line of /proc/PID/status: VmRSS now, VmHWM the most so far."""
-    text = Path(f"/proc/{agent.pid}/status").read_text()
-    (kib,) = (line.split()[1] for line in text.splitlines() if line.startswith(f"{field}:"))
-    return int(kib) * 1024
-
-
 class Outcome(NamedTuple):
     """What a storm did."""
 
@@ -123,7 +117,7 @@ class Outcome(NamedTuple):
     grew: int
 
 
-def storm(root: Path, seconds: int) -> Outcome:
+def storm(root: Path, seconds: int, rate: int = RATE) -> Outcome:
     """Writes for so long, waits until all is read; checks the counts and the backlog."""
     log = root / "app.log"
     log.write_bytes(b"")
@@ -138,17 +132,17 @@ def storm(root: Path, seconds: int) -> Outcome:
         wait_for("the first pair", lambda: value(samples(agent), "records_total") == 2)
         with Watcher(agent, log) as idle:
             wait_for("idle scrapes", lambda: len(idle.scrapes) >= 20)
-        before = resident(agent, "VmRSS")
+        before = resident(agent.pid, "VmRSS")
         with Watcher(agent, log) as watcher:
             writer = subprocess.run(
-                [sys.executable, "-c", WRITER, str(log), str(RATE), str(seconds)],
+                [sys.executable, "-c", WRITER, str(log), str(rate), str(seconds)],
                 input=pair,
                 capture_output=True,
                 text=True,
                 check=True,
             )
             end = time.monotonic()
-            events = RATE * seconds + 2
+            events = rate * seconds + 2
             with until_right_again():
                 wait_for(
                     "all events",
@@ -157,7 +151,7 @@ def storm(root: Path, seconds: int) -> Outcome:
                 )
             recovered = time.monotonic() - end
         found = samples(agent)
-        grew = resident(agent, "VmHWM") - before
+        grew = resident(agent.pid, "VmHWM") - before
         agent.stop()
     finally:
         agent.close()
@@ -195,13 +189,16 @@ def test_a_second_of_a_storm_is_counted_exactly_and_harms_no_scrape(tmp_path: Pa
 
 @pytest.mark.slow
 @pytest.mark.timeout(2400)
-def test_a_minute_of_a_storm_is_counted_exactly_and_harms_no_scrape(tmp_path: Path) -> None:
-    outcome = storm(tmp_path, seconds=60)
+@pytest.mark.parametrize("rate", [RATE, 2 * RATE])
+def test_a_minute_of_a_storm_is_counted_exactly_and_harms_no_scrape(
+    tmp_path: Path, rate: int
+) -> None:
+    outcome = storm(tmp_path, seconds=60, rate=rate)
     assert_unharmed(outcome)
     slowest = max(scrape.seconds for scrape in outcome.storm)
     record(
-        "100,000 events a second for a minute into one text log",
-        f"{RATE * 60:,} events in {outcome.written:.0f} s, all counted "
+        f"{rate:,} events a second for a minute into one text log",
+        f"{rate * 60:,} events in {outcome.written:.0f} s, all counted "
         f"{outcome.recovered:.0f} s after the end; backlog to {outcome.backlog / 1e6:.0f} MB and "
         f"back to 0; memory {outcome.grew / 1e6:+.0f} MB; {len(outcome.storm)} scrapes: p95 "
         f"{p95(outcome.storm) * 1000:.0f} ms (idle {p95(outcome.idle) * 1000:.0f} ms), "

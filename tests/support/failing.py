@@ -18,8 +18,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from esewatch import names
+from esewatch import journal, names
+from esewatch.daemon import shows
+from esewatch.expose.advisor import Advisor
+from esewatch.expose.metrics import families
 from esewatch.fold.folder import Folder
+from esewatch.journal.rows import rows_of
+from esewatch.sources.evtx import EvtxSource
+from esewatch.sources.fileset import FileSet
 from esewatch.sources.follow import FollowedFiles
 from esewatch.sources.rawfile import PlainRaw
 from esewatch.sources.textfile import TextFile
@@ -42,6 +48,10 @@ KINDS: dict[str, Callable[[], Exception]] = {
     "encode": MemoryError,
     "memory for a record": MemoryError,
     "memory for a block": MemoryError,
+    "memory for a file": MemoryError,
+    "memory for figures": MemoryError,
+    "memory for advice": MemoryError,
+    "memory for rows": MemoryError,
     "accept": _system(errno.EMFILE),
 }
 
@@ -110,6 +120,12 @@ def failing() -> Iterator[Failing]:
         (Folder, "_record", found.wrapped("memory for a record", Folder._record)),
         (FollowedFiles, "_feed", found.wrapped("memory for a block", FollowedFiles._feed)),
         (TextFile, "take", found.wrapped("memory for a block", TextFile.take)),
+        (FileSet, "_meet", found.wrapped("memory for a file", FileSet._meet)),
+        (FileSet, "_revisit", found.wrapped("memory for a file", FileSet._revisit)),
+        (EvtxSource, "_plan", found.wrapped("memory for a file", EvtxSource._plan)),
+        (shows, "families", found.wrapped("memory for figures", families)),
+        (Advisor, "families", found.wrapped("memory for advice", Advisor.families)),
+        (journal, "rows_of", found.wrapped("memory for rows", rows_of)),
         (socket.socket, "accept", found.wrapped("accept", socket.socket.accept)),
     ]
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in points]

@@ -45,6 +45,11 @@ def require(name: str) -> str:
     return find(name) or _absent(name)
 
 
+def compiler() -> str:
+    """Path of the C compiler that the kernel is built with too; skips the test without it."""
+    return shutil.which("cc") or skip("no C compiler is installed", {"kernel"})
+
+
 def _absent(name: str) -> NoReturn:
     tool = TOOLS[name]
     reason = f"{name} is not installed (`make tools`, or apt-get install {tool.package})"

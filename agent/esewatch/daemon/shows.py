@@ -6,11 +6,13 @@ from collections.abc import Callable, Generator
 
 from prometheus_client.core import Metric
 
+from esewatch.advice.stagger import Key
 from esewatch.advice.surroundings import surroundings
 from esewatch.config import Settings
 from esewatch.daemon.troubles import Troubles
 from esewatch.expose.advisor import Advisor
 from esewatch.expose.database_page import DatabasePage
+from esewatch.expose.left_out import leaving_out, without
 from esewatch.expose.metrics import Snapshot, families
 from esewatch.expose.overview import Overview
 from esewatch.expose.own_figures import OwnFigures
@@ -38,6 +40,8 @@ class Shows(ABC):
     _advisor: Advisor
     _polls: dict[str, Generator[Batch | None, None, None]]
     _shown: Shown | None
+    _left_out: frozenset[Key] = frozenset()
+    """Databases of which no metrics can be made; the views beside them do not try either."""
     _waiting: bool
 
     @abstractmethod
@@ -48,7 +52,8 @@ class Shows(ABC):
         complete = False
         if not self._troubles.waits("advice"):
             with self._troubles.held("advice"), self._lock:
-                complete = self._advisor.catch_up(self._folder.state, self.settings, self._clock())
+                state = without(self._folder.state, self._left_out)
+                complete = self._advisor.catch_up(state, self.settings, self._clock())
         if self._pace.due(more=bool(self._polls)) or complete:
             self._publish()
 
@@ -65,10 +70,15 @@ class Shows(ABC):
             shown = State(sources=state.sources) if self._waiting else state
             now, found = self._clock(), list[Metric]()
             with self._troubles.held("metrics"):
-                found += families(shown, self.settings, now)
+                made, odd = leaving_out(shown, lambda each: families(each, self.settings, now))
+                self._troubles.left_out("metrics", odd)
+                found += made
+                shown = without(shown, odd)
+                self._left_out = frozenset(odd)
             if not self._troubles.waits("advice"):
                 with self._troubles.held("advice"):
                     found += self._advisor.families(shown, self.settings, now)
+                    self._troubles.left_out("advice", self._advisor.left_out)
         own = self._figures.everything(self._journal.last_set_aside())
         return Snapshot.of([*found, *own], self.snapshot)
 
@@ -94,8 +104,13 @@ class Shows(ABC):
 
     def _now_shown(self) -> Shown:
         if self._shown is None or self._shown.of is not self.snapshot:
-            state, now, advice = self._folder.state, self._clock(), self._advisor.latest
-            self._shown = Shown(self.snapshot, state, self.settings, now, advice)
+            now, advice = self._clock(), self._advisor.latest
+            made, odd = leaving_out(
+                without(self._folder.state, self._left_out),
+                lambda state: Shown(self.snapshot, state, self.settings, now, advice),
+            )
+            self._troubles.left_out("other", odd)
+            self._shown = made
         return self._shown
 
     def forget(self, computer: str, database: str) -> None:

@@ -5,7 +5,7 @@ What fails again and again is tried at longer and longer intervals.
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from esewatch.expose.own_figures import Part
@@ -28,6 +28,7 @@ class Troubles:
         self._told: dict[Part, str] = {}
         self._in_a_row: dict[Part, int] = {}
         self._again: dict[Part, float] = {}
+        self._left_out: dict[Part, dict[tuple[str, str], str]] = {}
 
     def note(self, part: Part, error: Exception) -> None:
         """Count a failure; the first of several that are alike is told, with its traceback."""
@@ -39,6 +40,17 @@ class Troubles:
             self._told[part] = reason
             log.error("%s: %s", part, reason)
             log.debug("%s", part, exc_info=error)
+
+    def left_out(self, part: Part, odd: Mapping[tuple[str, str], Exception]) -> None:
+        """Count the databases that the part was made without; each is told once."""
+        told = self._left_out.get(part, {})
+        now = {key: f"unexpected {type(error).__name__}: {error}" for key, error in odd.items()}
+        self._left_out[part] = now
+        self.counts[part] += len(odd)
+        for key, reason in now.items():
+            if told.get(key) != reason:
+                log.error("%s: without %s of %s: %s", part, key[1], key[0], reason)
+                log.debug("%s", part, exc_info=odd[key])
 
     def waits(self, part: Part) -> bool:
         """Whether it is too early to try the part again."""

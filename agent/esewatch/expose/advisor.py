@@ -36,12 +36,13 @@ class _Kept(NamedTuple):
 class Advisor:
     """Remembers what it judged. `latest` is the advice given last.
 
-    `behind` says that it lacks databases which were not judged once.
+    `behind` says that it lacks databases which were not judged once, `left_out` why some cannot be.
     """
 
     def __init__(self) -> None:
         self.latest: tuple[Advice, ...] = ()
         self.behind = False
+        self.left_out: dict[Key, Exception] = {}
         self._settings: Settings | None = None
         self._kept: dict[Key, _Kept] = {}
 
@@ -55,6 +56,7 @@ class Advisor:
         if settings is not self._settings:
             self._settings = settings
             self._kept.clear()
+            self.left_out.clear()
         shown = [
             key
             for key, database in sorted(state.databases.items())
@@ -63,10 +65,19 @@ class Advisor:
         due = self._due(state, shown, now)[:MOST]
         told = surroundings(state, settings) if due else None
         for key in due:
-            known = history(state, settings, *key, told)
-            policy = policy_for(settings, known.database, known.computer)
-            events = _events(state.databases[key])
-            self._kept[key] = _Kept(now, events, judge(known, policy, now))
+            self._kept.pop(key, None)
+            self.left_out.pop(key, None)
+            try:
+                known = history(state, settings, *key, told)
+                policy = policy_for(settings, known.database, known.computer)
+                events = _events(state.databases[key])
+                self._kept[key] = _Kept(now, events, judge(known, policy, now))
+            except MemoryError:
+                raise
+            except Exception as error:  # a defect of one database must not cost the others
+                self.left_out[key] = error
+        self.left_out = {key: self.left_out[key] for key in shown if key in self.left_out}
+        shown = [key for key in shown if key not in self.left_out]
         self.behind = not all(key in self._kept for key in shown)
         if not self.behind:
             self._kept = {key: self._kept[key] for key in shown}
@@ -89,12 +100,12 @@ class Advisor:
         return advice_families(self.advise(state, settings, now))
 
     def _due(self, state: State, shown: list[Key], now: float) -> list[Key]:
-        """Which are to be judged: new ones first, then changed ones, then the oldest."""
+        """Which are to be judged: new ones, changed ones, the oldest, those that could not be."""
         found: list[tuple[int, float, Key]] = []
         for key in shown:
             kept = self._kept.get(key)
             if kept is None:
-                found.append((0, 0.0, key))
+                found.append((3 if key in self.left_out else 0, 0.0, key))
             elif kept.events != _events(state.databases[key]):
                 found.append((1, kept.time, key))
             elif abs(now - kept.time) >= OLD_SECONDS:

@@ -15,7 +15,7 @@ import msgspec
 from hypercorn.asyncio import serve
 from hypercorn.config import Config, Sockets
 
-from esewatch.expose.connections import ConnectionLimits, GuardedLoop, Secure
+from esewatch.expose.connections import AHEAD, ConnectionLimits, GuardedLoop, Secure
 from esewatch.model import EsewatchError
 
 log = logging.getLogger(__name__)
@@ -134,6 +134,7 @@ class HttpServer:
     def start(self) -> None:
         """Listen and serve. Raises EsewatchError when the address cannot be had."""
         self._socket = _listen(self._address)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, AHEAD)  # of each connection
         self._address = format_address(*self._socket.getsockname()[:2])
         self._thread = threading.Thread(target=self._run, name="http", daemon=True)
         self._thread.start()

@@ -7,7 +7,13 @@ from collections.abc import Iterable
 
 from esewatch.fold.databases import meet, resize
 from esewatch.fold.identity import is_snapshot
-from esewatch.fold.integrity import HISTORY_SECONDS, hold_unfit, latch_found, mark_good
+from esewatch.fold.integrity import (
+    HISTORY_SECONDS,
+    hold_all_good,
+    hold_unfit,
+    latch_found,
+    mark_good,
+)
 from esewatch.fold.state import UNLOCATED, BadKind, Database, SourceState
 from esewatch.model import CopyChecked, HeaderSeen, PageFault, PagesScanned
 
@@ -52,7 +58,7 @@ def _check(entry: Database, checked: CopyChecked, *, history: bool) -> None:
     elif checked.complete:
         known = entry.verified.get(checked.by, 0.0)
         entry.verified[checked.by] = max(known, checked.time)
-        entry.all_good = max(entry.all_good, checked.time)
+        hold_all_good(entry, checked.time)
 
 
 def _latch(entry: Database, checked: CopyChecked, *, history: bool) -> None:

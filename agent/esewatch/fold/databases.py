@@ -11,6 +11,7 @@ from esewatch.fold.integrity import (
     READ_ERRORS,
     REPAIR_EVENTS,
     clean_scan_start,
+    hold_all_good,
     latch,
     mark_good,
     note_error,
@@ -161,7 +162,7 @@ def _transition(
     transitions.insert(entry.transitions, transition)
     proven = [done for done in passes.evict(entry, stops) if verifies(done, entry)]
     if proven:
-        entry.all_good = max(entry.all_good, clean_scan_start(proven, entry))
+        hold_all_good(entry, clean_scan_start(proven, entry))
         last = max(done.ended or 0.0 for done in proven)
         entry.verified["online_scan"] = max(entry.verified.get("online_scan", 0.0), last)
 

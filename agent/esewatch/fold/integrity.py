@@ -185,11 +185,16 @@ def latch_found(
             known.history = known.history and history
             return True
     if len(database.bad_pages) >= MAX_BAD_PAGES:
-        database.bad_pages = [bad for bad in database.bad_pages if _stands(bad, database, 0.0)]
-    if len(database.bad_pages) >= MAX_BAD_PAGES:
         return False
     database.bad_pages.append(BadPage(page=page, kind=kind, first=time, last=time, history=history))
+    _make_room(database)
     return True
+
+
+def _make_room(database: Database) -> None:
+    """Of as many as are kept all stand, so that one more is told without a walk through them."""
+    if len(database.bad_pages) >= MAX_BAD_PAGES:
+        database.bad_pages = [bad for bad in database.bad_pages if _stands(bad, database, 0.0)]
 
 
 def hold_unfit(database: Database, kind: BadKind, count: int, time: float) -> None:
@@ -206,13 +211,23 @@ def acknowledge(entry: Database, pages: Collection[int], now: float) -> None:
     for page in pages:
         mark_good(entry, page, page, now)
     if not pages:
-        entry.all_good = max(entry.all_good, now)
+        hold_all_good(entry, now)
         entry.damage_mended = max(entry.damage_mended, now)
         entry.acknowledged = max(entry.acknowledged, now)
 
 
+def hold_all_good(database: Database, time: float) -> None:
+    """Every page was good, or taken as dealt with, at `time`."""
+    database.all_good = max(database.all_good, time)
+    _make_room(database)
+
+
 def mark_good(database: Database, first: int, last: int, time: float) -> None:
     """Pages `first` to `last` were repaired, read good or acknowledged at `time`."""
+    if len(database.bad_pages) >= MAX_BAD_PAGES:
+        database.bad_pages = [
+            bad for bad in database.bad_pages if bad.last > time or not first <= bad.page <= last
+        ]
     ranges = database.good_ranges
     for index, (low, high, when) in enumerate(ranges):
         if (low, high) == (first, last):

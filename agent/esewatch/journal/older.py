@@ -2,6 +2,7 @@
 
 import msgspec
 
+from esewatch import names
 from esewatch.fold.integrity import note_error
 from esewatch.fold.record_ranges import Range
 from esewatch.fold.state import Channel, Database
@@ -28,7 +29,7 @@ class _Epochs(msgspec.Struct):
 def take_over_channel(channel: Channel, row: bytes) -> None:
     """Give the ranges of a channel times where its row has none: those of their epoch.
 
-    Raises msgspec.MsgspecError where the row cannot be decoded.
+    Raises msgspec.MsgspecError, UnicodeError where the row cannot be decoded.
     """
     for epoch in channel.epochs:
         for each in (*epoch.seen, *epoch.covered):
@@ -36,7 +37,7 @@ def take_over_channel(channel: Channel, row: bytes) -> None:
                 each.early, each.late = epoch.start, epoch.max_time
     if b"claimed" not in row or channel.claimed:
         return
-    older = msgspec.msgpack.decode(row, type=_Epochs).epochs
+    older = names.unpack(row, _Epochs).epochs
     channel.claimed = [
         Range(first, last, epoch.start, epoch.max_time)
         for epoch, of_epoch in zip(channel.epochs, older, strict=True)
@@ -47,11 +48,11 @@ def take_over_channel(channel: Channel, row: bytes) -> None:
 def take_over(database: Database, row: bytes) -> None:
     """Give a database what its row says in an older form.
 
-    Raises msgspec.MsgspecError where the row cannot be decoded.
+    Raises msgspec.MsgspecError, UnicodeError where the row cannot be decoded.
     """
     if b"page_error_times" not in row:
         return
-    times = msgspec.msgpack.decode(row, type=_PageErrors).page_error_times
+    times = names.unpack(row, _PageErrors).page_error_times
     if len(times) >= _KEPT_TIMES:
         # There were others before, nobody knows when: no scan of that time is known to be clean.
         database.page_error_spans = [(0.0, times[0])]

@@ -7,6 +7,7 @@ cannot hold it. Proxies of the environment are not used. Redirects are followed 
 import base64
 import gzip
 import http.client
+import io
 import socket
 import ssl
 import threading
@@ -121,9 +122,8 @@ def _body(target: Target, answer: http.client.HTTPResponse) -> bytes:
     if encoding not in {"gzip", "identity", ""}:
         raise SourceError(f"{target.shown}: answered in the encoding {encoding[:40]!r}")
     stream = gzip.GzipFile(fileobj=answer) if encoding == "gzip" else answer
-    parts: list[bytes] = []
-    size = 0
-    while size <= MAX_BYTES:
+    body = io.BytesIO()  # its value is not copied, as parts that are joined would be
+    while body.tell() <= MAX_BYTES:
         try:
             part = stream.read(_CHUNK)
         except EOFError:
@@ -131,9 +131,8 @@ def _body(target: Target, answer: http.client.HTTPResponse) -> bytes:
         if not part:
             if answer.length:
                 raise SourceError(f"{target.shown}: the answer was cut short")
-            return b"".join(parts)
-        parts.append(part)
-        size += len(part)
+            return body.getvalue()
+        body.write(part)
     raise SourceError(f"{target.shown}: the answer has more than {MAX_BYTES // 2**20} MiB")
 
 
