@@ -171,10 +171,7 @@ def _latencies() -> list[Panel]:
                 NOT_SAMPLED,
             ),
             _inside_and_outside('file="database"', series),
-            [
-                *map(runbook, ("EseDatabaseReadLatencyHigh", "EseDatabaseWriteLatencyHigh")),
-                TO_STORAGE,
-            ],
+            [runbook("EseLatencyHigh"), TO_STORAGE],
         ),
         finish(
             lines(),
@@ -186,7 +183,7 @@ def _latencies() -> list[Panel]:
                 NOT_SAMPLED,
             ),
             _inside_and_outside('file="log",operation="write"', OF_INSTANCE),
-            [runbook("EseLogWriteLatencyHigh"), TO_STORAGE],
+            [runbook("EseLatencyHigh"), TO_STORAGE],
         ),
     ]
 

@@ -218,7 +218,7 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str], bool]] = {
     ),
     "a computer that no agent tells of, an alert of age of another": (
         GONE,
-        {"alertname": "EseNeverVerified", "severity": "warning", **DB, "computer": "ex02"},
+        {"alertname": "EseVerificationOverdue", "severity": "warning", **DB, "computer": "ex02"},
         False,
     ),
     "a computer that no agent tells of, a bad page": (GONE, BAD, False),
@@ -240,7 +240,7 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str], bool]] = {
     ),
     "failed writes, slow reads": (
         IO,
-        {**IO, "alertname": "EseDatabaseReadLatencyHigh"},
+        {**IO, "alertname": "EseLatencyHigh"},
         True,
     ),
     "failed writes, a pass that failed": (
@@ -291,7 +291,7 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str], bool]] = {
     ),
     "a bad page, a database that was never verified": (
         BAD,
-        {"alertname": "EseNeverVerified", "severity": "warning", **DB},
+        {"alertname": "EseVerificationOverdue", "severity": "warning", **DB},
         True,
     ),
     "a bad page, the late scan of another database": (
