@@ -340,7 +340,7 @@ def hold_of(rule: Mapping[str, Any], faster: float) -> float:
     return min(shipped, max(shipped / faster, LEAST_HOLD))
 
 
-def _copy_rules(folder: Path, faster: float, shorter: Mapping[str, str]) -> None:
+def copy_rules(folder: Path, faster: float, shorter: Mapping[str, str]) -> None:
     """The shipped rules, evaluated each second, with holds as hold_of has them.
 
     In expressions each text of `shorter` is replaced.
@@ -384,7 +384,7 @@ def start_prometheus(
     """
     port = free_port()
     folder.mkdir(parents=True, exist_ok=True)
-    _copy_rules(folder, faster, shorter)
+    copy_rules(folder, faster, shorter)
     discover(folder, targets)
     config: dict[str, Any] = {
         "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},

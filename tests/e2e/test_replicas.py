@@ -1,11 +1,13 @@
 """Two Prometheus do the same work: one message, and the end of one of them tells nobody of it."""
 
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.harness import (
+    Prometheus,
     ended,
     start_agent,
     start_alertmanager,
@@ -36,7 +38,7 @@ def test_two_replicas_send_one_message_and_one_that_ends_resolves_nothing(tmp_pa
         write_bad_page(log, utc_now(), page=4711)
         log.close()
         for server in (first, second):
-            wait_for("the alert", lambda server=server: NAME in map(name, server.firing()))
+            wait_for("the alert", partial(fires, server))
             server.wait_for_evaluations(5)
         (told,) = webhook.alerts(NAME)
         assert (told["status"], told["path"]) == ("firing", "/page")
@@ -49,5 +51,5 @@ def test_two_replicas_send_one_message_and_one_that_ends_resolves_nothing(tmp_pa
         assert webhook.alerts(NAME) == [told]
 
 
-def name(labels: dict[str, str]) -> str:
-    return labels["alertname"]
+def fires(server: Prometheus) -> bool:
+    return NAME in {labels["alertname"] for labels in server.firing()}
