@@ -191,6 +191,14 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str], bool]] = {
         {"alertname": "EseX", "severity": "warning", "computer": "a", "ese_instance": "2"},
         False,
     ),
+    "slow reads that page, slow writes to the log of the same instance": (
+        {**IO, "alertname": "EseLatencyHigh", "file": "database", "operation": "read"},
+        {
+            **{**IO, "alertname": "EseLatencyHigh", "severity": "warning"},
+            **{"file": "log", "operation": "write"},
+        },
+        False,
+    ),
     "a computer that no agent tells of, an alert of age": (
         GONE,
         {"alertname": "EseVerificationOverdue", "severity": "warning", **DB},
