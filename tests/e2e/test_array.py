@@ -97,6 +97,7 @@ class Trial:
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self.server = MailServer(folder / "app.evtx")
+        stack.callback(self.server.log.close)
         self.server.completes_passes(utc_now() - timedelta(days=1))
         self.server.begins_passes(utc_now() - timedelta(minutes=5))
         self.webhook = stack.enter_context(start_webhook())
