@@ -75,6 +75,7 @@ docs: setup ## write the generated pages and dashboards anew
 	$(PY) scripts/message-table >docs/message-table.md.new
 	mv docs/message-table.md.new docs/message-table.md
 	$(PY) -m tests.rules.quality.page docs/alerts.md
+	$(PY) -m tests.rules.phone docs/messages.md
 	$(PY) -m scripts.situations_page >docs/situations.md.new
 	mv docs/situations.md.new docs/situations.md
 	$(PY) -m dashboards.build

@@ -29,11 +29,12 @@ def _rules() -> tuple[dict[str, Any], ...]:
     return tuple(rule for group in groups for rule in group["rules"])
 
 
-def limit_of(alert: str, severity: str = "") -> float:
+def limit_of(alert: str, severity: str = "", part: str = "") -> float:
     """The first number in the expression of an alert: what it compares or multiplies with.
 
-    `severity` is needed where alerts of one name differ by it. Raises ValueError where not
-    exactly one alert fits, or it has no number.
+    `severity` is needed where alerts of one name differ by it, and where an alert compares several
+    series a `part` of the text of the one that is meant. Raises ValueError where not exactly one
+    alert fits, or it has no such number.
     """
     found = [
         rule["expr"]
@@ -45,12 +46,16 @@ def limit_of(alert: str, severity: str = "") -> float:
     numbers: list[float] = []
 
     def visit(node: object) -> None:
-        if isinstance(node, promql_parser.NumberLiteral):
+        if part and isinstance(node, promql_parser.BinaryExpr):
+            limit = node.rhs
+            if isinstance(limit, promql_parser.NumberLiteral) and part in str(node.lhs):
+                numbers.append(limit.val)
+        elif not part and isinstance(node, promql_parser.NumberLiteral):
             numbers.append(node.val)
 
     promql_parser.walk(promql_parser.parse(found[0]), visit)
     if not numbers:
-        raise ValueError(f"no number in {alert} {severity}")
+        raise ValueError(f"no number in {alert} {severity} {part}")
     return numbers[0]
 
 

@@ -18,11 +18,11 @@ def active_and_passive() -> list[Panel]:
     """Do passive copies work too much, or lag?"""
     ratio = of_databases(latest_day("database:ese_database_io_passive_per_active:ratio_rate1d"))
     queues = (
-        ("Replay queue", "Logs that wait to be replayed.", "ese_replay_queue_logs",
-         "EseReplayQueueLong"),
+        ("Replay queue", "Logs that wait to be replayed.", "ese_replay_queue_logs"),
         ("Copy queue", "Logs that wait to be copied here, lost with the active server.",
-         "ese_copy_queue_logs", "EseCopyQueueLong"),
+         "ese_copy_queue_logs"),
     )  # fmt: skip
+    alert = "EseCopyBehind"
     return [
         against(
             Words(
@@ -56,10 +56,10 @@ def active_and_passive() -> list[Panel]:
             against(
                 Words(title, sentence, "short", "No replication counters of these instances"),
                 [Query(of_instances(f"{metric}{{{COMPUTER}}}"), INSTANCE)],
-                [drawn(limit_of(alert), of_instances(f"{metric}{{{COMPUTER}}}"))],
+                [drawn(limit_of(alert, part=metric), of_instances(f"{metric}{{{COMPUTER}}}"))],
                 [to_instance(), runbook(alert)],
             )
-            for title, sentence, metric, alert in queues
+            for title, sentence, metric in queues
         ),
     ]
 

@@ -119,10 +119,7 @@ def glance() -> list[Panel]:
                     "dtdurations",
                     decimals=1,
                     empty="never",
-                    links=[
-                        runbook(alert, fields)
-                        for alert in ("EseVerificationOverdue", "EseNeverVerified")
-                    ],
+                    links=[runbook("EseVerificationOverdue", fields)],
                 ),
                 Column(
                     "Deadline",
@@ -163,7 +160,7 @@ def glance() -> list[Panel]:
             [Query(f"ese_finding{{{DATABASE}}}", f"{{{{finding}}}} {SERIES}")],
             [
                 to_status_page(),
-                *map(runbook, ("EseOnlyOneCopyVerified", "EseVerificationAtRisk")),
+                *map(runbook, ("EseVerificationOverdue", "EseVerificationAtRisk")),
                 runbook("EseScansCollide"),
             ],
         ),
@@ -263,8 +260,6 @@ def proofs() -> list[Panel]:
             ],
             [
                 runbook("EseVerificationOverdue"),
-                runbook("EseNeverVerified"),
-                runbook("EseOnlyOneCopyVerified"),
                 TO_STORAGE,
             ],
         ),

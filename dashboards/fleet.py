@@ -276,7 +276,7 @@ def trends() -> list[Panel]:
                 "No database is watched, or the recording rules are not loaded",
             ),
             [Query(f"instance:ese_databases_verified:ratio{{{AGENT}}}", "{{instance}}")],
-            [runbook("EseVerificationOverdue"), runbook("EseNeverVerified")],
+            [runbook("EseVerificationOverdue")],
         )
         .min(0)
         .max(1),

@@ -23,6 +23,7 @@ from dashboards.parts import (
 )
 from dashboards.placed import of_databases, of_instances
 
+ALERT = "EseLatencyHigh"
 NO_COUNTERS = "No performance counters of these instances"
 INSTANCE = "{{computer}} {{ese_instance}}"
 PATH = "{{computer}} {{database}}"
@@ -36,7 +37,6 @@ def latencies() -> list[Panel]:
             "Median of 15 minutes of reads from attached databases; the alert looks where there is"
             " load and no window is open.",
             'file="database",operation="read",phase!="recovery"',
-            "EseDatabaseReadLatencyHigh",
             ("warning", "critical"),
         ),
         _latency(
@@ -44,29 +44,25 @@ def latencies() -> list[Panel]:
             "Median of 15 minutes of writes to attached databases; the alert looks where there is"
             " load and no window is open.",
             'file="database",operation="write",phase!="recovery"',
-            "EseDatabaseWriteLatencyHigh",
             ("warning",),
         ),
         _latency(
             "Log write latency",
             "Median of 15 minutes of writes to transaction logs, for which every change waits.",
             'file="log",operation="write"',
-            "EseLogWriteLatencyHigh",
             ("warning", "critical"),
         ),
     ]
     return [*found, _recovery(), *requests(), write_cache()]
 
 
-def _latency(
-    title: str, sentence: str, kind: str, alert: str, severities: Sequence[str]
-) -> timeseries.Panel:
+def _latency(title: str, sentence: str, kind: str, severities: Sequence[str]) -> timeseries.Panel:
     expression = of_instances(f"ese_instance:ese_io_latency_seconds:median15m{{{COMPUTER},{kind}}}")
     return against(
         Words(title, sentence, "s", NO_COUNTERS),
         [Query(expression, f"{INSTANCE} {{{{phase}}}}")],
-        [drawn(limit_of(alert, each), expression, each) for each in severities],
-        [to_instance(), runbook(alert)],
+        [drawn(limit_of(ALERT, each, kind), expression, each) for each in severities],
+        [to_instance(), runbook(ALERT)],
     )
 
 
@@ -79,7 +75,6 @@ def _recovery() -> timeseries.Panel:
     rest += f" and on ({ON_INSTANCE}) {passive} unless on ({ON_INSTANCE}) {told}"
     merged = f"{median}}} or ({rest})"
     expression = of_instances(f"({merged})")
-    alert = "EseRecoveryReadLatencyHigh"
     return against(
         Words(
             "Latency of recovery",
@@ -89,8 +84,14 @@ def _recovery() -> timeseries.Panel:
             "No copy that replays logs, or no counters of it",
         ),
         [Query(expression, f"{INSTANCE} {{{{file}}}} {{{{operation}}}}")],
-        [drawn(limit_of(alert), expression, "warning, database reads")],
-        [to_instance(), runbook(alert)],
+        [
+            drawn(
+                limit_of(ALERT, "warning", 'phase="recovery"'),
+                expression,
+                "warning, database reads",
+            )
+        ],
+        [to_instance(), runbook(ALERT)],
     )
 
 

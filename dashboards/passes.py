@@ -123,7 +123,6 @@ def damage() -> list[Panel]:
             [Query(f"increase(ese_page_error_events_total{{{DATABASE}}}[1d])", KIND)],
             [
                 runbook("EseCorrectedPage"),
-                runbook("EsePagePatched"),
             ],
         ),
         finish(

@@ -31,7 +31,7 @@ def memory() -> list[Panel]:
             ),
             [Query(f"ese_cache_size_bytes{{{COMPUTER}}}", "{{computer}} {{process}}")],
             [Query(wanted, "{{computer}} {{instance}} wanted")],
-            [runbook("EseDatabaseReadLatencyHigh")],
+            [runbook("EseLatencyHigh")],
         ),
         against(
             Words(
@@ -43,7 +43,7 @@ def memory() -> list[Panel]:
             ),
             [Query(part, "{{computer}} {{instance}}")],
             [drawn(1, part, "policy")],
-            [runbook("EseDatabaseReadLatencyHigh")],
+            [runbook("EseLatencyHigh")],
         ),
     ]
 

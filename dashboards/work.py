@@ -169,10 +169,7 @@ def _latencies() -> list[Panel]:
                 NOT_SAMPLED,
             ),
             _inside_and_outside('file="database"', series),
-            [
-                *map(runbook, ("EseDatabaseReadLatencyHigh", "EseDatabaseWriteLatencyHigh")),
-                TO_STORAGE,
-            ],
+            [runbook("EseLatencyHigh"), TO_STORAGE],
         ),
         finish(
             lines(),
@@ -184,7 +181,7 @@ def _latencies() -> list[Panel]:
                 NOT_SAMPLED,
             ),
             _inside_and_outside('file="log",operation="write"', OF_INSTANCE),
-            [runbook("EseLogWriteLatencyHigh"), TO_STORAGE],
+            [runbook("EseLatencyHigh"), TO_STORAGE],
         ),
     ]
 

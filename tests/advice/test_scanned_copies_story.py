@@ -68,7 +68,7 @@ def expect_firing(
             series.append({"series": name, "values": f"{value:f}x24"})
     ask = {
         "expr": "count by (computer, finding)"
-        '(ALERTS{alertname="EseOnlyOneCopyVerified",alertstate="firing"})',
+        '(ALERTS{alertname="EseVerificationOverdue",alertstate="firing",finding=~"only_.+"})',
         "eval_time": "2h",
         "exp_samples": [
             {"labels": f'{{computer="{computer}",finding="{finding}"}}', "value": 1}

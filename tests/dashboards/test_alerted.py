@@ -7,16 +7,18 @@ from tests.rules.expressions import alerts
 
 
 def test_a_limit_is_the_number_that_the_alert_compares_with() -> None:
-    assert limit_of("EseDatabaseReadLatencyHigh", "warning") == 0.02
-    assert limit_of("EseDatabaseReadLatencyHigh", "critical") == 0.1
-    assert limit_of("EseCopyQueueLong") == 10
+    reads = 'operation="read",phase!="recovery"'
+    assert limit_of("EseLatencyHigh", "warning", reads) == 0.02
+    assert limit_of("EseLatencyHigh", "critical", reads) == 0.1
+    assert limit_of("EseCopyBehind", part="ese_copy_queue_logs") == 10
+    assert limit_of("EseCheckpointDeep") == 500
 
 
 def test_a_limit_that_is_a_multiple_of_another_series_is_the_factor() -> None:
     assert limit_of("EseWriteCacheSuspected") == 10
 
 
-@pytest.mark.parametrize("alert", ["EseScansCollide", "EseDatabaseReadLatencyHigh", "EseNothing"])
+@pytest.mark.parametrize("alert", ["EseScansCollide", "EseLatencyHigh", "EseNothing"])
 def test_an_alert_without_one_limit_is_refused(alert: str) -> None:
     assert alert == "EseNothing" or alert in {rule["alert"] for rule in alerts()}
     with pytest.raises(ValueError, match=alert):

@@ -7,6 +7,7 @@ and where a test says so the time for which an alert has to hold.
 """
 
 import http.client
+import itertools
 import json
 import os
 import signal
@@ -147,18 +148,21 @@ class Server:
 class Webhook:
     """Receives what Alertmanager sends; `alerts()` is all of it, in order of arrival.
 
-    Each has the key `arrived` (epoch seconds) and, as `path`, the name of its receiver.
+    Each has the key `arrived` (epoch seconds), as `path` the name of its receiver, as `group` what
+    Alertmanager joined it with, and as `message` the number of the message that it came in.
     """
 
     def __init__(self) -> None:
         received: list[dict[str, Any]] = []
+        numbers = itertools.count()
         lock = threading.Lock()
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                added = {"path": self.path, "arrived": time.time()}
+                added = {"path": self.path, "arrived": time.time(), "group": body["groupKey"]}
                 with lock:
+                    added["message"] = next(numbers)
                     received.extend({**alert, **added} for alert in body["alerts"])
                 self.send_response(200)
                 self.send_header("Content-Length", "0")
@@ -352,7 +356,7 @@ def hold_of(rule: Mapping[str, Any], faster: float) -> float:
     return min(shipped, max(shipped / faster, LEAST_HOLD))
 
 
-def _copy_rules(folder: Path, faster: float, shorter: Mapping[str, str]) -> None:
+def copy_rules(folder: Path, faster: float, shorter: Mapping[str, str]) -> None:
     """The shipped rules, evaluated each second, with holds as hold_of has them.
 
     In expressions each text of `shorter` is replaced.
@@ -369,6 +373,16 @@ def _copy_rules(folder: Path, faster: float, shorter: Mapping[str, str]) -> None
         (folder / source.name).write_text(yaml.safe_dump(rules))
 
 
+TARGETS = "targets.json"
+
+
+def discover(folder: Path, targets: Sequence[str]) -> None:
+    """What the Prometheus in `folder` scrapes from now on."""
+    new = folder / f"{TARGETS}.new"
+    new.write_text(json.dumps([{"targets": list(targets)}]))
+    new.rename(folder / TARGETS)
+
+
 @contextmanager
 def start_prometheus(
     folder: Path,
@@ -376,27 +390,32 @@ def start_prometheus(
     alertmanager: Server | None = None,
     faster: float = 1.0,
     shorter: Mapping[str, str] = MappingProxyType({}),
+    *,
+    replica: str = "",
 ) -> Iterator[Prometheus]:
     """A Prometheus that scrapes `targets` as job `esewatch` each second, with the shipped rules.
 
     `faster`: how much shorter alerts have to hold (hold_of). `shorter`: what is put in the place
-    of times that expressions look back.
+    of times that expressions look back. `replica`: its name among those that do the same.
     """
     port = free_port()
-    folder.mkdir(parents=True)
-    _copy_rules(folder, faster, shorter)
+    folder.mkdir(parents=True, exist_ok=True)
+    copy_rules(folder, faster, shorter)
+    discover(folder, targets)
     config: dict[str, Any] = {
         "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
         "rule_files": [source.name for source in RULE_FILES],
-        "scrape_configs": [
-            {"job_name": "esewatch", "static_configs": [{"targets": list(targets)}]}
-        ],
+        "scrape_configs": [{"job_name": "esewatch", "file_sd_configs": [{"files": [TARGETS]}]}],
     }
     if alertmanager is not None:
         address = alertmanager.url.removeprefix("http://")
         config["alerting"] = {
             "alertmanagers": [{"static_configs": [{"targets": [address]}]}],
         }
+    if replica:
+        config["global"]["external_labels"] = {"replica": replica}
+        dropped = {"action": "labeldrop", "regex": "replica"}
+        config.setdefault("alerting", {})["alert_relabel_configs"] = [dropped]
     file = folder / "prometheus.yml"
     file.write_text(yaml.safe_dump(config))
     command: list[str | Path] = [

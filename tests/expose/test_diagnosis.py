@@ -339,7 +339,13 @@ def test_what_is_not_read_yet_is_a_note() -> None:
 def test_databases_over_the_limit_come_with_the_setting() -> None:
     state = folded([*night(), *sampled()]).state
     state.databases_dropped = 3
-    assert the("databases_dropped", told(state)).setting == "max_databases: 2000"
+    state.dropped = {"ex01|E:\\new.edb": 1, "ex09|": 2, "ex01|ESE 9999": 1}
+    found = the("databases_dropped", told(state))
+    assert found.setting == "max_databases: 2000"
+    assert found.sentence == (
+        "3 names not taken in, as max_databases is reached (databases, instances, devices,"
+        " computers, channels, event ids): E:\\new.edb on ex01, ESE 9999 on ex01, ex09"
+    )
 
 
 @pytest.mark.parametrize("window", [None, "nightly"])

@@ -93,7 +93,7 @@ def test_bad_pages_come_first_and_each_runbook_once() -> None:
     assert remedies(found) == (
         "EseKnownBadPage",
         "EseCorrectedPage",
-        "EseNeverVerified",
+        "EseVerificationOverdue",
     )
     assert all(Runbooks().has(name) for name in remedies(found))
 
@@ -111,10 +111,10 @@ def test_a_pass_that_will_be_late_and_an_io_error_have_theirs() -> None:
 
 def test_a_source_that_is_behind_has_its_runbook_after_what_is_worse() -> None:
     behind = msgspec.structs.replace(figures(), behind=True)
-    assert remedies(behind) == ("EsewatchSourceDown",)
+    assert remedies(behind) == ("EsewatchBehind",)
     worse = figures(Finding("unknown_since", "events lost"), bad=("no_data",))
     assert remedies(msgspec.structs.replace(worse, behind=True)) == (
         "EseKnownBadPage",
         "EsewatchRecordsMissed",
-        "EsewatchSourceDown",
+        "EsewatchBehind",
     )

@@ -1,5 +1,7 @@
 import pytest
 
+from esewatch.config import default_settings
+from esewatch.expose.metrics import families
 from esewatch.fold.commands import acknowledge, forget, succeed
 from esewatch.fold.engine_errors import open_errors
 from esewatch.fold.folder import Folder
@@ -7,7 +9,10 @@ from esewatch.fold.integrity import io_errors, known_bad_pages
 from esewatch.fold.passes import views_in
 from esewatch.fold.state import SourceState
 from esewatch.model import Batch, EsewatchError
-from tests.support.records import DAY, HOUR, LABEL, event, folder_of, the_database
+from tests.support.records import DAY, EPOCH, HOUR, LABEL, event, folder_of, the_database
+
+SETTINGS = default_settings()
+PATCHED = "ese_page_patched_last_timestamp_seconds"
 
 
 def pages(folder: Folder) -> list[int]:
@@ -42,6 +47,19 @@ def test_failed_writes_are_taken_as_dealt_with_as_pages_are() -> None:
     assert len(io_errors(entry, None)) == 2
     acknowledge(folder, "ex01", LABEL, [])
     assert io_errors(entry, None) == []
+
+
+def test_a_repair_from_another_copy_is_told_until_it_is_dealt_with_and_a_later_one_again() -> None:
+    def told() -> list[float]:
+        found = families(folder.state, SETTINGS, EPOCH + 9 * DAY)
+        return [s.value for each in found for s in each.samples if each.name == PATCHED]
+
+    folder = folder_of([event(905, HOUR, 1, fields={"page_number": 17})])
+    assert told() == [EPOCH + HOUR]
+    acknowledge(folder, "ex01", LABEL, [])
+    assert told() == []
+    folder.fold("logs", Batch(records=[event(911, DAY, 2, fields={"page_number": 17})]))
+    assert told() == [EPOCH + DAY]
 
 
 def test_what_is_not_known_is_named() -> None:

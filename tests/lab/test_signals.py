@@ -39,9 +39,10 @@ def test_the_bad_side_of_scan_kindness_is_beyond_the_limit_of_its_alert_and_no_g
     (limit,) = {
         float(found)
         for rule in alerts()
-        if rule["alert"] == "EseDatabaseReadLatencyHigh" and rule["labels"]["severity"] == "warning"
+        if rule["alert"] == "EseLatencyHigh" and rule["labels"]["severity"] == "warning"
         for found in re.findall(
-            r"ese_io_latency_seconds:median15m\{.*\}\) > ([0-9.]+)", rule["expr"]
+            r'median15m\{file="database",operation="read",phase!="recovery"\}\) > ([0-9.]+)',
+            rule["expr"],
         )
     }
     findings = scan_kindness.run(Bench(tmp_path, 1, lambda: None), seconds=2.0)

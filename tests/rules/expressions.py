@@ -123,6 +123,18 @@ def golden() -> dict[str, frozenset[str]]:
     return found
 
 
+def made_labels(expression: str) -> frozenset[str]:
+    """Labels that the expression itself gives."""
+    found: set[str] = set()
+
+    def visit(node: Any) -> None:
+        if isinstance(node, promql_parser.Call) and node.func.name == "label_replace":
+            found.add(node.args[1].val)
+
+    promql_parser.walk(promql_parser.parse(expression), visit)
+    return frozenset(found)
+
+
 def unknown(expression: str) -> Iterator[str]:
     """What `expression` names and neither the agent, Prometheus nor a rule provides."""
     known = golden()
@@ -141,5 +153,6 @@ def unknown(expression: str) -> Iterator[str]:
             if label not in allowed | ADDED_BY_PROMETHEUS:
                 yield f"label {label!r} of {selector.metric}"
     everywhere = frozenset().union(*known.values()) | ADDED_BY_PROMETHEUS | OF_ALERTS
+    everywhere |= made_labels(expression)
     for label in wanted.labels - everywhere:
         yield f"label {label!r}"

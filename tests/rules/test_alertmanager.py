@@ -191,6 +191,14 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str], bool]] = {
         {"alertname": "EseX", "severity": "warning", "computer": "a", "ese_instance": "2"},
         False,
     ),
+    "slow reads that page, slow writes to the log of the same instance": (
+        {**IO, "alertname": "EseLatencyHigh", "file": "database", "operation": "read"},
+        {
+            **{**IO, "alertname": "EseLatencyHigh", "severity": "warning"},
+            **{"file": "log", "operation": "write"},
+        },
+        False,
+    ),
     "a computer that no agent tells of, an alert of age": (
         GONE,
         {"alertname": "EseVerificationOverdue", "severity": "warning", **DB},
@@ -218,7 +226,7 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str], bool]] = {
     ),
     "a computer that no agent tells of, an alert of age of another": (
         GONE,
-        {"alertname": "EseNeverVerified", "severity": "warning", **DB, "computer": "ex02"},
+        {"alertname": "EseVerificationOverdue", "severity": "warning", **DB, "computer": "ex02"},
         False,
     ),
     "a computer that no agent tells of, a bad page": (GONE, BAD, False),
@@ -240,7 +248,7 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str], bool]] = {
     ),
     "failed writes, slow reads": (
         IO,
-        {**IO, "alertname": "EseDatabaseReadLatencyHigh"},
+        {**IO, "alertname": "EseLatencyHigh"},
         True,
     ),
     "failed writes, a pass that failed": (
@@ -291,7 +299,7 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str], bool]] = {
     ),
     "a bad page, a database that was never verified": (
         BAD,
-        {"alertname": "EseNeverVerified", "severity": "warning", **DB},
+        {"alertname": "EseVerificationOverdue", "severity": "warning", **DB},
         True,
     ),
     "a bad page, the late scan of another database": (

@@ -1,18 +1,15 @@
 """The messages that Alertmanager makes of alerts, as amtool renders them, are golden files."""
 
-import json
 import os
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.rules.expressions import ROOT, alerts
-from tests.support.tools import require
+from tests.rules.phone import critical, page, render
 
-TEMPLATES = ROOT / "alerts" / "alertmanager" / "esewatch.tmpl"
 GOLDEN = ROOT / "tests" / "golden" / "messages"
 PARTS = ("subject", "text")
 
@@ -65,26 +62,6 @@ MESSAGES: dict[str, list[dict[str, Any]]] = {
         alert("EsewatchSourceDown", "warning", source="evtx-1"),
     ],
 }
-
-
-def render(part: str, about: list[dict[str, Any]], folder: Path, kind: str = "text") -> str:
-    file = folder / "data.json"
-    firing = any(each["status"] == "firing" for each in about)
-    data = {"status": "firing" if firing else "resolved", "alerts": about}
-    file.write_text(json.dumps(data))
-    done = subprocess.run(
-        [
-            *(require("amtool"), "template", "render", f"--template.glob={TEMPLATES}"),
-            f'--template.text={{{{ template "esewatch.{part}" . }}}}',
-            *(f"--template.data={file}", f"--template.type={kind}"),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.removesuffix("\n")
 
 
 @pytest.mark.parametrize("name", MESSAGES)
@@ -150,3 +127,19 @@ def test_a_hostile_name_is_escaped_in_html(tmp_path: Path) -> None:
 
     assert set(re.findall(r"<\W?(\w+)", page)) == {"DOCTYPE", "html", "head", "meta", "body"}
     assert "&amp; &#34;q&#34;" in page
+
+
+def test_the_page_of_messages_has_each_critical_alert_and_is_up_to_date(tmp_path: Path) -> None:
+    """`make docs` writes it."""
+    found = page(tmp_path)
+    told = {each["labels"]["alertname"] for each in critical()}
+
+    assert found == (ROOT / "docs" / "messages.md").read_text(encoding="utf-8")
+    assert told == {r["alert"] for r in alerts() if r["labels"]["severity"] == "critical"}
+
+
+@pytest.mark.parametrize("alert", list(critical()), ids=lambda each: each["labels"]["alertname"])
+def test_the_subject_of_each_critical_alert_fits_a_phone(
+    alert: dict[str, Any], tmp_path: Path
+) -> None:
+    assert 0 < len(render("subject", [alert], tmp_path)) <= 78

@@ -30,6 +30,8 @@ TOOLS = {
         ("prometheus-alertmanager", "alertmanager"), "alertmanager", "prometheus-alertmanager"
     ),
     "amtool": Tool(("amtool",), "alertmanager", "prometheus-alertmanager"),
+    "victoria-metrics": Tool(("victoria-metrics",), "victoria-metrics", "victoria-metrics"),
+    "vmalert": Tool(("vmalert",), "victoria-metrics", "victoria-metrics"),
     "evtxexport": Tool(("evtxexport",), "evtxexport", "libevtx-utils"),
     "chromium": Tool(("chromium", "chromium-browser", "google-chrome"), "chromium", "chromium"),
 }

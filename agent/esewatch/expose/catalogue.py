@@ -236,7 +236,7 @@ INTEGRITY = (
     gauge(
         "ese_page_patched_last_timestamp_seconds",
         D,
-        "Time at which the engine last repaired a page from another copy.",
+        "Time at which the engine last repaired a page from another copy, until an `ack`.",
         events_text(integrity.REPAIR_EVENTS),
     ),
     gauge(

@@ -88,7 +88,8 @@ def add_database(out: Samples, database: Database, traits: Traits, now: float) -
     for what, count in database.page_scan.items():
         out.add(f"ese_page_scan_{what}_total", labels, count)
     _add_slow_io(out, labels, database, zero_born=watched)
-    out.add("ese_page_patched_last_timestamp_seconds", labels, database.patched_last or None)
+    patched = database.patched_last if database.patched_last > database.acknowledged else None
+    out.add("ese_page_patched_last_timestamp_seconds", labels, patched)
     if not watched:
         return
     for task in sorted(TASKS):

@@ -71,11 +71,18 @@ def of_sources(state: State, settings: Settings, now: float) -> Iterator[Problem
     if state.databases_dropped:
         yield Problem(
             problem="databases_dropped",
-            sentence=f"{plural(state.databases_dropped, 'database')} not taken in: "
-            "max_databases is reached",
+            sentence=f"{plural(state.databases_dropped, 'name')} not taken in, as max_databases is "
+            "reached (databases, instances, devices, computers, channels, event ids): "
+            + _some(state),
             setting=f"max_databases: {2 * settings.max_databases}",
             needs_person=True,
         )
+
+
+def _some(state: State) -> str:
+    """Names that were not taken in, the first ones, each with its computer."""
+    pairs = (key.split("|", 1) for key in sorted(state.dropped))
+    return listed_names([f"{name} on {computer}" if name else computer for computer, name in pairs])
 
 
 def _source(

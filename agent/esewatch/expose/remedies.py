@@ -27,9 +27,9 @@ _NAMED_ONLY: Mapping[DamageKind, str] = {
 _FINDINGS: Mapping[FindingName, str] = {
     "backup_overlaps": "EseMaintenanceStopsEarly",
     "defrag_overdue": "EseDefragIncomplete",
-    "never_verified": "EseNeverVerified",
-    "only_active_verified": "EseOnlyOneCopyVerified",
-    "only_passive_verified": "EseOnlyOneCopyVerified",
+    "never_verified": "EseVerificationOverdue",
+    "only_active_verified": "EseVerificationOverdue",
+    "only_passive_verified": "EseVerificationOverdue",
     "scan_off": "EseVerificationAtRisk",
     "scan_stalled": "EseVerificationAtRisk",
     "scans_collide": "EseScansCollide",
@@ -62,7 +62,7 @@ def remedies(figures: DatabaseFigures) -> tuple[str, ...]:
         elif finding in _FINDINGS:
             found.append(_FINDINGS[finding])
     if figures.behind:
-        found.append("EsewatchSourceDown")
+        found.append("EsewatchBehind")
     for forecast in figures.advice.forecasts if figures.advice is not None else ():
         if forecast.late:
             defrag = forecast.task == "defrag"

@@ -47,8 +47,8 @@ def acknowledge(
     pages: Sequence[int],
     told: Callable[[Database], Told] = _nothing,
 ) -> Acknowledged:
-    """Take known bad pages as dealt with; when none is named all, all damage, all I/O errors and
-    the open errors of its instance.
+    """Take known bad pages as dealt with; when none is named all, all damage, all I/O errors, the
+    repairs from other copies and the open errors of its instance.
 
     Dealt with is what is known, up to the last error: a clock that is wrong must not
     take later ones along. `told` is what the database's surroundings tell of it. Raises
@@ -70,6 +70,7 @@ def acknowledge(
         instance = folder.state.instances.get(instance_key(entry))
         times += io_errors(entry, instance)
         times += [notice.last for notice in beside.notices]
+        times.append(entry.patched_last)
         if instance is not None:
             errors = sum(open_errors(instance, entry.acknowledged).values())
             times.append(last_open(instance, entry.acknowledged))

@@ -98,7 +98,7 @@ EXPERIMENT: Final = Experiment(
     signals=[
         Signal(side="good", case=ALONE),
         Signal(side="good", case=SCAN),
-        Signal(side="bad", case=ESEUTIL, alerts=("EseDatabaseReadLatencyHigh",)),
+        Signal(side="bad", case=ESEUTIL, alerts=("EseLatencyHigh",)),
         Signal(side="good", case="eseutil throttled"),
     ],
 )

@@ -106,7 +106,7 @@ def never_scanned(computer: str, seed: int) -> Month:
     """No scan at all; backups are snapshots."""
     month = exchange(computer, World(seed, scan=False), snapshots=True)
     month.fault = "never verified"
-    month.expected = Expected("EseNeverVerified", "warning", START, 8 * DAY)
+    month.expected = Expected("EseVerificationOverdue", "warning", START, 8 * DAY)
     return month
 
 
@@ -219,7 +219,7 @@ def slow_reads(computer: str, seed: int) -> Month:
         changed.append(record)
     month.records = changed
     month.fault = "reads that take 45 ms"
-    month.expected = Expected("EseDatabaseReadLatencyHigh", "warning", begin, 45 * MINUTE)
+    month.expected = Expected("EseLatencyHigh", "warning", begin, 45 * MINUTE)
     return month
 
 

@@ -16,6 +16,7 @@ import yaml
 
 from tests.rules.expressions import ALERT_FILES
 from tests.rules.quality.month import DAYS
+from tests.rules.quality.trial import trial_part
 from tests.rules.quality.verdict import Verdict
 from tests.support.figures import VARIABLE
 
@@ -133,7 +134,8 @@ def read(path: Path) -> list[Verdict]:
 def page(old: str, verdicts: Sequence[Verdict]) -> str:
     """The page; without verdicts its second part is that of the old one."""
     kept = old.partition(QUALITY)
-    return alerts_part() + "\n" + (quality_part(verdicts) if verdicts else kept[1] + kept[2])
+    before = f"{alerts_part()}\n{trial_part()}\n"
+    return before + (quality_part(verdicts) if verdicts else kept[1] + kept[2])
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -54,6 +54,8 @@ def healthy(month: Month) -> dict[tuple[str, str], Course]:
         ("esewatch_web_config_last_reload_successful", ""): always,
         ("esewatch_journal_commit_failures_total", ""): [(START, 0.0)],
         ("esewatch_databases_dropped_total", ""): [(START, 0.0)],
+        ("esewatch_source_set_aside_total", source): [(START, 0.0)],
+        ("esewatch_internal_errors_total", 'part="source"'): [(START, 0.0)],
         ("esewatch_journal_set_aside_timestamp_seconds", ""): [],
     }
 
