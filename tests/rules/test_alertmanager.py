@@ -194,8 +194,11 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str], bool]] = {
     "slow reads that page, slow writes to the log of the same instance": (
         {**IO, "alertname": "EseLatencyHigh", "file": "database", "operation": "read"},
         {
-            **{**IO, "alertname": "EseLatencyHigh", "severity": "warning"},
-            **{"file": "log", "operation": "write"},
+            **IO,
+            "alertname": "EseLatencyHigh",
+            "severity": "warning",
+            "file": "log",
+            "operation": "write",
         },
         False,
     ),
