@@ -102,8 +102,8 @@ def test_flipped_bits_page_at_once_and_one_that_is_corrected_makes_a_ticket(
     assert text(page) == bad_page_text(lost)
     assert text(ticket) == (
         f"Database {corrected} on ex01 had 1 page(s) with a single-bit error that was corrected"
-        " while reading. The data is right; the disk, cable, controller or memory that flipped the"
-        " bit is not."
+        " while reading. The data is right; the disk, cable, controller or memory that damaged it"
+        " is not: check them."
     )
     assert page["arrived"] - events(engine, 474)[0] < MOST_SECONDS
     assert ticket["arrived"] - events(engine, 399)[0] < MOST_SECONDS + GROUP_SECONDS
