@@ -143,3 +143,8 @@ def _cut(time: int) -> int:
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_value_is_read_back_as_it_was(value: float) -> None:
     assert float(number(value)) == value
+
+
+def test_a_policy_that_is_a_whole_number_is_a_value_like_any_other() -> None:
+    assert number(1_048_576_000) == "1048576000"
+    assert number(0.5) == "0.5"

@@ -54,8 +54,9 @@ def timestamp(time: int) -> str:
 
 
 def number(value: float) -> str:
-    """A value, whole numbers without a fraction."""
-    return str(int(value)) if value.is_integer() and abs(value) < EXACT else repr(value)
+    """A value, whole numbers without a fraction; a policy may be an `int`."""
+    told = float(value)
+    return str(int(told)) if told.is_integer() and abs(told) < EXACT else repr(told)
 
 
 def month_text(
