@@ -6,16 +6,18 @@
 import contextlib
 import os
 import sys
-import termios
 import textwrap
 import threading
-import tty
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from esewatch.cli.demo.stories import FORECAST, STORIES
+
+if sys.platform != "win32":
+    import termios
+    import tty
 
 _ENTER = "\x1b[?1049h\x1b[?25l"
 """A screen of its own, without cursor; what was on the terminal comes back with _LEAVE."""
@@ -147,7 +149,7 @@ class Terminal:
 @contextmanager
 def _keys(pressed: Callable[[str], None]) -> Iterator[None]:
     """Keys are told one by one and not shown, where stdin is a terminal; Ctrl-C stays Ctrl-C."""
-    if not sys.stdin.isatty():
+    if sys.platform == "win32" or not sys.stdin.isatty():
         yield
         return
     descriptor = sys.stdin.fileno()
