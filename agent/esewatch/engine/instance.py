@@ -295,6 +295,7 @@ class Instance:
             if self._backup.running:
                 yield _AFTER_BACKUP
             else:
+                stopped = False
                 yield from self._defrag.invocation(limit)
 
     def _limit(self, end: float) -> float:

@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import math
+import os
 import re
 import signal
 import sys
@@ -198,9 +199,13 @@ def _wait_for_eof(machine: Machine) -> None:
     # Whoever holds the other end of a pipe may be killed: it ends then, too. Where it was closed
     # from the start, its number may be that of another file now.
     if sys.stdin is not None:
-        with contextlib.suppress(OSError, ValueError):
-            for line in sys.stdin.buffer:
-                _wish(machine, line)
+        rest = b""
+        # Not by its buffer, whose lock the end of the process would wait for.
+        with contextlib.suppress(OSError):
+            while read := os.read(sys.stdin.fileno(), 1 << 16):
+                *lines, rest = (rest + read).split(b"\n")
+                for line in lines:
+                    _wish(machine, line)
     machine.schedule.stop()
 
 
