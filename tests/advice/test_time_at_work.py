@@ -123,4 +123,5 @@ def test_no_history_counts_more_than_the_calendar_and_spans_are_apart(
     assert ends == sorted(ends)
     assert 0 <= at_work(off, one, three) <= three - one
     whole = at_work(off, one, two) + at_work(off, two, three)
-    assert at_work(off, one, three) == pytest.approx(whole)
+    # A microsecond: doubles of such times do not tell less apart.
+    assert at_work(off, one, three) == pytest.approx(whole, abs=1e-6)
