@@ -8,7 +8,7 @@ from tests.oracle.identity import Computers, database_label, instance_key, is_sn
 
 TOLERANCE = 2 * HOUR
 """How far times of one life of a log may run against their numbers: a clock that was set back."""
-FAR = 4096
+FAR = 1024
 """So far apart are numbers of one time only where the log was cleared between."""
 
 

@@ -228,6 +228,6 @@ def streaming(events: list[Event]) -> dict[str, float]:
         elif event.id == 213 and begin:
             if copying == copied:
                 for label in copying:
-                    found[label] = max(event.time, found.get(label, event.time))
+                    found[label] = max(event.when, found.get(label, event.when))
             begin = None
     return found

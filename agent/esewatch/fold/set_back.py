@@ -19,7 +19,7 @@ LEAST_SECONDS = 60.0
 """Times of one log jitter: a clock that is set back by less makes no difference."""
 MOST_SECONDS = 2 * 3600.0
 """So much a later record may be earlier: a clock that was set back begins no other epoch."""
-MOST_RECORDS = 4096
+MOST_RECORDS = 1024
 """Numbers further apart, of about one time, are of two lives of the log: it was cleared."""
 MAX_TURNS = 64
 
