@@ -23,6 +23,7 @@ from esewatch.sources.process import Child
 from esewatch.sources.wevtutil import Output, bookmark_at, bookmark_id
 from esewatch.sources.windows_log import WindowsLogSource
 from tests.sources.windows_programs import WEVTUTIL, Clock, Keeper, event, program
+from tests.support.each import of_each
 
 BOTH = ("Application", "Directory Service")
 BOOKMARK = (
@@ -536,8 +537,8 @@ def output(text: str, *, encoding: str = "utf-16-le", step: int = 0, **options: 
     return made
 
 
-@pytest.mark.parametrize("step", [1, 2, 3, 7, 63, 64, 65, 1000])
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16", "utf-8", "utf-8-sig"])
+@of_each([1, 2, 3, 7, 63, 64, 65, 1000])
 def test_output_may_come_in_any_pieces_and_encoding(step: int, encoding: str) -> None:
     strings = ("MSExchangeIS", "3228", "SG06: ", "e:\\Müller 数据\\priv06.edb")
     text = other(1) + "\r\n" + event(2, strings=strings) + "\r\n" + event(3) + "\r\n"
