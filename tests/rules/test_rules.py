@@ -37,7 +37,8 @@ from tests.rules.expressions import (
     unknown,
     uses,
 )
-from tests.rules.mutants import FILES, Mutant, needed, rule_texts
+from tests.rules.mutants import Mutant, rule_texts
+from tests.rules.needed import FILES, needed
 from tests.rules.promtool import TESTS, prepare
 from tests.rules.promtool import run as ask_promtool
 from tests.support.each import of_each
@@ -124,6 +125,14 @@ def test_promtool_accepts_the_rules_with_all_lints(path: Path) -> None:
 @pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
 def test_promtool_cases_pass(path: Path, tmp_path: Path) -> None:
     done = ask_promtool(prepare(path, tmp_path))
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
+def test_promtool_cases_pass_beside_all_rules_of_their_files(path: Path, tmp_path: Path) -> None:
+    done = ask_promtool(prepare(path, tmp_path, whole=True))
 
     assert done.returncode == 0, done.stdout + done.stderr
 
