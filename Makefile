@@ -11,6 +11,8 @@ PYTEST_ARGS ?=
 E2E = $(shell grep -rlE --include='test_*.py' 'mark\.e2e' tests)
 
 .DEFAULT_GOAL := help
+# Tests start the program some hundred times: it is compiled once.
+unexport PYTHONDONTWRITEBYTECODE
 .NOTPARALLEL:
 .PHONY: help setup tools lint rules test test-slow bench lab demo demo-stack images golden docs fuzz audit lock deb clean
 
