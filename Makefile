@@ -8,8 +8,11 @@ FUZZ_SECONDS ?= 60
 FIGURES := $(CURDIR)/out/figures.jsonl
 VERDICTS := $(CURDIR)/out/verdicts.jsonl
 PYTEST_ARGS ?=
+E2E = $(shell grep -rlE --include='test_*.py' 'mark\.e2e' tests)
 
 .DEFAULT_GOAL := help
+# Tests start the program some hundred times: it is compiled once.
+unexport PYTHONDONTWRITEBYTECODE
 .NOTPARALLEL:
 .PHONY: help setup tools lint rules test test-slow bench lab demo demo-stack images golden docs fuzz audit lock deb clean
 
@@ -22,7 +25,7 @@ $(STAMP): requirements/dev.lock pyproject.toml setup.py agent/esewatch/ese/_kern
 	@scripts/setup
 	@touch $@
 
-tools: ## install Prometheus, Alertmanager and libevtx for the tests (Debian, root or sudo)
+tools: ## install Prometheus, Alertmanager, libevtx and Chromium for the tests (Debian, root or sudo)
 	@scripts/tools
 
 lint: setup ## ruff, mypy, import directions
@@ -37,8 +40,8 @@ rules: ## check and test the Prometheus rules where promtool is installed
 	else echo "promtool is not installed (make tools): rules not checked"; fi
 
 test: setup tools lint ## all checks and tests but the slow ones
-	$(PY) -m pytest -m "e2e and not beside and not slow" -n 3 --dist loadfile $(PYTEST_ARGS)
-	$(PY) -m pytest -m "(not e2e or beside) and not slow" -n 2 --dist loadfile $(PYTEST_ARGS)
+	$(PY) -m pytest -m "e2e and not beside and not slow" -n 3 --dist worksteal $(PYTEST_ARGS) $(E2E)
+	$(PY) -m pytest -m "(not e2e or beside) and not slow" -n 2 --dist worksteal $(PYTEST_ARGS)
 
 test-slow: setup tools ## the long tests; writes docs/reliability.md, docs/alerts.md
 	@scripts/tools deploy

@@ -21,31 +21,38 @@ LEFT_OPEN = 6
 CLOSING_SECONDS = 5.0
 """A thread that ends with a test may close its files so long behind it."""
 
+TESTS = Path(__file__).parent
+HANDLE_FILES = ("cli", "daemon", "engine", "expose", "journal", "reliability", "scan", "sources")
+"""How the names of the rooms, and of files beside them, begin whose tests are about files."""
+
 _BEFORE = pytest.StashKey[Counter[str]]()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Look at what is open before anything is made for the test."""
-    item.stash[_BEFORE] = _open_files()
+    """Look at what is open before anything is made for a test that is about files."""
+    if _is_about_files(item):
+        item.stash[_BEFORE] = _open_files()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
-    """Fail a test that leaves files open: beyond 1,024 of them `select` fails in others.
-
-    Servers of the e2e tests may live longer than one test.
-    """
+    """Fail a test that leaves files open: beyond 1,024 of them `select` fails in others."""
     yield
-    if item.get_closest_marker("e2e") is not None:
+    if (before := item.stash.get(_BEFORE, None)) is None:
         return
-    before = item.stash[_BEFORE]
     end = time.monotonic() + CLOSING_SECONDS
     while (left := _open_files() - before).total() > LEFT_OPEN:
         gc.collect()
         if time.monotonic() > end:
             pytest.fail(f"files left open: {', '.join(sorted(left.elements()))}")
         time.sleep(0.01)
+
+
+def _is_about_files(item: pytest.Item) -> bool:
+    """By its room; servers of the e2e tests may live longer than one test."""
+    room = item.path.relative_to(TESTS).parts[0].removeprefix("test_")
+    return room.startswith(HANDLE_FILES) and item.get_closest_marker("e2e") is None
 
 
 def _open_files() -> Counter[str]:

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from tests.support.each import of_each
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "agent" / "esewatch"
@@ -29,7 +29,7 @@ def calls(file: Path) -> Iterator[tuple[str, bool]]:
                 yield node.func.id, False
 
 
-@pytest.mark.parametrize("file", pure_files(), ids=lambda file: str(file.relative_to(PACKAGE)))
+@of_each(pure_files(), lambda file: str(file.relative_to(PACKAGE)))
 def test_what_is_pure_asks_no_clock_and_touches_nothing(file: Path) -> None:
     found = {name for name, on_something in calls(file) if on_something and name in CLOCKS}
     found |= {name for name, on_something in calls(file) if not on_something} & SIDE_EFFECTS

@@ -26,6 +26,7 @@ from esewatch.config import (
 )
 from esewatch.config.settings import DAYS, default_journal
 from esewatch.model import ConfigError
+from tests.support.each import of_each
 
 FILES = Path(__file__).parent / "config"
 INVALID = sorted(path.name for path in FILES.glob("invalid-*.yml"))
@@ -45,7 +46,7 @@ def written(tmp_path: Path, content: bytes | str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", INVALID)
+@of_each(INVALID)
 def test_a_wrong_file_is_answered_with_the_message_in_its_first_lines(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,14 +3,13 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from esewatch.config import Settings
 from esewatch.expose import connections, few_lines, http
 from esewatch.expose.server import Limits
 from esewatch.fold import identity, integrity, limits
 from esewatch.journal import quarantine
 from esewatch.sources import exporter, scrape, textfile
+from tests.support.each import of_each
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
@@ -53,7 +52,7 @@ def test_each_promise_and_each_limit_names_its_test() -> None:
             assert re.fullmatch(r"`tests/\S+::test_\w+`", row[-1].strip()), row
 
 
-@pytest.mark.parametrize("named", sorted(set(re.findall(r"`(tests/\S+::test_\w+)`", PROMISES))))
+@of_each(sorted(set(re.findall(r"`(tests/\S+::test_\w+)`", PROMISES))))
 def test_a_test_that_is_named_is_there(named: str) -> None:
     file, _, function = named.partition("::")
     text = (ROOT / file).read_text(encoding="utf-8")

@@ -57,14 +57,20 @@ def test_without_the_compiled_kernel_its_test_is_skipped_unless_that_is_forbidde
         compiled_kernel()
 
 
-def test_continuous_integration_forbids_to_skip_the_servers_and_the_kernel() -> None:
+def test_continuous_integration_forbids_to_skip_the_servers_the_browser_and_the_kernel() -> None:
     script = (ROOT / ".ci" / "run").read_text()
 
-    assert f"export {NO_SKIP}=prometheus,alertmanager,kernel\n" in script
+    assert f"export {NO_SKIP}=prometheus,alertmanager,chromium,kernel\n" in script
 
 
-def test_make_tools_installs_every_package_of_a_program_but_the_browser() -> None:
+def test_make_tools_installs_every_package_of_a_program() -> None:
     script = (ROOT / "scripts" / "tools").read_text()
-    packages = {tool.package for tool in TOOLS.values()} - {"chromium"}
+    packages = {tool.package for tool in TOOLS.values()}
 
-    assert all(f"want {package} " in script for package in packages)
+    assert {package for package in packages if f"want {package} " not in script} == set()
+
+
+def test_make_tools_takes_the_browsers_that_the_tests_take() -> None:
+    script = (ROOT / "scripts" / "tools").read_text()
+
+    assert f"want chromium {' '.join(TOOLS['chromium'].executables)}\n" in script

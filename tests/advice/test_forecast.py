@@ -10,6 +10,7 @@ from esewatch.advice.scanning import Mark
 from esewatch.config import Window
 from esewatch.fold.runs import Run
 from esewatch.fold.state import Pass
+from tests.support.each import of_each
 
 DAY = 86400.0
 HOUR = 3600.0
@@ -295,7 +296,7 @@ def test_a_background_scan_silent_for_twice_its_time_has_no_date() -> None:
     assert forecast("checksum", course, BEGIN + 21 * DAY).p90 is None
 
 
-@pytest.mark.parametrize("seed", range(60))
+@of_each(range(60))
 def test_damaged_history_never_makes_a_wrong_kind_of_date(seed: int) -> None:
     chance = random.Random(seed)
     now = BEGIN + 22 * DAY

@@ -8,6 +8,7 @@ from esewatch.advice.findings import FINDINGS, FindingName
 from esewatch.advice.forecast import Forecast
 from esewatch.advice.verdict import VERDICTS, Trouble, Verdict, blind_computers, trouble, verdict
 from esewatch.fold.state import BadPage, SourceState
+from tests.support.each import of_each
 
 NONE = trouble((), {}, ())
 LATE = trouble((), {}, (), [Forecast(task="defrag", p50=1.0, p90=3.0, deadline=2.0)])
@@ -27,7 +28,7 @@ EXPECTED: dict[FindingName, Verdict] = {
 }
 
 
-@pytest.mark.parametrize("finding", FINDINGS)
+@of_each(FINDINGS)
 def test_every_finding_has_its_verdict_and_all_others_ask_for_a_look(finding: FindingName) -> None:
     assert verdict(NONE, {finding}, unproven=False, blind=False) == EXPECTED.get(finding, "look")
 

@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-import pytest
-
 from dashboards.board import build
 from dashboards.build import render
 from dashboards.database import ACTION, DATABASE_BOARD, REASON
@@ -14,6 +12,7 @@ from esewatch.advice.window import ACTIONS
 from esewatch.advice.window_rules import RULES
 from tests.dashboards.boards import panels
 from tests.rules.expressions import alerts
+from tests.support.each import of_each
 
 BOARD = json.loads(render(DATABASE_BOARD))
 LEADING_HERE = sorted(
@@ -39,7 +38,7 @@ def mapped(options: list[dict[str, Any]]) -> dict[str, tuple[str, str]]:
     }
 
 
-@pytest.mark.parametrize("alert", LEADING_HERE)
+@of_each(LEADING_HERE)
 def test_an_alert_that_leads_here_finds_its_runbook(alert: str) -> None:
     links = [
         link["url"]

@@ -10,9 +10,8 @@ import re
 from collections.abc import Callable, Iterator
 from urllib.parse import parse_qs, quote, urlsplit
 
-import pytest
-
 from tests.dashboards.boards import loaded
+from tests.support.each import of_each
 
 VALUE = re.compile(r"\$\{__(?:field\.labels|data\.fields)\.(\w+)(?::(\w+))?\}")
 FORMATS: dict[str, Callable[[str], str]] = {
@@ -41,7 +40,7 @@ def agents() -> Iterator[tuple[str, str, int]]:
     yield "[2001:db8::17]:80", "2001:db8::17", 80
 
 
-@pytest.mark.parametrize("url", shown())
+@of_each(shown())
 def test_a_link_leads_to_the_agent_whatever_its_address(url: str) -> None:
     for instance, host, port in agents():
         found = urlsplit(followed(url, {**SUBJECT, "instance": instance}))

@@ -11,6 +11,7 @@ import yaml
 from tests.dashboards.boards import FOLDER, Json, loaded
 from tests.dashboards.linter import DATASOURCE, RULES, Found, lint
 from tests.rules.lint import wrong_joins
+from tests.support.each import of_each
 
 AGENT = 'job=~"$job",instance=~"$instance"'
 FRESH = f'time() - ese_last_full_verification_timestamp_seconds{{{AGENT},computer=~"$computer"}}'
@@ -370,10 +371,9 @@ def test_a_column_that_is_shown_can_lead_somewhere() -> None:
     assert found_in(good) == set()
 
 
-@pytest.mark.parametrize(
-    ("rule", "change"), BAD, ids=[f"{rule}-{number}" for number, (rule, _) in enumerate(BAD)]
-)
-def test_a_bad_dashboard_is_caught_by_its_rule(rule: str, change: Change) -> None:
+@of_each(enumerate(BAD), lambda row: f"{row[1][0]}-{row[0]}")
+def test_a_bad_dashboard_is_caught_by_its_rule(row: tuple[int, tuple[str, Change]]) -> None:
+    _, (rule, change) = row
     bad = copy.deepcopy(board())
     change(bad)
 

@@ -32,6 +32,7 @@ from tests.e2e.logs import (
 )
 from tests.rules.quality.backfill import STEP
 from tests.rules.quality.month import END
+from tests.support.each import of_each
 from tests.support.evtx_writer import EvtxWriter
 from tests.support.metrics_server import MetricsServer, metrics_server, says
 from tests.support.tools import require
@@ -41,9 +42,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 TABLE = Path(__file__).parents[1] / "dashboards" / "told_by.yml"
 REWRITE = "ESEWATCH_REWRITE_GOLDEN"
 QUERIES = list(queries())
-each_query = pytest.mark.parametrize(
-    "query", QUERIES, ids=["-".join(query.name).replace(" ", "_") for query in QUERIES]
-)
+each_query = of_each(QUERIES, lambda query: " / ".join(query.name))
 NOBODY = "nobody"
 SCRAPED_EVERY = 5.0
 """Seconds that Grafana believes to lie between two scrapes; it is one, some are late."""

@@ -19,6 +19,7 @@ from tests.engine.trees import (
     some_key,
     verified,
 )
+from tests.support.each import of_each
 
 
 def ranges_hold(tree: BTree, model: Model, chance: random.Random) -> None:
@@ -32,8 +33,8 @@ def ranges_hold(tree: BTree, model: Model, chance: random.Random) -> None:
 
 
 @pytest.mark.parametrize("page_size", SIZES)
-@pytest.mark.parametrize("seed", range(6))
-def test_a_random_history_is_that_of_a_dict(page_size: int, seed: int) -> None:
+@of_each(range(6))
+def test_a_random_history_is_that_of_a_dict(seed: int, page_size: int) -> None:
     chance = random.Random(seed)
     _, store = create(page_size, seed=seed)
     tree, model, most = planted(store), Model(), 0
@@ -49,7 +50,7 @@ def test_a_random_history_is_that_of_a_dict(page_size: int, seed: int) -> None:
     assert most > 5
 
 
-@pytest.mark.parametrize("seed", range(20))
+@of_each(range(20))
 def test_after_a_crash_the_tree_is_that_of_whole_transactions(seed: int) -> None:
     chance = random.Random(seed)
     disk, store = create(chance.choice(SIZES), seed=seed)

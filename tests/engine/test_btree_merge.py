@@ -22,6 +22,7 @@ from tests.engine.trees import (
     some_value,
     verified,
 )
+from tests.support.each import of_each
 
 
 def walked(store: Store, tree: BTree, begin: bytes = b"") -> int:
@@ -64,8 +65,8 @@ def used_bytes(store: Store, number: int) -> int:
 
 
 @pytest.mark.parametrize("page_size", SIZES)
-@pytest.mark.parametrize("seed", range(6))
-def test_merging_loses_and_reorders_nothing(page_size: int, seed: int) -> None:
+@of_each(range(6))
+def test_merging_loses_and_reorders_nothing(seed: int, page_size: int) -> None:
     chance = random.Random(seed)
     _, store = create(page_size, seed=seed)
     tree, model, total = planted(store), Model(), 0
@@ -85,7 +86,7 @@ def test_merging_loses_and_reorders_nothing(page_size: int, seed: int) -> None:
     assert total > 10
 
 
-@pytest.mark.parametrize("seed", range(12))
+@of_each(range(12))
 def test_after_a_whole_walk_nothing_is_left_to_merge(seed: int) -> None:
     chance = random.Random(seed)
     _, store = create(4096)
@@ -117,7 +118,7 @@ def test_an_aborted_merge_changes_nothing() -> None:
     assert {number: store.read(number) for number in verified(tree, store)} == before
 
 
-@pytest.mark.parametrize("seed", range(20))
+@of_each(range(20))
 def test_after_a_crash_merges_are_whole_or_not_there(seed: int) -> None:
     chance = random.Random(seed)
     disk, store = create(chance.choice(SIZES), seed=seed)

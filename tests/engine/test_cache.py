@@ -2,13 +2,12 @@
 
 import random
 
-import pytest
-
 from esewatch.engine.cache import Cache
 from esewatch.engine.disk import SimDisk
 from esewatch.engine.log import Log
 from esewatch.engine.pages import PageFile, stamped
 from esewatch.engine.store import Store
+from tests.support.each import of_each
 
 SIZE = 4096
 
@@ -83,7 +82,7 @@ def fill(store: Store, value: int, *numbers: int) -> int:
     return before
 
 
-@pytest.mark.parametrize("seed", range(30))
+@of_each(range(30))
 def test_a_torn_write_after_a_partial_checkpoint_is_mended(seed: int) -> None:
     disk = SimDisk(random.Random(seed))
     store = Store.create(
@@ -108,7 +107,7 @@ def test_a_torn_write_after_a_partial_checkpoint_is_mended(seed: int) -> None:
     assert bodies(again) == expected
 
 
-@pytest.mark.parametrize("seed", range(40))
+@of_each(range(40))
 def test_transactions_larger_than_the_cache_survive_crashes_at_partial_checkpoints(
     seed: int,
 ) -> None:

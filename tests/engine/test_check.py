@@ -27,12 +27,13 @@ from tests.engine.databases import (
     stored,
     work,
 )
+from tests.support.each import of_each
 
 
 @pytest.mark.parametrize("page_size", SIZES)
-@pytest.mark.parametrize("seed", range(5))
+@of_each(range(5))
 def test_databases_of_random_histories_are_sound_even_after_crashes(
-    page_size: int, seed: int
+    seed: int, page_size: int
 ) -> None:
     chance = random.Random(seed)
     disk, database = created(page_size, seed=seed, cache_pages=chance.choice([3, 10, 100]))

@@ -7,6 +7,7 @@ import pytest
 from esewatch.engine.checkpoint import Checkpoint, CheckpointError
 from esewatch.engine.disk import SimDisk
 from esewatch.ese.header import NotDatabase, parse_header
+from tests.support.each import of_each
 
 NAME = "E00.chk"
 SIGNATURE = 5
@@ -79,7 +80,7 @@ def test_a_missing_checkpoint_and_that_of_another_log_are_errors() -> None:
         Checkpoint.open(made(), signature=SIGNATURE + 1)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@of_each(range(30))
 def test_a_crash_while_it_is_written_leaves_the_old_or_the_new_one(seed: int) -> None:
     disk = SimDisk(random.Random(seed))
     checkpoint = Checkpoint.create(disk, signature=SIGNATURE, position=100)

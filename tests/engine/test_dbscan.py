@@ -15,6 +15,7 @@ from esewatch.engine.disk import File, SimDisk
 from esewatch.engine.reports import Reports, ScanSummary
 from esewatch.engine.trouble import Trouble
 from tests.engine.databases import NAME, NOW
+from tests.support.each import of_each
 
 THROTTLE = 0.5
 LONG = NOW * 2
@@ -255,7 +256,7 @@ def test_a_kill_loses_at_most_what_was_not_saved_and_no_page_of_a_pass_counts_tw
     assert after.counters.scan_pages_read == 680
 
 
-@pytest.mark.parametrize("seed", range(10))
+@of_each(range(10))
 def test_a_pass_through_any_kills_and_windows_sees_each_page_once(seed: int) -> None:
     chance = random.Random(seed)
     found, told, invocations = made(1200), list[Told](), 0

@@ -8,6 +8,7 @@ import pytest
 from esewatch.engine.schedule import Task
 from tests.engine.defragging import START, Bench, made
 from tests.engine.trees import Model, verified
+from tests.support.each import of_each
 
 DAY = 86400.0
 
@@ -131,7 +132,7 @@ def expect_order(bench: Bench, records: Model) -> None:
     assert used == set(bench.database.space.used())
 
 
-@pytest.mark.parametrize("seed", range(16))
+@of_each(range(16))
 def test_the_space_map_grows_by_what_was_freed_through_cuts_and_crashes(seed: int) -> None:
     history = History(seed)
     for _ in range(4):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from esewatch.engine.disk import SECTOR, Disk, File, RealDisk, SimDisk
+from tests.support.each import of_each
 
 OLD, NEW = b"o", b"n"
 
@@ -84,7 +85,7 @@ def test_a_write_that_was_not_synced_is_kept_lost_or_torn_at_a_sector() -> None:
     assert kept == {0, 2 * SECTOR, 3 * SECTOR, 1700}
 
 
-@pytest.mark.parametrize("seed", range(20))
+@of_each(range(20))
 def test_what_was_synced_survives_every_crash(seed: int) -> None:
     chance, disk = random.Random(seed), SimDisk(random.Random(seed))
     expected = {}

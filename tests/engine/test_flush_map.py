@@ -10,6 +10,7 @@ from esewatch.engine.pages import PageError
 from esewatch.engine.store import Store
 from esewatch.engine.trouble import SlowRequest, Trouble
 from esewatch.ese.foreign import name_of
+from tests.support.each import of_each
 
 NAME, MAP, SIZE = "a.edb", "a.jfm", 4096
 
@@ -118,7 +119,7 @@ def places(content: bytes | bytearray) -> range:
     return range(0, len(content), 4096)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@of_each(range(200))
 def test_a_torn_saving_leaves_the_map_before_or_the_new_one(seed: int) -> None:
     chance, disk = random.Random(seed), SimDisk(random.Random(seed))
     file, flushes = FlushMapFile(disk, NAME, signature=7), FlushMap()
@@ -146,7 +147,7 @@ def test_a_torn_saving_leaves_the_map_before_or_the_new_one(seed: int) -> None:
     assert found in states[-2:]
 
 
-@pytest.mark.parametrize("seed", range(100))
+@of_each(range(100))
 def test_a_damaged_map_is_never_believed(seed: int) -> None:
     chance, disk = random.Random(seed), SimDisk(random.Random(1))
     file, flushes = FlushMapFile(disk, NAME, signature=7), filled({1: 1, 2: 2, 20_000: 3})
@@ -343,7 +344,7 @@ def test_a_new_database_does_not_take_the_map_of_an_older_one_of_its_seed() -> N
     assert (checked.troubles, checked.uninitialized) == ([], 3)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@of_each(range(30))
 def test_a_lost_write_in_a_random_history_is_found(seed: int) -> None:
     chance, disk, told = random.Random(seed), SimDisk(random.Random(seed + 1)), Told()
     store = create(disk, told, cache_pages=chance.choice([1, 3, 30]), seed=seed)

@@ -6,6 +6,7 @@ import struct
 import pytest
 
 from esewatch.engine import node
+from tests.support.each import of_each
 
 SIZES = [4096, 8192, 16384, 32768]
 Model = list[tuple[bytes, bytes]]
@@ -63,8 +64,8 @@ def change(page: bytearray, model: Model, chance: random.Random) -> None:
 
 
 @pytest.mark.parametrize("page_size", SIZES)
-@pytest.mark.parametrize("seed", range(5))
-def test_random_operations_are_those_of_a_sorted_list(page_size: int, seed: int) -> None:
+@of_each(range(5))
+def test_random_operations_are_those_of_a_sorted_list(seed: int, page_size: int) -> None:
     chance, page, model = random.Random(seed), empty(page_size), Model()
     for _ in range(page_size // 20):
         change(page, model, chance)
@@ -173,8 +174,8 @@ def test_the_same_operations_give_the_same_bytes() -> None:
 
 
 @pytest.mark.parametrize("page_size", SIZES)
-@pytest.mark.parametrize("seed", range(5))
-def test_appending_is_inserting_one_by_one_at_the_end(page_size: int, seed: int) -> None:
+@of_each(range(5))
+def test_appending_is_inserting_one_by_one_at_the_end(seed: int, page_size: int) -> None:
     chance = random.Random(seed)
     page, source = empty(page_size), empty(page_size)
     for target in (page, source):

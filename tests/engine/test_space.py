@@ -13,6 +13,7 @@ from esewatch.engine.store import Store, Transaction
 from esewatch.ese.checksum import diagnose
 from esewatch.ese.page import offset_of
 from tests.scan.scanning import scan
+from tests.support.each import of_each
 
 NAME = "a.edb"
 SIZES = [4096, 8192, 16384, 32768]
@@ -71,9 +72,9 @@ def work(space: SpaceMap, transaction: Transaction, before: State, chance: rando
 
 
 @pytest.mark.parametrize("page_size", SIZES)
-@pytest.mark.parametrize("seed", range(8))
+@of_each(range(8))
 def test_the_map_says_what_a_plain_set_says_through_aborts_and_crashes(
-    page_size: int, seed: int
+    seed: int, page_size: int
 ) -> None:
     chance, disk = random.Random(seed), SimDisk(random.Random(seed))
     covered = chance.choice([2, 5, 16, 17, 40, None])

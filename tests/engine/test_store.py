@@ -7,6 +7,7 @@ import pytest
 from esewatch.engine.disk import SimDisk
 from esewatch.engine.log import HEADER_BYTES
 from esewatch.engine.store import Store
+from tests.support.each import of_each
 
 NAME = "a.edb"
 Model = dict[int, bytes]
@@ -66,7 +67,7 @@ def test_what_is_committed_is_there_after_a_clean_shutdown(page_size: int) -> No
     assert bodies(again) == model
 
 
-@pytest.mark.parametrize("seed", range(40))
+@of_each(range(40))
 def test_a_crash_at_any_moment_leaves_what_was_flushed_and_whole_transactions(seed: int) -> None:
     chance = random.Random(seed)
     disk = SimDisk(random.Random(seed + 1000))
@@ -93,7 +94,7 @@ def test_a_crash_at_any_moment_leaves_what_was_flushed_and_whole_transactions(se
     assert states[-1] == bodies(store)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@of_each(range(25))
 def test_a_crash_within_recovery_is_recovered_from_again(seed: int) -> None:
     chance = random.Random(seed)
     disk = SimDisk(random.Random(seed))

@@ -17,6 +17,7 @@ from esewatch.engine.reports import ScanSummary, ZeroingSummary
 from esewatch.engine.zeroing import TABLE
 from tests.engine.databases import NAME, NOW, SIZES, content, work
 from tests.engine.zeroed import LONG, MARK, PAUSE, Bench, count_free, made, raw
+from tests.support.each import of_each
 
 
 def filled(page_size: int = 4096, *, records: int = 600, kept: int = 3) -> Bench:
@@ -312,7 +313,7 @@ def test_a_cache_smaller_than_one_reading_is_enough() -> None:
     assert found.reopened(cache_pages=4).records() == living
 
 
-@pytest.mark.parametrize("seed", range(12))
+@of_each(range(12))
 def test_random_histories_with_passes_in_between_are_what_a_plain_dict_says(seed: int) -> None:
     chance = random.Random(seed)
     found = made(chance.choice(SIZES), seed=seed, cache_pages=chance.choice((4, 30)))

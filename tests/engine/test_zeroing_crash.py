@@ -9,6 +9,7 @@ from esewatch.engine.database import Database
 from esewatch.engine.disk import File, SimDisk
 from tests.engine.databases import NAME, NOW, SIZES
 from tests.engine.zeroed import MARK, PAUSE, Bench, bench, count_free, key, made, raw
+from tests.support.each import of_each
 
 
 class PowerError(Exception):
@@ -79,7 +80,7 @@ def churn(found: Bench, model: dict[bytes, bytes], chance: random.Random) -> Non
     found.database.store.flush()
 
 
-@pytest.mark.parametrize("seed", range(15))
+@of_each(range(15))
 def test_a_pass_through_many_losses_of_power_counts_each_thing_once(seed: int) -> None:
     chance = random.Random(seed)
     found = made(chance.choice(SIZES), seed=seed)
@@ -119,7 +120,7 @@ def test_the_power_fails_somewhere_in_most_of_these_passes() -> None:
         found.run()
 
 
-@pytest.mark.parametrize("seed", range(10))
+@of_each(range(10))
 def test_work_goes_on_between_the_steps_and_all_that_was_durable_is_there(seed: int) -> None:
     chance = random.Random(100 + seed)
     found, disk = powered(made(chance.choice(SIZES), seed=seed), chance)

@@ -7,6 +7,7 @@ import pytest
 from esewatch.ese.catalogue import CATALOGUE, Kind, Row
 from esewatch.ese.text_phrases import find_phrase
 from esewatch.model import Level, Stage, Task
+from tests.support.each import of_each
 
 
 def ids(*parts: int | tuple[int, int]) -> set[int]:
@@ -46,12 +47,16 @@ ALL = (
 ROWS = list(CATALOGUE.values())
 
 
-@pytest.mark.parametrize("event_id", sorted(ALL))
+def event_id_of(row: Row) -> int:
+    return row.event_id
+
+
+@of_each(sorted(ALL))
 def test_every_documented_event_has_a_row(event_id: int) -> None:
     assert CATALOGUE[event_id].event_id == event_id
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row.event_id))
+@of_each(ROWS, event_id_of)
 def test_every_row_is_well_formed(row: Row) -> None:
     assert row.symbol == row.symbol.upper() and row.symbol.strip()
     assert row.level in get_args(Level)
@@ -66,7 +71,7 @@ def test_every_row_is_well_formed(row: Row) -> None:
             assert hint.startswith("=") or hint.count("{}") == 1
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row.event_id))
+@of_each(ROWS, event_id_of)
 def test_a_field_has_one_parameter_and_an_event_one_database(row: Row) -> None:
     kinds = [param.kind for param in row.params]
     assert kinds.count(Kind.DATABASE) + kinds.count(Kind.FILE) <= 1
@@ -76,9 +81,7 @@ def test_a_field_has_one_parameter_and_an_event_one_database(row: Row) -> None:
     assert not set(names) & set(row.constants)
 
 
-@pytest.mark.parametrize(
-    "row", [row for row in ROWS if row.phrases], ids=lambda row: str(row.event_id)
-)
+@of_each([row for row in ROWS if row.phrases], event_id_of)
 def test_the_phrases_of_an_event_lead_to_that_event(row: Row) -> None:
     assert find_phrase(" 17 ".join(row.phrases) + " 17") == row.event_id
 

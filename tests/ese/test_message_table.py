@@ -15,6 +15,7 @@ from esewatch.ese.message_table import (
     verdict,
 )
 from tests.ese.test_catalogue import ids
+from tests.support.each import of_each
 
 TABLE = ids(
     (0, 20), (100, 108), (200, 207), (210, 227), 240, (243, 245), 252, 256, 257, (300, 304),
@@ -37,7 +38,7 @@ def test_every_class_has_its_ids() -> None:
     assert found["used"] == len(USED) and found["harmless"] == len(HARMLESS)
 
 
-@pytest.mark.parametrize("message", MESSAGES.values(), ids=lambda message: str(message.event_id))
+@of_each(MESSAGES.values(), lambda message: message.event_id)
 def test_every_error_is_used_harmless_for_a_reason_or_unexplained(message: Message) -> None:
     found = verdict(message.event_id)
 

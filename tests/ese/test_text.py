@@ -14,6 +14,7 @@ from esewatch.ese.catalogue import CATALOGUE, Kind
 from esewatch.ese.events import event_from_strings
 from esewatch.ese.text import event_from_text
 from esewatch.model import Event
+from tests.support.each import of_each
 from tests.support.ese_text import RENDERED, render
 from tests.support.samples import sample
 
@@ -103,7 +104,7 @@ def example(event_id: int) -> tuple[str, ...]:
                        for place, param in enumerate(CATALOGUE[event_id].params)))  # fmt: skip
 
 
-@pytest.mark.parametrize("event_id", [number for number in RENDERED if number != 735])
+@of_each([number for number in RENDERED if number != 735])
 def test_text_and_positions_agree(event_id: int) -> None:
     strings = example(event_id)
     text = render(event_id, strings)

@@ -6,6 +6,7 @@ from esewatch.ese.catalogue import CATALOGUE
 from esewatch.ese.dates import DateOrder
 from esewatch.ese.strings import Fields
 from esewatch.ese.text_hints import fields_of_values, places_of
+from tests.support.each import of_each
 from tests.support.processor import processor_seconds
 
 HOSTILE = {
@@ -28,7 +29,7 @@ def fields_of_text(
     )
 
 
-@pytest.mark.parametrize("event_id", sorted(CATALOGUE))
+@of_each(sorted(CATALOGUE))
 def test_every_hint_is_a_pattern(event_id: int) -> None:
     database, fields = fields_of_text(event_id, "", True, None)
     assert database == "" and fields == CATALOGUE[event_id].constants

@@ -9,6 +9,7 @@ from esewatch.ese.events import event_from_strings
 from esewatch.ese.text import event_from_text
 from esewatch.ese.text_paths import named_database, quoted_paths
 from esewatch.model import Event
+from tests.support.each import of_each
 from tests.support.samples import sample
 
 PATH = r"E:\Exchange Daten\priv1.edb"
@@ -33,14 +34,13 @@ def read(event_id: int, message: str) -> Event:
         (736, "La maintenance de la base {} commence."),
     ],
 )
-@pytest.mark.parametrize(
-    "marks",
-    ["„{}“", "„{}”", '"{}"', "'{}'", "»{}«", "«\u00a0{}\u00a0»", "« {} »", "“{}”", "‚{}‘",
-     "‘{}’", "”{}”", "»{}»", "›{}‹", "「{}」", "{}"],
-)  # fmt: skip
 @pytest.mark.parametrize("instance", ["SG1", ""])
+@of_each(
+    ["„{}“", "„{}”", '"{}"', "'{}'", "»{}«", "«\u00a0{}\u00a0»", "« {} »", "“{}”", "‚{}‘",
+     "‘{}’", "”{}”", "»{}»", "›{}‹", "「{}」", "{}"]
+)  # fmt: skip
 def test_the_path_names_the_database_in_any_quotes(
-    event_id: int, words: str, marks: str, instance: str
+    marks: str, event_id: int, words: str, instance: str
 ) -> None:
     head = HEAD if instance else HEAD.removesuffix("SG1: ")
     event = read(event_id, head + words.format(marks.format(PATH)))

@@ -3,14 +3,14 @@
 import re
 
 import msgspec
-import pytest
 
 from esewatch.config import Policy
 from esewatch.expose.catalogue import CATALOGUE, SECTIONS
 from esewatch.expose.own_rows import POLICY
 from esewatch.expose.rows import LABELS, Row
+from tests.support.each import of_each
 
-ROWS = pytest.mark.parametrize("row", CATALOGUE.values(), ids=CATALOGUE.keys())
+each_row = of_each(CATALOGUE.values(), lambda row: row.name)
 
 
 def test_no_metric_is_listed_twice() -> None:
@@ -19,24 +19,24 @@ def test_no_metric_is_listed_twice() -> None:
     assert len(names) == len(set(names)) == len(CATALOGUE)
 
 
-@ROWS
+@each_row
 def test_a_name_has_a_known_prefix_and_no_colon(row: Row) -> None:
     assert re.fullmatch(r"(ese|esewatch|exchange|process|sqlserver)_[a-z0-9_]+", row.name)
 
 
-@ROWS
+@each_row
 def test_counters_and_only_counters_end_in_total(row: Row) -> None:
     assert row.name.endswith("_total") == (row.type == "counter")
 
 
-@ROWS
+@each_row
 def test_a_unit_is_the_end_of_the_family_name_and_a_base_unit(row: Row) -> None:
     assert row.unit in ("", "seconds", "bytes")
     assert row.family.endswith(row.unit)
     assert not re.search(r"_(ms|milliseconds|minutes|hours|days|kb|mb|percent)(_|$)", row.name)
 
 
-@ROWS
+@each_row
 def test_help_is_a_sentence_that_names_its_origin_and_ends_with_a_full_stop(row: Row) -> None:
     assert row.what.endswith(".")
     assert row.help.endswith(f" From {row.origin}.")
@@ -45,7 +45,7 @@ def test_help_is_a_sentence_that_names_its_origin_and_ends_with_a_full_stop(row:
     assert row.help[0].isupper() or row.help[0].isdigit()
 
 
-@ROWS
+@each_row
 def test_every_label_is_explained_and_none_is_forbidden(row: Row) -> None:
     assert set(row.labels) <= LABELS.keys()
     assert len(row.labels) == len(set(row.labels))

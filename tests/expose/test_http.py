@@ -3,7 +3,6 @@
 import gzip
 import json
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,6 +20,7 @@ from esewatch.expose.table import computer_link, database_link
 from tests.expose.examples import NOW, PRIV03, STRANGE, example, many
 from tests.expose.html import Page, assert_self_contained
 from tests.expose.serving import FakeDaemon, ask, connect, serving
+from tests.support.calls import Calls
 
 LOCAL = {"X-Esewatch": "1", "Content-Type": "application/json"}
 
@@ -190,19 +190,14 @@ def test_an_address_with_hundreds_of_fields_is_refused(server: HttpServer) -> No
     assert answer.text == "400 Bad Request: The address asks for too many things.\n"
 
 
-def test_a_thousand_databases_are_no_slower_than_their_figures() -> None:
+def test_the_page_of_a_thousand_databases_costs_little_more_than_their_figures() -> None:
     view = FakeDaemon(*many(1000, 40))
-
-    def seconds(server: HttpServer, path: str) -> float:
-        start = time.perf_counter()
-        assert ask(server, path).status == 200
-        return time.perf_counter() - start
-
-    with serving(view) as server:
-        # By turns, so that what else the machine does slows both.
-        taken = [(seconds(server, "/"), seconds(server, "/api/v1/advice")) for _ in range(9)]
-    page, figures = (min(each) for each in zip(*taken, strict=True))
-    assert page < 4 * figures
+    with Calls() as calls, serving(view) as server:
+        assert ask(server, "/").status == ask(server, "/api/v1/advice").status == 200
+        page = calls.of(lambda: ask(server, "/"))
+        figures = calls.of(lambda: ask(server, "/api/v1/advice"))
+    # In calls; those of the figures take longer, as they write numbers.
+    assert 0 < page < 6 * figures
 
 
 def test_pages_that_wait_for_the_state_hold_up_no_scrape() -> None:

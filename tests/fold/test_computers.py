@@ -12,6 +12,7 @@ from esewatch.fold.folder import Folder
 from esewatch.fold.state import Host, State
 from esewatch.journal import Journal
 from esewatch.model import Batch, CopyChecked, Event, Feed, Reading
+from tests.support.each import of_each
 from tests.support.records import DATABASE, DAY, EPOCH, HOUR, LABEL, event, folder_of
 
 CORP, OTHER, THIRD = "EX01.corp.example", "ex01.other.example", "EX01.third.example"
@@ -116,7 +117,7 @@ def test_a_journal_without_the_full_name_knows_it_from_the_names_it_has_seen() -
     assert label_of(CORP, folder.state.hosts, folder.settings) == "ex01"
 
 
-@pytest.mark.parametrize("seed", range(20))
+@of_each(range(20))
 def test_of_inputs_read_together_the_oldest_record_decides(seed: int) -> None:
     records = [
         event(700, time * HOUR, number, computer=name)

@@ -19,6 +19,7 @@ from esewatch.fold.integrity import (
 )
 from esewatch.fold.state import UNLOCATED
 from esewatch.model import Batch, Event
+from tests.support.each import of_each
 from tests.support.records import DAY, EPOCH, HOUR, LABEL, event, folder_of, the_database, views
 
 
@@ -258,7 +259,7 @@ def test_passes_that_are_told_after_many_errors_are_clean_in_the_longest_gaps_on
     assert verified(folder) == {}
 
 
-@pytest.mark.parametrize("seed", range(20))
+@of_each(range(20))
 def test_what_many_errors_leave_verified_is_what_every_single_one_would(seed: int) -> None:
     chance = random.Random(seed)
     records: list[Event] = []
@@ -302,7 +303,7 @@ def known_clean(folder: Folder) -> set[float]:
     return {(done.ended or 0.0) - EPOCH for done in passes if verifies(done, entry)}
 
 
-@pytest.mark.parametrize("seed", range(12))
+@of_each(range(12))
 def test_what_is_kept_of_page_errors_says_what_all_their_times_say(seed: int) -> None:
     chance = random.Random(seed)
     few = seed % 2 == 0

@@ -16,6 +16,7 @@ from tests.oracle.generate import history
 from tests.oracle.history import Acknowledged, Answers, History, Logged, Scanned
 from tests.oracle.product import settings_of, told
 from tests.oracle.reading import read
+from tests.support.each import of_each
 
 SEEDS = 2000
 PART = 100
@@ -57,7 +58,7 @@ def product(of: History, folder: Path) -> Answers:
 LAW_SEEDS = range(3000, 3120)
 
 
-@pytest.mark.parametrize("seed", LAW_SEEDS)
+@of_each(LAW_SEEDS)
 def test_another_resume_makes_no_copy_healthier(seed: int, tmp_path: Path) -> None:
     made = only(history(seed), Logged, Scanned)
     resumes = [each for each in logged(made) if each.event_id in {702, 719, 720, 738}]
@@ -74,7 +75,7 @@ def test_another_resume_makes_no_copy_healthier(seed: int, tmp_path: Path) -> No
         assert after[key].verified.keys() <= answer.verified.keys()
 
 
-@pytest.mark.parametrize("seed", LAW_SEEDS)
+@of_each(LAW_SEEDS)
 def test_less_damage_makes_no_copy_sicker(seed: int, tmp_path: Path) -> None:
     made = only(history(seed), Logged, Scanned)
     errors = [
@@ -94,7 +95,7 @@ def test_less_damage_makes_no_copy_sicker(seed: int, tmp_path: Path) -> None:
         assert answer.verified.keys() >= before[key].verified.keys()
 
 
-@pytest.mark.parametrize("seed", LAW_SEEDS)
+@of_each(LAW_SEEDS)
 def test_another_server_changes_nothing_here(seed: int, tmp_path: Path) -> None:
     made = only(history(seed), Logged, Scanned)
     other = [

@@ -1,6 +1,7 @@
 """Floods of names under a real agent: what they cost is bounded, and what is real stays."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -30,13 +31,13 @@ def line(computer: str, event_id: int = 704, provider: str = "ESE", channel: str
     return json.dumps(record) + "\n"
 
 
-FLOODS = {
-    "38 records whose names have 900 KB": [
+FLOODS: dict[str, Callable[[], list[str]]] = {
+    "38 records whose names have 900 KB": lambda: [
         line(f"{LONG}{number}") if number % 2 else line("ex", channel=f"{LONG}{number}")
         for number in range(38)
     ],
-    f"{COMPUTERS:,} computers": [line(f"c{number}") for number in range(COMPUTERS)],
-    f"{IDS:,} event ids": [line("ex", 100_000 + number) for number in range(IDS)],
+    f"{COMPUTERS:,} computers": lambda: [line(f"c{number}") for number in range(COMPUTERS)],
+    f"{IDS:,} event ids": lambda: [line("ex", 100_000 + number) for number in range(IDS)],
 }
 
 
@@ -64,14 +65,15 @@ def test_a_flood_of_names_is_bounded_and_another_source_goes_on(tmp_path: Path, 
         agent.start()
         process = psutil.Process(agent.pid)
         before, cpu = process.memory_info().rss, sum(process.cpu_times()[:2])
-        (logs / "flood.log").write_text("".join(FLOODS[flood]))
+        lines = FLOODS[flood]()
+        (logs / "flood.log").write_text("".join(lines))
         append(logs / "real.ndjson", 100, hour=1)
 
         def records(source: str) -> float:
             return total(samples(agent), "esewatch_source_records_total", source=source)
 
         wait_for("the real ones", lambda: events(agent, computer="ex02") == 200)
-        wait_for("the flood", lambda: records("flood") == len(FLOODS[flood]), 120)
+        wait_for("the flood", lambda: records("flood") == len(lines), 120)
         append(logs / "real.ndjson", 100, hour=2)
         wait_for("the real ones", lambda: events(agent, computer="ex02") == 300)
         spent = sum(process.cpu_times()[:2]) - cpu

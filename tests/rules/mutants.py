@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 import promql_parser as ql
 import yaml
 
-from tests.rules.expressions import ALERT_FILES, RULE_FILES, document_of, uses
+from tests.rules.expressions import document_of
+from tests.rules.needed import FILES, dependents, name_of, needed, rules_in
 from tests.rules.promtool import TESTS, without_texts
 from tests.support.tools import require
 
-FILES = (*RULE_FILES, *ALERT_FILES)
 NEVER = "vector(1) < 0"
 OPPOSITES = {
     ">=": "<",
@@ -68,16 +68,6 @@ class Mutant(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.name}: {self.change}"
-
-
-def rules_in(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Its rules, in order."""
-    return [rule for group in document["groups"] for rule in group["rules"]]
-
-
-def name_of(rule: dict[str, Any]) -> str:
-    """Of an alert or a recorded series."""
-    return str(rule.get("alert") or rule["record"])
 
 
 def changed_expressions(expression: str) -> Iterator[tuple[str, str]]:
@@ -124,44 +114,6 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
         if "keep_firing_for" in rule:
             without = {key: value for key, value in rule.items() if key != "keep_firing_for"}
             yield Mutant(path, index, label, "keep_firing_for gone", without)
-
-
-@cache
-def _taken() -> dict[str, frozenset[str]]:
-    """What each rule takes: metrics of its expression, and of the queries of its templates."""
-    found: dict[str, frozenset[str]] = {}
-    for path in FILES:
-        for rule in rules_in(document_of(path)):
-            names = {selector.metric for selector in uses(rule["expr"]).selectors}
-            notes = str(rule.get("annotations", ""))
-            names |= {name for name in _recorded() if name in notes}
-            found[name_of(rule)] = found.get(name_of(rule), frozenset()) | names
-    return found
-
-
-@cache
-def _recorded() -> frozenset[str]:
-    return frozenset(
-        rule["record"] for path in FILES for rule in rules_in(document_of(path)) if "record" in rule
-    )
-
-
-@cache
-def dependents(name: str) -> frozenset[str]:
-    """Names of the rules that take the series `name`, directly or not, itself included."""
-    found = {name}
-    while more := {own for own, taken in _taken().items() if taken & found} - found:
-        found |= more
-    return frozenset(found)
-
-
-@cache
-def needed(names: frozenset[str]) -> frozenset[str]:
-    """`names` and the recorded series that they take, directly or not."""
-    found = set(names)
-    while more := {taken for own in found for taken in _taken().get(own, ())} & _recorded() - found:
-        found |= more
-    return frozenset(found)
 
 
 def rule_texts(mutant: Mutant, names: frozenset[str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ import copy
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import yaml
 
 from tests.rules import latched
 from tests.rules.expressions import document_of
+from tests.rules.needed import name_of, named, needed
 from tests.support.tools import require
 
 _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -31,12 +32,20 @@ def without_texts(document: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def only(document: dict[str, Any], asked: Collection[str]) -> dict[str, Any]:
-    """The rule file with those alerts alone that are asked for: fewer are evaluated."""
+def only(document: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """The rule file with the rules `names` alone: fewer are evaluated."""
     found = copy.deepcopy(document)
     for group in found["groups"]:
-        group["rules"] = [rule for rule in group["rules"] if rule.get("alert", "") in {"", *asked}]
+        group["rules"] = [rule for rule in group["rules"] if name_of(rule) in names]
     return found
+
+
+def asked(group: dict[str, Any]) -> frozenset[str]:
+    """The alerts and series that the cases of a group ask about."""
+    alerts = {case["alertname"] for case in group.get("alert_rule_test", ())}
+    return frozenset(alerts).union(
+        *(named(case["expr"]) for case in group.get("promql_expr_test", ()))
+    )
 
 
 def write(document: dict[str, Any], file: Path) -> None:
@@ -62,26 +71,40 @@ TESTS = (*sorted(FOLDER.glob("*_test.yml")), *_made())
 """All files with cases."""
 
 
-def prepare(path: Path, folder: Path, *, texts: bool = False) -> Path:
-    """A test file with its rules in `folder`, ready for promtool."""
-    document = copy.deepcopy(document_of(path))
-    asked = {
-        case["alertname"] for test in document["tests"] for case in test.get("alert_rule_test", ())
-    }
-    for name in document["rule_files"]:
-        rules = document_of((path.parent / name).resolve())
-        rules = only(rules if texts else without_texts(rules), asked)
-        write(rules, folder / Path(name).name)
-    document["rule_files"] = [Path(name).name for name in document["rule_files"]]
-    file = folder / path.name
-    write(document, file)
-    return file
+def prepare(
+    path: Path,
+    folder: Path,
+    groups: Sequence[dict[str, Any]] | None = None,
+    *,
+    texts: bool = False,
+    whole: bool = False,
+) -> list[Path]:
+    """Test files in `folder`, ready for promtool: the cases of one ask about the same rules.
+
+    `groups` are other groups in the place of those of the file. Each test file comes with the
+    rules that are needed for its cases, with all rules of its rule files where it is `whole`.
+    """
+    parts: dict[frozenset[str], list[dict[str, Any]]] = {}
+    for group in document_of(path)["tests"] if groups is None else groups:
+        parts.setdefault(frozenset() if whole else asked(group), []).append(group)
+    files = []
+    for number, (names, part) in enumerate(parts.items()):
+        (folder / f"{number}").mkdir()
+        files.append(folder / f"{number}" / path.name)
+        document = {**document_of(path), "tests": part, "rule_files": []}
+        for name in document_of(path)["rule_files"]:
+            rules = document_of((path.parent / name).resolve())
+            rules = rules if whole else only(rules, needed(names))
+            write(rules if texts else without_texts(rules), files[-1].with_name(Path(name).name))
+            document["rule_files"].append(Path(name).name)
+        write(document, files[-1])
+    return files
 
 
-def run(file: Path) -> subprocess.CompletedProcess[str]:
-    """What promtool says of a prepared test file."""
+def run(files: Sequence[Path]) -> subprocess.CompletedProcess[str]:
+    """What promtool says of prepared test files."""
     return subprocess.run(
-        [require("promtool"), "test", "rules", str(file)],
+        [require("promtool"), "test", "rules", *map(str, files)],
         capture_output=True,
         text=True,
         timeout=300,

@@ -16,6 +16,7 @@ import yaml
 
 from tests.e2e.harness import Server, Webhook, get, start_alertmanager, wait_for
 from tests.rules.expressions import ROOT, alerts
+from tests.support.each import of_each
 from tests.support.tools import require
 
 EXAMPLE = ROOT / "alerts" / "alertmanager" / "alertmanager.yml"
@@ -52,8 +53,9 @@ def test_amtool_accepts_the_example() -> None:
     assert "SUCCESS" in amtool("check-config", EXAMPLE)
 
 
-@pytest.mark.parametrize(("name", "severity"), [*KINDS, *NEW])
-def test_each_alert_goes_where_its_severity_says(name: str, severity: str) -> None:
+@of_each([*KINDS, *NEW])
+def test_each_alert_goes_where_its_severity_says(kind: tuple[str, str]) -> None:
+    name, severity = kind
     found = receivers(EXAMPLE, alertname=name, severity=severity, computer="a", database="b")
 
     assert found == [RECEIVERS[severity]]
@@ -64,7 +66,7 @@ def test_an_alert_of_another_severity_is_a_ticket(severity: str) -> None:
     assert receivers(EXAMPLE, alertname="EseNew", severity=severity) == ["ticket"]
 
 
-@pytest.mark.parametrize("name", sorted({name for name, severity in KINDS if severity != "none"}))
+@of_each(sorted({name for name, severity in KINDS if severity != "none"}))
 def test_only_critical_alerts_about_pages_are_sent_without_waiting(
     name: str, tmp_path: Path
 ) -> None:
@@ -333,7 +335,7 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str], bool]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@of_each(CASES)
 def test_what_inhibits_what(name: str, running: Server) -> None:
     source, target, expected = CASES[name]
     case = {"case": name}

@@ -6,10 +6,10 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 import promql_parser as ql
-import pytest
 
 from tests.rules.expressions import ALERT_FILES, RULE_FILES, document_of
 from tests.rules.shapes import nodes
+from tests.support.each import of_each
 
 LOOKBACK = timedelta(minutes=5)
 """So old may a sample be that an instant vector finds (--query.lookback-delta)."""
@@ -61,7 +61,7 @@ def elsewhere(group: dict[str, Any]) -> Iterator[tuple[str, str]]:
                 yield rule.get("record") or rule["alert"], name
 
 
-@pytest.mark.parametrize("group", groups(), ids=lambda group: group["name"])
+@of_each(groups(), lambda group: group["name"])
 def test_what_a_group_looks_at_is_recorded_twice_within_the_lookback(group: dict[str, Any]) -> None:
     """Groups have times of their own: with 5 minutes the last sample is too old now and then."""
     late = [each for each in elsewhere(group) if 2 * WRITTEN[each[1]].interval >= LOOKBACK]

@@ -18,6 +18,7 @@ from tests.rules.expressions import (
     unknown,
     uses,
 )
+from tests.support.each import of_each
 
 ALWAYS = {"Watchdog"}
 """Alerts that fire whatever the figures are, and are of no agent."""
@@ -34,22 +35,18 @@ def name_of(rule: dict[str, Any]) -> str:
     return str(rule.get("record") or f"{rule['alert']}-{rule['labels']['severity']}")
 
 
-each_rule = pytest.mark.parametrize("rule", RULES, ids=name_of)
-each_alert = pytest.mark.parametrize("rule", alerts(), ids=name_of)
+each_rule = of_each(RULES, name_of)
+each_alert = of_each(alerts(), name_of)
 
 
-def check_by_name(check: lint.Check) -> str:
-    return check.__name__
-
-
+@pytest.mark.parametrize("check", lint.OF_EXPRESSIONS)
 @each_rule
-@pytest.mark.parametrize("check", lint.OF_EXPRESSIONS, ids=check_by_name)
 def test_each_expression_is_sound(rule: dict[str, Any], check: lint.Check) -> None:
     assert list(check(rule["expr"])) == []
 
 
+@pytest.mark.parametrize("check", lint.OF_ALERTS)
 @each_alert
-@pytest.mark.parametrize("check", lint.OF_ALERTS, ids=check_by_name)
 def test_each_alert_is_sound(rule: dict[str, Any], check: lint.Check) -> None:
     found = list(check(rule["expr"]))
 

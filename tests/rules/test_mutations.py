@@ -15,17 +15,8 @@ from pathlib import Path
 import pytest
 
 from tests.rules.expressions import ALERT_FILES, RULE_FILES, document_of
-from tests.rules.mutants import (
-    FILES,
-    Mutant,
-    changed_expressions,
-    dependents,
-    half,
-    mutants_of,
-    name_of,
-    noticed,
-    rules_in,
-)
+from tests.rules.mutants import Mutant, changed_expressions, half, mutants_of, noticed
+from tests.rules.needed import FILES, dependents, name_of, rules_in
 from tests.support.figures import record
 
 MUTANTS = [mutant for path in FILES for mutant in mutants_of(path)]

@@ -23,7 +23,7 @@ from tests.rules.quality.faults import (
 from tests.rules.quality.month import END, HOUR, START, Month
 from tests.rules.quality.verdict import Verdict, verdicts
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 
 AT_ONCE = 6
 """Months in one Prometheus: each takes some 100 MB of text."""

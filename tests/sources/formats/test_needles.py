@@ -4,12 +4,13 @@ import pytest
 
 from esewatch.sources.formats.needles import Needles
 from tests.sources.formats.reading import STRINGS_703
+from tests.support.each import of_each
 from tests.support.ese_text import RENDERED, render
 
 
-@pytest.mark.parametrize("event_id", RENDERED)
 @pytest.mark.parametrize("process", ["3392", "3392,D,12", "3392,D,12,15.01.2507.012"])
 @pytest.mark.parametrize("instance", ["SG06: ", ""])
+@of_each(RENDERED)
 def test_every_rendered_text_is_a_hit(event_id: int, process: str, instance: str) -> None:
     text = render(event_id, ("MSExchangeIS", process, instance, *STRINGS_703[3:]))
     assert Needles().hits(text.encode()) != []
