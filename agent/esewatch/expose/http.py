@@ -56,7 +56,7 @@ CHUNK = 64 * 1024
 """Bytes handed to the server at once: what a client that does not read keeps in memory."""
 
 PAGES_AT_ONCE = 4
-"""Fewer than asyncio has threads: pages may wait for the reading thread, a scrape never does."""
+"""Fewer than the server has threads: pages may wait for the reading thread, a scrape never does."""
 
 Send = Callable[[Message], Awaitable[None]]
 
