@@ -1,6 +1,8 @@
 """What raises within the daemon costs itself and nothing else."""
 
+import _thread
 import importlib
+import itertools
 import json
 import threading
 import time
@@ -305,22 +307,14 @@ def test_a_defect_in_the_cycle_is_told_and_the_daemon_goes_on(
 def test_a_thread_that_cannot_start_costs_one_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, call: int
 ) -> None:
-    class Thread(threading.Thread):
-        started = 0
+    start, starts = _thread.start_new_thread, itertools.count(1)
 
-        def start(self) -> None:
-            Thread.started += 1
-            if Thread.started == call:
-                raise error
-            super().start()
+    def fails_once(work: Callable[..., object], given: tuple[object, ...]) -> int:
+        if next(starts) == call:
+            raise error
+        return start(work, given)
 
-    class Patched:
-        pass
-
-    for name in ("Event", "Thread"):
-        setattr(Patched, name, getattr(threading, name))
-    Patched.Thread = Thread  # type: ignore[attr-defined]
-    monkeypatch.setattr(turns_module, "threading", Patched)
+    monkeypatch.setattr(_thread, "start_new_thread", fails_once)
     monkeypatch.setattr(turns_module, "PATIENCE_SECONDS", 0.01)
     slow = Scripted("slow", [])
     normal = slow.poll

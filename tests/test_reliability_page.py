@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from esewatch.config import Settings
-from esewatch.expose import connections, few_lines, http
+from esewatch.expose import connections, few_lines, http, requests
 from esewatch.expose.server import Limits
 from esewatch.fold import identity, integrity, limits
 from esewatch.journal import quarantine
@@ -32,6 +32,7 @@ IN_USE = {
     "bytes of an answer": f"{scrape.MAX_BYTES // MIB} MiB",
     "counters of an answer": f"{exporter.MAX_READINGS:,}",
     "bytes of the body": f"{http.MAX_BODY // KIB} KiB, of {http.BODIES_AT_ONCE} at once",
+    "bytes of a refused body": f"{requests.DROPPED // MIB} MiB, within 10 s",
     "bytes of a client that wait": f"{connections.AHEAD // KIB} KiB",
     "bytes of records set aside": f"{quarantine.MAX_BYTES // MIB} MiB",
 }

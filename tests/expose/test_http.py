@@ -2,9 +2,12 @@
 
 import gzip
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -14,12 +17,13 @@ from esewatch.config import default_settings
 from esewatch.expose.advice_json import advice_object
 from esewatch.expose.http import MAX_BODY
 from esewatch.expose.overview import Overview
+from esewatch.expose.requests import DROPPED
 from esewatch.expose.runbooks import Runbooks
 from esewatch.expose.server import HttpServer
 from esewatch.expose.table import computer_link, database_link
 from tests.expose.examples import NOW, PRIV03, STRANGE, example, many
 from tests.expose.html import Page, assert_self_contained
-from tests.expose.serving import FakeDaemon, ask, connect, serving
+from tests.expose.serving import FakeDaemon, ask, connect, port_of, serving
 from tests.support.calls import Calls
 
 LOCAL = {"X-Esewatch": "1", "Content-Type": "application/json"}
@@ -403,11 +407,51 @@ def test_a_body_that_nobody_wants_is_not_waited_for() -> None:
             assert client.recv(12) == b"HTTP/1.1 413"
 
 
-def test_a_large_body_is_refused_before_it_comes(server: HttpServer) -> None:
-    # Of one that is on its way already the connection is closed in the midst.
-    headers = {**LOCAL, "Content-Length": str(MAX_BODY + 1)}
-    answer = ask(server, "/api/v1/ack", method="POST", headers=headers)
+@pytest.mark.parametrize("size", [MAX_BODY + 1, DROPPED])
+def test_a_large_body_is_refused_before_it_comes(server: HttpServer, size: int) -> None:
+    """Who sends all of it before it reads the answer gets that answer too."""
+    body = b" " * size
+    answer = ask(server, "/api/v1/ack", method="POST", headers=LOCAL, body=body)
     assert answer.status == 413
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/nothing", 404), ("/metrics", 405), ("/api/v1/ack", 403)]
+)
+def test_a_refused_body_is_dropped_and_the_connection_stays(
+    server: HttpServer, path: str, status: int
+) -> None:
+    with closing(HTTPConnection("127.0.0.1", port_of(server), timeout=10)) as client:
+        for _ in range(2):
+            client.request("POST", path, body=b" " * DROPPED)
+            answer = client.getresponse()
+            answer.read()
+            assert answer.status == status
+            first = client.sock.getsockname()
+        client.request("GET", "/-/healthy")
+        assert client.getresponse().status == 200
+        assert client.sock.getsockname() == first
+
+
+def test_no_more_than_1_mib_of_a_refused_body_is_dropped(server: HttpServer) -> None:
+    head = b"POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99000000\r\n\r\n"
+    sent = 0
+    with connect(server) as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 64 << 10)
+        client.sendall(head)
+        with pytest.raises(ConnectionError):
+            while sent < 99_000_000:
+                sent += client.send(b" " * 4096)
+    assert DROPPED <= sent < 2 * DROPPED
+
+
+def test_a_refused_body_that_stops_is_waited_for_no_longer_than_any() -> None:
+    with serving(body_seconds=0.2) as running, connect(running) as client:
+        client.sendall(b"POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n{")
+        answer = b""
+        while part := client.recv(65536):
+            answer += part
+        assert answer.startswith(b"HTTP/1.1 404")
 
 
 def test_a_page_that_fails_says_so_and_hides_how(

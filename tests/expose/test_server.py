@@ -3,13 +3,14 @@
 import contextlib
 import http.client
 import socket
+import threading
 import time
 from collections.abc import Callable
 
 import pytest
 
-from esewatch.expose.http import App
-from esewatch.expose.server import HttpServer, Limits, format_address, parse_address
+from esewatch.expose.http import PAGES_AT_ONCE, App
+from esewatch.expose.server import THREADS, HttpServer, Limits, format_address, parse_address
 from esewatch.fold.state import State
 from esewatch.model import EsewatchError
 from tests.expose.serving import FakeDaemon, ask, connect, port_of, say, serving
@@ -118,6 +119,20 @@ def test_the_address_is_free_again_after_the_end() -> None:
     assert ask(again, "/-/healthy").status == 200
     again.stop()
     again.stop()
+
+
+def test_no_request_needs_a_new_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that finds no memory for its first line would be waited for, for ever."""
+
+    def start(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with serving() as server:
+        with monkeypatch.context() as patch:
+            patch.setattr(threading.Thread, "start", start)
+            found = {ask(server, path).status for path in ("/", "/metrics", "/-/healthy")}
+        assert found == {200}
+    assert PAGES_AT_ONCE < THREADS
 
 
 def test_the_end_comes_soon_while_clients_hold_on() -> None:

@@ -5,13 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from esewatch import names
 from esewatch.config import DatabaseRule, Settings
 from esewatch.expose.metrics import families
 from esewatch.fold.folder import Folder
 from esewatch.fold.identity import tier
 from esewatch.fold.integrity import MAX_BAD_PAGES, count_pages, known_bad_pages, last_verifications
 from esewatch.fold.state import UNLOCATED
-from esewatch.model import Batch, CopyChecked, Event, HeaderSeen, PageFault, Record
+from esewatch.model import Batch, CopyChecked, Event, HeaderSeen, PageFault, PagesScanned, Record
 from tests.support.records import (
     DATABASE,
     DAY,
@@ -118,6 +119,15 @@ def test_an_acknowledged_page_of_a_check_is_gone_when_the_same_check_is_read_aga
     folder.acknowledge("ex01", LABEL, [17], EPOCH + DAY)
     folder.fold("logs", Batch(records=[found]))
     assert bad(folder) == []
+
+
+def test_sums_of_pieces_stay_numbers_that_the_journal_can_keep() -> None:
+    piece = PagesScanned(
+        time=EPOCH, computer="EX01", database=DATABASE, read=EPOCH, pages=2**63, bytes=2**63, bad=0
+    )
+    found = the_database(folder_of([piece] * 3)).page_scan
+    assert found == {"pages": 2**64 - 1, "bytes": 2**64 - 1, "bad_pages": 0}
+    assert names.unpack(names.pack(found), dict[str, int]) == found
 
 
 def test_times_never_go_back() -> None:

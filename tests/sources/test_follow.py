@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -208,6 +209,37 @@ def test_zeros_that_a_crash_left_between_lines_cost_no_line(tmp_path: Path) -> N
     journal = read_final(path)
     assert journal.names == ["one", "two", "three"]
     assert journal.told == ["a.log: line 2: 2097152 zero bytes"]
+
+
+def test_a_compressed_file_of_zeros_alone_is_told_once(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.gz", gzip.compress(bytes(80 << 20)))
+    clock, journal = Clock(), Journal()
+    source = line_source(path, clock=clock)
+    for _ in range(3):
+        assert journal.take(source.poll()) == []
+        clock.now += 60
+    assert journal.told == ["a.gz: line 1: nothing but zeros in 83886080 bytes"]
+    again = line_source(path, clock=clock)
+    again.restore(journal.positions)
+    journal.take(again.poll(final=True))
+    assert len(journal.told) == 1
+
+
+def test_zeros_alone_are_told_whole_behind_a_restart_in_their_midst(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.gz", gzip.compress(bytes(80 << 20)))
+    journal = Journal()
+    journal.take(islice(line_source(path).poll(final=True), 1))
+    assert journal.told == []
+    again = line_source(path)
+    again.restore(journal.positions)
+    journal.take(again.poll(final=True))
+    assert journal.told == ["a.gz: line 1: nothing but zeros in 83886080 bytes"]
+
+
+def test_zeros_that_end_a_compressed_log_are_space_set_aside_too(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.gz", gzip.compress(b"one\n" + bytes(3 << 20)))
+    journal = read_final(path)
+    assert (journal.names, journal.told) == (["one"], [])
 
 
 def test_a_line_of_more_than_8_mib_is_skipped_and_the_next_ones_are_read(tmp_path: Path) -> None:

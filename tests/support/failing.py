@@ -5,6 +5,7 @@
 runs esewatch so that calls of all kinds fail at random for SECONDS after it began to serve.
 """
 
+import _thread
 import contextlib
 import errno
 import os
@@ -112,6 +113,7 @@ def failing() -> Iterator[Failing]:
     points: list[tuple[Any, str, Any]] = [
         (sqlite3, "connect", connect),
         (threading.Thread, "start", found.wrapped("thread start", threading.Thread.start)),
+        (_thread, "start_new_thread", found.wrapped("thread start", _thread.start_new_thread)),
         (os, "open", found.wrapped("open", os.open)),
         (os, "stat", found.wrapped("stat", os.stat)),
         (os, "scandir", found.wrapped("listdir", os.scandir)),

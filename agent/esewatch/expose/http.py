@@ -5,10 +5,11 @@ Reading is open to whoever reaches the address. The requests that change somethi
 """
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -26,6 +27,9 @@ from esewatch.expose.pages import (
 )
 from esewatch.expose.requests import (
     JSON,
+    Incoming,
+    Message,
+    Receive,
     RefusedError,
     Request,
     Response,
@@ -52,10 +56,8 @@ CHUNK = 64 * 1024
 """Bytes handed to the server at once: what a client that does not read keeps in memory."""
 
 PAGES_AT_ONCE = 4
-"""Fewer than asyncio has threads: pages may wait for the reading thread, a scrape never does."""
+"""Fewer than the server has threads: pages may wait for the reading thread, a scrape never does."""
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 HTML = "text/html; charset=utf-8"
@@ -124,9 +126,10 @@ class App:
             await send({"type": "websocket.close"})
 
     async def _http(self, scope: Message, receive: Receive, send: Send) -> None:
+        incoming = Incoming(receive)
         try:
             request = await self._head(scope)
-            response = await self._answer(request, receive)
+            response = await self._answer(request, incoming)
         except ConnectionAbortedError:
             return
         except RefusedError as refused:
@@ -137,7 +140,35 @@ class App:
                 RefusedError(500, "This page failed. The log of esewatch says why.")
             )
         log.debug("%s %s %d", scope["method"], scope["path"][:200], response.status)
-        await _respond(self._headers(response), response.body, response.status, receive, send)
+        await self._respond(response, incoming, send)
+
+    async def _respond(self, response: Response, incoming: Incoming, send: Send) -> None:
+        # What still comes in must be taken, or the server waits for us while we wait for it.
+        gone = asyncio.create_task(incoming.drop())
+        sent = asyncio.create_task(self._send(response, incoming, send))
+        try:
+            await asyncio.wait((gone, sent), return_when=asyncio.FIRST_COMPLETED)
+            if sent.done():
+                sent.result()
+        finally:
+            gone.cancel()
+            sent.cancel()
+
+    async def _send(self, response: Response, incoming: Incoming, send: Send) -> None:
+        """The whole answer at once; its end when no more of the request is waited for."""
+        headers = [
+            (name.encode("latin-1"), value.encode("latin-1"))
+            for name, value in self._headers(response).items()
+        ]
+        status, body = response.status, response.body
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        for start in range(0, len(body), CHUNK):
+            chunk = body[start : start + CHUNK]
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._body_seconds):
+                await incoming.over.wait()
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _headers(self, response: Response) -> dict[str, str]:
         headers = {
@@ -170,7 +201,7 @@ class App:
             client=client,
         )
 
-    async def _read_body(self, headers: Mapping[str, str], receive: Receive) -> bytes:
+    async def _read_body(self, headers: Mapping[str, str], incoming: Incoming) -> bytes:
         """The body of a request that is right so far. A few at once: they take memory."""
         length = headers.get("content-length", "")
         if length.isdecimal() and int(length[:20]) > MAX_BODY:
@@ -178,19 +209,15 @@ class App:
         body = bytearray()
         try:
             async with asyncio.timeout(self._body_seconds):
-                while True:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        raise ConnectionAbortedError
-                    body += message.get("body", b"")
+                while not incoming.over.is_set():
+                    body += await incoming.part()
                     if len(body) > MAX_BODY:
                         raise RefusedError(413, TOO_LARGE)
-                    if not message.get("more_body", False):
-                        return bytes(body)
+            return bytes(body)
         except TimeoutError:
             raise RefusedError(408, "The request's body did not arrive in time.") from None
 
-    async def _answer(self, request: Request, receive: Receive) -> Response:
+    async def _answer(self, request: Request, incoming: Incoming) -> Response:
         if (health := self._health.get(request.path)) is not None:
             must_be(request, "GET", "HEAD")
             return health(request)
@@ -205,7 +232,7 @@ class App:
             if self._bodies.locked():
                 raise RefusedError(503, "Too many requests with a body at once. Ask again.")
             async with self._bodies:
-                body = await self._read_body(request.headers, receive)
+                body = await self._read_body(request.headers, incoming)
             return await self._in_turn(post, msgspec.structs.replace(request, body=body))
         get = self._get.get(request.path)
         if get is None and request.path.startswith("/runbooks"):
@@ -334,37 +361,6 @@ def _decode(request: Request, body: type[Body]) -> Body:
         return msgspec.json.decode(request.body, type=body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise RefusedError(400, f"The body is not what is expected here: {error}") from None
-
-
-async def _respond(
-    headers: dict[str, str], body: bytes, status: int, receive: Receive, send: Send
-) -> None:
-    raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
-    # What still comes in must be taken, or the server waits for us while we wait for it.
-    gone = asyncio.create_task(_until_disconnect(receive))
-    sent = asyncio.create_task(_send_all(body, status, raw, send))
-    try:
-        await asyncio.wait((gone, sent), return_when=asyncio.FIRST_COMPLETED)
-        if sent.done():
-            sent.result()
-    finally:
-        gone.cancel()
-        sent.cancel()
-
-
-async def _send_all(
-    body: bytes, status: int, headers: list[tuple[bytes, bytes]], send: Send
-) -> None:
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    for start in range(0, len(body), CHUNK):
-        chunk = body[start : start + CHUNK]
-        await send({"type": "http.response.body", "body": chunk, "more_body": True})
-    await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-async def _until_disconnect(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 async def _lifespan(receive: Receive, send: Send) -> None:

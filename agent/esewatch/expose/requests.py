@@ -1,7 +1,11 @@
 """A request, its answer, and what is refused."""
 
+import asyncio
+import contextlib
 import ipaddress
 import socket
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
 from urllib.parse import parse_qs
 
 import msgspec
@@ -10,6 +14,15 @@ MAX_FIELDS = 20
 
 _NOT_LOCAL = frozenset({"origin", "forwarded", "via", "x-real-ip", "sec-fetch-site"})
 _FORWARDED = "x-forwarded-"
+
+DROPPED = 1 << 20
+"""Bytes of a refused body that are thrown away, so that who sends it gets to read why.
+
+A connection that is closed while bytes of its client wait is reset, answer and all.
+"""
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
 
 TEXT = "text/plain; charset=utf-8"
 JSON = "application/json"
@@ -43,6 +56,34 @@ class RefusedError(Exception):
         super().__init__(sentence)
         self.status = status
         self.headers = headers or {}
+
+
+class Incoming:
+    """The body of a request as it comes in."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._dropped = 0
+        self.over = asyncio.Event()
+        """No more of it comes, or more than is waited for."""
+
+    async def part(self) -> bytes:
+        """What comes next. Raises ConnectionAbortedError when the client is gone."""
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            raise ConnectionAbortedError
+        if not message.get("more_body", False):
+            self.over.set()
+        part: bytes = message.get("body", b"")
+        return part
+
+    async def drop(self) -> None:
+        """Throw away what comes until the client is gone: what is not taken blocks the server."""
+        with contextlib.suppress(ConnectionAbortedError):
+            while True:
+                self._dropped += len(await self.part())
+                if self._dropped > DROPPED:
+                    self.over.set()
 
 
 def asked(request: Request) -> dict[str, str]:

@@ -9,6 +9,7 @@ import logging
 import socket
 import threading
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
@@ -24,6 +25,9 @@ DEFAULT_ADDRESS = "127.0.0.1:19703"
 
 WATCH_SECONDS = 0.5
 """How often connections are looked at."""
+
+THREADS = 6
+"""That make answers: more than pages are made at once, so that a scrape waits for none."""
 
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
@@ -177,6 +181,7 @@ class HttpServer:
         assert self._socket is not None
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_quietly)
+        loop.set_default_executor(_started(THREADS))
         self._loop, self._stop = loop, asyncio.Event()
         watch = asyncio.create_task(self._watch(self._stop))
         try:
@@ -201,6 +206,18 @@ class HttpServer:
             self._open.tidy(self._limits.request_seconds)
         await asyncio.sleep(1.0)
         self._open.tidy(0.0)
+
+
+def _started(threads: int) -> ThreadPoolExecutor:
+    """Threads that are there from the start.
+
+    One that is started later and finds no memory for its first line is waited for, for ever.
+    """
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="http")
+    all_there = threading.Barrier(threads)
+    for _ in range(threads):
+        pool.submit(all_there.wait)
+    return pool
 
 
 def _quietly(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

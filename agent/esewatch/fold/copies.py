@@ -17,6 +17,9 @@ from esewatch.fold.integrity import (
 from esewatch.fold.state import UNLOCATED, BadKind, Database, SourceState
 from esewatch.model import CopyChecked, HeaderSeen, PageFault, PagesScanned
 
+MOST = 2**64 - 1
+"""The journal keeps no larger number; the sums of damaged pieces stay there."""
+
 OfCopy = CopyChecked | HeaderSeen | PagesScanned
 
 
@@ -76,7 +79,7 @@ def _piece(entry: Database, piece: PagesScanned) -> None:
     """
     scanned = entry.page_scan
     for what, count in (("pages", piece.pages), ("bytes", piece.bytes), ("bad_pages", piece.bad)):
-        scanned[what] = scanned.get(what, 0) + count
+        scanned[what] = min(scanned.get(what, 0) + count, MOST)
     for page in piece.good:
         mark_good(entry, page, page, piece.time)
     _latch_all(entry, piece.found, max(piece.time, piece.read), history=False)

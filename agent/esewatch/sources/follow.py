@@ -211,6 +211,8 @@ class FollowedFiles:
             self._set.touched[file.key] = file
             if text.raw.damage:
                 self._tell(file, f"offset {text.raw.position}", text.raw.damage)
+            elif file.unread and text.only_zeros:
+                self._tell(file, "line 1", f"nothing but zeros in {text.offset} bytes")
             file.close()
         if file.detached and level == FINISHED:
             self._set.lose(file)

@@ -162,6 +162,11 @@ class TextFile:
         self.skipping = end < 0
         self.take(end + 1 or len(self.text))
 
+    @property
+    def only_zeros(self) -> bool:
+        """No line was consumed, and the last KiB of what was are zeros."""
+        return self.offset > 0 and self.line == 0 and not self._tail.strip(b"\0")
+
     def mark(self, position: Position) -> None:
         """Write where reading stands into `position`."""
         position.offset = self.offset

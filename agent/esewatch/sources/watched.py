@@ -39,6 +39,11 @@ class Watched:
         """It has another name than when it was first seen: its writer has left it."""
         return self.path != self.position.path
 
+    @property
+    def unread(self) -> bool:
+        """No text of it was ever there to decode."""
+        return self.decoder is None and not self.position.context
+
     def note(self, new: Stat, now: float) -> None:
         """Take up what stat says."""
         if new != self.stat:

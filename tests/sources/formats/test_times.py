@@ -41,6 +41,12 @@ def test_a_time_is_read_in_any_of_the_usual_forms(text: object, expected: float)
     assert Times().read(text) == expected
 
 
+@pytest.mark.parametrize("digits", range(1, 10))
+def test_a_fraction_says_the_same_behind_a_point_and_a_comma(digits: int) -> None:
+    point, comma = (f"2021-03-31T23:54:06{mark}{'449834719'[:digits]}Z" for mark in ".,")
+    assert Times().read(point) == Times().read(comma)
+
+
 def test_the_seventh_digit_of_a_fraction_is_dropped() -> None:
     assert Times().read("2021-03-31T23:54:06.4498347Z") == epoch("2021-03-31T23:54:06.449834")
 

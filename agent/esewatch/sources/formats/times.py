@@ -38,6 +38,7 @@ _FORMS = [
     )
 ]
 _ISO = re.compile(r"(?!00)[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}")
+_WHOLE = re.compile(_ISO.pattern + r"(?:\.[0-9]{1,9})?Z?")
 _BARE = re.compile(_ISO.pattern + r"(?= [^\W_aAgGpPuUzZ]|\Z)", re.ASCII)
 """An ISO time behind which no fraction, half of the day or zone can stand."""
 _DOTNET = re.compile(r"\\?/Date\((-?\d{1,17})(?:[+-]\d{4})?\)\\?/")
@@ -88,7 +89,7 @@ class Times:
             raise UnknownTimeError(f"the time {value!r} cannot be read")
         if not isinstance(value, str):
             return _from_number(value)
-        if _ISO.fullmatch(value):
+        if _WHOLE.fullmatch(value):
             return self._seconds(_from_iso(value))
         text = value.translate(_MARKS).strip()
         if found := _DOTNET.fullmatch(text):
