@@ -48,15 +48,17 @@ def test_all_stories_are_seen_and_what_is_left_can_be_reported_and_scanned(tmp_p
     assert scan.returncode == 1
     assert re.search(r"\b[12] bad \(1 checksum", scan.stdout)
     page = tmp_path / "report.html"
-    logs = sorted([*folder.glob("*/events.jsonl"), *folder.glob("*/counters.csv")])
-    assert len(logs) == 8
+    logs = sorted([*folder.rglob("events.jsonl"), *folder.rglob("counters.csv")])
+    assert len(logs) == 10
     config = ["--config.file", str(folder / "esewatch.yml")]
     report = subprocess.run(
         [sys.executable, "-m", "esewatch", "report", *map(str, logs), *config, "-o", str(page)],
         check=False,
     )
     assert report.returncode == 1
-    assert "1 known bad page" in Page(page.read_text()).text
+    said = Page(page.read_text()).text
+    assert "1 of 11 databases has bad pages: bad-page on mail02." in said
+    assert "1 known bad page" in said
 
 
 @pytest.mark.slow

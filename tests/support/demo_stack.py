@@ -92,8 +92,7 @@ def load(folder: Path, instance: str) -> None:
     `instance`: past and present are one series. Raises EsewatchError.
     """
     asked = metrics(*BOARDS)
-    logs = [*folder.glob("*/events.jsonl"), *folder.glob("*/*/events.jsonl")]
-    logs += [*folder.glob("*/counters.csv"), *folder.glob("*/*/counters.csv")]
+    logs = [*folder.rglob("events.jsonl"), *folder.rglob("counters.csv")]
     end = time.time()
     start = datetime.fromtimestamp(end - LOADED, UTC)
     past, data = folder / "past", folder / "prometheus"
