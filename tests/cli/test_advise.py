@@ -97,6 +97,7 @@ def test_people_get_a_table_and_the_reasons(farm: Path, capsys: pytest.CaptureFi
     ]  # fmt: skip
     cells = " ".join(rows[1].split())
     assert cells.startswith("SG06 ex01 window shrink 4 h → 2 h 45 min 100% 2007-06-20 online_scan")
+    assert "2007-06-19 online_scan, 1 bad since" in " ".join(rows[3].split())
     assert "\n  It read 142.9 pages for each one freed" in out
     assert "\n  ! investigate: 1 known bad page.\n" in out
     assert "rule:" not in out

@@ -78,11 +78,13 @@ def named(selector: Selector) -> list[str]:
     return [name for value in listed for name in value.split("|")] or [selector.metric]
 
 
-def metrics() -> set[str]:
-    """Those that queries and variables name."""
+def metrics(*uids: str) -> set[str]:
+    """Those that queries and variables name, of the dashboards `uids` or of all."""
     span = Span(0.0, 60.0, 15.0, 15.0)
-    texts = [interpolated(each.target["expr"], each.board, span, {}) for each in queries()]
-    for board in loaded():
+    boards = [board for board in loaded() if not uids or board["uid"] in uids]
+    asked = [each for each in queries() if each.board in boards]
+    texts = [interpolated(each.target["expr"], each.board, span, {}) for each in asked]
+    for board in boards:
         for variable in variables(board).values():
             if variable["type"] == "query":
                 texts.append(interpolated(list_query(variable)[0], board, span, {}))

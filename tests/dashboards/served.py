@@ -11,7 +11,7 @@ from esewatch.expose.docs import JOINS
 from tests.dashboards.boards import metrics
 from tests.dashboards.stories import SINCE, Story
 from tests.e2e.harness import Prometheus, serving
-from tests.rules.expressions import recorded, uses
+from tests.rules.expressions import uses
 from tests.rules.quality import backfill, replaying
 from tests.rules.quality.month import END, HOUR
 
@@ -25,6 +25,6 @@ def served_months(folder: Path, told: Sequence[Story]) -> Iterator[Prometheus]:
     replaying.write(text, months, 6 * HOUR, asked, since=SINCE)
     backfill.load(text, data)
     text.unlink()
-    backfill.record(folder, data, SINCE, END, asked & recorded())
+    backfill.record(folder, data, SINCE, END, asked | backfill.asked_by_alerts())
     with serving(folder, data) as server:
         yield server

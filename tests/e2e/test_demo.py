@@ -4,23 +4,20 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from esewatch.cli.demo.stories import FORECAST, STORIES
 from tests.expose.html import Page
 from tests.support.demo_run import (
-    ROOT,
     Attended,
     children_of,
-    demo_command,
     gone,
     listens,
     wait_until,
 )
-
-TITLES = [*(story.title for story in STORIES), FORECAST]
+from tests.support.demo_runs import in_lines, on_terminal
 
 
 @pytest.fixture
@@ -39,27 +36,8 @@ def attended(tmp_path: Path) -> Iterator[Callable[[], Attended]]:
 
 def test_all_stories_are_seen_and_what_is_left_can_be_reported_and_scanned(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
-    options = ("--dir", str(folder), "--web.listen-address", "127.0.0.1:0", "--seconds", "1200")
-    done = subprocess.run(
-        demo_command((), *options), cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    told = dict(re.findall(r"^ *\d+ s  ([^:]+): (.*)$", done.stdout, re.MULTILINE))
-    assert set(told) - {"30 nights"} == set(TITLES)
-    for title, words in {
-        "the window can shrink": r"window 4 h, advice shrink to .*, above 100: little is left",
-        "the window fits": r"window 1 h, advice keep, because .* between 50 and 100",
-        "the window must grow": r"window 1 h, advice grow to .*, below 50: much is left to free",
-        "done every night": r"advice shrink to 2 h, because it completed \d+ passes, one every",
-        "two scans on one disk": r"meets another one on the same disks: scan it from \d\d:\d\d to",
-        "a backup in the window": r"advice move, because backups stopped online maintenance",
-        "a bit flips": r"1 corrected page; all [\d,]+ pages verified",
-        "a page is lost": r"1 known bad page; ",
-        "a domain controller": r"no window: its garbage collection defragments it every 12 hours",
-        "a current Exchange pair": r"no window: its engine scans in the background, day and night",
-        FORECAST: r"was done at \d\d:\d\d:\d\d, forecast by \d\d:\d\d:\d\d UTC",
-    }.items():  # fmt: skip
-        assert re.search(words, told[title]), (title, told[title])
+    run = in_lines(folder)
+    assert (run.status, run.wrong) == (0, [])
 
     scan = subprocess.run(
         [sys.executable, "-m", "esewatch", "scan", str(folder / "MAIL02/bad-page/bad-page.edb")],
@@ -70,15 +48,24 @@ def test_all_stories_are_seen_and_what_is_left_can_be_reported_and_scanned(tmp_p
     assert scan.returncode == 1
     assert re.search(r"\b[12] bad \(1 checksum", scan.stdout)
     page = tmp_path / "report.html"
-    logs = sorted([*folder.glob("*/events.jsonl"), *folder.glob("*/counters.csv")])
-    assert len(logs) == 8
+    logs = sorted([*folder.rglob("events.jsonl"), *folder.rglob("counters.csv")])
+    assert len(logs) == 10
     config = ["--config.file", str(folder / "esewatch.yml")]
     report = subprocess.run(
         [sys.executable, "-m", "esewatch", "report", *map(str, logs), *config, "-o", str(page)],
         check=False,
     )
     assert report.returncode == 1
-    assert "1 known bad page" in Page(page.read_text()).text
+    said = Page(page.read_text()).text
+    assert "1 of 11 databases has bad pages: bad-page on mail02." in said
+    assert "1 known bad page" in said
+
+
+@pytest.mark.slow
+def test_two_at_once_on_terminals_each_say_all_sentences(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(2) as both:
+        runs = list(both.map(on_terminal, [tmp_path / "one", tmp_path / "two"]))
+    assert [(run.status, run.wrong) for run in runs] == [(0, [])] * 2
 
 
 def test_ctrl_c_in_the_past_leaves_one_folder_and_no_process(

@@ -157,7 +157,8 @@ def check_sections(browser: Browser, agent: Agent) -> None:
             section = look.page.locator("article", has=look.page.locator(f"h3 a[href={href!r}]"))
             bad = sum(figures["known_bad_pages"].values())
             assert values(fact(section, "Known bad pages"))[0] == bad
-            verified = fact(section, "All pages verified")
+            label = "Last verified without a bad page" if bad else "All pages verified"
+            verified = fact(section, label)
             assert moments(verified) == list(figures["verified"].values())
             deadline = figures.get("verification_deadline_seconds")
             assert values(verified) == ([deadline] if deadline is not None else [])

@@ -80,7 +80,7 @@ def loaded(folder: Path, found: Sequence[Side]) -> Path:
         replaying.write(text, together, 6 * HOUR, since=since, step=step)
         backfill.load(text, data)
         text.unlink()
-    backfill.record(folder, data, START, END)
+    backfill.record(folder, data, START, END, backfill.asked_by_alerts())
     return data
 
 

@@ -36,7 +36,7 @@ def judged(folder: Path, months: Sequence[Month], judged_every: float) -> list[V
     replaying.write(text, months, judged_every)
     backfill.load(text, data)
     text.unlink()
-    backfill.record(folder, data, START, END)
+    backfill.record(folder, data, START, END, backfill.asked_by_alerts())
     with serving(folder, data) as prometheus:
         return verdicts(months, backfill.fired(prometheus, START, END))
 

@@ -140,15 +140,27 @@ class Attended:
         """The lines of the first screen with `text` in it and for which `also` holds."""
 
         def look() -> list[str]:
-            self._read()
+            self.read()
             lines = self._screen()
             return lines if any(text in line for line in lines) and also(lines) else []
 
         return wait_until(f"{text!r} on the screen", look, seconds)
 
+    def read(self) -> bool:
+        """Take what it wrote since, whether there was any: it waits where nobody reads."""
+        ready, _, _ = select.select([self._terminal], [], [], 0.1)
+        if not ready:
+            return False
+        try:
+            data = os.read(self._terminal, 65536)
+        except OSError:  # nobody is at the other end any more
+            return False
+        self._output += self._decoder.decode(data)
+        return bool(data)
+
     def rest(self) -> str:
         """All that it wrote, to its end."""
-        while self._read():
+        while self.read():
             pass
         return self._output
 
@@ -160,20 +172,10 @@ class Attended:
         if self._terminal >= 0:
             os.close(self._terminal)
 
-    def _read(self) -> bool:
-        ready, _, _ = select.select([self._terminal], [], [], 0.1)
-        if not ready:
-            return False
-        try:
-            data = os.read(self._terminal, 65536)
-        except OSError:  # nobody is at the other end any more
-            return False
-        self._output += self._decoder.decode(data)
-        return bool(data)
-
     def _screen(self) -> list[str]:
         """The last whole one."""
-        drawn = [part for part in self._output.split("\x1b[H") if "\x1b[J" in part]
-        if not drawn:
+        end = self._output.rfind("\x1b[J")
+        start = self._output.rfind("\x1b[H", 0, max(0, end))
+        if start < 0:
             return []
-        return ANSI.sub("", drawn[-1].partition("\x1b[J")[0]).split("\r\n")
+        return ANSI.sub("", self._output[start:end].removeprefix("\x1b[H")).split("\r\n")

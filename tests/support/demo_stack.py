@@ -21,6 +21,8 @@ import yaml
 from esewatch.cli.demo import command as demo
 from esewatch.cli.demo.configuration import choose_address, local_url
 from esewatch.model import EsewatchError
+from tests.dashboards.boards import metrics
+from tests.rules.quality import backfill
 from tests.support.tools import find
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,8 +31,8 @@ EXAMPLE = ROOT / "alerts" / "alertmanager" / "alertmanager.yml"
 RETENTION = "60d"
 LOADED = 15 * 86400.0
 """Seconds of the past that Prometheus is given."""
-SHOWN = "ese_(database_info|defrag_.*|finding|known_.*|last_full_.*|pass.*|verdict|window_.*)"
-"""The metrics of it, without those of seldom things."""
+BOARDS = ("esewatch-fleet", "esewatch-database")
+"""The dashboards whose panels have a past, by uid."""
 SECONDS = "2s"
 """Between two scrapes and two evaluations: the windows of the demo are seconds, not hours."""
 
@@ -86,31 +88,39 @@ def prometheus(folder: Path, agent: str, alerts: demo.Extra) -> demo.Extra:
 def load(folder: Path, instance: str) -> None:
     """Put the last days of the demo's logs into the Prometheus of its folder, as blocks.
 
-    With the labels of the target `instance`: past and present are one series. Raises
-    EsewatchError, CalledProcessError.
+    What the dashboards ask for, and what rules record of it, with the labels of the target
+    `instance`: past and present are one series. Raises EsewatchError.
     """
-    logs = [*folder.glob("*/events.jsonl"), *folder.glob("*/*/events.jsonl")]
-    logs += [*folder.glob("*/counters.csv"), *folder.glob("*/*/counters.csv")]
-    start = datetime.fromtimestamp(time.time() - LOADED, UTC)
-    past = folder / "past"
+    asked = metrics(*BOARDS)
+    logs = [*folder.rglob("events.jsonl"), *folder.rglob("counters.csv")]
+    end = time.time()
+    start = datetime.fromtimestamp(end - LOADED, UTC)
+    past, data = folder / "past", folder / "prometheus"
     past.mkdir()
     replay = [
         *(sys.executable, "-m", "esewatch", "replay", *map(str, sorted(logs))),
         *("--config.file", str(folder / "esewatch.yml"), "--start", f"{start:%Y-%m-%d}"),
-        *("--match", SHOWN, "--advice", "6h", "-o", str(past / "past.om")),
+        *("--match", "|".join(sorted(backfill.unrecorded(asked)))),
+        *("--advice", "6h", "-o", str(past / "past.om")),
     ]
     # 1: something is wrong with a database, as it should be here.
     if subprocess.run(replay, check=False).returncode > 1:
         raise EsewatchError(f"{folder}: the past could not be replayed")
+    own = f'job="esewatch",instance="{instance}"'
     for told in sorted(past.glob("*.om")):
         file = told.with_suffix(".labelled")
         with told.open() as lines, file.open("w") as labelled:
             for line in lines:
-                own = f'{{job="esewatch",instance="{instance}",'
-                labelled.write(line if line.startswith("#") else line.replace("{", own, 1))
-        blocks = ["tsdb", "create-blocks-from", "--max-block-duration=744h", "openmetrics"]
-        data = str(folder / "prometheus")
-        subprocess.run([program("promtool"), *blocks, str(file), data], check=True)
+                at = 0 if line.startswith("#") else line.find("{") + 1
+                if not at:
+                    labelled.write(line)
+                else:
+                    comma = "" if line[at] == "}" else ","
+                    labelled.write(f"{line[:at]}{own}{comma}{line[at:]}")
+        backfill.load(file, data)
+        told.unlink()
+        file.unlink()
+    backfill.record(past, data, end - LOADED, end, asked)
     shutil.rmtree(past)
 
 
@@ -147,7 +157,7 @@ def main(words: Sequence[str]) -> int:
         for name in ("prometheus", "promtool", "alertmanager"):
             program(name)
         return demo.run(options, extras)
-    except (EsewatchError, OSError, subprocess.CalledProcessError) as error:
+    except (EsewatchError, OSError) as error:
         print(f"demo-stack: {error}", file=sys.stderr)
         return 2
 

@@ -65,7 +65,7 @@ def _database(folder: Path) -> dict[str, str]:
 def _report(folder: Path) -> Path:
     """The report on the logs so far."""
     page = folder / "report.html"
-    logs = [*folder.glob("*/events.jsonl"), *folder.glob("*/counters.csv")]
+    logs = [*folder.rglob("events.jsonl"), *folder.rglob("counters.csv")]
     config = ["--config.file", str(folder / "esewatch.yml")]
     subprocess.run(
         [sys.executable, "-m", "esewatch", "report", *map(str, logs), *config, "-o", str(page)],

@@ -64,7 +64,6 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 def _row(advice: Advice, names: Mapping[tuple[str, str], int]) -> tuple[str, ...]:
     """With its path where another database of its computer has the same name."""
     told = most_urgent(advice.forecasts)
-    last = advice.ledger.last
     return (
         advice.name if names[advice.computer, advice.name] == 1 else advice.database,
         advice.computer,
@@ -72,10 +71,18 @@ def _row(advice: Advice, names: Mapping[tuple[str, str], int]) -> tuple[str, ...
         advice.window.action,
         _window(advice),
         f"{advice.window.confidence:.0%}" if advice.model == "window" else UNKNOWN,
-        f"{_date(last.time)} {last.by}" if last is not None else "never",
+        _verified(advice.ledger),
         f"{told.task} {_dates(told)}" if told is not None and told.p50 is not None else UNKNOWN,
         _date(told.deadline) if told is not None and told.deadline is not None else UNKNOWN,
     )
+
+
+def _verified(entry: Ledger) -> str:
+    if entry.last is None:
+        return "never"
+    proof = f"{_date(entry.last.time)} {entry.last.by}"
+    since = {"bad": entry.bad_since, "corrected": entry.corrected_since}
+    return ", ".join([proof, *(f"{pages:,} {how} since" for how, pages in since.items() if pages)])
 
 
 def _window(advice: Advice) -> str:

@@ -137,6 +137,25 @@ def test_on_a_terminal_the_screen_fits_and_keys_do_what_they_say(
     assert demo.process.wait(60) == 0
 
 
+def test_a_terminal_of_80x24_shows_the_stories_and_the_sentence_of_the_one_under_work(
+    attended: Callable[..., Attended],
+) -> None:
+    demo = attended("quick", 24, 80)
+
+    def is_told(lines: list[str]) -> bool:
+        story = next((at for at, line in enumerate(lines) if line.startswith("[ ] ")), None)
+        return story is not None and lines[story + 1].startswith("    ")
+
+    demo.wait_for("[x] NTDSA on DC01: a domain controller", is_told)
+    demo.type(b"d")
+    screen = demo.wait_for("[x] bad-page on MAIL02: a page is lost", is_told)
+    assert len(screen) <= 24
+    assert max(map(len, screen)) <= 80
+    assert len([line for line in screen if line.startswith("[")]) == 11
+    demo.type(b"q")
+    assert demo.process.wait(60) == 0
+
+
 def test_while_the_past_is_lived_through_keys_wait_and_the_bar_grows(
     attended: Callable[..., Attended],
 ) -> None:

@@ -1,5 +1,6 @@
 """The screen of the demo at any size, and what it says of events."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,25 @@ EVENTS = [f"03:14:{number:02}  keep  700  defrag started" for number in range(50
 SENTENCE = "All 2,081 pages verified 21 November by online scan; 0 bad; window 1 h, advice keep."
 
 
-def text(width: int, height: int, *, past: float = 1.0, said: str = "") -> list[str]:
-    urls = [("status page", "http://127.0.0.1:19703/")]
-    seen = {story.title for story in STORIES[:3]}
-    sentences = [SENTENCE * 3] * len(STORIES)
+def text(
+    width: int,
+    height: int,
+    *,
+    past: float = 1.0,
+    said: str = "",
+    seen: int = 3,
+    sentence: Callable[[int], str] = lambda _: SENTENCE * 3,
+    elapsed: float = 83.4,
+    urls: int = 1,
+) -> list[str]:
+    """`seen`: so many stories, the first ones; `sentence` of each, by its number."""
+    named = [("status page", "http://127.0.0.1:19703/")] * urls
+    titles = [*(story.title for story in STORIES), FORECAST]
+    sentences = [sentence(number) for number in range(len(STORIES))]
     view = View(
-        83.4, Path("/tmp/demo-1"), urls, past, seen, sentences, "the scan of x", EVENTS, said
-    )
+        elapsed, Path("/tmp/demo-1"), named, past, set(titles[:seen]), sentences,
+        "the scan of x", EVENTS, said,
+    )  # fmt: skip
     return [line.text for line in draw(view, width, height)]
 
 
@@ -49,6 +62,43 @@ def test_on_a_small_screen_every_story_has_its_line() -> None:
     lines = text(80, 24)
     assert len([line for line in lines if line.startswith("[")]) == len(STORIES) + 1
     assert lines[-1] == "  03:14:49  keep  700  defrag started"
+
+
+def numbered(number: int) -> str:
+    return " ".join([f"({number})", *(f"word{place}" for place in range(40))])
+
+
+@pytest.mark.parametrize("urls", [2, 4])
+def test_on_a_small_screen_the_story_under_work_has_its_whole_sentence(urls: int) -> None:
+    lines = text(80, 24, sentence=numbered, urls=urls, said="a bit was flipped")
+    begin = next(place for place, line in enumerate(lines) if line.startswith("    (3) "))
+    assert lines[begin - 1].startswith(f"[ ] {STORIES[3].database} on ")
+    told = [line for line in lines if line.startswith("    ") and "word" in line]
+    assert told == lines[begin : begin + len(told)]
+    assert " ".join(line.strip() for line in told) == numbered(3)
+    assert len([line for line in lines if line.startswith("[")]) == len(STORIES) + 1
+
+
+def test_a_story_that_cannot_be_told_yet_is_not_the_one_under_work() -> None:
+    lines = text(80, 24, sentence=lambda number: "" if number == 3 else numbered(number))
+    assert any(line.startswith("    (4) ") for line in lines)
+
+
+def test_on_a_small_screen_each_has_its_turn_when_all_were_seen() -> None:
+    everything = len(STORIES) + 1
+    shown = [
+        line.strip().partition(" ")[0]
+        for second in range(0, 60 * everything, 2)
+        for line in text(80, 24, sentence=numbered, seen=everything, elapsed=float(second))
+        if line.startswith("    ")
+    ]
+    told = [each for each in dict.fromkeys(shown) if not each.startswith("word")]
+    assert sorted(told) == sorted([*(f"({number})" for number in range(len(STORIES))), "the"])
+
+
+def test_on_a_screen_too_low_for_all_stories_the_one_under_work_is_there() -> None:
+    lines = text(80, 12, sentence=numbered, seen=8)
+    assert any(line.startswith("    (8) ") for line in lines)
 
 
 def test_while_the_past_is_lived_through_it_shows_how_far_it_is() -> None:

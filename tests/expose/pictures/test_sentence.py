@@ -12,7 +12,7 @@ from esewatch.advice.verdict import VERDICTS, Verdict
 from esewatch.advice.window import WindowAdvice
 from esewatch.expose.pictures.sentence import BEHIND, day_text, no_window, sentence
 from esewatch.expose.words import duration
-from esewatch.fold.state import Damage
+from esewatch.fold.state import BadPage, Damage
 from tests.advice.histories import DAY, HOUR, NOON, opening, store
 from tests.expose.pictures.examples import (
     MORNING,
@@ -99,12 +99,36 @@ def test_bad_pages_come_first() -> None:
         bad_pages={"uncorrectable": 2, "lost_flush": 1, "corrected": 1, "no_data": 0},
     )
     assert text.startswith("3 known bad pages; 1 corrected page; never seen verified")
-    proven = said(exchange(), bad_pages={"uncorrectable": 1})
-    assert proven.startswith("1 known bad page; all 5,850,768 pages verified 1 July")
-    assert "0 bad" not in proven
-    corrected = said(exchange(), bad_pages={"corrected": 2})
-    assert corrected.startswith("2 corrected pages; all 5,850,768 pages verified")
-    assert "0 bad" in corrected
+
+
+@pytest.mark.parametrize("kind", ["uncorrectable", "lost_flush", "corrected"])
+def test_beside_a_known_bad_page_no_page_is_said_to_be_verified_good(kind: str) -> None:
+    text = said(exchange(), bad_pages={kind: 2})
+    bad = "2 corrected pages" if kind == "corrected" else "2 known bad pages"
+    assert text.startswith(
+        f"{bad}; last verified without a bad page 1 July by online scan (5,850,768 pages); "
+    )
+    assert "all " not in text.split("; window")[0].lower()
+    assert ("0 bad" in text) == (kind == "corrected")
+    unknown = said(exchange(verified={"page_scan": MORNING - DAY}), bad_pages={kind: 2})
+    assert unknown.startswith(f"{bad}; last verified without a bad page 30 June by page scan; ")
+
+
+def test_a_proof_that_is_younger_than_the_bad_page_is_said_to_clear_none() -> None:
+    found = BadPage(page=7, kind="uncorrectable", first=MORNING - 2 * DAY, last=MORNING - 2 * DAY)
+    history = exchange(verified={"streaming_backup": MORNING - DAY}, bad_pages=[found])
+    assert said(history, bad_pages={"uncorrectable": 1}).startswith(
+        "1 known bad page; last verified without a bad page 30 June by streaming backup,"
+        " which clears none; window 4 h"
+    )
+
+
+def test_beside_a_known_bad_page_what_is_overdue_is_said() -> None:
+    old = exchange(verified={"external": MORNING - 34 * DAY}, first_seen=NOON - 60 * DAY)
+    assert said(old, bad_pages={"uncorrectable": 1}).startswith(
+        "1 known bad page; last verified without a bad page 28 May by eseutil /k, 34 d ago:"
+        " overdue, the deadline is 7 d; window 4 h"
+    )
 
 
 def test_logical_corruption_is_said_though_no_page_is_bad() -> None:
@@ -145,7 +169,7 @@ def test_a_verdict_alone_does_not_say_that_a_source_is_behind() -> None:
 
 def test_what_may_be_old_is_said_after_what_is_worse_and_before_the_pages() -> None:
     text = said(exchange(), behind=True, bad_pages={"uncorrectable": 2, "corrected": 1})
-    assert text.startswith(f"2 known bad pages; 1 corrected page; {BEHIND}; all 5,850,768 pages")
+    assert text.startswith(f"2 known bad pages; 1 corrected page; {BEHIND}; last verified without")
     assert "0 bad" not in text
     assert "no bad page" not in text
     risk = (Finding("writes_at_risk", "log_disk_low 5 min ago"),)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from tests.e2e.harness import Prometheus, get, seconds_of, serving
-from tests.rules.expressions import alerts, recording_rules, uses
+from tests.rules.expressions import alerts, recorded, recording_rules, uses
 from tests.rules.quality.firing import Firing, firing
 from tests.support.tools import require
 
@@ -31,15 +31,20 @@ class Fired(NamedTuple):
     when: Firing
 
 
-def levels(also: Set[str] = frozenset()) -> list[list[dict[str, Any]]]:
-    """The recording rules that alerts and `also` need, each list after those that it is made of."""
+def asked_by_alerts() -> Set[str]:
+    """Names of the metrics that alerts are made of."""
+    return {each.metric for rule in alerts() for each in uses(rule["expr"]).selectors}
+
+
+def levels(asked: Set[str]) -> list[list[dict[str, Any]]]:
+    """The recording rules that the metrics `asked` need, each list after what it is made of."""
     rules = {rule["record"]: rule for rule in recording_rules()}
     made = {
         name: {each.metric for each in uses(rule["expr"]).selectors if each.metric in rules}
         for name, rule in rules.items()
     }
     wanted: set[str] = set()
-    waiting = {each.metric for rule in alerts() for each in uses(rule["expr"]).selectors} | also
+    waiting = set(asked)
     while waiting:
         wanted |= waiting & rules.keys()
         waiting = {part for name in waiting & rules.keys() for part in made[name]} - wanted
@@ -51,6 +56,13 @@ def levels(also: Set[str] = frozenset()) -> list[list[dict[str, Any]]]:
         found.append([rules[name] for name in now])
         done.update(now)
     return found
+
+
+def unrecorded(asked: Set[str]) -> Set[str]:
+    """The metrics that `asked` are or are made of, and that no rule records."""
+    rules = [rule for level in levels(asked) for rule in level]
+    parts = {each.metric for rule in rules for each in uses(rule["expr"]).selectors}
+    return (asked | parts) - recorded()
 
 
 def load(text: Path, data: Path) -> None:
@@ -65,11 +77,9 @@ def _promtool(*words: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def record(
-    folder: Path, data: Path, first: float, last: float, also: Set[str] = frozenset()
-) -> None:
-    """Add the recorded series to `data`, level after level; of `also` beside those of alerts."""
-    for number, rules in enumerate(levels(also)):
+def record(folder: Path, data: Path, first: float, last: float, asked: Set[str]) -> None:
+    """Add the recorded series that the metrics `asked` need to `data`, level after level."""
+    for number, rules in enumerate(levels(asked)):
         file = folder / f"level-{number}.yml"
         file.write_text(yaml.safe_dump({"groups": [{"name": "level", "rules": rules}]}))
         with serving(folder, data) as prometheus:

@@ -360,7 +360,8 @@ def _say_goodbye(demo: _Demo) -> None:
         started = Path(sys.argv[0])
         command = started if started.name == "esewatch" else f"{sys.executable} -m esewatch"
         config = f"--config.file {demo.folder / 'esewatch.yml'}"
-        logs = f"{demo.folder}/*/events.jsonl {demo.folder}/*/counters.csv"
+        places = ("*/events.jsonl", "*/*/events.jsonl", "*/counters.csv", "*/*/counters.csv")
+        logs = " ".join(f"{demo.folder}/{place}" for place in places)
         print("To go on with what is there:")
         print(f"  {command} report {logs} {config} -o report.html")
         print(f"  {command} scan {demo.folder / MAIL2 / BAD / f'{BAD}.edb'}", flush=True)

@@ -25,6 +25,8 @@ _LEAVE = "\x1b[?25h\x1b[?1049l"
 _HOME, _REST_OF_LINE, _REST_OF_SCREEN = "\x1b[H", "\x1b[K", "\x1b[J"
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 _BAR = 40
+_TURN_SECONDS = 8.0
+"""So long each sentence is shown where there is room for one."""
 
 KEYS = {
     "f": "flip bit",
@@ -63,21 +65,32 @@ class Line(NamedTuple):
     bold: bool = False
 
 
+class _Entry(NamedTuple):
+    """A story on the screen."""
+
+    seen: bool
+    head: str
+    sentence: str
+
+
 def draw(view: View, width: int, height: int) -> list[Line]:
     """At most `height` lines of at most `width` characters, the most useful ones.
 
-    Where it is low, the older events go first, then what the pages say beyond their first line.
+    Where it is low, the older events go first, then what the pages say beyond their first line,
+    then all sentences but that of the story under work.
     """
     head = list(_head(view))
-    events = [Line("Last events, as the agent reads them (UTC)", bold=True)]
-    events += [Line(f"  {line}") for line in view.events]
-    for rows in (3, 2, 1, 0):
-        lines = [*head, *_stories(view, width, rows)]
+    entries = list(_entries(view))
+    for rows in (3, 2, 1):
+        lines = [*head, *_all_told(entries, width, rows)]
         if len(lines) + 2 <= height:
             break
+    else:
+        lines = [*head, *_one_told(entries, view.elapsed, width, height - len(head))]
     room = height - len(lines)
     if room >= 2:
-        lines += [events[0], *events[1:][-(room - 1) :]]
+        lines.append(Line("Last events, as the agent reads them (UTC)", bold=True))
+        lines += [Line(f"  {line}") for line in list(view.events)[-(room - 1) :]]
     return [Line(_cut(line.text, width), line.bold) for line in lines[:height]]
 
 
@@ -100,21 +113,53 @@ def _head(view: View) -> Iterator[Line]:
         yield Line(f"  {view.said}")
 
 
-def _stories(view: View, width: int, rows: int) -> Iterator[Line]:
+def _entries(view: View) -> Iterator[_Entry]:
     for story, sentence in zip(STORIES, view.sentences, strict=True):
         where = f"{story.database} on {story.computer}: {story.title}"
-        yield Line(f"{_sign(story.title, view)} {where} ({story.look_at})", bold=True)
-        told = textwrap.wrap(sentence, max(20, width - 4))
-        if len(told) > rows > 0:
+        yield _entry(view, story.title, f"{where} ({story.look_at})", sentence)
+    yield _entry(view, FORECAST, FORECAST, view.forecast)
+
+
+def _entry(view: View, title: str, text: str, sentence: str) -> _Entry:
+    seen = title in view.seen
+    return _Entry(seen, f"[{'x' if seen else ' '}] {text}", sentence)
+
+
+def _all_told(entries: Sequence[_Entry], width: int, rows: int) -> Iterator[Line]:
+    """Each with the first `rows` lines of its sentence."""
+    for entry in entries:
+        yield Line(entry.head, bold=True)
+        told = _wrapped(entry.sentence, width)
+        if len(told) > rows:
             told = [*told[: rows - 1], f"{told[rows - 1]} .."]
-        yield from (Line(f"    {part}") for part in told[:rows])
-    yield Line(f"{_sign(FORECAST, view)} {FORECAST}", bold=True)
-    if rows and view.forecast:
-        yield Line(f"    {view.forecast}")
+        yield from (Line(f"    {part}") for part in told)
 
 
-def _sign(title: str, view: View) -> str:
-    return "[x]" if title in view.seen else "[ ]"
+def _one_told(entries: Sequence[_Entry], elapsed: float, width: int, room: int) -> list[Line]:
+    """A line each, and the whole sentence of one; at most `room`, with that one among them."""
+    shown = _under_work(entries, elapsed)
+    lines: list[Line] = []
+    end = 0
+    for place, entry in enumerate(entries):
+        lines.append(Line(entry.head, bold=place == shown))
+        if place == shown:
+            lines += [Line(f"    {part}") for part in _wrapped(entry.sentence, width)]
+            end = len(lines)
+    first = max(0, end - room)
+    return lines[first : first + max(0, room)]
+
+
+def _under_work(entries: Sequence[_Entry], elapsed: float) -> int | None:
+    """The first that is told and not seen yet; when all were seen, each has its turn."""
+    told = [place for place, entry in enumerate(entries) if entry.sentence]
+    waiting = [place for place in told if not entries[place].seen]
+    if waiting or not told:
+        return waiting[0] if waiting else None
+    return told[int(elapsed / _TURN_SECONDS) % len(told)]
+
+
+def _wrapped(sentence: str, width: int) -> list[str]:
+    return textwrap.wrap(sentence, max(20, width - 4))
 
 
 def _cut(text: str, width: int) -> str:

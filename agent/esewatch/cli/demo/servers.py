@@ -19,9 +19,6 @@ DEVICE: Final = "lun7"
 
 MAIL, MAIL2, CONTROLLER, ACTIVE, PASSIVE = "MAIL01", "MAIL02", "DC01", "EX01", "EX02"
 
-ENDS_AFTER: Final = 75.0
-"""Seconds behind `live` at which the scan of NIGHTLY is done."""
-
 _READS: Final = 52
 """Reads of 320 KB that the file of 2,000 pages takes, about."""
 
@@ -47,6 +44,7 @@ class Server(NamedTuple):
 
 WINDOWS: Final = {
     SHRINK: Window(90 * 60, 4 * HOUR),
+    # The scans, the second half, began ten minutes ago and begin in ten.
     KEEP: Window(40 * 60, 1 * HOUR),
     GROW: Window(20 * 60, 1 * HOUR),
     # Its scan, the second half, began 15 minutes ago.
@@ -70,13 +68,18 @@ def servers(live: float) -> list[Server]:
 
 
 def _mail(live: float) -> dict[str, Any]:
-    throttle = (15 * 60 + ENDS_AFTER) / (_READS + 1)
+    """Scans end one after the other: however late the first page is there, one is to be seen."""
     return _plan(
         _windowed(SHRINK, live, kept=240.0),
-        _windowed(KEEP, live, kept=200.0),
-        _windowed(GROW, live, kept=28.0),
-        _windowed(NIGHTLY, live, kept=63.0, scan_throttle=throttle),
+        _windowed(KEEP, live, kept=200.0, scan_throttle=_throttle(-10 * 60, 500)),
+        _windowed(GROW, live, kept=28.0, scan_throttle=_throttle(10 * 60, 745)),
+        _windowed(NIGHTLY, live, kept=63.0, scan_throttle=_throttle(-15 * 60, 75)),
     )
+
+
+def _throttle(begin: float, end: float) -> float:
+    """Seconds between two reads of a scan that is at work from `begin` to `end` behind `live`."""
+    return (end - begin) / (_READS + 1)
 
 
 def _second_mail(live: float) -> dict[str, Any]:

@@ -78,14 +78,17 @@ def _pages(
         parts.append(f"writes at risk: {findings['writes_at_risk']}")
     if figures.behind:
         parts.append(BEHIND)
-    parts.append(_verified(proof, advice, history, now))
+    parts.append(_verified(proof, bool(bad or corrected), advice, history, now))
     if not bad and proof is not None:
         lost = advice is not None and advice.ledger.unknown_since is not None
         parts.append(NONE_KNOWN if lost or figures.behind else "0 bad")
     return parts
 
 
-def _verified(proof: Proof | None, advice: Advice | None, history: History, now: float) -> str:
+def _verified(
+    proof: Proof | None, is_bad: bool, advice: Advice | None, history: History, now: float
+) -> str:
+    """Beside a known bad page no page is said to be good: only when last none was met."""
     findings: Mapping[FindingName, str] = dict(advice.findings) if advice is not None else {}
     lost = advice.ledger.unknown_since if advice is not None else None
     unknown = f"unknown since {day_text(lost, now)}: events are missing; " if lost else ""
@@ -93,12 +96,24 @@ def _verified(proof: Proof | None, advice: Advice | None, history: History, now:
         return f"{unknown}never seen verified: nothing proves its pages good"
     what = f"{day_text(proof.time, now)} by {VERIFIERS.get(proof.by, proof.by)}"
     seen = _pages_seen(proof, history)
-    every = "all pages" if seen is None else f"all {count(seen)} pages"
+    late = ""
     if "verification_overdue" in findings and advice is not None:
         deadline = advice.ledger.deadline.seconds
-        late = f"{duration(now - proof.time)} ago: overdue, the deadline is {duration(deadline)}"
-        return f"{unknown}{every} last verified {what}, {late}"
-    return f"{unknown}{every} {'last verified' if unknown else 'verified'} {what}"
+        late = f", {duration(now - proof.time)} ago: overdue, the deadline is {duration(deadline)}"
+    if is_bad:
+        pages = "" if seen is None else f" ({count(seen)} pages)"
+        said = f"last verified without a bad page {what}{pages}"
+        return f"{unknown}{said}{_clears_none(proof, advice)}{late}"
+    every = "all pages" if seen is None else f"all {count(seen)} pages"
+    return f"{unknown}{every} {'last verified' if unknown or late else 'verified'} {what}{late}"
+
+
+def _clears_none(proof: Proof, advice: Advice | None) -> str:
+    """Of a backup that is younger than what is known bad: it reads pages and heals none."""
+    if advice is None or proof.by != "streaming_backup":
+        return ""
+    since = advice.ledger.bad_since + advice.ledger.corrected_since
+    return "" if since else ", which clears none"
 
 
 def _pages_seen(proof: Proof, history: History) -> int | None:
