@@ -35,6 +35,7 @@ def one_of_each() -> list[Finding]:
         *findings.damage_findings({"suspect": DAMAGE}),
         findings.defrag_overdue(NOW, 2 * DAY, 1.5 * DAY),
         *told_by_services([Notice("usn_rollback", 2095, ("",), 1, NOW, "")]),
+        findings.engine_failure({"memory": (1, NOW)}),
         made,
         *findings.damage_findings({"logical_nonfatal": DAMAGE}),
         findings.never_verified(12 * DAY),
@@ -58,6 +59,18 @@ def test_the_list_is_closed_and_every_finding_has_a_sentence_with_figures() -> N
     for each in made:
         assert re.search(r"\d", each.sentence), each
         assert not each.sentence.endswith(".")
+
+
+def test_failures_that_the_engine_reported_are_told_by_kind_the_worst_first() -> None:
+    told = findings.engine_failure(
+        {"failure_item": (2, NOW), "corruption_item": (1, NOW), "memory": (1, NOW - DAY)}
+    )
+
+    assert told.sentence == (
+        "the engine logged 1 report of damaged memory of the computer (907), last 2007-06-20 00:14"
+        " UTC, 1 failure item of a corruption or a copy to be seeded anew (3005, 3006, 3010), last"
+        " 2007-06-21 00:14 UTC and 2 other failure items (3001-3014), last 2007-06-21 00:14 UTC"
+    )
 
 
 def test_what_a_service_said_is_told_with_its_reason_the_latest_first() -> None:

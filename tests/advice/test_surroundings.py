@@ -1,10 +1,12 @@
 """What is told of a database beside its own events: whose errors and damage are whose."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from esewatch.advice.surroundings import surroundings
+from esewatch.fold.state import EngineErrorKind
 from esewatch.model import Record
-from tests.support.records import DATABASE, HOUR, LABEL, event, folder_of
+from tests.support.records import DATABASE, EPOCH, HOUR, LABEL, event, folder_of
 
 SHADOW = "\\\\?\\GLOBALROOT\\Device\\HarddiskVolumeShadowCopy7\\MDB06\\priv06.edb"
 CACHE = "C:\\Users\\a\\AppData\\Local\\Microsoft\\Windows\\WebCache\\WebCacheV01.dat"
@@ -38,6 +40,25 @@ def test_an_error_of_an_instance_with_a_database_is_not_that_of_another() -> Non
     records = [event(700, 0), other, unknown_error(HOUR)]
     assert errors(records, DATABASE) == {7777}
     assert errors(records, "d:\\other.edb") == set()
+
+
+def reported(records: Sequence[Record], path: str) -> Mapping[EngineErrorKind, tuple[int, float]]:
+    folder = folder_of(records)
+    told = surroundings(folder.state, folder.settings)
+    return told(folder.state.databases["ex01", path.lower()]).reported
+
+
+def test_a_failure_item_is_of_the_databases_of_its_instance_and_memory_of_all_of_the_computer() -> (
+    None
+):
+    other = event(700, 0, database="d:\\other.edb", ese_instance="SG07")
+    item = event(3006, HOUR, level="error", database="")
+    memory = event(907, 2 * HOUR, level="error", database="", **BROWSER)
+    records = [event(700, 0), other, item, memory]
+
+    of_all: Mapping[EngineErrorKind, tuple[int, float]] = {"memory": (1, EPOCH + 2 * HOUR)}
+    assert reported(records, DATABASE) == {"corruption_item": (1, EPOCH + HOUR), **of_all}
+    assert reported(records, "d:\\other.edb") == of_all
 
 
 def test_what_an_instance_logs_is_not_of_a_snapshot_of_its_files() -> None:

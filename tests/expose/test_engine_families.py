@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from esewatch.config import DatabaseRule, Settings
@@ -46,6 +47,20 @@ def test_of_ignored_databases_and_of_none_there_is_nothing() -> None:
     none.databases.clear()
 
     assert shown(ignored, COUNTS) == shown(none, COUNTS) == {}
+
+
+def test_damaged_memory_concerns_the_computer_whichever_instance_met_it() -> None:
+    state = known("e:\\mdb06\\priv06.edb")
+    cache = Instance(computer="ex01", ese_instance="cache", named_by_event=True)
+    cache.errors = {"memory": (1, 900.0), "io": (1, 900.0)}
+    cache.error_times = {"memory": [900.0], "io": [900.0]}
+    elsewhere = msgspec.structs.replace(cache, computer="ex02")
+    state.instances |= {("ex01", "cache"): cache, ("ex02", "cache"): elsewhere}
+
+    assert shown(state, COUNTS) == {("SG06", "io"): 2, ("cache", "memory"): 1}
+    assert shown(state, OPEN)["cache", "memory"] == 1
+    state.databases["ex01", "e:\\mdb06\\priv06.edb"].acknowledged = 900.0
+    assert shown(state, OPEN)["cache", "memory"] == 0
 
 
 def test_an_instance_without_an_error_or_that_is_not_known_has_nothing() -> None:

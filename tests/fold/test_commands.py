@@ -95,6 +95,15 @@ def test_open_errors_of_its_instance_are_dealt_with_and_later_ones_are_not() -> 
     assert open_errors(instance, dealt_with)["io"] == 1
 
 
+def test_damaged_memory_is_dealt_with_whichever_instance_of_the_computer_met_it() -> None:
+    memory = event(907, HOUR, 2, level="error", database="", ese_instance="SG07")
+    folder = folder_of([event(700, 0, 1), memory])
+
+    done = acknowledge(folder, "ex01", LABEL, [])
+
+    assert (done.errors, the_database(folder).acknowledged) == (1, EPOCH + HOUR)
+
+
 def test_a_page_that_is_dealt_with_leaves_the_errors_of_its_instance_open() -> None:
     folder = folder_of([event(474, 0, 1, fields={"page_number": 17}), event(481, HOUR, 2)])
 

@@ -12,6 +12,7 @@ from esewatch.model import Batch, Event
 from tests.support.records import DATABASE, DAY, EPOCH, event, folder_of
 
 LOG = "E:\\MDB06\\E06.log"
+GUID = "11111111-2222-3333-4444-555555555555"
 FAILED = ("-1022", "1117", "The request could not be performed", "0.015")
 STRINGS: dict[int, tuple[str, ...]] = {
     104: ("0", "-510", ""),
@@ -31,6 +32,8 @@ STRINGS: dict[int, tuple[str, ...]] = {
     624: ("0", "1000", "1024", "64", "0x0", "0x0"),
     630: ("0", "1000", "512", "1024", "0x0", "0x0"),
     755: (DATABASE,),
+    907: (),
+    **dict.fromkeys(range(3001, 3015), ("SG06", GUID, GUID, "")),
 }
 
 
@@ -149,8 +152,12 @@ def test_an_error_is_open_however_old_it_gets(event_id: int) -> None:
     assert open_of(logged(event_id, 60), later) == {KIND_OF[event_id]: 1}
 
 
+STAYS: tuple[EngineErrorKind, ...] = ("memory", "corruption_item")
+"""A start mends neither the memory of the computer nor a copy that has to be seeded anew."""
+
+
 @pytest.mark.parametrize("mounted", sorted(MOUNTED))
-@pytest.mark.parametrize("kind", ENGINE_ERROR_KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in ENGINE_ERROR_KINDS if kind not in STAYS])
 def test_an_instance_that_comes_up_ends_what_was_before(
     kind: EngineErrorKind, mounted: int
 ) -> None:
@@ -160,6 +167,38 @@ def test_an_instance_that_comes_up_ends_what_was_before(
     assert open_of(before, up) == open_of(up, before) == {kind: 0}
     assert open_of(before, up, after) == open_of(after, up, before) == {kind: 1}
     assert open_of(before, came_up(102, 120), came_up(326, 130)) == {kind: 1}
+
+
+@pytest.mark.parametrize("kind", STAYS)
+def test_what_a_start_does_not_mend_is_open_until_it_was_dealt_with(kind: EngineErrorKind) -> None:
+    for event_id in ENGINE_ERRORS[kind]:
+        events = logged(event_id, 60), came_up(105, 120), came_up(302, 130)
+
+        assert open_of(*events) == {kind: 1}
+        assert open_of(*events, acknowledged=EPOCH + 60) == {kind: 0}
+
+
+@pytest.mark.parametrize(
+    ("event_id", "kind"),
+    [
+        (907, "memory"),
+        *((item, "failure_item") for item in (3001, 3002, 3003, 3004, 3007, 3008, 3009)),
+        *((item, "failure_item") for item in (3011, 3012, 3013, 3014)),
+        *((item, "corruption_item") for item in (3005, 3006, 3010)),
+    ],
+)
+def test_a_failure_that_the_engine_reports_is_of_the_instance_that_logs_it(
+    event_id: int, kind: EngineErrorKind
+) -> None:
+    found = instances_of(event(700, 0), logged(event_id, 60))
+
+    assert found["sg06"].errors == {kind: (1, EPOCH + 60)}
+
+
+def test_the_backup_interface_has_numbers_of_its_own() -> None:
+    other = event(907, 60, provider="ESE BACKUP", level="error", database="")
+
+    assert instances_of(event(700, 0), other)["sg06"].errors == {}
 
 
 def test_an_error_of_the_second_in_which_it_came_up_is_open() -> None:

@@ -246,10 +246,45 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str], bool]] = {
         {"alertname": "EsewatchSourceSilent", "severity": "warning", "instance": "ex02:19703"},
         False,
     ),
-    "failed writes, hung requests of the computer": (
+    "failed writes, hung requests of the computer that page": (
         IO,
         {"alertname": "EseHungIo", "severity": "critical", **DB},
+        False,
+    ),
+    "failed writes, a few hung requests of the computer": (
+        IO,
+        {"alertname": "EseHungIo", "severity": "warning", **DB},
         True,
+    ),
+    "failed writes, hung requests of another instance that page": (
+        IO,
+        {"alertname": "EseHungIo", "severity": "critical", **DB, "ese_instance": "SG07"},
+        False,
+    ),
+    "failed writes, hung requests of the same instance that page": (
+        IO,
+        {"alertname": "EseHungIo", "severity": "critical", **DB, "ese_instance": "SG06"},
+        True,
+    ),
+    "failed writes, slow reads of another instance that page": (
+        IO,
+        {**IO, "alertname": "EseLatencyHigh", "ese_instance": "SG07"},
+        False,
+    ),
+    "hung requests that page, slow reads of another instance that page": (
+        {"alertname": "EseHungIo", "severity": "critical", **DB, "ese_instance": "SG06"},
+        {**IO, "alertname": "EseLatencyHigh", "ese_instance": "SG07"},
+        False,
+    ),
+    "hung requests that page, slow reads of the same instance that page": (
+        {"alertname": "EseHungIo", "severity": "critical", **DB, "ese_instance": "SG06"},
+        {**IO, "alertname": "EseLatencyHigh"},
+        True,
+    ),
+    "a full disk, that of another instance is nearly full, which pages": (
+        {**IO, "alertname": "EseDiskFull"},
+        {**IO, "alertname": "EseLogDiskLow", "ese_instance": "SG07"},
+        False,
     ),
     "failed writes, slow reads": (
         IO,
@@ -351,6 +386,19 @@ def test_what_inhibits_what(name: str, running: Server) -> None:
     ]
 
     assert inhibits(running, {**own[0], **case}, {**own[1], **case}) == expected
+
+
+def test_no_page_is_silenced_but_by_one_of_the_same_instance_or_database() -> None:
+    for rule in config()["inhibit_rules"]:
+        if all("severity" not in matcher for matcher in rule["target_matchers"]):
+            (names,) = [each for each in rule["target_matchers"] if "alertname" in each]
+            pattern = re.compile(names.split("~", 1)[1].strip('"'))
+            found = {severity for name, severity in KINDS if pattern.fullmatch(name)}
+            assert "critical" not in found, rule
+        elif any("critical" in each for each in rule["target_matchers"]):
+            assert {"computer", "ese_instance", "device"} == set(rule["equal"])
+            assert 'ese_instance!=""' in rule["source_matchers"]
+            assert 'ese_instance!=""' in rule["target_matchers"]
 
 
 @pytest.mark.parametrize(

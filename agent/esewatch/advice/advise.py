@@ -14,6 +14,7 @@ from esewatch.advice.findings import (
     IN_THE_LOG,
     Finding,
     damage_findings,
+    engine_failure,
     investigate,
     unexplained_error,
 )
@@ -171,11 +172,13 @@ def _findings(
     of: History, entry: Ledger, others: Sequence[Finding], now: float
 ) -> tuple[Finding, ...]:
     bad = investigate(of.bad_pages, of.damage, of.io_errors, now)
+    failed = (engine_failure(of.reported),) if of.reported else ()
     unexplained = (unexplained_error(of.unexplained),) if of.unexplained else ()
     return (
         *((bad,) if bad else ()),
         *damage_findings(of.damage),
         *told_by_services(of.notices),
+        *failed,
         *entry.findings,
         *others,
         *unexplained,

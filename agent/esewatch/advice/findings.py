@@ -10,7 +10,7 @@ from statistics import median
 from typing import Literal, NamedTuple, get_args
 
 from esewatch.fold.integrity import count_pages
-from esewatch.fold.state import BadPage, Damage, DamageKind, EngineError
+from esewatch.fold.state import BadPage, Damage, DamageKind, EngineError, EngineErrorKind
 
 FindingName = Literal[
     "backup_overlaps",
@@ -20,6 +20,7 @@ FindingName = Literal[
     "copy_suspect",
     "defrag_overdue",
     "directory_error",
+    "engine_failure",
     "investigate",
     "logical_damage",
     "never_verified",
@@ -67,6 +68,19 @@ DAMAGE_FINDINGS: Mapping[FindingName, tuple[DamageKind, ...]] = {
     "logical_damage": ("logical", "logical_nonfatal"),
 }
 """Finding -> the kinds of damage that it tells of."""
+
+REPORT_WORDS: Mapping[EngineErrorKind, tuple[str, str]] = {
+    "memory": (
+        "report of damaged memory of the computer (907)",
+        "reports of damaged memory of the computer (907)",
+    ),
+    "corruption_item": (
+        "failure item of a corruption or a copy to be seeded anew (3005, 3006, 3010)",
+        "failure items of a corruption or a copy to be seeded anew (3005, 3006, 3010)",
+    ),
+    "failure_item": ("other failure item (3001-3014)", "other failure items (3001-3014)"),
+}
+"""Kind of a failure that the engine reported -> what one says, and many; the worst first."""
 
 RECENT = 7 * 86400.0
 """Seconds for which an I/O error calls for a look: it leaves no page that is known bad."""
@@ -129,6 +143,16 @@ def _reported(kind: DamageKind, damage: Damage) -> str:
     noun = "event" if len(damage.events) == 1 else "events"
     last = moment(damage.times[-1])
     return f"{counted(damage.count, *DAMAGE_WORDS[kind])} ({noun} {events}, last {last})"
+
+
+def engine_failure(reported: Mapping[EngineErrorKind, tuple[int, float]]) -> Finding:
+    """What the engine reported: by kind how many are open, and when the last; at least one."""
+    parts = [
+        f"{counted(reported[kind][0], *words)}, last {moment(reported[kind][1])}"
+        for kind, words in REPORT_WORDS.items()
+        if kind in reported
+    ]
+    return Finding("engine_failure", f"the engine logged {listed(parts)}")
 
 
 def unexplained_error(errors: Mapping[int, EngineError]) -> Finding:

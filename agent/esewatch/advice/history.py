@@ -34,6 +34,7 @@ from esewatch.fold.state import (
     DamageKind,
     Database,
     EngineError,
+    EngineErrorKind,
     Instance,
     Notice,
     Pass,
@@ -116,6 +117,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """By kind: that which stands."""
     unexplained: Mapping[int, EngineError] = {}
     """By event id: errors of its engine that nothing of ours uses, those acknowledged left out."""
+    reported: Mapping[EngineErrorKind, tuple[int, float]] = {}
+    """By kind: how many failures its engine reported that are open, and when the last."""
     notices: Sequence[Notice] = ()
     """What other programs say of it and nobody has dealt with, the latest last."""
     io_errors: Sequence[float] = ()
@@ -336,6 +339,7 @@ def _with_damage(
         bad_pages=known_bad_pages(entry, views, told.around),
         damage=known_damage(entry, told.damage),
         unexplained=told.errors,
+        reported=told.reported,
         notices=told.notices,
         io_errors=io_errors(entry, instance),
     )

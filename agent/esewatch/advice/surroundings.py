@@ -13,6 +13,7 @@ from esewatch.advice.stagger import Key
 from esewatch.advice.windows_passed import DAY, one_window
 from esewatch.config import Settings, rule_for, window_for
 from esewatch.fold.damage import known_damage
+from esewatch.fold.engine_errors import OF_COMPUTER, REPORTED, open_of
 from esewatch.fold.identity import is_ignored, is_snapshot
 from esewatch.fold.integrity import Around, Told, known_bad_pages
 from esewatch.fold.notices import notices
@@ -78,6 +79,10 @@ def surroundings(state: State, settings: Settings) -> Callable[[Database], Told]
         if each.unexplained and instance_of not in owned:
             homeless[instance_of[0]].append(each.unexplained)
     said = notices(state, settings)
+    errors: dict[str, list[Instance]] = defaultdict(list)
+    for (computer, _), each in state.instances.items():
+        if OF_COMPUTER in each.errors:
+            errors[computer].append(each)
 
     def told(database: Database) -> Told:
         key = (database.computer, database.database)
@@ -93,6 +98,13 @@ def surroundings(state: State, settings: Settings) -> Callable[[Database], Told]
             _together(found, instance.damage if instance is not None else {}),
             _errors(database, state, owned, homeless.get(database.computer, ())),
             said.get(key, ()),
+            {
+                kind: still
+                for kind, still in open_of(
+                    instance, errors.get(database.computer, ()), database.acknowledged
+                ).items()
+                if kind in REPORTED
+            },
         )
 
     return told

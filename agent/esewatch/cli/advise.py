@@ -51,6 +51,7 @@ PERSON: frozenset[FindingName] = frozenset(
         "copy_suspect",
         "defrag_overdue",
         "directory_error",
+        "engine_failure",
         "investigate",
         "logical_damage",
         "never_verified",

@@ -161,7 +161,8 @@ USED: frozenset[int] = frozenset(
         *(481, 482, 492, 494, *range(507, 511), 516, 530, 532, 533, *range(537, 543)),
         *(544, 545, *range(549, 552), 556, 557, 559, 560, 566, *range(568, 571)),
         *(612, 613, 614, 623, 624, 630, 643, *range(700, 706), 707, *range(717, 729)),
-        *(*range(732, 739), *range(744, 748), 755, 905, 911, 2002, *range(2004, 2011)),
+        *(*range(732, 739), *range(744, 748), 755, 905, 907, 911, 2002, *range(2004, 2011)),
+        *range(3001, 3015),
     }
 )
 """Ids from which state, findings or alerts come: those that the fold names.

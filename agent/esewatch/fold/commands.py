@@ -9,10 +9,10 @@ import msgspec
 
 from esewatch.fold.checkdb import SqlDatabase
 from esewatch.fold.damage import known_damage
-from esewatch.fold.engine_errors import last_open, open_errors
+from esewatch.fold.engine_errors import open_of
 from esewatch.fold.folder import Folder
 from esewatch.fold.integrity import Told, count_pages, io_errors, known_bad_pages
-from esewatch.fold.owners import instance_key
+from esewatch.fold.owners import instance_key, instances_on
 from esewatch.fold.passes import views_in
 from esewatch.fold.state import Database, State
 from esewatch.model import EsewatchError
@@ -71,9 +71,10 @@ def acknowledge(
         times += io_errors(entry, instance)
         times += [notice.last for notice in beside.notices]
         times.append(entry.patched_last)
-        if instance is not None:
-            errors = sum(open_errors(instance, entry.acknowledged).values())
-            times.append(last_open(instance, entry.acknowledged))
+        of_computer = instances_on(folder.state, entry.computer)
+        still = open_of(instance, of_computer, entry.acknowledged)
+        errors = sum(count for count, _ in still.values())
+        times += [last for _, last in still.values()]
     if any(times):
         folder.acknowledge(entry.computer, entry.database, pages, max(times))
     return Acknowledged(count_pages(meant), sum(each.count for each in damage.values()), errors)

@@ -2,13 +2,14 @@
 
 They are counted by kind and kept with the time of the last one; what they mean for the pages
 of a database is in `integrity.py`. An error is open until its instance came up again after it,
-or somebody took it as dealt with: no time ends it.
+or somebody took it as dealt with; of some kinds until the latter. No time ends it.
 """
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from esewatch.config import Settings
+from esewatch.ese.events import has_own_messages
 from esewatch.fold.identity import database_label, is_snapshot, tier
 from esewatch.fold.owners import instance_label, instance_name
 from esewatch.fold.state import Database, EngineErrorKind, Instance, State
@@ -23,8 +24,17 @@ ENGINE_ERRORS: Mapping[EngineErrorKind, frozenset[int]] = {
     "version_store": frozenset({623, 624, 630}),
     "database_full": frozenset({445}),
     "database_nearly_full": frozenset({755}),
+    "memory": frozenset({907}),
+    "failure_item": frozenset({*range(3001, 3005), *range(3007, 3010), *range(3011, 3015)}),
+    "corruption_item": frozenset({3005, 3006, 3010}),
 }
 """Kind -> event ids (semantics.md 7)."""
+REPORTED: tuple[EngineErrorKind, ...] = ("memory", "failure_item", "corruption_item")
+"""What the engine reports of itself; each of the other kinds is one failure, with its own alert."""
+LASTING: frozenset[EngineErrorKind] = frozenset({"memory", "corruption_item"})
+"""What an instance that comes up has not mended: an acknowledgement alone ends it."""
+OF_COMPUTER: EngineErrorKind = "memory"
+"""It is trouble of the whole computer, whichever instance met it."""
 KIND_OF: Mapping[int, EngineErrorKind] = {
     event: kind for kind, events in ENGINE_ERRORS.items() for event in events
 }
@@ -43,7 +53,7 @@ def counts(computer: str, event: Event, settings: Settings) -> bool:
     Logs count as the database in whose folder they lie. Snapshots end while they are read:
     an error there says nothing of their origin.
     """
-    if event.event_id not in KIND_OF:
+    if event.event_id not in KIND_OF or has_own_messages(event.provider):
         return False
     return not any(
         is_snapshot(path) or _ignored(computer, path, event.process, settings)
@@ -79,15 +89,29 @@ def open_errors(instance: Instance, acknowledged: float) -> dict[EngineErrorKind
     found = {}
     for kind in instance.errors:
         times = instance.error_times.get(kind, [])
-        ended = max(bisect_left(times, instance.mounted), bisect_right(times, acknowledged))
+        came_up = 0.0 if kind in LASTING else instance.mounted
+        ended = max(bisect_left(times, came_up), bisect_right(times, acknowledged))
         found[kind] = len(times) - ended
     return found
 
 
-def last_open(instance: Instance, acknowledged: float) -> float:
-    """Time of the last error that is open, 0 without one."""
-    still = open_errors(instance, acknowledged)
-    return max((instance.error_times[kind][-1] for kind in still if still[kind]), default=0.0)
+def open_of(
+    instance: Instance | None, computer: Iterable[Instance], acknowledged: float
+) -> dict[EngineErrorKind, tuple[int, float]]:
+    """By kind how many errors of a database are open, and the time of the last one.
+
+    They are those of its `instance`, and of all instances of its `computer` what concerns them all.
+    """
+    found = {}
+    if instance is not None:
+        for kind, still in open_errors(instance, acknowledged).items():
+            if still and kind != OF_COMPUTER:
+                found[kind] = still, instance.error_times[kind][-1]
+    for each in computer:
+        if still := open_errors(each, acknowledged).get(OF_COMPUTER, 0):
+            count, last = found.get(OF_COMPUTER, (0, 0.0))
+            found[OF_COMPUTER] = count + still, max(last, each.error_times[OF_COMPUTER][-1])
+    return found
 
 
 def _paths(event: Event) -> Iterator[str]:

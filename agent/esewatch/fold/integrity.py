@@ -26,6 +26,7 @@ from esewatch.fold.state import (
     DamageKind,
     Database,
     EngineError,
+    EngineErrorKind,
     Instance,
     Notice,
     PageErrorKind,
@@ -104,6 +105,8 @@ class Told(NamedTuple):
     """By event id: unexplained errors of it, its instance or its computer."""
     notices: Sequence[Notice] = ()
     """What other programs say of it, the latest last."""
+    reported: Mapping[EngineErrorKind, tuple[int, float]] = {}
+    """By kind how many failures the engine reported that are open, and when the last."""
 
 
 def note_io_error(of: Database | Instance, time: float) -> None:

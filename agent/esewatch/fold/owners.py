@@ -4,7 +4,7 @@ A process is an attribute of an event, and not of the database: a program that w
 file once, as eseutil does, neither has it nor changes what it is.
 """
 
-from esewatch.fold.state import Database
+from esewatch.fold.state import Database, Instance, State
 from esewatch.model import Event
 
 TOOLS = frozenset(
@@ -44,6 +44,11 @@ def instance_label(database: Database) -> str:
 def instance_key(database: Database) -> tuple[str, str]:
     """Key of its instance in the state."""
     return database.computer, instance_label(database).lower()
+
+
+def instances_on(state: State, computer: str) -> list[Instance]:
+    """All that are known of the computer."""
+    return [instance for (host, _), instance in state.instances.items() if host == computer]
 
 
 def name(entry: Database, event: Event, time: float) -> None:

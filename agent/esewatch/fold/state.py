@@ -69,6 +69,9 @@ EngineErrorKind = Literal[
     "version_store",
     "database_full",
     "database_nearly_full",
+    "memory",
+    "failure_item",
+    "corruption_item",
 ]
 Verifier = Literal["online_scan", "page_scan", "streaming_backup", "external"]
 
