@@ -21,7 +21,7 @@ help: ## list the targets
 
 setup: $(STAMP) ## make .venv from the locks (PYTHON=python3.12 picks the interpreter)
 
-$(STAMP): requirements/dev.lock pyproject.toml setup.py agent/esewatch/ese/_kernel.c scripts/setup
+$(STAMP): requirements/dev.lock pyproject.toml setup.py agent/esewatch/ese/pages/_kernel.c scripts/setup
 	@scripts/setup
 	@touch $@
 
@@ -55,7 +55,7 @@ bench: setup ## measure what watching costs; writes docs/performance.md
 	$(PY) -m bench --write docs/performance.md
 
 lab: setup ## run all experiments; writes docs/lab.md
-	$(PY) -m esewatch.lab.docs >docs/lab.md.new
+	$(PY) -m scripts.lab_page >docs/lab.md.new
 	mv docs/lab.md.new docs/lab.md
 
 demo: setup ## servers with a month behind them and what esewatch says of them, on one screen
@@ -71,9 +71,9 @@ golden: setup ## write the golden files anew; read the difference before you kee
 	ESEWATCH_REWRITE_GOLDEN=1 $(PY) -m pytest -q -k golden
 
 docs: setup ## write the generated pages and dashboards anew
-	$(PY) -m esewatch.expose.docs >docs/metrics.md.new
+	$(PY) -m scripts.metrics_page >docs/metrics.md.new
 	mv docs/metrics.md.new docs/metrics.md
-	$(PY) -m esewatch.config.docs docs/configuration.md >docs/configuration.md.new
+	$(PY) -m scripts.configuration_page docs/configuration.md >docs/configuration.md.new
 	mv docs/configuration.md.new docs/configuration.md
 	$(PY) scripts/message-table >docs/message-table.md.new
 	mv docs/message-table.md.new docs/message-table.md
@@ -100,5 +100,5 @@ deb: setup ## build dist/esewatch_VERSION_ARCHITECTURE.deb for the Debian it run
 
 clean: ## remove what the other targets made, .venv too
 	rm -rf .venv build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	rm -rf agent/esewatch.egg-info agent/esewatch/ese/_kernel*.so
+	rm -rf agent/esewatch.egg-info agent/esewatch/ese/pages/_kernel*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -12,10 +12,10 @@ import msgspec
 
 from bench.figure import Figure
 from bench.histories import DAY, HOUR, SETTINGS, full_state
-from esewatch.expose.advisor import OLD_SECONDS, Advisor
-from esewatch.expose.metrics import families
-from esewatch.fold import rollups
-from esewatch.fold.state import Instance, State
+from esewatch.daemon.advisor import OLD_SECONDS, Advisor
+from esewatch.expose.metrics.snapshot import families
+from esewatch.fold.state import rollups
+from esewatch.fold.state.state import Instance, State
 from esewatch.journal import Journal
 
 LARGE: Final = 1000

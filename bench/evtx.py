@@ -18,7 +18,7 @@ import evtx
 
 from bench.figure import Figure, paired
 from esewatch.model import Coverage, Event
-from esewatch.sources.evtx import EvtxSource
+from esewatch.sources.evtx.evtx_source import EvtxSource
 from tests.support.evtx_writer import EvtxWriter, Layout
 
 _RECORDS: Final = 30_000

@@ -9,11 +9,18 @@ from typing import Final
 
 from esewatch.config import Settings, Window
 from esewatch.config.settings import DatabaseRule
-from esewatch.fold import rollups
-from esewatch.fold.backups import MAX_EVENTS
-from esewatch.fold.passes import MAX_TRANSITIONS
-from esewatch.fold.state import BackupEvent, CounterState, Database, Instance, State, Transition
-from esewatch.fold.transitions import pack
+from esewatch.fold.instances.backups import MAX_EVENTS
+from esewatch.fold.passes.passes import MAX_TRANSITIONS
+from esewatch.fold.passes.transitions import pack
+from esewatch.fold.state import rollups
+from esewatch.fold.state.state import (
+    BackupEvent,
+    CounterState,
+    Database,
+    Instance,
+    State,
+    Transition,
+)
 
 DAY: Final = 86400.0
 HOUR: Final = 3600.0

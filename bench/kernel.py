@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Final
 
 from bench.figure import Figure, paired
-from esewatch.ese.checksum import page_checksums
-from esewatch.ese.page import BLOCK_CHECKSUMS, FLAGS_OFFSET, GOOD, NEW_FORMAT, NUMBER_OFFSET
+from esewatch.ese.pages.checksum import page_checksums
+from esewatch.ese.pages.layout import BLOCK_CHECKSUMS, FLAGS_OFFSET, GOOD, NEW_FORMAT, NUMBER_OFFSET
 
 PIECE: Final = 1 << 20
 """Bytes a call, as a scan reads them."""
@@ -95,7 +95,7 @@ def _pages(page_size: int) -> bytes:
 
 def _kernel(name: str) -> Kernel:
     try:
-        kernel: Kernel = importlib.import_module(f"esewatch.ese.{name}").classify
+        kernel: Kernel = importlib.import_module(f"esewatch.ese.pages.{name}").classify
     except ImportError as error:
         raise RuntimeError(f"{error} (scripts/setup)") from error
     return kernel

@@ -11,12 +11,12 @@ import time
 from pathlib import Path
 
 from bench.figure import Figure, paired
-from esewatch.ese import kernels
-from esewatch.scan import page_cache
-from esewatch.scan.file_scan import Options, scan_file
+from esewatch.ese.pages import kernels
 from esewatch.scan.pace import Pace
-from esewatch.scan.reading import DatabaseFile
-from esewatch.scan.stream import READ_SIZE
+from esewatch.scan.reading import os_page_cache
+from esewatch.scan.reading.reading import DatabaseFile
+from esewatch.scan.verify.file_scan import Options, scan_file
+from esewatch.scan.verify.stream import READ_SIZE
 from tests.support.edb import Edb, write_edb
 
 SIZE = 1 << 30
@@ -99,11 +99,11 @@ def _leave_the_cache(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
-        page_cache.give_up(descriptor, 0, SIZE)
-        held = page_cache.held(descriptor, 0, SIZE)
+        os_page_cache.give_up(descriptor, 0, SIZE)
+        held = os_page_cache.held(descriptor, 0, SIZE)
     finally:
         os.close(descriptor)
     file = DatabaseFile(str(path))
     file.close()
-    if not file.direct or page_cache.all_held(held):
+    if not file.direct or os_page_cache.all_held(held):
         raise RuntimeError(f"{path.parent} is not on a disk with direct reads: set TMPDIR")

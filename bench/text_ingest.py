@@ -12,7 +12,7 @@ from pathlib import Path
 from esewatch.config import Settings
 from esewatch.fold.folder import Folder
 from esewatch.journal import Journal
-from esewatch.sources.event_stream import event_stream_source
+from esewatch.sources.logs.event_stream import event_stream_source
 
 
 def ingest(log: str, journal_path: str) -> dict[str, dict[int, int]]:

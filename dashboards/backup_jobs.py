@@ -4,7 +4,7 @@ from dashboards.alerted import against, drawn
 from dashboards.links import runbook
 from dashboards.parts import COMPUTER, ON_INSTANCE, Panel, Query, Words, finish, lines
 from dashboards.tables import Column, rows
-from esewatch.fold.backup_jobs import SLOW
+from esewatch.fold.state.backup_jobs import SLOW
 
 SLOW_JOBS = 3
 NO_SET = "No log of NTBACKUP is read, or it has no storage group"

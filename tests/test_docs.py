@@ -10,10 +10,10 @@ import pytest
 
 from esewatch import cli
 from esewatch.config import load, settings
-from esewatch.config.docs import TABLES, written_anew
 from esewatch.config.settings import SOURCE_TYPES
-from esewatch.ese import catalogue_maintenance
-from esewatch.ese.catalogue import CATALOGUE
+from esewatch.ese.catalogue import maintenance
+from esewatch.ese.catalogue.event_table import CATALOGUE
+from scripts.configuration_page import TABLES, written_anew
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -201,4 +201,4 @@ def test_the_row_that_contributing_adds_for_an_event_is_that_of_the_catalogue() 
     assert shown is not None
     code = textwrap.dedent(shown[1]).strip().removesuffix(",")
 
-    assert eval(code, vars(catalogue_maintenance)) == CATALOGUE[705]
+    assert eval(code, vars(maintenance)) == CATALOGUE[705]

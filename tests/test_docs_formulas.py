@@ -9,20 +9,14 @@ from typing import Any
 
 import pytest
 
-from esewatch.advice import (
-    evidence,
-    forecast,
-    ledger,
-    playing,
-    rates,
-    standstill,
-    window_length,
-    windows_left,
-)
-from esewatch.advice.spread import Spread
+from esewatch.advice.base.prediction_interval import PredictionInterval
+from esewatch.advice.findings import stalled_scan
+from esewatch.advice.forecast import forecast, simulate_passes, window_usage
+from esewatch.advice.history import ledger, rates
+from esewatch.advice.window import evidence, window
 from esewatch.cli import main
 from esewatch.config.settings import Policy
-from esewatch.fold.rollups import day_start
+from esewatch.fold.state.rollups import day_start
 from tests.support.farm import build
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "advice.md"
@@ -65,15 +59,15 @@ def advised(farm: Path, capsys: pytest.CaptureFixture[str], policy: str = "") ->
         f"a whole pass, or {evidence.LEAST_DAYS:g} days",
         "a tenth of the database" * (evidence.SHARE_OF_PAGES == 0.1),
         f"counters for {100 * evidence.LEAST_COVERAGE:g} % of the time",
-        "rounded down to a quarter of an hour" * (window_length.STEP == QUARTER),
-        f"`{window_length.OTHER_TASKS / 60:g} min + 2 x scan`",
-        "The least is an hour" * (window_length.LEAST == 3600),
-        f"no more than twice the length nor {window_length.LONGEST / 3600:g} hours",
+        "rounded down to a quarter of an hour" * (window.STEP == QUARTER),
+        f"`{window.OTHER_TASKS / 60:g} min + 2 x scan`",
+        "The least is an hour" * (window.LEAST == 3600),
+        f"no more than twice the length nor {window.LONGEST / 3600:g} hours",
         f"`days / {2 * evidence.LEAST_DAYS:g}`",
         f"the latest {rates.LATEST_PASSES} whole passes",
-        f"the latest {windows_left.LATEST_NIGHTS} nights",
+        f"the latest {window_usage.LATEST_NIGHTS} nights",
         f"In {forecast.AHEAD} days it is so much more",
-        f"{playing.CASES} passes are played through",
+        f"{simulate_passes.CASES} passes are played through",
     ],
 )
 def test_the_figures_of_the_formulas_are_those_of_the_program(sentence: str) -> None:
@@ -94,7 +88,7 @@ def test_the_deadline_of_verification_has_the_figures_that_the_page_says() -> No
 
 def test_a_scan_stands_still_after_the_hours_that_the_page_says() -> None:
     text = " ".join(PAGE.read_text("utf-8").split())
-    hours = f"{standstill.STANDSTILL / 3600:g} hours"
+    hours = f"{stalled_scan.STANDSTILL / 3600:g} hours"
 
     assert f"`until - since` is {hours} or more" in text
     assert f"That record is no older than {hours}" in text
@@ -131,7 +125,7 @@ def test_confidence_is_depth_by_cover_by_agreement(
 
 
 def test_the_next_value_lies_in_each_gap_with_the_same_chance() -> None:
-    spread = Spread([100.0, 200.0, 400.0])
+    spread = PredictionInterval([100.0, 200.0, 400.0])
 
     quarters = [spread.quantile(share) for share in (0.25, 0.5, 0.75)]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from esewatch.ese.message_table import MESSAGES, USED
+from esewatch.ese.events.message_table import MESSAGES, USED
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPT = ROOT / "scripts" / "message-table"
@@ -32,7 +32,9 @@ def test_the_page_is_up_to_date(script: Any) -> None:
 def test_what_the_fold_names_is_used_and_nothing_else(script: Any) -> None:
     named = frozenset().union(*script.USES.values())
 
-    assert sorted(named - USED) == [], "add them to USED of ese/message_table.py, then: make docs"
+    assert sorted(named - USED) == [], (
+        "add them to USED of ese/events/message_table.py, then: make docs"
+    )
     assert sorted(USED - named) == [], "no set of scripts/message-table has them: take them out"
 
 

@@ -4,11 +4,14 @@ import re
 from pathlib import Path
 
 from esewatch.config import Settings
-from esewatch.expose import connections, few_lines, http, requests
-from esewatch.expose.server import Limits
-from esewatch.fold import identity, integrity, limits
+from esewatch.daemon import log_limiter
+from esewatch.expose.http import app, connections, requests
+from esewatch.expose.http.server import Limits
+from esewatch.fold.databases import integrity
+from esewatch.fold.identity import dropped_names, identity
 from esewatch.journal import quarantine
-from esewatch.sources import exporter, scrape, textfile
+from esewatch.sources.counters import exporter, scrape
+from esewatch.sources.files import text_file
 from tests.support.each import of_each
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -19,19 +22,19 @@ KIB, MIB = 1 << 10, 1 << 20
 
 IN_USE = {
     "databases (`max_databases`)": f"{DATABASES:,}",
-    "instances, devices, processes": f"{limits.OWNERS_A_DATABASE * DATABASES:,}",
-    "computers": f"{limits.computers(Settings()):,}",
-    "channels": f"{limits.OWNERS_A_DATABASE * DATABASES:,}",
-    "event ids that we do not know": str(limits.MAX_EVENT_IDS),
-    "event ids over all computers": f"{limits.EVENTS_A_DATABASE * DATABASES:,}",
-    "providers of one computer": str(limits.MAX_PROVIDERS),
-    "characters of a name": str(limits.MAX_NAME),
+    "instances, devices, processes": f"{dropped_names.OWNERS_A_DATABASE * DATABASES:,}",
+    "computers": f"{dropped_names.computers(Settings()):,}",
+    "channels": f"{dropped_names.OWNERS_A_DATABASE * DATABASES:,}",
+    "event ids that we do not know": str(dropped_names.MAX_EVENT_IDS),
+    "event ids over all computers": f"{dropped_names.EVENTS_A_DATABASE * DATABASES:,}",
+    "providers of one computer": str(dropped_names.MAX_PROVIDERS),
+    "characters of a name": str(dropped_names.MAX_NAME),
     "characters of a path": f"{identity.MAX_PATH:,}",
     "known bad pages": f"{integrity.MAX_BAD_PAGES:,}",
-    "bytes of a line": f"{textfile.LONGEST // MIB} MiB",
+    "bytes of a line": f"{text_file.LONGEST // MIB} MiB",
     "bytes of an answer": f"{scrape.MAX_BYTES // MIB} MiB",
     "counters of an answer": f"{exporter.MAX_READINGS:,}",
-    "bytes of the body": f"{http.MAX_BODY // KIB} KiB, of {http.BODIES_AT_ONCE} at once",
+    "bytes of the body": f"{app.MAX_BODY // KIB} KiB, of {app.BODIES_AT_ONCE} at once",
     "bytes of a refused body": f"{requests.DROPPED // MIB} MiB, within 10 s",
     "bytes of a client that wait": f"{connections.AHEAD // KIB} KiB",
     "bytes of records set aside": f"{quarantine.MAX_BYTES // MIB} MiB",
@@ -66,5 +69,5 @@ def test_the_limits_are_those_in_use() -> None:
     for begin, value in IN_USE.items():
         (found,) = [shown[name] for name in shown if name.startswith(begin)]
         assert found == value or found.startswith(f"{value} ("), begin
-    assert f"all but {few_lines.LINES} of one source" in PROMISES
+    assert f"all but {log_limiter.LINES} of one source" in PROMISES
     assert f"| the oldest | {Limits().connections} |" in PROMISES

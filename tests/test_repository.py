@@ -68,8 +68,17 @@ def package_files() -> Iterator[tuple[str, str]]:
             yield str(file.relative_to(ROOT)), file.read_text(encoding="utf-8")
 
 
-def test_no_file_of_the_package_has_more_than_400_lines() -> None:
-    assert [name for name, text in package_files() if text.count("\n") > 400] == []
+def test_no_room_of_a_package_has_more_than_17_entries() -> None:
+    rooms = [folder.parent for folder in (ROOT / "agent").rglob("__init__.py")]
+    entries = {
+        str(room.relative_to(ROOT)): sum(
+            each.suffix == ".py" or (each / "__init__.py").exists() for each in room.iterdir()
+        )
+        for room in rooms
+    }
+
+    assert len(entries) > 40
+    assert {room: count for room, count in entries.items() if count > 17} == {}
 
 
 def test_no_function_of_the_package_has_more_than_50_lines() -> None:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from argparse_manpage.manpage import Manpage
 
+from eselab.__main__ import command_line as engine_command_line
 from esewatch import __version__
 from esewatch.cli import command_line
-from esewatch.engine.__main__ import command_line as engine_command_line
 
 SECTIONS = Path(__file__).with_name("esewatch.1.in")
 COLUMNS = 10_000

@@ -11,17 +11,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from esewatch.advice.history import History, history
-from esewatch.advice.window import WindowAdvice, window_advice
-from esewatch.advice.window_rules import Action
+from eselab.base.plan import DAY, DatabasePlan, MailPlan, Plan, WindowPlan
+from eselab.machine.machine import Machine
+from esewatch.advice.history.history import History, history
+from esewatch.advice.window.window import WindowAdvice, window_advice
+from esewatch.advice.window.window_rules import Action
 from esewatch.config import DatabaseRule, Policy, Settings, Window, policy_for
-from esewatch.engine.machine import Machine
-from esewatch.engine.plan import DAY, DatabasePlan, MailPlan, Plan, WindowPlan
 from esewatch.fold.folder import Folder
-from esewatch.fold.state import State
-from esewatch.sources.event_stream import event_stream_source
-from esewatch.sources.perfmon_csv import perfmon_csv_source
-from tests.engine.running import machine
+from esewatch.fold.state.state import State
+from esewatch.sources.counters.perfmon_csv import perfmon_csv_source
+from esewatch.sources.logs.event_stream import event_stream_source
+from tests.eselab.running import machine
 
 HOUR = 3600.0
 NAME = "priv1"

@@ -4,11 +4,11 @@ import datetime
 from collections.abc import Sequence
 from typing import Any
 
-from esewatch.advice.history import History
+from esewatch.advice.history.history import History
 from esewatch.config import Window
-from esewatch.fold.rollups import Day, day_of
-from esewatch.fold.runs import Run
-from esewatch.fold.state import Pass
+from esewatch.fold.passes.runs import Run
+from esewatch.fold.state.rollups import Day, day_of
+from esewatch.fold.state.state import Pass
 
 DAY = 86400.0
 HOUR = 3600.0

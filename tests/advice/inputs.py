@@ -17,7 +17,7 @@ import msgspec
 
 from esewatch.cli import main
 from tests.advice.closed_loop import NAME, NOON, RIGHT, world
-from tests.engine.running import START, machine
+from tests.eselab.running import START, machine
 from tests.support.evtx_writer import EvtxWriter
 
 DAY = timedelta(days=1)

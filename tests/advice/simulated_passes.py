@@ -4,11 +4,11 @@ import datetime
 import random
 from typing import NamedTuple
 
-from esewatch.advice.forecast import Course
-from esewatch.advice.scanning import Mark
+from esewatch.advice.forecast.forecast import Course
+from esewatch.advice.history.rest_of_scan import Mark
 from esewatch.config import Window
-from esewatch.fold.runs import Run
-from esewatch.fold.state import Pass
+from esewatch.fold.passes.runs import Run
+from esewatch.fold.state.state import Pass
 
 DAY = 86400.0
 HOUR = 3600.0

@@ -5,9 +5,9 @@ import msgspec
 import pytest
 
 from esewatch.advice.advise import Advice, advise
-from esewatch.advice.history import FREED, READ
+from esewatch.advice.history.history import FREED, READ
 from esewatch.config import DatabaseRule, Policy, Settings, Window
-from esewatch.fold.state import State
+from esewatch.fold.state.state import State
 from esewatch.model import Feed, Reading, Record
 from tests.support.records import DAY, EPOCH, HOUR, event, folder_of
 

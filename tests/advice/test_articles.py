@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 import pytest
 
-from esewatch.advice.history import history
-from esewatch.advice.window import WindowAdvice, window_advice
+from esewatch.advice.history.history import history
+from esewatch.advice.window.window import WindowAdvice, window_advice
 from esewatch.config import DatabaseRule, Settings, Window, policy_for
 from esewatch.fold.folder import Folder
-from esewatch.fold.state import State
+from esewatch.fold.state.state import State
 from esewatch.model import Batch, HeaderSeen, Record, Source
-from esewatch.sources.event_stream import event_stream_source
-from esewatch.sources.perfmon_csv import perfmon_csv_source
+from esewatch.sources.counters.perfmon_csv import perfmon_csv_source
+from esewatch.sources.logs.event_stream import event_stream_source
 from tests.support.samples import sample
 
 DAY = 86400.0

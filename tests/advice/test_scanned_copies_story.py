@@ -8,18 +8,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from eselab.base.plan import CopyPlan
 from esewatch.advice.advise import Advice, advise
-from esewatch.advice.history import histories
+from esewatch.advice.history.history import histories
 from esewatch.config import DatabaseRule, Policy, Settings
-from esewatch.engine.plan import CopyPlan
-from esewatch.expose.advice_families import advice_families
-from esewatch.expose.metrics import families
+from esewatch.expose.metrics.collectors.advice_families import advice_families
+from esewatch.expose.metrics.snapshot import families
 from esewatch.fold.folder import Folder
-from esewatch.fold.state import State
-from esewatch.sources.event_stream import event_stream_source
-from esewatch.sources.perfmon_csv import perfmon_csv_source
-from tests.engine.background import current_plan
-from tests.engine.running import run
+from esewatch.fold.state.state import State
+from esewatch.sources.counters.perfmon_csv import perfmon_csv_source
+from esewatch.sources.logs.event_stream import event_stream_source
+from tests.eselab.background import current_plan
+from tests.eselab.running import run
 from tests.rules.expressions import ROOT
 from tests.support.records import DAY
 from tests.support.tools import require

@@ -5,7 +5,7 @@ from typing import Any
 from esewatch.advice.advise import Advice, advise
 from esewatch.advice.unproven import is_never_proven, never_proven, never_proven_text
 from esewatch.config import DatabaseRule, Policy, Settings
-from tests.advice.test_garbage_collection import NTDS, cycles
+from tests.advice.window.test_garbage_collection import NTDS, cycles
 from tests.support.records import DAY, EPOCH, folder_of
 
 PATH = "c:\\windows\\ntds\\ntds.dit"

@@ -4,10 +4,10 @@ import pytest
 
 from bench.histories import DAY, HOUR, SETTINGS, full_state
 from esewatch.advice.advise import advise
-from esewatch.fold import rollups
-from esewatch.fold.backups import MAX_EVENTS, completed
-from esewatch.fold.passes import MAX_TRANSITIONS
-from esewatch.fold.transitions import count
+from esewatch.fold.instances.backups import MAX_EVENTS, completed
+from esewatch.fold.passes.passes import MAX_TRANSITIONS
+from esewatch.fold.passes.transitions import count
+from esewatch.fold.state import rollups
 
 NOW = 20_000 * DAY + 14 * HOUR
 

@@ -13,11 +13,11 @@ import pytest
 
 from esewatch.cli import main
 from esewatch.config import load
-from esewatch.daemon import Daemon
-from esewatch.expose.http import App
-from esewatch.expose.server import HttpServer
+from esewatch.daemon.loop import Daemon
+from esewatch.expose.http.app import App
+from esewatch.expose.http.server import HttpServer
 from esewatch.journal import Journal
-from esewatch.sources.configured import build_sources
+from esewatch.sources.registry import build_sources
 from tests.support.evtx_writer import EvtxWriter
 
 HOUR = timedelta(hours=1)

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from esewatch.cli import main
-from esewatch.cli import scan as command
+from esewatch.cli.scan import command
 
 
 class OneDisk:

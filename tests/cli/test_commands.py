@@ -6,12 +6,12 @@ import pytest
 from esewatch import __version__
 from esewatch.cli import MODULES, command_line, main
 from esewatch.config import Settings
-from esewatch.daemon import Daemon
-from esewatch.ese import kernels
-from esewatch.expose.http import App
-from esewatch.expose.server import HttpServer
-from esewatch.fold.integrity import known_bad_pages
-from esewatch.fold.passes import views_in
+from esewatch.daemon.loop import Daemon
+from esewatch.ese.pages import kernels
+from esewatch.expose.http.app import App
+from esewatch.expose.http.server import HttpServer
+from esewatch.fold.databases.integrity import known_bad_pages
+from esewatch.fold.passes.passes import views_in
 from esewatch.journal import Journal
 from tests.support.records import LABEL, event, folder_of
 

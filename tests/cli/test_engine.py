@@ -19,7 +19,7 @@ import pytest
 
 from esewatch.cli import main
 from tests.e2e.harness import wait_for
-from tests.engine.commanding import (
+from tests.eselab.commanding import (
     REAL,
     ROOT,
     VIRTUAL,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from esewatch.cli import main
-from esewatch.ese.page import PAGE_SIZES
+from esewatch.ese.pages.layout import PAGE_SIZES
 from tests.support.edb import CREATED, Value, log_position, write_edb
 
 Captured = pytest.CaptureFixture[str]
@@ -17,7 +17,7 @@ ATTACHED = datetime(2018, 2, 3, 14, 41, 37, 597000, tzinfo=UTC)
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("esewatch.scan.header_reading.PAUSES", ())
+    monkeypatch.setattr("esewatch.scan.reading.header_reading.PAUSES", ())
 
 
 def rows(text: str) -> dict[str, str]:

@@ -5,26 +5,26 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from eselab.lab import experiments
 from esewatch.cli import main
-from esewatch.lab import catalogue
-from tests.lab.examples import RESULT
+from tests.eselab.lab.examples import RESULT
 
 
 @pytest.fixture
 def example(monkeypatch: pytest.MonkeyPatch) -> None:
     """One experiment that takes no time, in the place of all."""
-    monkeypatch.setitem(catalogue.EXPERIMENTS, "example", RESULT.experiment)
+    monkeypatch.setitem(experiments.EXPERIMENTS, "example", RESULT.experiment)
 
 
 def test_list_has_each_experiment_with_its_question(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lab", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == list(catalogue.EXPERIMENTS)
+    assert [line.split()[0] for line in lines] == list(experiments.EXPERIMENTS)
     assert all(line.endswith("?") for line in lines)
 
     assert main(["lab", "list", "--format", "json"]) == 0
     found = [msgspec.json.decode(line) for line in capsys.readouterr().out.splitlines()]
-    assert [each["experiment"] for each in found] == list(catalogue.EXPERIMENTS)
+    assert [each["experiment"] for each in found] == list(experiments.EXPERIMENTS)
     assert list(found[0]) == ["experiment", "question", "setup"]
 
 

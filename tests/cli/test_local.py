@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from esewatch.cli.local import post
-from esewatch.expose.web import WebConfiguration
+from esewatch.expose.http.web import WebConfiguration
 from esewatch.model import EsewatchError
 from tests.expose.examples import PRIV03
 from tests.expose.serving import FakeDaemon, serving

@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 from esewatch.config import Settings
 from esewatch.config.settings import DatabaseRule
 from esewatch.model import Feed, Reading, Record, Source
-from esewatch.sources.ntbackup_log import ntbackup_log_source
-from esewatch.sources.sqlserver_errorlog import sqlserver_errorlog_source
+from esewatch.sources.logs.ntbackup_log import ntbackup_log_source
+from esewatch.sources.logs.sqlserver_errorlog import sqlserver_errorlog_source
 from tests.rules.quality.month import DAY, DAYS, END, HOUR, MINUTE, Month, at
 from tests.support.ntbackup_text import AFTER, BEFORE, job
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from esewatch.expose.docs import JOINS
+from scripts.metrics_page import JOINS
 from tests.dashboards.boards import metrics
 from tests.dashboards.stories import SINCE, Story
 from tests.e2e.harness import Prometheus, serving

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from eselab.base.plan import FaultKind, FaultPlan
 from esewatch.config.settings import CopyOf, DatabaseRule
-from esewatch.engine.plan import FaultKind, FaultPlan
-from esewatch.ese.counter_feeds import feed_of, kind_of
+from esewatch.ese.counters.counter_feeds import feed_of, kind_of
 from esewatch.model import Event, Feed, HeaderSeen, PagesScanned, Reading, Record
 from tests.dashboards.neighbours import ntbackup, sql_server
 from tests.rules.quality.built import background, controller, search

@@ -7,9 +7,9 @@ from dashboards.board import build
 from dashboards.build import render
 from dashboards.database import ACTION, DATABASE_BOARD, REASON
 from dashboards.fleet import RANKS, VERDICTS
-from esewatch.advice import verdict
-from esewatch.advice.window import ACTIONS
-from esewatch.advice.window_rules import RULES
+from esewatch.advice.forecast import verdict
+from esewatch.advice.window.window import ACTIONS
+from esewatch.advice.window.window_rules import RULES
 from tests.dashboards.boards import panels
 from tests.rules.expressions import alerts
 from tests.support.each import of_each

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
+from eselab.base.profiles import PROFILES
 from esewatch import __version__
 from esewatch.config import load
-from esewatch.engine.profiles import PROFILES
 from tests.dashboards.boards import loaded
 from tests.deploy.stack import COMPOSE, CONTAINER, ROOT, compose, mounted, mounts, option, services
 from tests.support.tools import require, skip

@@ -5,7 +5,7 @@ import fnmatch
 import re
 
 from esewatch import __version__
-from esewatch.cli import run
+from esewatch.cli.run import command as run
 from tests.deploy.dockerfile import DOCKERFILE, ROOT, health_command, instructions, of
 
 BUILD, LAST = 1, 2

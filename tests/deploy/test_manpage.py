@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from eselab import __main__
 from esewatch import cli
-from esewatch.engine import __main__ as engine
 from tests.support.tools import skip
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,7 +44,7 @@ def help_of(command: str, capsys: pytest.CaptureFixture[str]) -> str:
     """What `esewatch COMMAND --help` prints."""
     words = [*command.split()[1:], "--help"]
     with pytest.raises(SystemExit):
-        engine.main(words[1:]) if words[0] == "engine" else cli.main(words)
+        __main__.main(words[1:]) if words[0] == "engine" else cli.main(words)
     return capsys.readouterr().out
 
 

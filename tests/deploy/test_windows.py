@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from esewatch.cli import run
+from esewatch.cli.run import command as run
 from esewatch.config import load
-from esewatch.ese.counter_commands import LIBRARIES, counter_commands
-from esewatch.ese.counter_feeds import ONLINE_DEFRAG, paths
+from esewatch.ese.counters.counter_commands import LIBRARIES, counter_commands
+from esewatch.ese.counters.counter_feeds import ONLINE_DEFRAG, paths
 
 ROOT = Path(__file__).resolve().parents[2]
 WINDOWS = ROOT / "deploy" / "windows"

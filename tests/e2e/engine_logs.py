@@ -11,17 +11,9 @@ from typing import Any
 
 import msgspec
 
-from esewatch.engine.clock import VirtualClock
-from esewatch.engine.machine import Machine
-from esewatch.engine.plan import (
-    DAY,
-    DatabasePlan,
-    DevicePlan,
-    FaultPlan,
-    MailPlan,
-    Plan,
-    WindowPlan,
-)
+from eselab.base.clock import VirtualClock
+from eselab.base.plan import DAY, DatabasePlan, DevicePlan, FaultPlan, MailPlan, Plan, WindowPlan
+from eselab.machine.machine import Machine
 
 COMPUTER = "EX01.example.com"
 HOUR = 3600.0

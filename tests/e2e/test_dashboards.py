@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from esewatch.advice.verdict import VERDICTS
-from esewatch.expose.docs import JOINS, Join
+from esewatch.advice.forecast.verdict import VERDICTS
+from scripts.metrics_page import JOINS, Join
 from tests.dashboards.asking import Answer, ask, offered
 from tests.dashboards.boards import Json, Query, Span, loaded, queries, span_of
 from tests.dashboards.served import served_months

@@ -11,7 +11,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.e2e.harness import Agent, get, start_agent, wait_for
-from tests.engine.running import random_plan
+from tests.eselab.running import random_plan
 from tests.support.engine_truth import differences
 
 pytestmark = pytest.mark.e2e

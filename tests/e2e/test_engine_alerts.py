@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from esewatch.engine.plan import FaultPlan
+from eselab.base.plan import FaultPlan
 from tests.e2e.engine_logs import at_work, events, label, past_days, sources
 from tests.e2e.harness import GROUP_SECONDS, LEAST_HOLD, get, hold_of, seconds_of, wait_for
 from tests.e2e.stage import Site, Stage

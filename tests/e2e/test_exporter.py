@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from esewatch.sources.exporter_map import FORMATTED, PREFIX
+from esewatch.sources.counters.exporter_map import FORMATTED, PREFIX
 from tests.e2e.harness import Agent, get, start_agent, wait_for
 from tests.support.figures import until_right_again
 from tests.support.metrics_server import Answer, MetricsServer, hangs, metrics_server, says

@@ -421,7 +421,7 @@ import sys, threading
 import esewatch.cli.run as run
 from esewatch.cli import main
 from esewatch.model import Batch
-from esewatch.sources.configured import build_sources
+from esewatch.sources.registry import build_sources
 
 class Hanging:
     name = "hanging"

@@ -23,7 +23,7 @@ import atexit, os, signal, sys
 class Ringing:
     rung = 0
     def find_spec(self, name, path=None, target=None):
-        if "esewatch.cli.early" in sys.modules:
+        if "esewatch.cli.block_sighup" in sys.modules:
             self.rung += 1
             os.kill(os.getpid(), signal.SIGHUP)
 

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from esewatch.config import Settings
-from esewatch.expose.metrics import families
-from esewatch.expose.replay_names import PREFIXES
+from esewatch.expose.metrics.snapshot import families
+from esewatch.expose.replay.replay_names import PREFIXES
 from esewatch.fold.folder import Folder
-from esewatch.fold.state import State
-from esewatch.sources.opening import open_inputs
+from esewatch.fold.state.state import State
+from esewatch.sources.detect_input import open_inputs
 from tests.e2e.harness import Prometheus, get, serving
 from tests.support.farm import build
 from tests.support.tools import require

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.ese.catalogue import Kind
+from esewatch.ese.catalogue.event_table import Kind
 from esewatch.ese.strings import (
     WRITERS,
     Fields,

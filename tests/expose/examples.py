@@ -3,9 +3,10 @@
 import msgspec
 
 from esewatch.advice.advise import Advice, advise
-from esewatch.advice.findings import Finding
+from esewatch.advice.base.finding import Finding
 from esewatch.config import default_settings
-from esewatch.fold.state import (
+from esewatch.fold.passes.transitions import pack
+from esewatch.fold.state.state import (
     BadPage,
     Channel,
     Database,
@@ -15,7 +16,6 @@ from esewatch.fold.state import (
     State,
     Transition,
 )
-from esewatch.fold.transitions import pack
 
 DAY = 86400.0
 NOW = 1_182_900_000.0

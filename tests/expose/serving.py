@@ -9,16 +9,16 @@ from typing import NamedTuple
 
 from esewatch.advice.advise import Advice, advise
 from esewatch.config import default_settings
-from esewatch.expose.database_page import DatabasePage
-from esewatch.expose.http import App
-from esewatch.expose.metrics import Snapshot, families
-from esewatch.expose.overview import Overview
-from esewatch.expose.runbooks import Runbooks
-from esewatch.expose.server import HttpServer, Limits
-from esewatch.expose.shown import Shown
-from esewatch.expose.web import WebConfiguration
+from esewatch.daemon.page_cache import PageCache
+from esewatch.expose.http.app import App
+from esewatch.expose.http.server import HttpServer, Limits
+from esewatch.expose.http.web import WebConfiguration
+from esewatch.expose.metrics.snapshot import Snapshot, families
+from esewatch.expose.pages.database_page import DatabasePage
+from esewatch.expose.pages.overview import Overview
+from esewatch.expose.pages.runbooks.runbook_files import Runbooks
 from esewatch.fold.commands import Acknowledged
-from esewatch.fold.state import State
+from esewatch.fold.state.state import State
 from esewatch.model import EsewatchError
 from tests.expose.examples import NOW, example
 
@@ -31,7 +31,7 @@ class FakeDaemon:
         self.snapshot = Snapshot.of(families(self.state, default_settings(), NOW))
         judged = advise(self.state, default_settings(), NOW) if advice is None else advice
         self.advice = tuple(judged)
-        self._shown = Shown(self.snapshot, self.state, default_settings(), NOW, self.advice)
+        self._shown = PageCache(self.snapshot, self.state, default_settings(), NOW, self.advice)
         self.state_of_readiness = (True, "")
         self.forgotten: list[tuple[str, str]] = []
         self.acknowledged: list[tuple[str, str, list[int]]] = []

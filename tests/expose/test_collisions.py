@@ -5,13 +5,13 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
-from esewatch.advice.stagger import NAMED, colliding_scans, scans_in
-from esewatch.advice.windows_passed import stale_seconds
+from esewatch.advice.base.staleness import stale_seconds
+from esewatch.advice.findings.scan_collisions import NAMED, colliding_scans, scans_in
 from esewatch.config import Settings, default_settings
 from esewatch.config.settings import DatabaseRule
-from esewatch.expose.overview import DatabaseFigures, overview
-from esewatch.fold.state import Database, Host, Instance, State, Transition
-from esewatch.fold.transitions import pack
+from esewatch.expose.pages.overview import DatabaseFigures, overview
+from esewatch.fold.passes.transitions import pack
+from esewatch.fold.state.state import Database, Host, Instance, State, Transition
 
 NOW = 1_000_000.0
 Night = tuple[float, float | None]

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from esewatch.config import CopyOf, DatabaseRule, Settings
-from esewatch.expose.metrics import families
-from esewatch.expose.overview import overview
-from esewatch.fold.state import Database, State
+from esewatch.expose.metrics.snapshot import families
+from esewatch.expose.pages.overview import overview
+from esewatch.fold.state.state import Database, State
 
 PATH = "e:\\mdb06\\priv06.edb"
 NOW = 1_182_900_000.0

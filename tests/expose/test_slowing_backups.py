@@ -2,12 +2,12 @@
 
 from esewatch.advice.advise import advise
 from esewatch.config import Settings
-from esewatch.expose.metrics import Snapshot, families
-from esewatch.expose.pages import render_status, urgent
-from esewatch.expose.report import Advised, render_report
-from esewatch.expose.runbooks import Runbooks
-from esewatch.expose.shown import Shown
-from esewatch.fold.state import State
+from esewatch.daemon.page_cache import PageCache
+from esewatch.expose.metrics.snapshot import Snapshot, families
+from esewatch.expose.pages.rendering import render_status, urgent
+from esewatch.expose.pages.report.report_page import Advised, render_report
+from esewatch.expose.pages.runbooks.runbook_files import Runbooks
+from esewatch.fold.state.state import State
 from tests.expose.html import Page, assert_self_contained
 from tests.support.records import DAY, EPOCH, HOUR, backed_up, event, folder_of
 
@@ -31,7 +31,7 @@ def slowing(last: float = 9) -> State:
 
 def status(state: State) -> Page:
     settings = Settings()
-    shown = Shown(Snapshot(()), state, settings, NOW, tuple(advise(state, settings, NOW)))
+    shown = PageCache(Snapshot(()), state, settings, NOW, tuple(advise(state, settings, NOW)))
     labels = [(each.computer, each.database) for each in urgent(shown.overview)]
     pages = [page for label in labels if (page := shown.database(state, *label)) is not None]
     read = Page(render_status(shown.overview, pages, (True, ""), Runbooks()))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from esewatch.fold.channels import (
+from esewatch.fold.channels.deduplication import (
     EXACT_INTERVALS,
     MAX_EPOCHS,
     MAX_INTERVALS,
@@ -17,7 +17,7 @@ from esewatch.fold.channels import (
     claim_gaps,
     cover,
 )
-from esewatch.fold.state import Channel
+from esewatch.fold.state.state import Channel
 from esewatch.model import Coverage
 from tests.support.records import DAY, EPOCH, HOUR
 

@@ -1,13 +1,13 @@
 import pytest
 
 from esewatch.config import default_settings
-from esewatch.expose.metrics import families
+from esewatch.expose.metrics.snapshot import families
 from esewatch.fold.commands import acknowledge, forget, succeed
-from esewatch.fold.engine_errors import open_errors
+from esewatch.fold.databases.integrity import io_errors, known_bad_pages
 from esewatch.fold.folder import Folder
-from esewatch.fold.integrity import io_errors, known_bad_pages
-from esewatch.fold.passes import views_in
-from esewatch.fold.state import SourceState
+from esewatch.fold.instances.engine_errors import open_errors
+from esewatch.fold.passes.passes import views_in
+from esewatch.fold.state.state import SourceState
 from esewatch.model import Batch, EsewatchError
 from tests.support.records import DAY, EPOCH, HOUR, LABEL, event, folder_of, the_database
 

@@ -3,10 +3,10 @@ from typing import Any
 import pytest
 
 from esewatch.config import DatabaseRule, Settings
-from esewatch.fold.backups import completed, verified_by_streaming
-from esewatch.fold.identity import tier
-from esewatch.fold.limits import OWNERS_A_DATABASE
-from esewatch.fold.transitions import count
+from esewatch.fold.identity.dropped_names import OWNERS_A_DATABASE
+from esewatch.fold.identity.identity import tier
+from esewatch.fold.instances.backups import completed, verified_by_streaming
+from esewatch.fold.passes.transitions import count
 from esewatch.model import Batch, CountersSeen, Event, Feed, Reading
 from tests.support.records import DAY, EPOCH, HOUR, LABEL, event, folder_of, the_database, views
 

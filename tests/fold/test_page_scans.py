@@ -1,11 +1,16 @@
 from typing import Any
 
 from esewatch.config import Settings
-from esewatch.expose.metrics import families
+from esewatch.expose.metrics.snapshot import families
+from esewatch.fold.databases.integrity import (
+    MAX_BAD_PAGES,
+    count_pages,
+    known_bad_pages,
+    last_verifications,
+)
 from esewatch.fold.folder import Folder
-from esewatch.fold.identity import tier
-from esewatch.fold.integrity import MAX_BAD_PAGES, count_pages, known_bad_pages, last_verifications
-from esewatch.fold.state import SourceState, State
+from esewatch.fold.identity.identity import tier
+from esewatch.fold.state.state import SourceState, State
 from esewatch.model import Batch, CopyChecked, Event, PagesScanned, Record
 from tests.support.records import (
     DATABASE,

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.fold import rollups
 from esewatch.fold.readings import KEPT_GAPS, RANGE, fold_reading, grown
-from esewatch.fold.state import CounterState, Device, Host, Instance
+from esewatch.fold.state import rollups
+from esewatch.fold.state.state import CounterState, Device, Host, Instance
 from esewatch.model import Feed, Kind, Reading
 
 READ = "ese_defrag_pages_read_total"

@@ -4,9 +4,9 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from esewatch.ese.catalogue import CATALOGUE
-from esewatch.ese.counter_feeds import feed_of, kind_of
-from esewatch.ese.events import event_from_strings
+from esewatch.ese.catalogue.event_table import CATALOGUE
+from esewatch.ese.counters.counter_feeds import feed_of, kind_of
+from esewatch.ese.events.from_strings import event_from_strings
 from esewatch.model import (
     CopyChecked,
     CountersSeen,

@@ -1,8 +1,15 @@
 """The target `page`: anything in the place of a page, and good pages with bits flipped."""
 
-from esewatch.ese.checksum import Diagnosis, diagnose
-from esewatch.ese.kernels import classify
-from esewatch.ese.page import BLANK, GOOD, LARGEST_SMALL, NEW_FORMAT_BIT, PAGE_SIZES, block_size
+from esewatch.ese.pages.checksum import Diagnosis, diagnose
+from esewatch.ese.pages.kernels import classify
+from esewatch.ese.pages.layout import (
+    BLANK,
+    GOOD,
+    LARGEST_SMALL,
+    NEW_FORMAT_BIT,
+    PAGE_SIZES,
+    block_size,
+)
 from tests.support import obvious_checksum as obvious
 from tests.support.edb import seal, sealed_header
 

@@ -14,22 +14,22 @@ from pathlib import Path
 import msgspec
 
 from esewatch.cli.header import header_object, header_text
-from esewatch.cli.inputs import event_object
-from esewatch.ese.eseutil import runs
-from esewatch.ese.events import event_from_strings
-from esewatch.ese.header import HEADER_BYTES, Header, parse_header
-from esewatch.ese.page import PAGE_SIZES
-from esewatch.ese.text import event_from_text
+from esewatch.cli.inputs.command import event_object
+from esewatch.ese.events.from_strings import event_from_strings
+from esewatch.ese.events.from_text import event_from_text
+from esewatch.ese.pages.header import HEADER_BYTES, Header, parse_header
+from esewatch.ese.pages.layout import PAGE_SIZES
+from esewatch.ese.programs.eseutil import runs
 from esewatch.model import CopyChecked, Coverage, Event, Reading, Record, SourceError
-from esewatch.sources.eseutil_records import Whose, complaints, record_of
-from esewatch.sources.event_stream import decoder_factory
-from esewatch.sources.evtx import EvtxSource
-from esewatch.sources.follow import Decoder, DecoderFactory
-from esewatch.sources.formats.found import Options
-from esewatch.sources.formats.times import Times
-from esewatch.sources.ntbackup_log import NtbackupDecoder
-from esewatch.sources.perfmon_csv import PerfmonDecoder
-from esewatch.sources.sqlserver_errorlog import ErrorlogDecoder
+from esewatch.sources.counters.perfmon_csv import PerfmonDecoder
+from esewatch.sources.evtx.evtx_source import EvtxSource
+from esewatch.sources.files.follow import Decoder, DecoderFactory
+from esewatch.sources.logs.eseutil_records import Whose, complaints, record_of
+from esewatch.sources.logs.event_stream import decoder_factory
+from esewatch.sources.logs.formats.event_builder import Options
+from esewatch.sources.logs.formats.times import Times
+from esewatch.sources.logs.ntbackup_log import NtbackupDecoder
+from esewatch.sources.logs.sqlserver_errorlog import ErrorlogDecoder
 from tests.fuzz.pages import page
 from tests.support.edb import header_page, sealed_header
 from tests.support.evtx_writer import EvtxWriter

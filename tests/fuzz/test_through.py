@@ -10,16 +10,21 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from esewatch.config import Settings
-from esewatch.daemon import Daemon
-from esewatch.expose.metrics import Snapshot, families
-from esewatch.expose.overview_json import overview_json
-from esewatch.expose.pages import render_computer, render_computers, render_database, render_status
-from esewatch.expose.runbooks import Runbooks
+from esewatch.daemon.loop import Daemon
+from esewatch.expose.http.overview_json import overview_json
+from esewatch.expose.metrics.snapshot import Snapshot, families
+from esewatch.expose.pages.rendering import (
+    render_computer,
+    render_computers,
+    render_database,
+    render_status,
+)
+from esewatch.expose.pages.runbooks.runbook_files import Runbooks
 from esewatch.journal import Journal
 from esewatch.model import Batch
+from tests.daemon.test_loop import Scripted
 from tests.fuzz.hostile import Hostile
 from tests.support.figures import record as record_figure
-from tests.test_daemon import Scripted
 
 BATCHES, RECORDS = 3, 60
 QUICK, LONG_SECONDS = 10, 300.0
@@ -83,7 +88,7 @@ def check_through(folder: Path, seed: int) -> None:
         check_metrics(daemon)
     exposed = ese_text(daemon)
     check_pages(daemon)
-    assert daemon._troubles.counts == dict.fromkeys(daemon._troubles.counts, 0)
+    assert daemon._internal_errors.counts == dict.fromkeys(daemon._internal_errors.counts, 0)
     assert not daemon._quarantine.path.exists()
     assert exposed
     daemon.close()

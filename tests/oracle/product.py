@@ -8,16 +8,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from esewatch.advice.advise import advise
-from esewatch.advice.history import histories
-from esewatch.advice.surroundings import surroundings
+from esewatch.advice.history.history import histories
+from esewatch.advice.history.surroundings import surroundings
 from esewatch.config import Settings, load
-from esewatch.ese.events import event_from_strings
+from esewatch.ese.events.from_strings import event_from_strings
 from esewatch.fold.commands import acknowledge
-from esewatch.fold.damage import known_damage
 from esewatch.fold.folder import Folder
-from esewatch.fold.identity import role_of, tier
-from esewatch.fold.passes import TASKS, views_in
-from esewatch.fold.state import State
+from esewatch.fold.identity.identity import role_of, tier
+from esewatch.fold.passes.passes import TASKS, views_in
+from esewatch.fold.state.damage import known_damage
+from esewatch.fold.state.state import State
 from esewatch.model import (
     Batch,
     CopyChecked,

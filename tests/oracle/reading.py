@@ -3,7 +3,7 @@
 Nothing is kept from one call to the next: the records are sorted, grouped and walked.
 """
 
-from esewatch.ese.message_table import is_unexplained as is_unexplained_id
+from esewatch.ese.events.message_table import is_unexplained as is_unexplained_id
 from tests.oracle.advice import actions
 from tests.oracle.chronicle import Chronicle, Event, chronicle
 from tests.oracle.facts import (

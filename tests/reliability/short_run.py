@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from esewatch import daemon as daemon_module
 from esewatch.config import LogFiles, Settings
-from esewatch.daemon import Daemon
-from esewatch.daemon import troubles as troubles_module
+from esewatch.daemon import internal_errors as troubles_module
+from esewatch.daemon import loop as daemon_module
+from esewatch.daemon.loop import Daemon
 from esewatch.journal import Journal
 from esewatch.model import EsewatchError
-from esewatch.sources.configured import build_sources
-from esewatch.sources.follow import FollowedFiles
+from esewatch.sources.files.follow import FollowedFiles
+from esewatch.sources.registry import build_sources
 from tests.reliability.server import Server
 from tests.reliability.test_kill import figures, truth
 

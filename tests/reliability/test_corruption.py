@@ -9,9 +9,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from esewatch.config import LogFiles, Settings
-from esewatch.daemon import Daemon
+from esewatch.daemon.loop import Daemon
 from esewatch.journal import Journal
-from esewatch.sources.configured import build_sources
+from esewatch.sources.registry import build_sources
 from tests.reliability.server import Server
 from tests.reliability.test_kill import figures
 from tests.support.figures import record

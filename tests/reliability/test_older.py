@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from esewatch.config import LogFiles, Settings
-from esewatch.daemon import Daemon
+from esewatch.daemon.loop import Daemon
 from esewatch.journal import SCHEMA_VERSION, Journal
-from esewatch.sources.configured import build_sources
-from esewatch.sources.follow import FollowedFiles
+from esewatch.sources.files.follow import FollowedFiles
+from esewatch.sources.registry import build_sources
 from tests.e2e.harness import wait_for
 from tests.reliability.server import Server
 from tests.reliability.test_corruption import read_once, shown

@@ -6,10 +6,10 @@ import psutil
 import pytest
 
 from esewatch.config import LogFiles, Settings
-from esewatch.daemon import Daemon
+from esewatch.daemon.loop import Daemon
 from esewatch.journal import Journal
-from esewatch.sources import fileset
-from esewatch.sources.configured import build_sources
+from esewatch.sources.files import file_set
+from esewatch.sources.registry import build_sources
 from tests.e2e.harness import wait_for
 from tests.reliability.server import TICK, Server
 from tests.reliability.short_run import without_waiting
@@ -54,7 +54,7 @@ def test_a_virtual_day_keeps_memory_files_and_figures(tmp_path: Path) -> None:
             return {name: value for name, value in shown(daemon).items() if value} == expected
 
         wait_for("the true figures", right, 60)
-        counts = daemon._troubles.counts
+        counts = daemon._internal_errors.counts
         daemon.close()
     assert counts == dict.fromkeys(counts, 0)
     grown = sizes[-1] - sizes[len(sizes) // 4]
@@ -66,5 +66,5 @@ def test_a_virtual_day_keeps_memory_files_and_figures(tmp_path: Path) -> None:
         f" most, journal of {journal / MIB:.1f} MB",
     )
     assert grown < 16 * MIB
-    assert max(opened) < opened[0] + 3 * fileset.MAX_OPEN  # of the three sources of texts
+    assert max(opened) < opened[0] + 3 * file_set.MAX_OPEN  # of the three sources of texts
     assert journal < 8 * MIB

@@ -12,13 +12,13 @@ from typing import Any, get_args
 import promql_parser
 import pytest
 
-from esewatch.advice.findings import FINDINGS
-from esewatch.advice.verdict import VERDICTS
-from esewatch.advice.window import ACTIONS
+from esewatch.advice.base.finding import FINDINGS
+from esewatch.advice.forecast.verdict import VERDICTS
+from esewatch.advice.window.window import ACTIONS
 from esewatch.config.settings import Model, Tier
-from esewatch.fold.backups import BACKUP_EVENTS
-from esewatch.fold.damage import EXPOSED_KINDS
-from esewatch.fold.state import BAD_KINDS, ENGINE_ERROR_KINDS, PAGE_ERROR_KINDS
+from esewatch.fold.instances.backups import BACKUP_EVENTS
+from esewatch.fold.state.damage import EXPOSED_KINDS
+from esewatch.fold.state.state import BAD_KINDS, ENGINE_ERROR_KINDS, PAGE_ERROR_KINDS
 from esewatch.model import Task
 from tests.rules.expressions import (
     ADDED_BY_PROMETHEUS,

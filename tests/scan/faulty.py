@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from esewatch.scan import file_scan
-from esewatch.scan.reading import DatabaseFile
+from esewatch.scan.reading.reading import DatabaseFile
+from esewatch.scan.verify import file_scan
 
 
 class Disk:

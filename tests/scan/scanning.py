@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from esewatch.scan.file_scan import Options, scan_file
 from esewatch.scan.pace import Pace
 from esewatch.scan.results import BadPage, Counts, FileResult, Place, Step
+from esewatch.scan.verify.file_scan import Options, scan_file
 
 
 class Scanned:

@@ -16,9 +16,9 @@ import pytest
 
 from esewatch.scan import child
 from esewatch.scan.child import Scan
-from esewatch.scan.file_scan import Options
 from esewatch.scan.job import Job, News, Task
 from esewatch.scan.results import FileResult
+from esewatch.scan.verify.file_scan import Options
 from tests.support.edb import write_edb
 
 QUICK = Options()

@@ -16,11 +16,11 @@ from types import SimpleNamespace
 import pytest
 
 from esewatch.scan import lanes as module
-from esewatch.scan.device_lock import DeviceLock
+from esewatch.scan.devices.device_lock import DeviceLock
+from esewatch.scan.devices.topology import Topology
 from esewatch.scan.lanes import Waiting, run_lanes
 from esewatch.scan.plan import Lane, Target, plan
-from esewatch.scan.topology import Topology
-from tests.scan.test_device_lock import linux, other_process
+from tests.scan.devices.test_device_lock import linux, other_process
 from tests.sources.machine import FakeMachine
 
 DEADLINE = 20.0

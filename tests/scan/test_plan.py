@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from esewatch.scan.devices.topology import Topology
 from esewatch.scan.plan import Lane, Target, device_text, plan
-from esewatch.scan.topology import Topology
 from tests.sources.machine import FakeMachine
 
 

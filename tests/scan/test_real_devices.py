@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from esewatch.scan.devices.topology import Topology
 from esewatch.scan.lanes import run_lanes
 from esewatch.scan.plan import Lane, Target, plan
-from esewatch.scan.topology import Topology
 from tests.scan.test_lanes import DEADLINE, Recorder
 
 MEBIBYTE = 1 << 20

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from esewatch.model import Batch, Reading, Unreadable
-from esewatch.sources.follow import Decoder, Fed, FollowedFiles, OrderKey
+from esewatch.sources.files.follow import Decoder, Fed, FollowedFiles, OrderKey
 
 
 class LineDecoder:

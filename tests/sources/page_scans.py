@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 
 from esewatch.config import PageScan, Settings
+from esewatch.fold.databases.integrity import known_bad_pages
 from esewatch.fold.folder import Folder
-from esewatch.fold.integrity import known_bad_pages
-from esewatch.fold.passes import views_in
-from esewatch.fold.state import Database, State
+from esewatch.fold.passes.passes import views_in
+from esewatch.fold.state.state import Database, State
 from esewatch.model import Batch, CopyChecked, Event, Record, SourceError
-from esewatch.sources.page_scan import PageScanSource
+from esewatch.sources.page_scan.page_scan_source import PageScanSource
 from tests.sources import scan_on_own_device
 from tests.support.edb import Edb, write_edb
 

@@ -9,7 +9,7 @@ import os
 import sys
 
 from esewatch.scan import child
-from esewatch.scan.topology import Topology
+from esewatch.scan.devices.topology import Topology
 
 
 class OwnDevice(Topology):

@@ -7,8 +7,8 @@ import pytest
 
 from esewatch.config import load
 from esewatch.model import Batch, SourceError
-from esewatch.sources.configured import build_sources
-from esewatch.sources.opening import expand, open_inputs
+from esewatch.sources.detect_input import expand, open_inputs
+from esewatch.sources.registry import build_sources
 from tests.sources.file_kinds import FILE_KINDS
 
 SECRETS = {

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from esewatch.model import Reading, Record
-from esewatch.sources import fileset, follow
-from esewatch.sources.event_stream import event_stream_source
-from esewatch.sources.evtx import EvtxSource
-from esewatch.sources.fileident import Beginnings, Position, digest
-from esewatch.sources.perfmon_csv import perfmon_csv_source
+from esewatch.sources.counters.perfmon_csv import perfmon_csv_source
+from esewatch.sources.evtx.evtx_source import EvtxSource
+from esewatch.sources.files import file_set, follow
+from esewatch.sources.files.file_identity import Beginnings, Position, digest
+from esewatch.sources.logs.event_stream import event_stream_source
 from tests.reliability.server import HEADER
 from tests.reliability.test_inputs import append
 from tests.reliability.test_names import log_events
@@ -81,7 +81,7 @@ def test_counters_are_read_oldest_first_however_many_files_there_are(
 def test_event_logs_are_handed_out_before_all_were_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("esewatch.sources.evtx._BATCH_BYTES", 1)
+    monkeypatch.setattr("esewatch.sources.evtx.evtx_source._BATCH_BYTES", 1)
     for number in range(5):
         log_events(tmp_path / f"{number}.evtx", 1 + 3 * number, 3)
     opened: list[str] = []
@@ -107,14 +107,14 @@ def test_event_logs_are_handed_out_before_all_were_opened(
 def test_of_many_files_with_one_header_only_the_youngest_are_compared_with_a_new_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fileset, "ALIKE", 3)
+    monkeypatch.setattr(file_set, "ALIKE", 3)
     compared: list[object] = []
 
     def differ(*files: object) -> bool:
         compared.append(files)
         return False
 
-    monkeypatch.setattr(fileset, "same_so_far", differ)
+    monkeypatch.setattr(file_set, "same_so_far", differ)
     header = HEADER.replace("SG06", "S" * 600)
     for number in range(20):
         row = f'"01/05/2026 00:{number:02}:00.000","1","1","{number}"'

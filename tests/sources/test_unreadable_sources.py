@@ -11,8 +11,9 @@ import pytest
 
 from esewatch.config import load
 from esewatch.model import Batch, Source, SourceError
-from esewatch.sources import evtx_file, filescan, rawfile
-from esewatch.sources.configured import build_sources
+from esewatch.sources.evtx import evtx_file
+from esewatch.sources.files import file_search, raw_file
+from esewatch.sources.registry import build_sources
 from tests.sources.file_kinds import FILE_KINDS
 from tests.support.ese_text import render
 from tests.support.eseutil_text import check
@@ -39,8 +40,8 @@ class Barred:
         monkeypatch.setattr(os, "scandir", self._barring(os.scandir))
         monkeypatch.setattr(os, "stat", self._barring(os.stat, itself=False))
         monkeypatch.setattr(os, "lstat", self._barring(os.lstat, itself=False))
-        for module in (filescan, evtx_file):
-            monkeypatch.setattr(module, "open_raw", self._barring(rawfile.open_raw))
+        for module in (file_search, evtx_file):
+            monkeypatch.setattr(module, "open_raw", self._barring(raw_file.open_raw))
 
     def _why(self, path: object, *, itself: bool = True) -> int:
         text = str(path)
@@ -338,14 +339,14 @@ def test_a_text_of_which_a_part_came_before_the_disk_failed_is_up_until_nothing_
 ) -> None:
     for _ in range(1000):
         fill(logs / "a.log", "event_stream")
-    real = rawfile.PlainRaw.read
+    real = raw_file.PlainRaw.read
 
-    def failing(self: rawfile.PlainRaw, size: int) -> bytes:
+    def failing(self: raw_file.PlainRaw, size: int) -> bytes:
         if self.position >= 128 << 10:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
         return real(self, size)
 
-    monkeypatch.setattr(rawfile.PlainRaw, "read", failing)
+    monkeypatch.setattr(raw_file.PlainRaw, "read", failing)
     reading = start("event_stream", logs / "a.log")
     count, error = reading.poll()
     assert count > 0

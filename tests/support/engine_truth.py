@@ -9,11 +9,11 @@ import msgspec
 from prometheus_client.core import Metric
 
 from esewatch.config import Settings
-from esewatch.expose.metrics import families
+from esewatch.expose.metrics.snapshot import families
 from esewatch.fold.folder import Folder
-from esewatch.fold.state import State
-from esewatch.sources.event_stream import event_stream_source
-from esewatch.sources.perfmon_csv import perfmon_csv_source
+from esewatch.fold.state.state import State
+from esewatch.sources.counters.perfmon_csv import perfmon_csv_source
+from esewatch.sources.logs.event_stream import event_stream_source
 
 INTEGRATED = frozenset(
     {

@@ -20,16 +20,16 @@ from pathlib import Path
 from typing import Any
 
 from esewatch import journal, names
-from esewatch.daemon import shows
-from esewatch.expose.advisor import Advisor
-from esewatch.expose.metrics import families
+from esewatch.daemon import publisher
+from esewatch.daemon.advisor import Advisor
+from esewatch.expose.metrics.snapshot import families
 from esewatch.fold.folder import Folder
 from esewatch.journal.rows import rows_of
-from esewatch.sources.evtx import EvtxSource
-from esewatch.sources.fileset import FileSet
-from esewatch.sources.follow import FollowedFiles
-from esewatch.sources.rawfile import PlainRaw
-from esewatch.sources.textfile import TextFile
+from esewatch.sources.evtx.evtx_source import EvtxSource
+from esewatch.sources.files.file_set import FileSet
+from esewatch.sources.files.follow import FollowedFiles
+from esewatch.sources.files.raw_file import PlainRaw
+from esewatch.sources.files.text_file import TextFile
 
 REAL_THREAD = threading.Thread.start
 
@@ -125,7 +125,7 @@ def failing() -> Iterator[Failing]:
         (FileSet, "_meet", found.wrapped("memory for a file", FileSet._meet)),
         (FileSet, "_revisit", found.wrapped("memory for a file", FileSet._revisit)),
         (EvtxSource, "_plan", found.wrapped("memory for a file", EvtxSource._plan)),
-        (shows, "families", found.wrapped("memory for figures", families)),
+        (publisher, "families", found.wrapped("memory for figures", families)),
         (Advisor, "families", found.wrapped("memory for advice", Advisor.families)),
         (journal, "rows_of", found.wrapped("memory for rows", rows_of)),
         (socket.socket, "accept", found.wrapped("accept", socket.socket.accept)),

@@ -3,7 +3,7 @@
 import importlib
 from collections.abc import Callable
 
-from esewatch.ese import kernel_python
+from esewatch.ese.pages import kernel_python
 from tests.support.tools import skip
 
 Kernel = Callable[[memoryview, int, int], bytes]
@@ -12,7 +12,7 @@ Kernel = Callable[[memoryview, int, int], bytes]
 def compiled_kernel() -> Kernel:
     """`classify` of the compiled kernel; skips (or fails, see tools.py) the test without it."""
     try:
-        module = importlib.import_module("esewatch.ese._kernel")
+        module = importlib.import_module("esewatch.ese.pages._kernel")
     except ImportError:
         skip("the compiled kernel is not built (scripts/setup says why)", {"kernel"})
     kernel: Kernel = module.classify
@@ -21,7 +21,7 @@ def compiled_kernel() -> Kernel:
 
 def numpy_kernel() -> Kernel:
     """`classify` of the kernel in numpy, which every development environment has."""
-    kernel: Kernel = importlib.import_module("esewatch.ese.kernel_numpy").classify
+    kernel: Kernel = importlib.import_module("esewatch.ese.pages.kernel_numpy").classify
     return kernel
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from esewatch.config import Settings
 from esewatch.fold.folder import Folder
-from esewatch.fold.passes import TaskView, views_in
-from esewatch.fold.state import Database, State
+from esewatch.fold.passes.passes import TaskView, views_in
+from esewatch.fold.state.state import Database, State
 from esewatch.model import Batch, Event, Record, SetBackedUp
 
 EPOCH = 1_182_000_000.0

@@ -8,9 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from esewatch.advice.backups import slowing_backups
-from esewatch.advice.deadline import at_work_until, defrag_deadline, scan_deadline
-from esewatch.advice.findings import (
+from esewatch.advice.base.finding import (
     IN_THE_LOG,
     Finding,
     damage_findings,
@@ -18,27 +16,30 @@ from esewatch.advice.findings import (
     investigate,
     unexplained_error,
 )
-from esewatch.advice.forecast import Course, Forecast, forecast
-from esewatch.advice.garbage_collection import allowed_seconds, overdue_defrag
-from esewatch.advice.history import History, as_copy, histories, outline
-from esewatch.advice.ledger import Copy, Deadline, Ledger, ledgers, verification_deadline
-from esewatch.advice.maintenance_model import Model
-from esewatch.advice.notices import told_by_services
-from esewatch.advice.risk import at_risk
-from esewatch.advice.scan_off import switched_off
-from esewatch.advice.schedule import Candidate, Schedule, Slot, schedules
-from esewatch.advice.shared import instance_advice
-from esewatch.advice.stagger import Key, Scans, collisions_found, scans_in
-from esewatch.advice.standstill import standing_scan
-from esewatch.advice.stops_early import found_in_window
-from esewatch.advice.verdict import Verdict, blind_computers, trouble, verdict
-from esewatch.advice.window import WindowAdvice, window_advice
-from esewatch.advice.windows_passed import stale_seconds
+from esewatch.advice.base.maintenance_model import Model
+from esewatch.advice.base.staleness import stale_seconds
+from esewatch.advice.findings.risk import at_risk
+from esewatch.advice.findings.scan_collisions import Scans, collisions_found, scans_in
+from esewatch.advice.findings.scan_off import switched_off
+from esewatch.advice.findings.scan_schedule import Candidate, Schedule, Slot, schedules
+from esewatch.advice.findings.server_notices import server_notices
+from esewatch.advice.findings.slowing_backups import slowing_backups
+from esewatch.advice.findings.stalled_scan import stalled_scan
+from esewatch.advice.findings.stops_early import found_in_window
+from esewatch.advice.forecast.deadline import at_work_until, defrag_deadline, scan_deadline
+from esewatch.advice.forecast.forecast import Course, Forecast, forecast
+from esewatch.advice.forecast.verdict import Verdict, blind_computers, trouble, verdict
+from esewatch.advice.history.history import History, as_copy, histories, outline
+from esewatch.advice.history.ledger import Copy, Deadline, Ledger, ledgers, verification_deadline
+from esewatch.advice.window.garbage_collection import allowed_seconds, overdue_defrag
+from esewatch.advice.window.instance_advice import instance_advice
+from esewatch.advice.window.window import WindowAdvice, window_advice
 from esewatch.config import Policy, Settings, policy_for
-from esewatch.fold.identity import Tier
-from esewatch.fold.integrity import Told
-from esewatch.fold.passes import views_in
-from esewatch.fold.state import Database, Pass, State
+from esewatch.fold.databases.integrity import Told
+from esewatch.fold.identity.identity import Tier
+from esewatch.fold.passes.passes import views_in
+from esewatch.fold.state.database_state import DatabaseKey
+from esewatch.fold.state.state import Database, Pass, State
 
 
 class Advice(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +104,7 @@ def judge(of: History, policy: Policy, now: float) -> Judged:
     copy = as_copy(of, policy)
     deadline = verification_deadline(copy)
     window = window_advice(of, policy, now)
-    missing = (standing_scan(of, now), switched_off(of, now), overdue_defrag(of, now))
+    missing = (stalled_scan(of, now), switched_off(of, now), overdue_defrag(of, now))
     return Judged(
         outline(of),
         msgspec.structs.replace(copy, scans=(), deadline=deadline),
@@ -115,7 +116,7 @@ def judge(of: History, policy: Policy, now: float) -> Judged:
 
 
 def together(
-    state: State, settings: Settings, judged: Mapping[Key, Judged], now: float
+    state: State, settings: Settings, judged: Mapping[DatabaseKey, Judged], now: float
 ) -> tuple[Advice, ...]:
     """The advice of the databases that were `judged`, with what others make of it."""
     known = {key: each.history for key, each in judged.items()}
@@ -177,7 +178,7 @@ def _findings(
     return (
         *((bad,) if bad else ()),
         *damage_findings(of.damage),
-        *told_by_services(of.notices),
+        *server_notices(of.notices),
         *failed,
         *entry.findings,
         *others,
@@ -219,16 +220,16 @@ def _defrag_within(of: History, policy: Policy) -> float | None:
 def _staggered(
     state: State,
     settings: Settings,
-    known: Mapping[Key, History],
-    entries: Mapping[Key, Ledger],
+    known: Mapping[DatabaseKey, History],
+    entries: Mapping[DatabaseKey, Ledger],
     now: float,
-) -> tuple[dict[Key, list[Finding]], dict[Key, Slot]]:
+) -> tuple[dict[DatabaseKey, list[Finding]], dict[DatabaseKey, Slot]]:
     """Scans that stood in each other's way, and when to have them instead.
 
     A schedule is for devices on which scans collided: elsewhere nothing is to be changed.
     """
     scans = [each for each in scans_in(state, settings, stale_seconds) if each.key in known]
-    ended: dict[Key, Sequence[Pass]] = {
+    ended: dict[DatabaseKey, Sequence[Pass]] = {
         each.key: views_in(state, state.databases[each.key])["checksum"].passes for each in scans
     }
     collided = collisions_found(scans, ended, now)
@@ -246,9 +247,9 @@ def _staggered(
 
 def _plans(
     crowded: Sequence[Scans],
-    known: Mapping[Key, History],
-    entries: Mapping[Key, Ledger],
-    ended: Mapping[Key, Sequence[Pass]],
+    known: Mapping[DatabaseKey, History],
+    entries: Mapping[DatabaseKey, Ledger],
+    ended: Mapping[DatabaseKey, Sequence[Pass]],
     now: float,
 ) -> list[Schedule]:
     candidates = []

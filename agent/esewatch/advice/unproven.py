@@ -7,15 +7,15 @@ would be said for ever.
 from collections.abc import Iterable, Sequence
 
 from esewatch.advice.advise import Advice
-from esewatch.advice.findings import counted, listed
-from esewatch.advice.ledger import KNOWN_FOR
-from esewatch.advice.stagger import Key
+from esewatch.advice.base.finding import counted, listed
+from esewatch.advice.history.ledger import KNOWN_FOR
 from esewatch.config import Settings, policy_for
+from esewatch.fold.state.database_state import DatabaseKey
 
 NAMED = 3
 
 
-def never_proven(advice: Iterable[Advice]) -> list[Key]:
+def never_proven(advice: Iterable[Advice]) -> list[DatabaseKey]:
     """Those of the databases that were advised."""
     return [
         (each.computer, each.database)
@@ -28,14 +28,16 @@ def never_proven(advice: Iterable[Advice]) -> list[Key]:
     ]
 
 
-def is_never_proven(key: Key, settings: Settings, model: str, verified: bool, known: float) -> bool:
+def is_never_proven(
+    key: DatabaseKey, settings: Settings, model: str, verified: bool, known: float
+) -> bool:
     """Whether a watched database is one of them, which is known for so many seconds."""
     if model != "garbage_collection" or verified or not known >= KNOWN_FOR:
         return False
     return policy_for(settings, key[1], key[0]).verify_within is None
 
 
-def never_proven_text(keys: Sequence[Key]) -> str:
+def never_proven_text(keys: Sequence[DatabaseKey]) -> str:
     """One sentence on all of them, at least one, without a full stop."""
     named = [f"{database} on {computer}" for computer, database in keys[:NAMED]]
     rest = len(keys) - NAMED

@@ -4,7 +4,7 @@ Data goes to stdout, all else to stderr. Exit status: 0 done and healthy, 1 done
 and something is wrong with the data, 2 could not do it (one line says why).
 """
 
-from esewatch.cli import early  # noqa: F401 - before what takes time
+from esewatch.cli import block_sighup  # noqa: F401 - before what takes time
 
 # isort: split
 
@@ -17,28 +17,28 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from esewatch import __version__
-from esewatch.ese import kernels
+from esewatch.ese.pages import kernels
 from esewatch.model import EsewatchError
 from esewatch.names import visible
 
 FAILED = 2
 
 MODULES = {
-    "run": "run",
+    "run": "run.command",
     "demo": "demo.command",
-    "events": "inputs",
-    "counters": "inputs",
-    "report": "inputs",
-    "scan": "scan",
+    "events": "inputs.command",
+    "counters": "inputs.command",
+    "report": "inputs.command",
+    "scan": "scan.command",
     "header": "header",
-    "advise": "advise",
-    "doctor": "doctor",
+    "advise": "advise.command",
+    "doctor": "doctor.command",
     "replay": "replay",
     "engine": "engine",
     "lab": "lab",
-    "config": "admin",
-    "forget": "admin",
-    "ack": "admin",
+    "config": "config.command",
+    "forget": "config.command",
+    "ack": "config.command",
 }
 """Command -> the module of this package that has it."""
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import msgspec
 
+from esewatch.cli.inputs.reader import FAILED, HEALTHY, WRONG
 from esewatch.cli.options import add_format_option
-from esewatch.cli.reader import FAILED, HEALTHY, WRONG
-from esewatch.cli.scan_paths import find_databases
-from esewatch.ese.header import Header, NotDatabase
-from esewatch.ese.header_fields import Backup, Count, LogRange, Moment, Signature
-from esewatch.scan.header_reading import read_header
-from esewatch.scan.reading import DatabaseFile
-from esewatch.scan.trouble import why_not_opened
+from esewatch.cli.scan.scan_paths import find_databases
+from esewatch.ese.pages.header import Header, NotDatabase
+from esewatch.ese.pages.header_fields import Backup, Count, LogRange, Moment, Signature
+from esewatch.scan.open_errors import why_not_opened
+from esewatch.scan.reading.header_reading import read_header
+from esewatch.scan.reading.reading import DatabaseFile
 
 _STATES = {
     "clean": "clean shutdown",

@@ -12,12 +12,12 @@ from typing import Any
 import msgspec
 from tqdm import tqdm
 
+from eselab.lab.bench import LabError
+from eselab.lab.experiments import EXPERIMENTS, run_all
+from eselab.lab.frame import Experiment, Result
+from eselab.lab.output import listed, objects, text
+from eselab.lab.picture import page
 from esewatch.cli.options import add_format_option
-from esewatch.lab.bench import LabError
-from esewatch.lab.catalogue import EXPERIMENTS, run_all
-from esewatch.lab.frame import Experiment, Result
-from esewatch.lab.output import listed, objects, text
-from esewatch.lab.picture import page
 
 Shown = Callable[[Result], Iterator[str]]
 

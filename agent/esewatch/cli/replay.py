@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from esewatch.advice.surroundings import is_damaged
+from esewatch.advice.history.surroundings import is_damaged
+from esewatch.cli.inputs.reader import Reader
 from esewatch.cli.options import add_config_option, add_input_options, load_settings
-from esewatch.cli.reader import Reader
 from esewatch.config.units import parse_duration, show_duration
-from esewatch.expose.replay import TIMELESS, Replay, milliseconds
-from esewatch.expose.replay_files import MonthFiles, Span, file_of, months, refuse_strangers
-from esewatch.expose.replay_names import replayed_metrics
-from esewatch.expose.replay_spool import SortedSpool
-from esewatch.expose.words import iso_time
+from esewatch.expose.formatting import iso_time
+from esewatch.expose.replay.replay_files import MonthFiles, Span, file_of, months, refuse_strangers
+from esewatch.expose.replay.replay_names import replayed_metrics
+from esewatch.expose.replay.replay_spool import SortedSpool
+from esewatch.expose.replay.series_changes import TIMELESS, Replay, milliseconds
 from esewatch.model import EsewatchError, Record
 
 STALENESS = 300.0

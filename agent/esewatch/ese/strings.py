@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from esewatch.ese.catalogue_row import Kind
+from esewatch.ese.catalogue.event_row import Kind
 from esewatch.ese.dates import DateOrder, parse_short_date, without_marks
 from esewatch.model import FieldValue
 

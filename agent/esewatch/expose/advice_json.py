@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from esewatch.advice.advise import Advice
-from esewatch.advice.evidence import Evidence
-from esewatch.advice.forecast import Forecast
-from esewatch.expose.words import iso_time, tidy
+from esewatch.advice.forecast.forecast import Forecast
+from esewatch.advice.window.evidence import Evidence
+from esewatch.expose.formatting import iso_time, tidy
 
 
 def advice_object(advice: Advice) -> dict[str, Any]:

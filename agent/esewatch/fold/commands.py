@@ -7,14 +7,14 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from esewatch.fold.checkdb import SqlDatabase
-from esewatch.fold.damage import known_damage
-from esewatch.fold.engine_errors import open_of
+from esewatch.fold.databases.integrity import Told, count_pages, io_errors, known_bad_pages
 from esewatch.fold.folder import Folder
-from esewatch.fold.integrity import Told, count_pages, io_errors, known_bad_pages
-from esewatch.fold.owners import instance_key, instances_on
-from esewatch.fold.passes import views_in
-from esewatch.fold.state import Database, State
+from esewatch.fold.identity.owners import instance_key, instances_on
+from esewatch.fold.instances.engine_errors import open_of
+from esewatch.fold.passes.passes import views_in
+from esewatch.fold.state.checkdb_results import SqlDatabase
+from esewatch.fold.state.damage import known_damage
+from esewatch.fold.state.state import Database, State
 from esewatch.model import EsewatchError
 
 AnyDatabase = TypeVar("AnyDatabase", Database, Database | SqlDatabase)

@@ -8,35 +8,20 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from esewatch.config import Settings
-from esewatch.fold import (
-    channels,
-    checkdb,
-    copies,
-    damage,
-    databases,
-    engine_errors,
-    failovers,
-    identity,
-    instances,
-    integrity,
-    limits,
-    log_disks,
-    plausible,
-    set_back,
-    unexplained,
-)
-from esewatch.fold.companions import fold_companion
-from esewatch.fold.entities import Entities, Entity, NoRoomError
-from esewatch.fold.integrity import HISTORY_SECONDS, LOGICAL_EVENTS, PAGE_EVENTS
-from esewatch.fold.log_files import fold_log_file_event
-from esewatch.fold.owners import instance_label, instance_name
+from esewatch.fold.channels import clock_guard, deduplication, set_back
+from esewatch.fold.companions import failovers
+from esewatch.fold.companions.companion_events import fold_companion
+from esewatch.fold.databases import databases, file_checks, integrity
+from esewatch.fold.databases.integrity import HISTORY_SECONDS, LOGICAL_EVENTS, PAGE_EVENTS
+from esewatch.fold.identity import dropped_names, identity
+from esewatch.fold.identity.entities import Entities, Entity, NoRoomError
+from esewatch.fold.identity.owners import instance_label, instance_name
+from esewatch.fold.instances import engine_errors, instances, log_disks, unexplained
+from esewatch.fold.instances.instances import fold_log_file_event
 from esewatch.fold.readings import fold_reading
-from esewatch.fold.state import (
-    Metered,
-    SourceState,
-    State,
-    series,
-)
+from esewatch.fold.state import checkdb_results, damage
+from esewatch.fold.state.rebuilt import settle
+from esewatch.fold.state.state import Metered, SourceState, State, series
 from esewatch.model import (
     Batch,
     CopyChecked,
@@ -89,6 +74,15 @@ class Folder(Entities):
         self._touch("source", name)
         return source
 
+    def settle_rebuilt(self) -> list[SourceState]:
+        """Settle the sources of which all that is still there has been read; returns these."""
+        sources = self.state.sources.values()
+        read = [each for each in sources if each.rebuilding and each.caught_up]
+        for source in read:
+            settle(source)
+            self._touch("source", source.name)
+        return read
+
     def reconfigure(self, settings: Settings) -> None:
         """Other settings hold from the next record on."""
         self.settings = settings
@@ -109,12 +103,12 @@ class Folder(Entities):
         be loaded again, and the whole batch taken in again.
         """
         source = self.state.sources[name]
-        until = plausible.latest(now)
+        until = clock_guard.latest(now)
         for record in batch.records:
             try:
-                kept = plausible.admitted(source, record, until, now)
+                kept = clock_guard.admitted(source, record, until, now)
                 if kept is not None:
-                    self._record(source, limits.shortened(kept))
+                    self._record(source, dropped_names.shortened(kept))
             except NoRoomError:
                 pass
             except MemoryError:
@@ -129,7 +123,7 @@ class Folder(Entities):
         source.backlog_bytes = batch.backlog_bytes
         source.caught_up = batch.caught_up
         if batch.caught_up:
-            claimed = channels.claim_gaps_of(source, self.state.channels, self._settled)
+            claimed = deduplication.claim_gaps_of(source, self.state.channels, self._settled)
             self._settled.update(source.channels)
             self.changed |= {("channel", *key) for key in claimed}
             source.baseline = False
@@ -174,7 +168,7 @@ class Folder(Entities):
             silent = now - entry.last_seen > settings.retention
             if silent and identity.tier(entry, settings) != "watched":
                 self.forget(*key)
-        for key in [key for key in sql if checkdb.expired(sql[key], settings, now)]:
+        for key in [key for key in sql if checkdb_results.expired(sql[key], settings, now)]:
             self.forget(*key)
         self.changed.update(self.computers.drop_passing(now))
 
@@ -182,10 +176,12 @@ class Folder(Entities):
         source.records += 1
         computer = self._computer(source, event.computer, event.time)
         if event.time is not None:
-            plausible.note(source, event.time)
+            clock_guard.note(source, event.time)
         if event.record_id is not None and event.channel:
             channel = self._channel(computer, event.channel)
-            if channel is not None and not channels.admit(channel, event.record_id, event.time):
+            if channel is not None and not deduplication.admit(
+                channel, event.record_id, event.time
+            ):
                 source.duplicates += 1
                 return
             if channel is not None:
@@ -208,7 +204,7 @@ class Folder(Entities):
             time = source.last_record or source.opened
         history = source.baseline and time < source.opened - HISTORY_SECONDS
         if event.companion:
-            if event.event_id in checkdb.EVENTS:
+            if event.event_id in checkdb_results.EVENTS:
                 self._check(source, computer, event, time)
             else:
                 self._failovers_told = True
@@ -261,29 +257,31 @@ class Folder(Entities):
         damage.mend(entry, instances.restored(self.state, computer, instance_label(entry)))
         self._touch("database", entry.computer, entry.database)
 
-    def _copy(self, source: SourceState, record: copies.OfCopy) -> None:
+    def _copy(self, source: SourceState, record: file_checks.OfCopy) -> None:
         source.records += 1
-        time = copies.told_at(record)
-        plausible.note(source, time)
+        time = file_checks.told_at(record)
+        clock_guard.note(source, time)
         computer = self._computer(source, record.computer, time)
-        entry = self._database(computer, record.database, "", bad=copies.is_bad(record))
+        entry = self._database(computer, record.database, "", bad=file_checks.is_bad(record))
         if entry is not None:
-            copies.fold(entry, record, source)
+            file_checks.fold(entry, record, source)
             self._touch("database", entry.computer, entry.database)
 
     def _check(self, source: SourceState, computer: str, event: Event, time: float) -> None:
-        label, known = checkdb.label(event), self.state.sql_databases
+        label, known = checkdb_results.label(event), self.state.sql_databases
         entry = known.get((computer, label or ""))
         if entry is None:
             if label is None or not self._fits(known, computer, label):
                 return
-            entry = known[computer, label] = checkdb.SqlDatabase(computer=computer, database=label)
-        source.duplicates += not checkdb.fold_check(entry, event, time)
+            entry = known[computer, label] = checkdb_results.SqlDatabase(
+                computer=computer, database=label
+            )
+        source.duplicates += not checkdb_results.fold_check(entry, event, time)
         self._touch("sql_database", computer, entry.database)
 
     def _reading(self, source: SourceState, reading: Reading) -> None:
         source.records += 1
-        plausible.note(source, reading.time)
+        clock_guard.note(source, reading.time)
         computer = self._computer(source, reading.computer, reading.time)
         feed = reading.feed
         if feed is None or not log_disks.is_kept(feed, computer, self.settings):
@@ -310,7 +308,7 @@ class Folder(Entities):
 
     def _set_backed_up(self, source: SourceState, record: SetBackedUp) -> None:
         source.records += 1
-        plausible.note(source, record.time)
+        clock_guard.note(source, record.time)
         computer = self._computer(source, record.computer, record.time)
         instance = self._instance(computer, record.ese_instance, named_by_event=False)
         if instance is not None:
@@ -332,7 +330,7 @@ class Folder(Entities):
         channel = self._channel(computer, coverage.channel)
         if channel is None:
             return
-        channels.cover(channel, coverage)
+        deduplication.cover(channel, coverage)
         key = (computer, channel.channel)
         self._settled.discard(key)
         self.computers.tells_of(source, key)

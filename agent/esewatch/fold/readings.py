@@ -8,8 +8,8 @@ it is full: its growth is summed. A level is the latest value.
 from math import isfinite
 from statistics import median
 
-from esewatch.fold import rollups
-from esewatch.fold.state import CounterState, Host, Instance, Level, Metered, series
+from esewatch.fold.state import rollups
+from esewatch.fold.state.state import CounterState, Host, Instance, Level, Metered, series
 from esewatch.model import Feed, Reading
 
 KEPT_INTERVALS = 15

@@ -16,17 +16,9 @@ from typing import IO, Any
 import msgspec
 
 from esewatch import names
-from esewatch.fold.checkdb import SqlDatabase
-from esewatch.fold.entities import Entity
-from esewatch.fold.state import (
-    Channel,
-    Database,
-    Device,
-    Host,
-    Instance,
-    SourceState,
-    State,
-)
+from esewatch.fold.identity.entities import Entity
+from esewatch.fold.state.checkdb_results import SqlDatabase
+from esewatch.fold.state.state import Channel, Database, Device, Host, Instance, SourceState, State
 from esewatch.journal.files import (
     LockedError,
     identity,

@@ -3,9 +3,9 @@
 import msgspec
 
 from esewatch import names
-from esewatch.fold.integrity import note_error
-from esewatch.fold.record_ranges import Range
-from esewatch.fold.state import Channel, Database
+from esewatch.fold.databases.integrity import note_error
+from esewatch.fold.state.record_ranges import Range
+from esewatch.fold.state.state import Channel, Database
 
 _KEPT_TIMES = 256
 

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from esewatch import names
-from esewatch.fold import rollups
-from esewatch.fold.entities import Entity
-from esewatch.fold.state import SourceState, State
+from esewatch.fold.identity.entities import Entity
+from esewatch.fold.state import rollups
+from esewatch.fold.state.state import SourceState, State
 
 Row = tuple[str, str, str, bytes, int]
 """(table, first key, second key, value, checksum)."""

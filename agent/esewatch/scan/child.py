@@ -19,14 +19,14 @@ from types import FrameType
 from typing import BinaryIO, Final
 
 from esewatch import names
-from esewatch.ese.header import Header
-from esewatch.scan.file_scan import scan_file
+from esewatch.ese.pages.header import Header
+from esewatch.scan.devices.topology import Topology
 from esewatch.scan.job import Job, News, Task
 from esewatch.scan.lanes import run_lanes
 from esewatch.scan.pace import Pace, yield_the_disk
 from esewatch.scan.plan import Lane, Target, plan
 from esewatch.scan.results import MAX_LISTED, BadPage, Step
-from esewatch.scan.topology import Topology
+from esewatch.scan.verify.file_scan import scan_file
 
 TELL_SECONDS: Final = 0.9
 """Progress of a file is told so often."""

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from esewatch.scan.file_scan import Options
 from esewatch.scan.results import Place, Step
+from esewatch.scan.verify.file_scan import Options
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from esewatch.scan.device_lock import DeviceLock
+from esewatch.scan.devices.device_lock import DeviceLock
 from esewatch.scan.plan import Lane, Target
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from esewatch.scan.topology import Topology
+from esewatch.scan.devices.topology import Topology
 
 UNKNOWN = ""
 """The device of all files whose devices are not known: they are one lane, never a guess."""

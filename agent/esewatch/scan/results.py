@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from esewatch.ese.header import Header
+from esewatch.ese.pages.header import Header
 
 MAX_LISTED = 1000
 """Bad pages of one file that are listed; more are counted only."""

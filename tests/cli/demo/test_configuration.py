@@ -13,7 +13,7 @@ from esewatch.cli.demo.configuration import (
 )
 from esewatch.cli.demo.servers import DEVICE, TOGETHER, WINDOWS
 from esewatch.config import load, rule_for
-from esewatch.expose import server
+from esewatch.expose.http import server
 from esewatch.model import EsewatchError
 from tests.support.ports import free_port
 

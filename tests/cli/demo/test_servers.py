@@ -5,9 +5,8 @@ from itertools import pairwise
 import msgspec
 import pytest
 
+from eselab.base.plan import Plan, opening
 from esewatch.cli.demo.servers import DAY, DEVICE, TOGETHER, WINDOWS, servers
-from esewatch.engine.plan import Plan
-from esewatch.engine.window import opening
 
 LIVE = 1_795_348_800.0
 

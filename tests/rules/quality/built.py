@@ -11,9 +11,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from esewatch.expose.replay import TIMELESS
+from esewatch.expose.replay.series_changes import TIMELESS
 from esewatch.model import CopyChecked, Record
-from esewatch.sources.opening import open_inputs
+from esewatch.sources.detect_input import open_inputs
 from tests.rules.quality.month import DAY, DAYS, END, HOUR, START, Month, at
 from tests.support.evtx_writer import EvtxWriter
 

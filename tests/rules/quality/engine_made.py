@@ -14,21 +14,14 @@ from typing import NamedTuple
 
 import msgspec
 
+from eselab.base.clock import VirtualClock
+from eselab.base.plan import DatabasePlan, DevicePlan, FaultPlan, MailPlan, Plan, WindowPlan
+from eselab.machine.machine import Machine
 from esewatch.config import Settings
 from esewatch.config.settings import DatabaseRule, Policy, Window
-from esewatch.engine.clock import VirtualClock
-from esewatch.engine.machine import Machine
-from esewatch.engine.plan import (
-    DatabasePlan,
-    DevicePlan,
-    FaultPlan,
-    MailPlan,
-    Plan,
-    WindowPlan,
-)
 from esewatch.model import Event, Feed, Reading, Record
-from esewatch.sources.event_stream import event_stream_source
-from esewatch.sources.perfmon_csv import perfmon_csv_source
+from esewatch.sources.counters.perfmon_csv import perfmon_csv_source
+from esewatch.sources.logs.event_stream import event_stream_source
 from tests.rules.quality.month import DAYS, END, HOUR, START, Month, at
 
 OPENS = 1

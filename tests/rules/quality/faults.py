@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from esewatch.engine.plan import FaultKind, FaultPlan
+from eselab.base.plan import FaultKind, FaultPlan
 from esewatch.model import Reading, Record
 from tests.rules.quality.built import background
 from tests.rules.quality.engine_made import (

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence, Set
 from itertools import groupby
 from pathlib import Path
 
-from esewatch.expose.replay import Change, Replay, Series, milliseconds
-from esewatch.expose.replay_names import replayed_metrics
-from esewatch.expose.replay_text import Grid, Placed, family_of, month_text
+from esewatch.expose.replay.replay_names import replayed_metrics
+from esewatch.expose.replay.replay_text import Grid, Placed, family_of, month_text
+from esewatch.expose.replay.series_changes import Replay, Series, SeriesChange, milliseconds
 from esewatch.model import Record
 from tests.rules.expressions import alerts, recorded, recording_rules, uses
 from tests.rules.quality.backfill import STEP
@@ -80,7 +80,7 @@ def moments(records: Sequence[Record]) -> Iterator[tuple[int, list[Record]]]:
 
 def replayed(
     month: Month, judged_every: float, also: Set[str] = frozenset(), step: int = STEP
-) -> tuple[list[Series], list[Change]]:
+) -> tuple[list[Series], list[SeriesChange]]:
     """What `esewatch replay --advice` makes of the month, of what rules and `also` ask for.
 
     `step`: seconds between two samples.
@@ -121,7 +121,7 @@ def _is_asked_for(one: Series, ids: set[str]) -> bool:
     return found is None or found[1] in ids
 
 
-def own(month: Month) -> tuple[list[Series], list[Change]]:
+def own(month: Month) -> tuple[list[Series], list[SeriesChange]]:
     """The agent's own series, those of `month.own` in place of healthy ones or beside them."""
     series, changes = [], []
     more = {
@@ -132,7 +132,7 @@ def own(month: Month) -> tuple[list[Series], list[Change]]:
     for (name, labels), course in {**healthy(month), **more}.items():
         series.append(Series(name, f"{name}{{{labels}}}"))
         changes += [
-            Change(milliseconds(time), len(series) - 1, value)
+            SeriesChange(milliseconds(time), len(series) - 1, value)
             for time, value in month.own.get(name, course)
         ]
     return series, changes

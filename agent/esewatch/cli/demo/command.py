@@ -33,7 +33,7 @@ from esewatch.cli.demo.screen import KEYS, Terminal, View, draw
 from esewatch.cli.demo.servers import BAD, DAY, KEEP, MAIL, MAIL2, NIGHTLY, NIGHTS, servers
 from esewatch.cli.demo.stories import FORECAST, STORIES, Look, Told
 from esewatch.cli.engine import NOT_FOR_WINDOWS
-from esewatch.expose.server import DEFAULT_ADDRESS
+from esewatch.expose.http.server import DEFAULT_ADDRESS
 from esewatch.model import EsewatchError
 
 ENGINE = (sys.executable, "-m", "esewatch.engine", "run", "--clock", "paced", "--until-eof")

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from esewatch.cli.demo.servers import DEVICE, TOGETHER, WINDOWS, Window
-from esewatch.expose.server import DEFAULT_ADDRESS, format_address, parse_address
+from esewatch.expose.http.server import DEFAULT_ADDRESS, format_address, parse_address
 from esewatch.model import EsewatchError
 
 CONFIGURATION = """\

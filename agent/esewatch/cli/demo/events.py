@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-from esewatch.expose.words import iso_time
-from esewatch.fold.integrity import PAGE_EVENTS
+from esewatch.expose.formatting import iso_time
+from esewatch.fold.databases.integrity import PAGE_EVENTS
 from esewatch.model import Event, SourceError
-from esewatch.sources.event_stream import event_stream_source
+from esewatch.sources.logs.event_stream import event_stream_source
 
 KEPT = 50
 RECENT = 3600.0

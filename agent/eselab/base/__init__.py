@@ -1,0 +1,1 @@
+"""Time, plans and programs: what every part of the engine is given."""

@@ -1,0 +1,1 @@
+"""Whether a database of the engine is sound; nothing is changed."""

@@ -1,0 +1,1 @@
+"""Disks and devices: where bytes lie, and how long requests take."""

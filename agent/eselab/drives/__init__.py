@@ -1,0 +1,1 @@
+"""Modelled drives: spindles, a LUN, its write-back cache."""

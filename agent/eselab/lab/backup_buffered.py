@@ -1,0 +1,231 @@
+"""Backups of large files through the page cache and past it, on real files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import psutil
+
+from eselab.lab import real_files
+from eselab.lab.bench import Bench
+from eselab.lab.frame import Comparison, Experiment, Findings, ResultRow, compared, ratio
+from eselab.lab.real_files import UnableError
+
+MIB: Final = 1 << 20
+TOTAL: Final = 512 * MIB
+"""Bytes of a job. As much lies on the disk twice at most."""
+
+_SETS: Final = ("First", "Second", "Third", "Fourth")
+_BEFORE: Final = (
+    (88_464_866_402, 8711.0),
+    (65_702_308_386, 9193.0),
+    (72_598_333_186, 14600.0),
+    (56_771_193_418, 14970.0),
+)
+_AFTER: Final = (
+    (93_574_712_642, 6323.0),
+    (69_180_499_674, 4327.0),
+    (79_813_847_146, 5072.0),
+    (58_777_312_674, 3175.0),
+)
+"""Published bytes and seconds of each storage group, buffered and unbuffered."""
+_VICTIM: Final = 16
+"""The file that others use has this part of the bytes copied."""
+_SWING: Final = 2.0
+_KIND: Final = "real files"
+_ROOM: Final = (
+    "all that was copied found room in free memory: the cache had to give up nothing for it"
+)
+_OTHER: Final = "memory and disks here are far faster, and their share in the time is another"
+_UNSTEADY: Final = (
+    f"not decided: two jobs of the same manner differ by more than {_SWING:g} times, so the disk's"
+    " own swings hide what is compared"
+)
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """A backup of all sets, one behind the other."""
+
+    sizes: Sequence[int]
+    seconds: Sequence[float]
+    left: float | None
+    """Share of the copies that is in the page cache afterwards, None: not known."""
+    victim: float | None
+    """Share of the victim that is still there, None: not known."""
+
+    @property
+    def rates(self) -> list[float]:
+        """MB/s of each set."""
+        return [size / took / 1e6 for size, took in zip(self.sizes, self.seconds, strict=True)]
+
+    @property
+    def rate(self) -> float:
+        """MB/s of the whole job."""
+        return sum(self.sizes) / sum(self.seconds) / 1e6
+
+    @property
+    def fall(self) -> float:
+        """Throughput of the first set by that of the last."""
+        return self.rates[0] / self.rates[-1]
+
+
+def run(bench: Bench, total: int = TOTAL) -> Findings:
+    """See EXPERIMENT. `total`: bytes of a job, at least 64 MiB. Raises LabError, OSError."""
+    # The originals, one copy of them, and the victim.
+    bench.need(2 * total + total // _VICTIM)
+    memory = psutil.virtual_memory()
+    remark = (
+        f"File system: {real_files.file_system(bench.folder)}. Memory: {memory.total / 2**30:.0f}"
+        f" GiB, of which {memory.available / 2**30:.0f} GiB could be had."
+    )
+    sources = _make(bench.folder, total)
+    buffered: list[Job] = []
+    direct: list[Job] = []
+    unable = ""
+    # Either manner once before the other: a disk that tires or wakes up favours none.
+    for past_cache in (False, True, True, False):
+        try:
+            job = _job(bench.folder, sources, total, direct=past_cache)
+            (direct if past_cache else buffered).append(job)
+        except UnableError as error:
+            unable = f"not run: {error}"
+        bench.tell()
+    for path in sources:
+        path.unlink()
+    return Findings(
+        rows=[*_rows("buffered", buffered, _BEFORE), *_rows("direct", direct, _AFTER)],
+        comparisons=_comparisons(buffered, direct, unable),
+        remarks=[remark, *_cause(buffered)],
+    )
+
+
+def _make(folder: Path, total: int) -> list[Path]:
+    """The originals, large and small as the published storage groups."""
+    whole = sum(size for size, _ in _BEFORE)
+    sources = []
+    for name, (size, _) in zip(_SETS, _BEFORE, strict=True):
+        sources.append(folder / f"{name}.bin")
+        real_files.make(sources[-1], total * size // whole // MIB * MIB)
+    return sources
+
+
+def _job(folder: Path, sources: Sequence[Path], total: int, *, direct: bool) -> Job:
+    victim, copies = folder / "victim.bin", []
+    real_files.make(victim, total // _VICTIM)
+    real_files.read_in(victim)
+    seconds = []
+    try:
+        for source in sources:
+            real_files.drop(source)
+        for source in sources:
+            copies.append(folder / f"{source.stem}.copy")
+            seconds.append(real_files.copy(source, copies[-1], direct=direct))
+        left = [share for path in copies if (share := real_files.cached(path)) is not None]
+        return Job(
+            sizes=[path.stat().st_size for path in sources],
+            seconds=seconds,
+            left=sum(left) / len(left) if left else None,
+            victim=real_files.cached(victim),
+        )
+    finally:
+        for path in (victim, *copies):
+            path.unlink(missing_ok=True)
+
+
+def _together(jobs: Sequence[Job]) -> Job | None:
+    """All jobs of one manner as one, with the least that was left of the victim."""
+    if not jobs:
+        return None
+    left = [job.left for job in jobs if job.left is not None]
+    victims = [job.victim for job in jobs if job.victim is not None]
+    return Job(
+        sizes=[sum(sizes) for sizes in zip(*(job.sizes for job in jobs), strict=True)],
+        seconds=[sum(each) for each in zip(*(job.seconds for job in jobs), strict=True)],
+        left=sum(left) / len(left) if left else None,
+        victim=min(victims, default=None),
+    )
+
+
+def _published(sets: Sequence[tuple[int, float]]) -> Job:
+    return Job(
+        sizes=[size for size, _ in sets],
+        seconds=[seconds for _, seconds in sets],
+        left=None,
+        victim=None,
+    )
+
+
+def _rows(case: str, jobs: Sequence[Job], sets: Sequence[tuple[int, float]]) -> list[ResultRow]:
+    job, published = _together(jobs), _published(sets)
+    figures: list[tuple[str, str, float | None, float | None]] = [
+        (f"{name} set", "MB/s", rate, ours)
+        for name, rate, ours in zip(
+            _SETS, published.rates, job.rates if job else [None] * len(sets), strict=True
+        )
+    ]
+    figures.append(("whole job", "MB/s", published.rate, job.rate if job else None))
+    left, victim = (job.left, job.victim) if job else (None, None)
+    figures += [
+        ("copies left in the page cache", "%", None, None if left is None else 100 * left),
+        ("another file still in it", "%", None, None if victim is None else 100 * victim),
+    ]
+    return [
+        ResultRow(quantity=what, case=case, unit=unit, kind=_KIND, published=rate, ours=ours)
+        for what, unit, rate, ours in figures
+    ]
+
+
+def _comparisons(buffered: Sequence[Job], direct: Sequence[Job], unable: str) -> list[Comparison]:
+    through, past = _together(buffered), _together(direct)
+    before, after = _published(_BEFORE), _published(_AFTER)
+    room = through is not None and through.victim == 1.0
+    falls = _steady([job.fall for job in buffered], [job.fall for job in direct])
+    rates = _steady([job.rate for job in buffered], [job.rate for job in direct])
+    known = through is not None and past is not None
+    fall = ratio(through.fall, past.fall) if through and past and falls else None
+    rate = ratio(past.rate, through.rate) if through and past and rates else None
+    why = unable or (_ROOM if room else _OTHER)
+    return [
+        compared(
+            "throughput of the first set by that of the last: buffered, by direct",
+            _KIND, before.fall / after.fall, fall, why=why if falls or not known else _UNSTEADY,
+        ),
+        compared(
+            "throughput of the whole job: direct, by buffered",
+            _KIND, after.rate / before.rate, rate, why=why if rates or not known else _UNSTEADY,
+        ),
+    ]  # fmt: skip
+
+
+def _cause(buffered: Sequence[Job]) -> list[str]:
+    """What is to be known before anything is made of a fall."""
+    if any(job.victim != 1.0 for job in buffered):
+        return []
+    return [
+        "The cache was not full here: where buffered jobs are slower, or get slower, that has"
+        " another cause than in the article."
+    ]
+
+
+def _steady(*manners: Sequence[float]) -> bool:
+    """Whether the jobs of each manner agree."""
+    return all(max(found) <= _SWING * min(found) for found in manners if found)
+
+
+EXPERIMENT: Final = Experiment(
+    name="backup-buffered",
+    article="P2",
+    question="Does a backup of large files slow down when it goes through the page cache?",
+    setup=[
+        f"Four files of {TOTAL // MIB} MiB together, in the proportions of the published storage"
+        " groups, copied one behind the other: buffered, past the cache (O_DIRECT) twice, and"
+        " buffered again. Figures are those of both jobs together.",
+        "The originals are not in the cache before, and a set is done when its copy is on the disk."
+        " MB are millions of bytes.",
+        f"Another file, of {TOTAL // _VICTIM // MIB} MiB, was read before each job: how much of it"
+        " is still in the cache is counted with mincore.",
+    ],
+    steps=4,
+    run=run,
+)

@@ -1,0 +1,129 @@
+"""Eight files read as their plan says: by drive letter one after another, by device all at once."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from eselab.lab.bench import Bench
+from eselab.lab.checksum_parallel import PAGE, measured
+from eselab.lab.frame import Comparison, Experiment, Findings, ResultRow, Span, compared, ratio
+from esewatch.scan.devices.topology import Topology
+from esewatch.scan.plan import Lane, Target, plan
+
+FILES: Final = 8
+SIZE: Final = 350_000_000_000
+PATH_RATE: Final = 800e6
+"""Bytes a second that the published SAN allows to all LUNs together."""
+PAGES: Final = 8_000
+
+_HOUR: Final = 3600.0
+_SERIAL: Final = 4.0
+_LETTERS: Final = 2 + 7 / 60
+_FLAGGED: Final = 1 + 57 / 60
+"""Published hours: one letter (over), a letter for each LUN, trace flag 2562."""
+_KIND: Final = "modelled disk"
+
+
+class Course:
+    """Lanes at work, all from the same moment on: until when, and how many LUNs are busy."""
+
+    def __init__(self, lanes: Sequence[Lane], rate: float) -> None:
+        """`rate`: bytes a second of a LUN alone; together they have PATH_RATE, in equal parts."""
+        left = [[float(target.size) for target in lane.targets] for lane in lanes]
+        self.seconds = 0.0
+        used = 0.0
+        while active := [files for files in left if files]:
+            each = min(rate, PATH_RATE / len(active))
+            step = min(files[0] for files in active) / each
+            self.seconds += step
+            used += step * len(active)
+            for files in active:
+                files[0] -= step * each
+                # What is left of a file that ends now is less than a byte, for rounding.
+                if files[0] < 1:
+                    files.pop(0)
+        self.busy = used / self.seconds
+        """LUNs at work, the mean."""
+
+
+def run(bench: Bench, pages: int = PAGES) -> Findings:
+    """See EXPERIMENT. `pages`: of the database with which the rate of a LUN is measured."""
+    scanned = measured(bench, "lun", ["lun1"], pages).pages
+    rate = None if scanned is None else scanned * PAGE
+    # An empty root: what the machine at hand is made of has no part in it.
+    topology = Topology(bench.folder, linux=False)
+    letter, device = (plan(_targets(by_device=by_device), topology) for by_device in (False, True))
+    slow, quick = (None if rate is None else Course(lanes, rate) for lanes in (letter, device))
+    return Findings(
+        rows=_rows(slow, quick, rate),
+        comparisons=[_compared(slow, quick)],
+        remarks=[
+            f"{len(letter)} lane of {len(letter[0].targets)} files by letter,"
+            f" {len(device)} lanes of {len(device[0].targets)} by device.",
+            "CHECKDB does more than read: the published runs stayed under 400 MB/s where a"
+            " backup had over 700. Here files are only read, so the hours are fewer.",
+        ],
+    )
+
+
+def _targets(*, by_device: bool) -> list[Target]:
+    """The files on volumes that are mounted below one letter."""
+    return [
+        Target(
+            path=f"e:\\mounted\\lun{number}\\data{number}.mdf",
+            size=SIZE,
+            device=f"lun{number}" if by_device else "e:",
+        )
+        for number in range(1, FILES + 1)
+    ]
+
+
+def _rows(slow: Course | None, quick: Course | None, rate: float | None) -> list[ResultRow]:
+    cases: tuple[tuple[str, Course | None, Span, float], ...] = (
+        ("planned by letter", slow, Span(least=_SERIAL), 1.0),
+        ("planned by device", quick, Span(least=_FLAGGED, most=_LETTERS), float(FILES)),
+    )
+    rows = []
+    for case, course, hours, busy in cases:
+        ours = None if course is None else course.seconds / _HOUR
+        used = None if course is None else course.busy
+        rows += [
+            ResultRow(quantity="time", case=case, unit="h", kind=_KIND, published=hours, ours=ours),
+            ResultRow(
+                quantity="LUNs busy", case=case, unit="at a time", kind=_KIND,
+                published=busy if course is slow else None, ours=used,
+            ),
+        ]  # fmt: skip
+    read = None if rate is None else rate / 1e6
+    rows.append(
+        ResultRow(quantity="read from a LUN", case="alone", unit="MB/s", kind=_KIND, ours=read)
+    )
+    return rows
+
+
+def _compared(slow: Course | None, quick: Course | None) -> Comparison:
+    found = None if slow is None or quick is None else ratio(slow.seconds, quick.seconds)
+    return compared(
+        "time by letter, by time by device",
+        _KIND,
+        Span(least=_SERIAL / _LETTERS, most=_SERIAL / _FLAGGED),
+        found,
+        why="how much is won depends on how many LUNs fill the path to the host, and CHECKDB"
+        " has limits of its own",
+    )
+
+
+EXPERIMENT: Final = Experiment(
+    name="checkdb-luns",
+    article="P5",
+    question="What does it cost to plan reads by drive letter when each file has its own LUN?",
+    setup=[
+        f"{FILES} files of 350 GB on {FILES} LUNs that are mounted below one letter: those of a"
+        " lane one behind the other, lanes at the same time, as the plan of the page scan says.",
+        "The rate of a LUN is that of a checksum scan on 8 modelled drives of 10,000 turns a"
+        " minute. The path to the host is the published one: 800 MB/s for all LUNs. What"
+        " that has by the rate of a LUN is the most that a plan can win.",
+        "The published 4 hours are a lower bound.",
+    ],
+    steps=1,
+    run=run,
+)

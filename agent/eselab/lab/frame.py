@@ -1,0 +1,189 @@
+"""What an experiment is, what comes out of it, and how that is held against published figures.
+
+A figure of our own has a kind: counted by the bundled engine, taken on a modelled disk, or taken
+on real files. The first two come out the same for the same seed; the last one does not.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, Literal
+
+import msgspec
+
+from eselab.lab.bench import Bench
+
+Kind = Literal["engine-counted", "modelled disk", "real files"]
+Verdict = Literal["as published", "in part as published", "not as published", "not measured"]
+Side = Literal["bad", "good"]
+
+ARTICLES: Final = {
+    "P1": "ESE changes in Exchange 2007 SP1 (R. Smith IV)",
+    "P2": "NTBACKUP of Exchange 2003 (A. Goncalves)",
+    "P3": "Why Exchange 2007 is 64-bit",
+    "P4": "Controller caching (A. Higginbotham, 2016)",
+    "P5": "SQL Server CHECKDB on mount points (sql-sasquatch, 2014)",
+}
+
+LEAST, MOST = 0.5, 2.0
+"""A ratio of ratios between these is the published shape."""
+
+_DIGITS: Final = 4
+
+
+class Span(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A published figure with bounds only, each may be None."""
+
+    least: float | None = None
+    most: float | None = None
+
+    def nearest(self, value: float) -> float:
+        """The value itself where it is within the bounds, else the bound that it passes."""
+        if self.least is not None and value < self.least:
+            return self.least
+        return self.most if self.most is not None and value > self.most else value
+
+
+Value = float | str | Span
+
+
+class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One quantity in one case, as published and as it came out here."""
+
+    quantity: str
+    case: str
+    unit: str
+    kind: Kind
+    published: Value | None = None
+    """None: the article does not tell it."""
+    ours: float | str | None = None
+    """None: it was not measured."""
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """One statement of the article, held against what came out here."""
+
+    what: str
+    kind: Kind
+    published: Value
+    ours: float | str | None
+    factor: float | None
+    """Our ratio of bad to good by the published one, None where no ratios are compared."""
+    holds: bool | None
+    """None: it was not measured."""
+    why: str = ""
+    """Why it does not hold, or was not measured."""
+
+
+class Signal(msgspec.Struct, frozen=True, kw_only=True):
+    """What one side of an experiment makes the rules and the advice say."""
+
+    side: Side
+    case: str
+    alerts: tuple[str, ...] = ()
+    action: str = ""
+    """Of the window advice."""
+
+
+class Findings(msgspec.Struct, frozen=True, kw_only=True):
+    """What came out of a run."""
+
+    rows: Sequence[ResultRow]
+    comparisons: Sequence[Comparison]
+    remarks: Sequence[str] = ()
+    """Sentences: what there is to know of this run, such as the file system."""
+
+
+class Experiment(msgspec.Struct, frozen=True, kw_only=True):
+    """An experiment of the lab."""
+
+    name: str
+    article: str
+    """Key of ARTICLES."""
+    question: str
+    """One sentence."""
+    setup: Sequence[str]
+    """Sentences."""
+    steps: int
+    """How often a run tells its bench that a part is done."""
+    run: Callable[[Bench], Findings]
+    """Raises LabError, OSError."""
+    signals: Sequence[Signal] = ()
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """An experiment and what came out of it."""
+
+    experiment: Experiment
+    findings: Findings
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of all statements that were measured."""
+        held = [each.holds for each in self.findings.comparisons if each.holds is not None]
+        if not held:
+            return "not measured"
+        if all(held):
+            return "as published"
+        return "in part as published" if any(held) else "not as published"
+
+
+def compared(
+    what: str, kind: Kind, published: float | Span, ours: float | None, *, why: str
+) -> Comparison:
+    """A ratio of bad to good beside the published one: it holds within LEAST to MOST of it.
+
+    `published` above 0. `why` is told where it does not hold, or `ours` is None or no number.
+    """
+    factor = None
+    if ours is None or not math.isfinite(ours) or ours <= 0:
+        ours = None
+    else:
+        factor = ours / (published.nearest(ours) if isinstance(published, Span) else published)
+    holds = None if factor is None else LEAST <= factor <= MOST
+    return Comparison(
+        what=what,
+        kind=kind,
+        published=published,
+        ours=ours,
+        factor=factor,
+        holds=holds,
+        why="" if holds else why,
+    )
+
+
+def told(
+    what: str, kind: Kind, published: str | Span, ours: str | float | None, *, why: str
+) -> Comparison:
+    """A word, or a band: it holds where ours is that word, or lies within the band."""
+    if ours is None:
+        holds = None
+    elif isinstance(published, Span):
+        holds = isinstance(ours, float) and published.nearest(ours) == ours
+    else:
+        holds = ours == published
+    return Comparison(
+        what=what,
+        kind=kind,
+        published=published,
+        ours=ours,
+        factor=None,
+        holds=holds,
+        why="" if holds else why,
+    )
+
+
+def ratio(bad: float | None, good: float | None) -> float | None:
+    """bad / good, None where one is missing or makes no sense."""
+    if bad is None or good is None or bad <= 0 or good <= 0:
+        return None
+    return bad / good
+
+
+def rounded(value: float) -> float:
+    """To four digits: more would tell of the machine and not of the thing."""
+    return float(f"{value:.{_DIGITS}g}")
+
+
+def repeatable(kinds: Iterable[Kind]) -> bool:
+    """Whether the same seed gives the same figures."""
+    return "real files" not in kinds

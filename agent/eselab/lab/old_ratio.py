@@ -1,0 +1,175 @@
+"""Online defragmentation of mailboxes with much, some and little churn."""
+
+import datetime
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from eselab.lab.bench import DAY, Bench
+from eselab.lab.frame import Comparison, Experiment, Findings, ResultRow, Signal, Span, told
+from esewatch.advice.advise import Advice, advise
+from esewatch.config import DatabaseRule, Policy, Settings, Window
+from esewatch.model import Event
+
+DAYS: Final = 30.0
+PAGES: Final = 4000
+
+_HOUR: Final = 3600.0
+_COMPLETED: Final = frozenset({701, 703})
+_KIND: Final = "engine-counted"
+
+
+class Churn(msgspec.Struct, frozen=True, kw_only=True):
+    """A database, and what the article says of one like it."""
+
+    name: str
+    kept: float
+    """Days until a message expires."""
+    nights: float
+    """That a pass takes, about."""
+    ratio: Span | None
+    """Published band of pages read for each page freed."""
+    action: str
+    """Published."""
+
+
+CHURNS: Final = (
+    Churn(name="quiet", kept=960.0, nights=4.0, ratio=Span(least=100.0), action="shrink"),
+    Churn(name="steady", kept=300.0, nights=4.0, ratio=Span(least=50.0, most=100.0), action="keep"),
+    Churn(name="busy", kept=112.0, nights=4.0, ratio=Span(most=50.0), action="grow"),
+    Churn(name="nightly", kept=63.0, nights=0.83, ratio=None, action="shrink"),
+)
+_EXAMPLE: Final = "busy"
+"""The churn beside which the article's event 703 is put."""
+
+
+def settings(pages: int) -> Settings:
+    """The window of all of them; the floor of the evidence is twice a database of that size."""
+    window = Window(start=datetime.time(1), duration=4 * _HOUR)
+    return Settings(
+        windows={"nightly": window},
+        databases=[DatabaseRule(match="*.edb", window="nightly")],
+        policy=Policy(min_pages_read=2 * pages),
+    )
+
+
+def plan(pages: int) -> dict[str, Any]:
+    """Databases of so many pages, with half a window of four hours for online defragmentation."""
+    return {
+        "databases": [
+            {
+                "name": churn.name,
+                "pages": pages,
+                "cache_pages": pages // 20,
+                "window": {"offset": _HOUR, "length": 4 * _HOUR},
+                "mail": {"kept": churn.kept},
+                "defrag_pause": churn.nights * 2 * _HOUR / pages,
+            }
+            for churn in CHURNS
+        ],
+        "sample": 300.0,
+    }
+
+
+def run(bench: Bench, pages: int = PAGES, days: float = DAYS) -> Findings:
+    """See EXPERIMENT. `pages`: of each database; `days`: of virtual time."""
+    made = bench.engine("month", plan(pages), days * DAY)
+    events = made.events()
+    state, now = made.state(settings(pages))
+    advice = {each.ese_instance: each for each in advise(state, settings(pages), now)}
+    rows: list[ResultRow] = []
+    comparisons: list[Comparison] = []
+    for churn in CHURNS:
+        found = advice.get(churn.name)
+        rows += _rows(churn, found, _last(events, churn.name))
+        comparisons += _comparisons(churn, found)
+    return Findings(rows=rows, comparisons=comparisons)
+
+
+def _last(events: Iterable[Event], instance: str) -> Event | None:
+    """Its last completed pass."""
+    found = [e for e in events if e.event_id in _COMPLETED and e.ese_instance == instance]
+    return found[-1] if found else None
+
+
+def _rows(churn: Churn, advice: Advice | None, last: Event | None) -> list[ResultRow]:
+    window = advice.window if advice else None
+    ratio = window.evidence.ratio if window else None
+    rows = [
+        ResultRow(
+            quantity="pages read for each page freed", case=churn.name, unit="pages", kind=_KIND,
+            published=churn.ratio, ours=ratio,
+        ),
+        ResultRow(
+            quantity="window", case=churn.name, unit="advice", kind=_KIND,
+            published=churn.action, ours=window.action if window else None,
+        ),
+    ]  # fmt: skip
+    example = churn.name == _EXAMPLE
+    for field, quantity, unit, published in _FIELDS:
+        value = last.fields.get(field) if last else None
+        rows.append(
+            ResultRow(
+                quantity=quantity, case=churn.name, unit=unit, kind=_KIND,
+                published=published if example else None,
+                ours=float(value) if isinstance(value, int | float) else None,
+            )
+        )  # fmt: skip
+    return rows
+
+
+_FIELDS: Final[Sequence[tuple[str, str, str, float]]] = (
+    ("pages_freed", "703: pages freed", "pages", 42_794.0),
+    ("seconds", "703: work", "s", 124_919.0),
+    ("invocations", "703: invocations", "windows", 7.0),
+    ("days", "703: length of the pass", "d", 4.0),
+    ("completions", "703: passes so far", "passes", 14.0),
+    ("lifetime_days", "703: days of these passes", "d", 73.0),
+)
+"""Field of the event, and its value in the article's example."""
+
+
+def _comparisons(churn: Churn, advice: Advice | None) -> list[Comparison]:
+    window = advice.window if advice else None
+    because = " ".join(window.reasons) if window else "nothing is advised"
+    found = [
+        told(
+            f"{churn.name}: advice for the window", _KIND, churn.action,
+            window.action if window else None, why=because,
+        )
+    ]  # fmt: skip
+    if churn.ratio is not None:
+        ratio = window.evidence.ratio if window else None
+        found.append(
+            told(
+                f"{churn.name}: pages read for each page freed", _KIND, churn.ratio, ratio,
+                why="messages of another age than was planned were freed",
+            )
+        )  # fmt: skip
+    return found
+
+
+EXPERIMENT: Final = Experiment(
+    name="old-ratio",
+    article="P1",
+    question="Does the ratio of pages read to pages freed tell how long the window should be?",
+    setup=[
+        f"A month of four databases of {PAGES:,} pages with a window of four hours each night, half"
+        " of it for online defragmentation. Messages are kept 960 days (quiet), 300 (steady), 112"
+        " (busy) and 63 (nightly).",
+        "A pass takes about four nights, as in the article's event 703, in nightly less than one:"
+        " there the article says that the window can shrink, whatever the ratio.",
+        "Ratio and advice are what esewatch advise says after that month; the floor of its"
+        f" evidence is {2 * PAGES:,} pages read. The article's event 703 stands beside busy; its"
+        " database is far larger.",
+    ],
+    steps=1,
+    run=run,
+    signals=[
+        Signal(side="bad", case="quiet", action="shrink"),
+        Signal(side="good", case="steady", action="keep"),
+        Signal(side="bad", case="busy", action="grow"),
+        Signal(side="bad", case="nightly", action="shrink"),
+    ],
+)

@@ -1,0 +1,222 @@
+"""What a write-back cache does for small writes: on real files, and on modelled drives."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from eselab.lab import readings, real_files
+from eselab.lab.bench import Bench
+from eselab.lab.checksum_parallel import DRIVES
+from eselab.lab.frame import (
+    Comparison,
+    Experiment,
+    Findings,
+    Kind,
+    ResultRow,
+    Signal,
+    compared,
+    ratio,
+    told,
+)
+from eselab.lab.real_files import UnableError
+
+PAGES: Final = 1000
+SECONDS: Final = 60.0
+"""Of virtual time."""
+CREATED: Final = 64 << 20
+"""Bytes of the real file that is created."""
+
+_CACHE: Final = DRIVES["write_cache"]
+_PERIOD: Final = 2.0
+"""Seconds of a day of the workload: far more than any disk keeps up with."""
+_LOG_WRITE, _CHUNK = 4096, 65536
+_LIMIT: Final = 10.0
+"""Milliseconds of a log write beyond which the published test fails."""
+_REAL_SECONDS: Final = 5.0
+_CREATE, _IOPS = (480.0, 14_400.0), (300.0, 50.0)
+"""Published seconds and requests a second, with the cache and without."""
+_MODEL: Final[Kind] = "modelled disk"
+_REAL: Final[Kind] = "real files"
+_CASES: Final = ("write cache on", "write cache off")
+_MEMORY: Final = "write-back (memory)", "write-through (O_DSYNC)"
+
+
+class Modelled(msgspec.Struct, frozen=True, kw_only=True):
+    """A run on modelled drives; None where nothing was counted."""
+
+    iops: float | None
+    latency: float | None
+    """Milliseconds of a log write."""
+
+
+class Written(msgspec.Struct, frozen=True, kw_only=True):
+    """What real writes came to."""
+
+    iops: float
+    seconds: float
+    """To create a file of CREATED bytes, at the rate that was measured."""
+
+
+def run(bench: Bench, seconds: float = SECONDS, created: int = CREATED) -> Findings:
+    """See EXPERIMENT. `seconds`: of each modelled run; `created`: bytes of the real file."""
+    bench.need(2 * created)
+    modelled = [_modelled(bench, cache, seconds) for cache in (_CACHE, 0)]
+    written: list[Written | None] = []
+    why = ""
+    for through in (False, True):
+        try:
+            written.append(_written(bench, created, through=through))
+        except UnableError as error:
+            written.append(None)
+            why = f"not run: {error}"
+        bench.tell()
+    return Findings(
+        rows=[*_modelled_rows(modelled), *_written_rows(written)],
+        comparisons=[*_of_model(modelled), *_of_files(written, why)],
+        remarks=[f"File system of the real files: {real_files.file_system(bench.folder)}."],
+    )
+
+
+def plan(cache: int) -> dict[str, Any]:
+    """A store with more mail than its drives keep up with; `cache`: bytes, 0 none."""
+    return {
+        "databases": [
+            {
+                "name": "priv1",
+                "pages": PAGES,
+                "cache_pages": PAGES // 8,
+                "device": "lun7",
+                "scan": False,
+                "window": {"period": _PERIOD, "offset": 0.0, "length": 0.01},
+                "mail": {"kept": 1.0},
+            }
+        ],
+        "devices": [{"name": "lun7", "disks": {**DRIVES, "write_cache": cache}}],
+        "sample": 1.0,
+    }
+
+
+def _modelled(bench: Bench, cache: int, seconds: float) -> Modelled:
+    made = bench.engine("cache" if cache else "none", plan(cache), seconds)
+    samples = readings.samples(made.readings())
+    rates = [
+        readings.mean(samples, counter)
+        for counter in (readings.DATABASE_READS, readings.DATABASE_WRITES, readings.LOG_WRITES)
+    ]
+    known = [rate for rate in rates if rate is not None]
+    return Modelled(
+        iops=sum(known) if len(known) == len(rates) else None,
+        latency=readings.latency(samples, readings.LOG_WRITE_LATENCY, readings.LOG_WRITES),
+    )
+
+
+def _written(bench: Bench, created: int, *, through: bool) -> Written:
+    """Small writes one behind the other, then a file that is created from its begin to its end."""
+    path = bench.folder / "written.bin"
+    try:
+        figures = []
+        for request in (_LOG_WRITE, _CHUNK):
+            done, seconds = real_files.write(
+                path, created, request, through=through, limit=_REAL_SECONDS
+            )
+            figures.append((done / request / seconds, created / done * seconds))
+        return Written(iops=figures[0][0], seconds=figures[1][1])
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _modelled_rows(found: Sequence[Modelled]) -> list[ResultRow]:
+    rows = []
+    for case, each, iops in zip(_CASES, found, _IOPS, strict=True):
+        rows += [
+            ResultRow(
+                quantity="requests", case=case, unit="1/s", kind=_MODEL,
+                published=iops, ours=each.iops,
+            ),
+            ResultRow(
+                quantity="log write", case=case, unit="ms", kind=_MODEL, ours=each.latency
+            ),
+        ]  # fmt: skip
+    return rows
+
+
+def _written_rows(found: Sequence[Written | None]) -> list[ResultRow]:
+    rows = []
+    for case, each, iops, seconds in zip(_MEMORY, found, _IOPS, _CREATE, strict=True):
+        rows += [
+            ResultRow(
+                quantity="writes of 4 KB", case=case, unit="1/s", kind=_REAL,
+                published=iops, ours=each.iops if each else None,
+            ),
+            ResultRow(
+                quantity="file created", case=case, unit="s", kind=_REAL,
+                published=seconds, ours=each.seconds if each else None,
+            ),
+        ]  # fmt: skip
+    return rows
+
+
+def _of_model(found: Sequence[Modelled]) -> list[Comparison]:
+    on, off = found
+    latency = [
+        told(
+            f"log writes within {_LIMIT:g} ms: {case}", _MODEL, published,
+            None if each.latency is None else "pass" if each.latency <= _LIMIT else "fail",
+            why="the modelled drives take another time for a log write",
+        )
+        for case, each, published in zip(_CASES, found, ("pass", "fail"), strict=True)
+    ]  # fmt: skip
+    return [
+        compared(
+            "requests a second: on, by off",
+            _MODEL,
+            _IOPS[0] / _IOPS[1],
+            ratio(on.iops, off.iops),
+            why="the published test had 6 threads with the cache and 1 without, as many as the log"
+            " latency allowed; the engine has one, which reads as often as it writes, and"
+            " commits many changes with one log write",
+        ),
+        *latency,
+    ]
+
+
+def _of_files(found: Sequence[Written | None], why: str) -> list[Comparison]:
+    back, through = found
+    memory = why or (
+        "buffered writes end in memory, and what is under O_DSYNC here may have a cache of its own"
+    )
+    return [
+        compared(
+            "writes of 4 KB a second: write-back, by write-through",
+            _REAL, _IOPS[0] / _IOPS[1],
+            ratio(back.iops if back else None, through.iops if through else None), why=memory,
+        ),
+        compared(
+            "time to create a file: write-through, by write-back",
+            _REAL, _CREATE[1] / _CREATE[0],
+            ratio(through.seconds if through else None, back.seconds if back else None),
+            why=memory,
+        ),
+    ]  # fmt: skip
+
+
+EXPERIMENT: Final = Experiment(
+    name="write-cache",
+    article="P4",
+    question="What is lost when a storage controller has no write-back cache?",
+    setup=[
+        f"Modelled: a store of {PAGES:,} pages on 8 drives of 10,000 turns a minute, with more mail"
+        f" than they keep up with, behind a controller with {_CACHE >> 20} MiB of cache or none."
+        f" Requests are those of database and log. Log writes over {_LIMIT:g} ms on average fail.",
+        f"Real: 4 KB at a time for the requests, 64 KB at a time for a file of {CREATED >> 20} MiB;"
+        " each write on the disk before the next (O_DSYNC), or only in memory. Published is the"
+        f" creation of 40 GB. After {_REAL_SECONDS:g} s the rest is reckoned.",
+    ],
+    steps=4,
+    run=run,
+    signals=[
+        Signal(side="good", case="write cache on"),
+        Signal(side="bad", case="write cache off", alerts=("EseWriteCacheSuspected",)),
+    ],
+)

@@ -1,0 +1,1 @@
+"""What the engine writes of itself: event log, counter log, and the truth to compare with."""

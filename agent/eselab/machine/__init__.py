@@ -1,0 +1,1 @@
+"""Machines: instances at work, passive copies, users, faults, and the commands that run them."""

@@ -1,0 +1,1 @@
+"""Online maintenance: defragmentation, checksum scan, page zeroing, backup."""

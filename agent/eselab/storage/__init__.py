@@ -1,0 +1,1 @@
+"""The storage engine: pages, B+trees, log, recovery."""

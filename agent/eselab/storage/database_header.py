@@ -1,0 +1,198 @@
+"""The header of the engine's databases: what it keeps there, and how it writes and reads it.
+
+Offsets are those of DBFILEHDR (daedef.hxx of the published engine); `ese.header` reads them.
+"""
+
+import struct
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from eselab.base.trouble import Trouble
+from esewatch.ese.pages.checksum import xor_checksum
+from esewatch.ese.pages.header import NotDatabase, parse_header
+from esewatch.ese.pages.layout import HEADER_PAGES
+
+DIRTY: Final = 2
+CLEAN: Final = 3
+
+_STATES: Final = {"dirty": DIRTY, "clean": CLEAN}
+_MAGIC: Final = 0x89ABCDEF
+_VERSION: Final = 0x620
+_UPDATE: Final = 20
+_DATABASE: Final = 1
+_SECTOR: Final = 512
+_GENERATION: Final = 1 << 20
+
+
+class HeaderError(Exception):
+    """Both copies of the header are damaged, or it is none of this engine's."""
+
+
+class Stamped(msgspec.Struct, kw_only=True):
+    """A count and when it last grew (epoch seconds, 0: never)."""
+
+    count: int = 0
+    last: float = 0.0
+
+
+class DatabaseHeader(msgspec.Struct, kw_only=True):
+    """Times are epoch seconds, 0: never. Positions are those of the log."""
+
+    page_size: int
+    signature: int
+    created: float
+    state: int = DIRTY
+    dbtime: int = 0
+    last_object_id: int = 0
+    consistent: float = 0.0
+    consistent_position: int = 0
+    attach: float = 0.0
+    attach_position: int = 0
+    detach: float = 0.0
+    detach_position: int = 0
+    log_required: tuple[int, int] = (0, 0)
+    """First and last generation of the log without which it is not consistent; 0, 0: none."""
+    corrected: Stamped = msgspec.field(default_factory=Stamped)
+    correction_failed: Stamped = msgspec.field(default_factory=Stamped)
+    bad_checksums: Stamped = msgspec.field(default_factory=Stamped)
+    scan_finished: float = 0.0
+    """The last scan of a passive copy; the active one keeps that of its own elsewhere."""
+    scan_started: float = 0.0
+    """The one that is not finished yet."""
+    scan_page: int = 0
+    """Up to which page it came."""
+
+    def page(self) -> bytes:
+        """One copy, sealed; the file has two of them in front."""
+        page = bytearray(self.page_size)
+        for offset, form, value in self._fields():
+            struct.pack_into(form, page, offset, value)
+        for offset, time in self._times():
+            page[offset : offset + 8] = _log_time(time)
+        for offset, position in self._positions():
+            page[offset : offset + 8] = _log_position(position)
+        struct.pack_into("<I", page, 0, xor_checksum(bytes(page)))
+        return bytes(page)
+
+    def count(self, trouble: Trouble, now: float) -> bool:
+        """Count a bad page where the engine does; whether this is one of those it counts.
+
+        They are those of the events 399, 398, and 474 and 475 (cpage.cxx).
+        """
+        counted = {
+            "corrected": self.corrected,
+            "correction_failed": self.correction_failed,
+            "checksum": self.bad_checksums,
+            "wrong_page": self.bad_checksums,
+        }.get(trouble.kind)
+        if counted is None:
+            return False
+        counted.count, counted.last = counted.count + 1, now
+        return True
+
+    def _fields(self) -> tuple[tuple[int, str, int], ...]:
+        return (
+            (4, "<I", _MAGIC),
+            (8, "<I", _VERSION),
+            (16, "<Q", self.dbtime),
+            (24, "<I", self.signature),
+            (52, "<I", self.state),
+            (104, "<I", 1),
+            (108, "<I", self.signature),
+            (212, "<I", self.last_object_id),
+            (232, "<I", _UPDATE),
+            (236, "<I", self.page_size),
+            (296, "<I", self.log_required[0]),
+            (300, "<I", self.log_required[1]),
+            (368, "<I", self.corrected.count),
+            (384, "<I", self.correction_failed.count),
+            (400, "<I", self.bad_checksums.count),
+            (532, "<I", self.scan_page),
+            (652, "<I", self.scan_page),
+            (667, "<I", _DATABASE),
+        )
+
+    def _times(self) -> tuple[tuple[int, float], ...]:
+        return (
+            (28, self.created),
+            (64, self.consistent),
+            (72, self.attach),
+            (88, self.detach),
+            (112, self.created),
+            (372, self.corrected.last),
+            (388, self.correction_failed.last),
+            (404, self.bad_checksums.last),
+            (516, self.scan_finished),
+            (524, self.scan_started),
+        )
+
+    def _positions(self) -> tuple[tuple[int, int], ...]:
+        return (
+            (56, self.consistent_position),
+            (80, self.attach_position),
+            (96, self.detach_position),
+        )
+
+
+def read_header(begin: bytes) -> DatabaseHeader:
+    """The header of a file that begins so; the shadow where the first copy is damaged.
+
+    Raises HeaderError.
+    """
+    found = parse_header(begin)
+    if isinstance(found, NotDatabase):
+        raise HeaderError(found.reason)
+    if not (found.header_ok or found.shadow_header_ok) or found.state not in _STATES:
+        raise HeaderError(found.remark or f"the state of the database is {found.state}")
+    size = found.page_size
+    copy = begin[:size] if found.header_ok else begin[size : HEADER_PAGES * size]
+    return DatabaseHeader(
+        page_size=size,
+        signature=int(found.signature.random, 16),
+        created=_epoch(found.signature.created),
+        state=_STATES[found.state],
+        dbtime=found.dbtime,
+        last_object_id=found.last_object_id,
+        consistent=_epoch(found.consistent.time),
+        consistent_position=_position(copy, 56),
+        attach=_epoch(found.attach.time),
+        attach_position=_position(copy, 80),
+        detach=_epoch(found.detach.time),
+        detach_position=_position(copy, 96),
+        log_required=(found.log_required.first, found.log_required.last),
+        corrected=Stamped(count=found.corrected.count, last=_epoch(found.corrected.last)),
+        correction_failed=Stamped(
+            count=found.correction_failed.count, last=_epoch(found.correction_failed.last)
+        ),
+        bad_checksums=Stamped(
+            count=found.bad_checksums.count, last=_epoch(found.bad_checksums.last)
+        ),
+        scan_finished=_epoch(found.scan_finished),
+        scan_started=_epoch(found.scan_started),
+        scan_page=found.scan_contiguous_page,
+    )
+
+
+def _epoch(time: datetime | None) -> float:
+    return time.timestamp() if time is not None else 0.0
+
+
+def _log_time(time: float) -> bytes:
+    if not time:
+        return bytes(8)
+    when = datetime.fromtimestamp(time, UTC)
+    ms = when.microsecond // 1000
+    date = (when.second, when.minute, when.hour, when.day, when.month, when.year - 1900)
+    return bytes([*date, 1 | (ms & 0x7F) << 1, (ms >> 7) << 1])
+
+
+def _log_position(position: int) -> bytes:
+    generation, offset = divmod(position, _GENERATION)
+    return struct.pack("<HHI", offset % _SECTOR, offset // _SECTOR, generation)
+
+
+def _position(page: bytes, at: int) -> int:
+    byte, sector, generation = struct.unpack_from("<HHI", page, at)
+    return int(generation) * _GENERATION + int(sector) * _SECTOR + int(byte)

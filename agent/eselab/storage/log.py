@@ -1,0 +1,260 @@
+"""The write-ahead log: generations of 1 MiB, each record with a checksum that chains to the last.
+
+A generation is a file `E00` + eight hex digits + `.log`: a header page of 4 KiB (XOR checksum,
+number of the generation at 4, file type 3 at 667, as LGFILEHDR of the published engine has
+them), then records. A position is one growing integer: generation * 1 MiB + offset.
+"""
+
+import re
+import struct
+import zlib
+from collections.abc import Generator, Iterator
+from typing import Final
+
+from eselab.disk.disk import GENERATION_BYTES, Disk, File
+from esewatch.ese.pages.checksum import xor_checksum
+
+HEADER_BYTES: Final = 4096
+LARGEST_RECORD: Final = GENERATION_BYTES - HEADER_BYTES - 16
+
+_FILE_TYPE: Final = 667
+_LOG: Final = 3
+_END: Final = 0xFFFFFFFF
+"""In the place of a length: the generation is full, the next one goes on."""
+_FRAME = struct.Struct("<II")
+_U32 = struct.Struct("<I")
+
+
+class LogError(Exception):
+    """The log cannot be what it should be: says where and why."""
+
+
+def generation_of(position: int) -> int:
+    """The generation that holds `position`."""
+    return position // GENERATION_BYTES
+
+
+def begin_of(generation: int) -> int:
+    """The position of the first record of a generation."""
+    return generation * GENERATION_BYTES + HEADER_BYTES
+
+
+class Log:
+    """The log of one database. What was appended is durable after `flush`."""
+
+    def __init__(self, disk: Disk, base: str, signature: int) -> None:
+        self._disk = disk
+        self._base = base
+        self._signature = signature
+        self._file: File | None = None
+        self._buffer = bytearray()
+        self._chain = 0
+        self.position = 0
+        """Behind the last record that was appended."""
+        self.durable = 0
+        """Up to where it is durable."""
+        self._bytes_written = 0
+
+    @classmethod
+    def create(cls, disk: Disk, *, base: str = "E00", signature: int) -> "Log":
+        """A new log, from generation 1 on. An older one of this name is deleted."""
+        log = cls(disk, base, signature)
+        for old in log.kept():
+            disk.remove(log._name(old))
+        disk.sync()
+        log._begin(1)
+        return log
+
+    @classmethod
+    def open(cls, disk: Disk, *, base: str = "E00", signature: int, after: int) -> "Log":
+        """A log whose valid records end at `after`: what follows there was never durable.
+
+        It goes on in a new generation, so that no rest of an earlier life is taken for a record.
+        """
+        log = cls(disk, base, signature)
+        generation = generation_of(after)
+        for later in [number for number in log.kept() if number > generation]:
+            disk.remove(log._name(later))
+        if generation in log.kept():
+            file = disk.open(log._name(generation))
+            file.truncate(after % GENERATION_BYTES)
+            file.write(after % GENERATION_BYTES, _FRAME.pack(_END, 0))
+            file.sync()
+            file.close()
+        log._begin(generation + 1)
+        return log
+
+    @property
+    def bytes_appended(self) -> int:
+        """Those written and those that a flush would write. Headers of generations are not."""
+        return self._bytes_written + len(self._buffer)
+
+    def kept(self) -> list[int]:
+        """Numbers of the generations that are there, ascending."""
+        return kept(self._disk, self._base)
+
+    def append(self, record: bytes) -> int:
+        """Add a record; the position behind it. Not durable yet. Raises LogError if too large."""
+        if len(record) > LARGEST_RECORD:
+            raise LogError(f"a record of {len(record)} bytes is larger than a generation")
+        used = self.position % GENERATION_BYTES
+        if used + _FRAME.size + len(record) + _FRAME.size > GENERATION_BYTES:
+            self._roll()
+        self._chain = _chained(self._chain, self.position, record)
+        self._buffer += _FRAME.pack(len(record), self._chain) + record
+        self.position += _FRAME.size + len(record)
+        return self.position
+
+    def flush(self) -> None:
+        """Group commit: all that was appended is durable when this returns."""
+        if self._buffer:
+            assert self._file is not None
+            begin = self.durable % GENERATION_BYTES
+            self._file.write(begin, bytes(self._buffer))
+            self._file.sync()
+            self._bytes_written += len(self._buffer)
+            self._buffer.clear()
+            self.durable = self.position
+
+    def close(self) -> None:
+        """Flush and let go of the file."""
+        self.flush()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def drop_before(self, position: int) -> None:
+        """Delete the generations that end before `position`: no recovery needs them."""
+        for generation in self.kept():
+            if generation < generation_of(position):
+                self._disk.remove(self._name(generation))
+
+    def _roll(self) -> None:
+        # Durable before the next one exists: who sees that, knows this one is whole.
+        generation = generation_of(self.position)
+        self._buffer += _FRAME.pack(_END, 0)
+        self.position += _FRAME.size
+        self.flush()
+        self._begin(generation + 1)
+
+    def _begin(self, generation: int) -> None:
+        if self._file is not None:
+            self._file.close()
+        self._file = self._disk.open(self._name(generation), create=True)
+        self._file.truncate(0)
+        self._file.write(0, _header(generation, self._signature))
+        self._file.sync()
+        self._disk.sync()
+        self.position = self.durable = begin_of(generation)
+        self._chain = _seed(generation, self._signature)
+
+    def _name(self, generation: int) -> str:
+        return log_name(generation, self._base)
+
+
+def records(
+    disk: Disk, since: int, *, base: str = "E00", signature: int
+) -> Iterator[tuple[int, bytes]]:
+    """(position behind it, record) from the generation that holds `since` on.
+
+    Up to the first record that is torn or missing. Those at or before `since` are left out.
+    Raises LogError where a generation that must be there is missing, damaged, or is not this
+    log's: a generation is whole before the next is begun, and all up to `since` was durable.
+    """
+    first = generation_of(since)
+    there = [generation for generation in kept(disk, base) if generation >= first]
+    begun = [number for number in there if _is_begun(disk, base, number, signature)]
+    if first not in begun:
+        how = "the header of {} is damaged" if first in there else "{} is missing"
+        raise LogError(how.format(f"generation {first:#x} of the log"))
+    for generation in range(first, begun[-1] + 1):
+        if generation not in begun:
+            raise LogError(f"generation {generation:#x} of the log is damaged or missing")
+        data = _content(disk, base, generation, GENERATION_BYTES)
+        end, whole = yield from _of_generation(data, generation, signature, since)
+        if end < since or not (whole or generation == begun[-1]):
+            at = end % GENERATION_BYTES
+            raise LogError(f"generation {generation:#x} of the log is damaged at offset {at}")
+
+
+def closed_records(
+    disk: Disk, generation: int, since: int, *, base: str = "E00", signature: int
+) -> Iterator[tuple[int, bytes]]:
+    """As `records`, of one generation, which must be ended.
+
+    Raises LogError where it is not whole, FileNotFoundError.
+    """
+    data = _content(disk, base, generation, GENERATION_BYTES)
+    if data[:HEADER_BYTES] != _header(generation, signature):
+        raise LogError(f"the header of generation {generation:#x} of the log is damaged")
+    end, whole = yield from _of_generation(data, generation, signature, since)
+    if not whole:
+        at = end % GENERATION_BYTES
+        raise LogError(f"generation {generation:#x} of the log is damaged at offset {at}")
+
+
+def _is_begun(disk: Disk, base: str, generation: int, signature: int) -> bool:
+    header = _content(disk, base, generation, HEADER_BYTES)
+    return header == _header(generation, signature)
+
+
+def _content(disk: Disk, base: str, generation: int, length: int) -> bytes:
+    file = disk.open(log_name(generation, base))
+    try:
+        return file.read(0, length)
+    finally:
+        file.close()
+
+
+def _of_generation(
+    data: bytes, generation: int, signature: int, since: int
+) -> Generator[tuple[int, bytes], None, tuple[int, bool]]:
+    """The records of one generation behind `since`.
+
+    Returns the position behind its last one, and whether it was ended, so that another follows.
+    """
+    chain, at = _seed(generation, signature), HEADER_BYTES
+    position = begin_of(generation)
+    while at + _FRAME.size <= len(data):
+        length, checksum = _FRAME.unpack_from(data, at)
+        if length == _END:
+            return position, True
+        record = data[at + _FRAME.size : at + _FRAME.size + length]
+        chain = _chained(chain, position, record)
+        if len(record) < length or chain != checksum:
+            break
+        at += _FRAME.size + length
+        position = generation * GENERATION_BYTES + at
+        if position > since:
+            yield position, record
+    return position, False
+
+
+def kept(disk: Disk, base: str = "E00") -> list[int]:
+    """Numbers of the generations that are there, ascending; other files are passed over."""
+    digits = re.compile(re.escape(base) + r"([0-9A-F]{8})\.log")
+    found = (digits.fullmatch(name) for name in disk.names())
+    return sorted(int(match[1], 16) for match in found if match)
+
+
+def log_name(generation: int, base: str = "E00") -> str:
+    """The file of a generation."""
+    return f"{base}{generation:08X}.log"
+
+
+def _header(generation: int, signature: int) -> bytes:
+    page = bytearray(HEADER_BYTES)
+    _U32.pack_into(page, 4, generation)
+    _U32.pack_into(page, 8, signature)
+    page[_FILE_TYPE : _FILE_TYPE + 4] = _U32.pack(_LOG)
+    _U32.pack_into(page, 0, xor_checksum(bytes(page)))
+    return bytes(page)
+
+
+def _seed(generation: int, signature: int) -> int:
+    return zlib.crc32(struct.pack("<II", generation, signature))
+
+
+def _chained(chain: int, position: int, record: bytes) -> int:
+    """The checksum of a record holds for its place and for all records before it."""
+    return zlib.crc32(record, zlib.crc32(struct.pack("<QI", position, len(record)), chain))

@@ -1,0 +1,1 @@
+"""Values and measures that every judgement shares; they know nothing of the history."""

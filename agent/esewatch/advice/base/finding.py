@@ -1,0 +1,368 @@
+"""What a person should look into: the closed list, each with its sentence.
+
+A finding is a value (`ese_finding{finding}`, contract.md); its sentence holds the figures
+that it was made of. Times are epoch seconds and are shown in UTC.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from statistics import median
+from typing import Literal, NamedTuple, get_args
+
+from esewatch.fold.databases.integrity import count_pages
+from esewatch.fold.state.state import BadPage, Damage, DamageKind, EngineError, EngineErrorKind
+
+FindingName = Literal[
+    "backup_overlaps",
+    "backup_slows",
+    "copy_divergence",
+    "copy_failed",
+    "copy_suspect",
+    "defrag_overdue",
+    "directory_error",
+    "engine_failure",
+    "investigate",
+    "logical_damage",
+    "never_verified",
+    "only_active_verified",
+    "only_passive_verified",
+    "scan_off",
+    "scan_stalled",
+    "scans_collide",
+    "scans_do_not_fit",
+    "stops_early",
+    "unexplained_error",
+    "unknown_since",
+    "verification_overdue",
+    "writes_at_risk",
+]
+FINDINGS: tuple[FindingName, ...] = get_args(FindingName)
+STALLED: FindingName = "scan_stalled"
+IN_THE_LOG: frozenset[FindingName] = frozenset({"defrag_overdue", "scan_off", STALLED})
+"""What is missing in the log, if that is read to its end."""
+
+DAMAGE_WORDS: Mapping[DamageKind, tuple[str, str]] = {
+    "divergence": (
+        "report that this copy differs from the others",
+        "reports that this copy differs from the others",
+    ),
+    "suspect": (
+        "report that this copy and the active one differ",
+        "reports that this copy and the active one differ",
+    ),
+    "logical": ("report of logical corruption", "reports of logical corruption"),
+    "logical_nonfatal": (
+        "report of a bad page link that is not fatal",
+        "reports of bad page links that are not fatal",
+    ),
+    "index": ("report of an index out of date", "reports of indexes out of date"),
+    "revert_snapshot": (
+        "report of a damaged revert snapshot",
+        "reports of a damaged revert snapshot",
+    ),
+}
+"""Kind of damage -> what one report of it says, and many."""
+DAMAGE_FINDINGS: Mapping[FindingName, tuple[DamageKind, ...]] = {
+    "copy_divergence": ("divergence",),
+    "copy_suspect": ("suspect",),
+    "logical_damage": ("logical", "logical_nonfatal"),
+}
+"""Finding -> the kinds of damage that it tells of."""
+
+REPORT_WORDS: Mapping[EngineErrorKind, tuple[str, str]] = {
+    "memory": (
+        "report of damaged memory of the computer (907)",
+        "reports of damaged memory of the computer (907)",
+    ),
+    "corruption_item": (
+        "failure item of a corruption or a copy to be seeded anew (3005, 3006, 3010)",
+        "failure items of a corruption or a copy to be seeded anew (3005, 3006, 3010)",
+    ),
+    "failure_item": ("other failure item (3001-3014)", "other failure items (3001-3014)"),
+}
+"""Kind of a failure that the engine reported -> what one says, and many; the worst first."""
+
+RECENT = 7 * 86400.0
+"""Seconds for which an I/O error calls for a look: it leaves no page that is known bad."""
+
+
+class Finding(NamedTuple):
+    """One of FINDINGS and why: a sentence with its figures, without a full stop."""
+
+    finding: FindingName
+    sentence: str
+
+
+class Proof(NamedTuple):
+    """When every page was read good, epoch seconds, and by which verifier."""
+
+    time: float
+    by: str
+
+
+def investigate(
+    standing: Iterable[BadPage],
+    damage: Mapping[DamageKind, Damage],
+    io_errors: Sequence[float],
+    now: float,
+) -> Finding | None:
+    """Bad pages, damage or I/O errors: to be cleared up before any window is changed.
+
+    `standing` are the known bad pages (corrected ones count), `damage` is what stands of it by
+    kind, `io_errors` are the times of failed reads and writes (481, 482, 551).
+    """
+    pages = list(standing)
+    corrected = count_pages(page for page in pages if page.kind == "corrected")
+    bad = count_pages(pages) - corrected
+    failed = sum(now - RECENT < time <= now for time in io_errors)
+    parts = [
+        counted(number, one, many)
+        for number, one, many in (
+            (bad, "known bad page", "known bad pages"),
+            (corrected, "corrected page", "corrected pages"),
+            *((each.count, *DAMAGE_WORDS[kind]) for kind, each in damage.items()),
+            (failed, "I/O error in 7 days", "I/O errors in 7 days"),
+        )
+        if number > 0
+    ]
+    return Finding("investigate", listed(parts)) if parts else None
+
+
+def damage_findings(damage: Mapping[DamageKind, Damage]) -> list[Finding]:
+    """One for each finding that damage has of its own, with its kinds; `damage` is what stands."""
+    made = []
+    for finding, kinds in DAMAGE_FINDINGS.items():
+        parts = [_reported(kind, damage[kind]) for kind in kinds if kind in damage]
+        if parts:
+            made.append(Finding(finding, listed(parts)))
+    return made
+
+
+def _reported(kind: DamageKind, damage: Damage) -> str:
+    events = listed([str(event) for event in damage.events])
+    noun = "event" if len(damage.events) == 1 else "events"
+    last = moment(damage.times[-1])
+    return f"{counted(damage.count, *DAMAGE_WORDS[kind])} ({noun} {events}, last {last})"
+
+
+def engine_failure(reported: Mapping[EngineErrorKind, tuple[int, float]]) -> Finding:
+    """What the engine reported: by kind how many are open, and when the last; at least one."""
+    parts = [
+        f"{counted(reported[kind][0], *words)}, last {moment(reported[kind][1])}"
+        for kind, words in REPORT_WORDS.items()
+        if kind in reported
+    ]
+    return Finding("engine_failure", f"the engine logged {listed(parts)}")
+
+
+def unexplained_error(errors: Mapping[int, EngineError]) -> Finding:
+    """Errors that the engine logged and that no rule of ours knows, by event id; at least one."""
+    parts = [
+        f"event {event_id} {counted(each.count, 'time', 'times')}, last {moment(each.last)}"
+        + (f": {each.text}" if each.text else "")
+        for event_id, each in sorted(errors.items())
+    ]
+    return Finding("unexplained_error", f"the engine logged {listed(parts)}")
+
+
+def never_verified(known: float) -> Finding:
+    """No verifier ever read every page good in the `known` seconds since it was first seen."""
+    return Finding(
+        "never_verified",
+        f"in the {span(known)} since it was first seen nothing has verified every page",
+    )
+
+
+def verification_overdue(
+    proof: Proof | None, silent: float, deadline: float, lost_until: float | None
+) -> Finding:
+    """Not verified for `silent` seconds, which is more than `deadline`.
+
+    `lost_until`: events are missing up to then; `silent` counts from there.
+    """
+    since = f"last verified {verified_text(proof)}" if proof else "not seen verified"
+    if lost_until is not None:
+        since += f", events are missing until {moment(lost_until)}, none since"
+    return Finding(
+        "verification_overdue", f"{since}: {span(silent)} against a deadline of {span(deadline)}"
+    )
+
+
+def unknown_since(begin: float, until: float, missing: int, proof: Proof | None) -> Finding:
+    """`missing` events between `begin` and `until` were not read, and no proof is younger."""
+    before = f", last verified {verified_text(proof)}" if proof else ""
+    return Finding(
+        "unknown_since",
+        f"unknown since {moment(begin)}: {counted(missing, 'event is', 'events are')} missing"
+        f" until {moment(until)}{before}",
+    )
+
+
+def only_other_copies_verified(role: str, verified: Sequence[tuple[str, Proof]]) -> Finding:
+    """This copy, active or passive, is not verified in time; copies of the other role are.
+
+    `verified`: computer and proof of each of those, at least one.
+    """
+    other = "passive" if role == "active" else "active"
+    copies = listed([f"{computer} ({verified_text(proof)})" for computer, proof in verified[:3]])
+    more = f" and {len(verified) - 3:,} more" if len(verified) > 3 else ""
+    name: FindingName = "only_passive_verified" if role == "active" else "only_active_verified"
+    noun = "copy" if len(verified) == 1 else "copies"
+    return Finding(name, f"only the {other} {noun} verified: {copies}{more}; this {role} one not")
+
+
+def scan_stalled(since: float, still: float, seen: float | None, pages: float | None) -> Finding:
+    """No progress of the scan since then, for `still` seconds in which there would have been some.
+
+    `seen` pages of `pages` it had seen by then; None where that is not told.
+    """
+    so_far = f"{seen:,.0f}" if seen is not None else ""
+    if seen is not None and pages is not None and seen <= pages:
+        so_far += f" of {pages:,.0f}"
+    at = f", with {so_far} pages seen" if so_far else ""
+    return Finding(
+        STALLED,
+        f"its scan stands still: no progress since {moment(since)}{at}, for {span(still)} in which"
+        " its log was read",
+    )
+
+
+def scan_off(silent: float, last: float | None) -> Finding:
+    """No event of a scan in `silent` seconds at work; the last one, None where none is known."""
+    before = f", the last {moment(last)}" if last is not None else ", nor before"
+    return Finding(
+        "scan_off",
+        f"its log tells of no scan in {span(silent)} at work{before}; to see whether scanning is"
+        " switched off, run Get-MailboxDatabase | fl Name,BackgroundDatabaseMaintenance",
+    )
+
+
+def defrag_overdue(completed: float | None, silent: float, allowed: float) -> Finding:
+    """Garbage collection did not complete in `silent` seconds at work, more than `allowed`."""
+    last = f"last {moment(completed)}" if completed is not None else "never seen to"
+    return Finding(
+        "defrag_overdue",
+        f"online defragmentation has not completed in {span(silent)} at work ({last}); it should"
+        f" within {span(allowed)}",
+    )
+
+
+def cycles_torn(cycles: int) -> Finding:
+    """The last `cycles` of garbage collection in a row did not complete at once."""
+    return Finding(
+        "defrag_overdue",
+        f"online defragmentation was interrupted or resumed in {cycles} cycles of garbage"
+        " collection in a row",
+    )
+
+
+def scans_collide(names: Sequence[str], cost: str) -> Finding:
+    """Scanned at the same time as the databases `names`; `cost` says in figures what it costs."""
+    return Finding(
+        "scans_collide",
+        f"scanned at the same time as {listed(names)}, on the same disks: {cost}",
+    )
+
+
+def scans_do_not_fit(need: float, room: float) -> Finding:
+    """A scan of `need` seconds has at most `room` seconds at a stretch in its allowed hours."""
+    return Finding(
+        "scans_do_not_fit",
+        f"its scan takes {span(need)} and at most {span(room)} of its allowed hours are left by"
+        f" the other scans of the same disks in 7 days: {span(need - room)} short",
+    )
+
+
+def backup_slows(slow: int, jobs: int, rates: Sequence[float], ended: float) -> Finding:
+    """In `slow` of the last `jobs` backup jobs the last set ran at less than half the first's rate.
+
+    `rates` are the bytes a second of the sets of the latest of them, which ended then.
+    """
+    first, last = (f"{rate / 1e6:,.1f}" for rate in (rates[0], rates[-1]))
+    return Finding(
+        "backup_slows",
+        f"in {slow} of the last {jobs} backup jobs the last set ran at less than half the"
+        f" throughput of the first: from {first} to {last} MB/s over {len(rates)} sets in the one"
+        f" that ended {moment(ended)}",
+    )
+
+
+class EarlyStops(NamedTuple):
+    """Maintenance stopped before its time with work left: in one value for each such opening."""
+
+    tasks: Sequence[str]
+    """What was stopped, in words."""
+    early: Sequence[float]
+    """Seconds before the time that the window gives it; at least one."""
+    with_backup: int
+    """In so many of them a backup ran then."""
+    openings: int
+    """Of so many openings."""
+    last: float
+    """The latest stop."""
+
+
+def stopped_early(found: EarlyStops) -> Finding:
+    """Why is `backup_overlaps` where a backup ran at half of the stops or more."""
+    backups = 2 * found.with_backup >= len(found.early)
+    told = (
+        f"{listed(found.tasks)} stopped in {len(found.early)} of the last {found.openings} openings"
+        f" of the window with the pass incomplete, {span(median(found.early))} before the time"
+        f" given in the middle one of them, last {moment(found.last)}"
+    )
+    if not backups:
+        return Finding("stops_early", told)
+    return Finding("backup_overlaps", f"{told}: a backup was running in {found.with_backup}")
+
+
+def writes_at_risk(
+    errors: Sequence[tuple[str, float]], buckets: tuple[float, int] | None
+) -> Finding:
+    """The instance refuses writes or is about to: at least one of the two is there.
+
+    `errors`: what it logged within an hour and when last; `buckets`: the version buckets that it
+    holds and the most that it may have.
+    """
+    parts = []
+    if errors:
+        parts.append(f"says that {listed([f'{says} (last {moment(at)})' for says, at in errors])}")
+    if buckets:
+        held, most = buckets
+        parts.append(f"holds {held:,.0f} of at most {most:,} version buckets")
+    return Finding("writes_at_risk", f"its instance {', and '.join(parts)}")
+
+
+def verified_text(proof: Proof) -> str:
+    """`2007-06-21 03:14 UTC by online_scan`."""
+    return f"{moment(proof.time)} by {proof.by}"
+
+
+def moment(time: float) -> str:
+    """`2007-06-21 03:14 UTC`; the bare number for what no calendar holds."""
+    try:
+        return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (ValueError, OverflowError, OSError):
+        return f"second {time:g}"
+
+
+def span(seconds: float) -> str:
+    """`12.5 days`, `4 h 15 min`, `45 min`, `20 s`; never rounded to nothing."""
+    if not abs(seconds) < 1e12:
+        return f"{seconds:g} s"
+    if seconds >= 2 * 86400:
+        return f"{seconds / 86400:,.1f}".removesuffix(".0") + " days"
+    if seconds < 60:
+        return f"{seconds:.3g} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    parts = (f"{hours} h" if hours else "", f"{minutes} min" if minutes else "")
+    return " ".join(part for part in parts if part)
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """`1 page`, `2,000 pages`."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part)

@@ -1,0 +1,78 @@
+"""The maintenance model of a database, decided before anything is judged (semantics.md 5)."""
+
+import re
+from typing import Literal
+
+from esewatch.config import Settings, rule_for
+from esewatch.fold.databases.databases import FAMILY_2007
+from esewatch.fold.passes.transitions import event_ids
+from esewatch.fold.state.state import Database
+
+Model = Literal["window", "garbage_collection", "background", "application"]
+
+_STORE_2007 = ("msexchangeis", "information store", "store")
+_REPLICATION = "msexchangerepl"
+_TOOLS = ("eseutil", "esentutl")
+"""Work on the files of others: they tell nothing of whose database it is."""
+_WORKER = ("microsoft.exchange.store.worker", "information store - ")
+"""Since Exchange 2013 each database has a process, which may call itself by its name."""
+_DIRECTORY = re.compile(r"(NTDS|ADAM \[.*\]) ISAM", re.IGNORECASE)
+_OLD_EVENTS = frozenset({700, 701, 702, 703, 704})
+_SCAN_STARTS = frozenset({717, 719})
+_SCAN_2007 = frozenset({721, 722})
+_SCAN_CURRENT = frozenset({*range(732, 739), *range(744, 748)})
+
+
+def maintenance_model(database: Database, settings: Settings) -> Model:
+    """How maintenance is scheduled: only `window` is judged by ratio, cadence and length.
+
+    The configuration decides first, a window too. A directory (domain controller, AD LDS) and
+    DFSR collect garbage; an Exchange store that logs online defragmentation or a
+    scan as of 2007 has a window, and so has its passive copy; current engines scan in the
+    background.
+    """
+    rule = rule_for(settings, database.computer, database.database)
+    if rule is not None and rule.model is not None:
+        return rule.model
+    process = database.process.lower()
+    if rule is not None and rule.window is not None:
+        return "window"
+    if _collects_garbage(database, process):
+        return "garbage_collection"
+    if process.startswith(_WORKER):
+        return "background"
+    seen = event_ids(database.transitions)
+    seen |= {ended.completion_event for ended in database.old_passes}
+    seen |= database.untimed.events.keys()
+    if database.provider.upper() == "ESE" and _is_of_2007(process, seen):
+        return "window"
+    if seen & _SCAN_CURRENT or (seen & _SCAN_STARTS and not seen & _SCAN_2007):
+        return "background"
+    return "application"
+
+
+def is_worker(process: str) -> bool:
+    """Whether it is the process that has the databases of Exchange 2013 and later."""
+    return process.lower().startswith(_WORKER)
+
+
+def _is_of_2007(process: str, seen: set[int]) -> bool:
+    """Whether it is maintained as Exchange 2007 does: the active copy, or the one of CCR and LCR.
+
+    The replication service plays logs into that one, and nothing maintains it.
+    """
+    if process.startswith(_REPLICATION) and not seen & _SCAN_CURRENT:
+        return True
+    return process.startswith((*_STORE_2007, _REPLICATION, *_TOOLS)) and bool(
+        seen & (_OLD_EVENTS | FAMILY_2007)
+    )
+
+
+def _collects_garbage(database: Database, process: str) -> bool:
+    label = database.database.lower()
+    return (
+        _DIRECTORY.fullmatch(database.provider) is not None
+        or database.ese_instance.upper() == "NTDSA"
+        or label.endswith(("ntds.dit", "dfsr.db"))
+        or process.startswith("dfsr")
+    )

@@ -1,0 +1,91 @@
+"""The time in which an instance was at work and its log was read (semantics.md 5).
+
+What is missing is measured in it: a machine that was off missed nothing. A start (102) without a
+stop (103, 104) before it follows a loss of power, which logs none: it was off from the last record
+before it. Where neither was logged it is taken to be at work, from the first record of its
+computer's log to a day after the last one.
+"""
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+
+from esewatch.fold.channels.hours_heard import last_before
+from esewatch.fold.state.rollups import FURTHEST
+from esewatch.fold.state.state import Channel, Instance, Transition
+
+Stretch = tuple[float, float]
+"""From, to: epoch seconds."""
+
+SILENCE = 86400.0
+"""Seconds in which a log that is read has a record."""
+AFTER_STOP = 60.0
+"""Events of a stop may be logged so many seconds after it."""
+_STOP, _START, _SIGN = 0, 1, 2
+
+
+def not_at_work(
+    instance: Instance | None,
+    transitions: Sequence[Transition],
+    channels: Iterable[Channel],
+) -> list[Stretch]:
+    """When a database's instance was not at work, or it is not known to have been; sorted, apart.
+
+    `transitions` are the database's: each says that it was at work then. `channels` are those of
+    its computer; where they tell nothing the log is taken to be read up to now.
+    """
+    starts = instance.starts if instance is not None else []
+    stops = instance.stops if instance is not None else []
+    signs = [each.time for each in transitions]
+    logs = list(channels)
+    heard = _Heard(logs, sorted([*signs, *stops]))
+    edges = sorted(
+        [
+            *((time, _STOP) for time in stops),
+            *((time, _START) for time in starts),
+            *((time, _SIGN) for time in (signs if stops else ())),
+        ]
+    )
+    off: list[Stretch] = []
+    if logged := [each.start for channel in logs for each in channel.epochs]:
+        off.append((-math.inf, min([*logged, *signs[:1], *(time for time, _ in edges[:1])])))
+    stopped: float | None = None
+    begun = -math.inf
+    for time, edge in edges:
+        if edge == _STOP:
+            stopped = time if stopped is None else stopped
+        elif stopped is not None:
+            if edge == _START or time > stopped + AFTER_STOP:
+                off.append((stopped, time))
+                stopped, begun = None, time
+        elif edge == _START:
+            last = heard.before(time, begun)
+            if math.isfinite(last):
+                off.append((last, time))
+            begun = time
+    if stopped is not None:
+        off.append((stopped, math.inf))
+    elif any(each.hours for each in logs):
+        off.append((heard.before(FURTHEST / 2, begun) + SILENCE, math.inf))
+    return off
+
+
+def at_work(off: Iterable[Stretch], since: float, until: float) -> float:
+    """Seconds from `since` to `until` that are not in `off`, 0 where `until` is earlier."""
+    lost = sum(max(0.0, min(end, until) - max(begin, since)) for begin, end in off)
+    return max(0.0, until - since - lost)
+
+
+class _Heard:
+    """The records that are known of a computer."""
+
+    def __init__(self, channels: Sequence[Channel], signs: Sequence[float]) -> None:
+        self._rows = [each.hours for each in channels]
+        self._signs = signs
+
+    def before(self, time: float, least: float) -> float:
+        """When the last one before `time` was, to the hour; `least` where that is later."""
+        ends = [last_before(rows, time) for rows in self._rows]
+        at = bisect_left(self._signs, time)
+        known = [*(min(end, time) for end in ends if end is not None), *self._signs[:at][-1:]]
+        return max([least, *known])

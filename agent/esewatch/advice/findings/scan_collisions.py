@@ -1,0 +1,382 @@
+"""Scans that stood in each other's way: on the same disks at the same time, and what it cost.
+
+Only databases whose maintenance has a window, since only a window can be moved, and whose
+device is known: an unknown one is never guessed.
+"""
+
+import math
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+import msgspec
+
+from esewatch.advice.base.finding import Finding, scans_collide
+from esewatch.advice.base.maintenance_model import maintenance_model
+from esewatch.config import Settings
+from esewatch.fold.identity.identity import database_name, device_of
+from esewatch.fold.identity.owners import instance_key
+from esewatch.fold.passes.runs import SCANS, Run, runs
+from esewatch.fold.passes.transitions import unpack
+from esewatch.fold.state.database_state import DatabaseKey
+from esewatch.fold.state.state import Database, Pass, State
+
+SHARE = 0.25
+"""Of the shorter run: runs that only touch at their ends are no collision."""
+
+ALONE = 0.01
+"""Of a pass: so much at the same time as others does not change how fast it was."""
+
+ACCOUNTED = 0.1
+"""Of the work seconds of a pass: by so much its runs may differ and still be all of them."""
+
+LATEST = 8
+"""Runs of a database that are looked at for collisions."""
+
+NAMED = 3
+"""Other databases that are named at most."""
+
+PUBLISHED_ALONE, PUBLISHED_TWO = 30_000, 8_200
+"""Pages a second of one scan on a device, and of two at once (published facts P1). The table does
+not say whether the second is of each database or the sum of both."""
+
+MOST_PAGES = 2**32
+"""Page numbers have 32 bits."""
+
+Disks = tuple[str, str]
+"""What is shared: (computer, device), or ("", pool) for devices of one configured pool."""
+Stretch = tuple[float, float]
+"""From and to, epoch seconds."""
+
+
+class Scans(msgspec.Struct, frozen=True, kw_only=True):
+    """When a database was scanned, and on which disks."""
+
+    key: DatabaseKey
+    name: str
+    disks: Disks
+    runs: Sequence[Run]
+    """Oldest first; the last may go on."""
+    complete_since: float = 0.0
+    """Its runs are all known from then on; what was before is not."""
+    stale_seconds: float = 7 * 86400.0
+    """A run that goes on and began longer ago is not believed."""
+
+
+class Loss(NamedTuple):
+    """Pages a second of a database's scans. None: cannot be known, the sentence says why.
+
+    `together` is of passes that shared at least a quarter of their time with others, `share`
+    of it. `both` is the sum of it and of its partner's, where there is but one partner.
+    """
+
+    alone: float | None
+    together: float | None
+    share: float | None
+    both: float | None
+    sentence: str
+
+    @property
+    def lost(self) -> float | None:
+        """Share of the pages a second of this database that is lost; below 0 is gained."""
+        return _less(self.together, self.alone)
+
+    @property
+    def lost_of_both(self) -> float | None:
+        """Share by which the two at once read less than this one alone did."""
+        return _less(self.both, self.alone)
+
+
+def scans_in(
+    state: State, settings: Settings, stale_seconds: Callable[[Database, Settings], float]
+) -> list[Scans]:
+    """The databases that can be moved and share known disks with another of them.
+
+    `stale_seconds` tells after how many seconds an open run of a database is no longer believed.
+    """
+    where = _disks(state, settings)
+    shared = {disks for disks, count in Counter(where.values()).items() if count > 1}
+    found = []
+    for key, disks in where.items():
+        if disks not in shared:
+            continue
+        database = state.databases[key]
+        instance = state.instances.get(instance_key(database))
+        stops = instance.stops if instance is not None else ()
+        found.append(
+            Scans(
+                key=key,
+                name=database_name(database, settings),
+                disks=disks,
+                runs=runs(unpack(database.transitions), SCANS, stops),
+                complete_since=database.evicted_until,
+                stale_seconds=stale_seconds(database, settings),
+            )
+        )
+    return found
+
+
+def colliding_scans(scans: Iterable[Scans], now: float) -> dict[DatabaseKey, tuple[str, ...]]:
+    """By database: names of others that were scanned at the same time on the same disks.
+
+    Judged is the last run that ended and the one at work. At most 3 names each.
+    """
+    found = {}
+    for group in _by_disks(scans):
+        latest = [_stretches(each, now)[-LATEST:] for each in group]
+        timeline = _Timeline(latest)
+        for index, one in enumerate(group):
+            own = latest[index][-2 if _at_work(one, now) else -1 :]
+            others = {
+                other
+                for mine in own
+                for other, run in timeline.beside(mine, index)
+                if _collide(mine, run)
+            }
+            if others:
+                found[one.key] = tuple(group[other].name for other in sorted(others)[:NAMED])
+    return found
+
+
+def throughput_lost(
+    scans: Iterable[Scans], passes: Mapping[DatabaseKey, Sequence[Pass]], now: float
+) -> dict[DatabaseKey, Loss]:
+    """What scanning at the same time cost each of the databases that share disks.
+
+    `passes` are the ended checksum passes of each. Compared are ratios of sums: pages over work
+    seconds of passes that were alone and of those that were not, all ended by the same event
+    (one that zeroes too is slower by itself).
+    """
+    found: dict[DatabaseKey, Loss] = {}
+    for group in _by_disks(scans):
+        stretches = [_stretches(each, now) for each in group]
+        timeline, crowded = _Timeline(stretches), _Crowded(stretches)
+        since = max(each.complete_since for each in group)
+        measured = []
+        for index, one in enumerate(group):
+            timed = [
+                told
+                for done in passes.get(one.key, ())
+                if (told := _timed(done, since, crowded, stretches[index])) is not None
+            ]
+            measured.append(_measure(timed, index, timeline))
+        for index, one in enumerate(group):
+            found[one.key] = _loss(measured, index)
+    return found
+
+
+def collisions_found(
+    scans: Sequence[Scans], passes: Mapping[DatabaseKey, Sequence[Pass]], now: float
+) -> dict[DatabaseKey, Finding]:
+    """The finding of each database whose last scan stood in another one's way, with its cost."""
+    colliding = colliding_scans(scans, now)
+    losses = throughput_lost(scans, passes, now) if colliding else {}
+    return {key: scans_collide(names, losses[key].sentence) for key, names in colliding.items()}
+
+
+class _Measured(NamedTuple):
+    """`partners` are places in the group, as `_partners` finds them."""
+
+    alone: float | None
+    alone_passes: int
+    together: float | None
+    together_passes: int
+    share: float
+    partners: frozenset[int]
+
+
+class _Timed(NamedTuple):
+    """A pass whose runs are all known: `shared` is how much of it others were at work too."""
+
+    event: int
+    pages: int
+    seconds: float
+    shared: float
+    runs: Sequence[Stretch]
+
+
+class _Timeline:
+    """The runs of all databases of a group, to be asked for those beside another one."""
+
+    def __init__(self, stretches: Sequence[Sequence[Stretch]]) -> None:
+        self._runs = sorted((run, index) for index, each in enumerate(stretches) for run in each)
+        self._starts = [run[0] for run, _ in self._runs]
+        self._longest = max((run[1] - run[0] for run, _ in self._runs), default=0.0)
+
+    def beside(self, own: Stretch, index: int) -> Iterator[tuple[int, Stretch]]:
+        """Whose runs share time with `own`, other than those of the database at `index`."""
+        first = bisect_left(self._starts, own[0] - self._longest)
+        for place in range(first, bisect_left(self._starts, own[1])):
+            run, other = self._runs[place]
+            if other != index and run[1] > own[0]:
+                yield other, run
+
+
+class _Crowded:
+    """How much of a stretch of time two databases or more were at work; the runs of each one
+    lie apart, so that any second one is of another."""
+
+    def __init__(self, stretches: Iterable[Sequence[Stretch]]) -> None:
+        edges = sorted(
+            edge for each in stretches for run in each for edge in ((run[0], 1), (run[1], -1))
+        )
+        self._times = [time for time, _ in edges]
+        self._crowded = [depth > 1 for depth in accumulate(step for _, step in edges)]
+        lengths = (
+            (after - before) * crowded
+            for (before, after), crowded in zip(pairwise(self._times), self._crowded, strict=False)
+        )
+        self._before = [0.0, *accumulate(lengths)]
+
+    def within(self, stretch: Stretch) -> float:
+        """Seconds of it, which must be a run."""
+        return self._until(stretch[1]) - self._until(stretch[0])
+
+    def _until(self, time: float) -> float:
+        at = bisect_left(self._times, time)
+        if at == 0:
+            return 0.0
+        return self._before[at - 1] + (time - self._times[at - 1]) * self._crowded[at - 1]
+
+
+def _disks(state: State, settings: Settings) -> dict[DatabaseKey, Disks]:
+    pools = {device: pool for pool, devices in settings.pools.items() for device in devices}
+    found = {}
+    for key, database in state.databases.items():
+        host = state.hosts.get(database.computer)
+        device = device_of(database, host.volumes if host is not None else {}, settings)
+        if device is None or maintenance_model(database, settings) != "window":
+            continue
+        pool = pools.get(device)
+        found[key] = ("", pool) if pool is not None else (database.computer, device)
+    return found
+
+
+def _less(now: float | None, before: float | None) -> float | None:
+    return None if now is None or not before else 1 - now / before
+
+
+def _by_disks(scans: Iterable[Scans]) -> list[list[Scans]]:
+    """Those that share disks with at least one other."""
+    groups: dict[Disks, list[Scans]] = {}
+    for each in scans:
+        groups.setdefault(each.disks, []).append(each)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _stretches(scans: Scans, now: float) -> list[Stretch]:
+    """Its runs, oldest first, the one at work up to now."""
+    found = [
+        (run.start, run.end)
+        for run in scans.runs
+        if run.end is not None and -math.inf < run.start < run.end < math.inf
+    ]
+    if _at_work(scans, now):
+        found.append((scans.runs[-1].start, now))
+    return found
+
+
+def _at_work(scans: Scans, now: float) -> bool:
+    last = scans.runs[-1] if scans.runs else None
+    return last is not None and last.end is None and 0 < now - last.start <= scans.stale_seconds
+
+
+def _collide(one: Stretch, other: Stretch) -> bool:
+    shared = min(one[1], other[1]) - max(one[0], other[0])
+    shorter = min(one[1] - one[0], other[1] - other[0])
+    return shared > 0 and shared >= SHARE * shorter
+
+
+def _measure(timed: Sequence[_Timed], index: int, timeline: _Timeline) -> _Measured:
+    shared = [each for each in timed if each.shared >= SHARE * each.seconds]
+    event = (shared or timed)[-1].event if timed else 0
+    alike = [each for each in shared if each.event == event]
+    alone = [e for e in timed if e.shared <= ALONE * e.seconds and e.event == event]
+    seconds = sum(each.seconds for each in alike)
+    return _Measured(
+        alone=_rate(alone),
+        alone_passes=len(alone),
+        together=_rate(alike),
+        together_passes=len(alike),
+        share=min(1.0, sum(each.shared for each in alike) / seconds) if seconds else 0.0,
+        partners=_partners(alike, index, timeline),
+    )
+
+
+def _timed(done: Pass, since: float, crowded: _Crowded, own: Sequence[Stretch]) -> _Timed | None:
+    """None where pages, work seconds or some of the runs of the pass are not known."""
+    start, end, seconds = done.started, done.ended, done.work_seconds
+    pages = min(done.pages_seen or 0, MOST_PAGES)
+    if start is None or end is None or seconds is None or start <= since:
+        return None
+    if pages <= 0 or not 0 < seconds < math.inf:
+        return None
+    mine = own[bisect_left(own, (start,)) : bisect_right(own, (end, math.inf))]
+    mine = [run for run in mine if run[1] <= end]
+    if not abs(sum(run[1] - run[0] for run in mine) - seconds) <= ACCOUNTED * seconds:
+        return None
+    return _Timed(done.completion_event, pages, seconds, sum(map(crowded.within, mine)), mine)
+
+
+def _partners(timed: Iterable[_Timed], index: int, timeline: _Timeline) -> frozenset[int]:
+    """Those that were at work beside these passes, or two of them: more are not told apart."""
+    found: set[int] = set()
+    for each in timed:
+        for run in each.runs:
+            for other, _ in timeline.beside(run, index):
+                found.add(other)
+                if len(found) > 1:
+                    return frozenset(found)
+    return frozenset(found)
+
+
+def _rate(timed: Sequence[_Timed]) -> float | None:
+    seconds = sum(each.seconds for each in timed)
+    return sum(each.pages for each in timed) / seconds if seconds > 0 else None
+
+
+def _loss(measured: Sequence[_Measured], index: int) -> Loss:
+    own = measured[index]
+    share = own.share if own.together_passes else None
+    if own.alone is None or own.together is None:
+        sentence = f"{_missing(own)}; {_published()}"
+        return Loss(own.alone, own.together, share, None, sentence)
+    both = None
+    if len(own.partners) == 1:
+        partner = measured[next(iter(own.partners))].together
+        both = own.together + partner if partner is not None else None
+    sentence = (
+        f"{own.alone:,.0f} pages a second alone (passes: {own.alone_passes}),"
+        f" {own.together:,.0f} with others for {own.share:.0%} of the time"
+        f" (passes: {own.together_passes}): {_change(own.together, own.alone)}"
+    )
+    if both is not None:
+        sentence += f"; both at once {both:,.0f}: {_change(both, own.alone)} than it alone"
+    return Loss(own.alone, own.together, share, both, sentence)
+
+
+def _change(now: float, before: float) -> str:
+    part = 1 - now / before
+    return f"{abs(part):.0%} {'less' if part >= 0 else 'more'}"
+
+
+def _missing(own: _Measured) -> str:
+    if own.alone is None and own.together is None:
+        why = "no pass has pages, work seconds and all of its runs"
+    elif own.alone is None:
+        why = f"of {own.together:,.0f} pages a second with others, none ran alone to compare"
+    else:
+        why = f"of {own.alone:,.0f} pages a second alone, none ended that ran with others"
+    return f"what it costs cannot be known: {why}"
+
+
+def _published() -> str:
+    """Both readings of the published table."""
+    each, total = PUBLISHED_TWO, PUBLISHED_TWO / 2
+    return (
+        f"published: {PUBLISHED_ALONE:,} pages a second alone and {PUBLISHED_TWO:,} with two at"
+        f" once, {_change(each, PUBLISHED_ALONE)} if that is each one's,"
+        f" {_change(total, PUBLISHED_ALONE)} for each if it is the sum of both"
+    )

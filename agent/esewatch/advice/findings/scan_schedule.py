@@ -1,0 +1,178 @@
+"""When the databases of a device can be scanned one after the other.
+
+The one verified longest ago goes first. Each lies within an opening of its own configured
+window; what does not fit in the next seven days is named, with what it lacks.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from esewatch.advice.base.finding import Finding, scans_do_not_fit
+from esewatch.advice.base.maintenance_model import Model
+from esewatch.advice.findings.scan_collisions import Disks, Stretch
+from esewatch.config import Window
+from esewatch.config.calendar import next_opening
+from esewatch.fold.state.database_state import DatabaseKey
+
+GAP = 900.0
+"""Seconds from the end of one scan to the start of the next."""
+HORIZON = 7 * 86400.0
+"""Openings that begin within these seconds are used."""
+MINUTE = 60.0
+_NO_LENGTH = "not placed: none of its scans ended, so how long one takes is not known"
+_NO_HOURS = "not placed: no window is configured, so its allowed hours are not known"
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A database to be scanned. Times are epoch seconds."""
+
+    key: DatabaseKey
+    name: str
+    disks: Disks | None
+    """None when its device is not known: then nothing is advised."""
+    model: Model
+    window: Window | None
+    """Its allowed hours."""
+    verified: float | None
+    """Its latest verification, None for never: that goes first."""
+    scan_seconds: Sequence[float]
+    """Work seconds of its own completed scans."""
+
+
+class Slot(NamedTuple):
+    """From when to when to scan a database."""
+
+    key: DatabaseKey
+    name: str
+    start: float
+    end: float
+
+
+class Unplaced(NamedTuple):
+    """A database without a slot. `short` is how many seconds it lacks, None when not known."""
+
+    key: DatabaseKey
+    name: str
+    short: float | None
+    sentence: str
+    finding: Finding | None
+    """Only where it is known that it does not fit."""
+
+
+class Schedule(msgspec.Struct, frozen=True, kw_only=True):
+    """The scans of one device or pool: `slots` by start, `unplaced` in the order of age."""
+
+    disks: Disks
+    slots: tuple[Slot, ...]
+    unplaced: tuple[Unplaced, ...]
+
+
+def schedules(candidates: Iterable[Candidate], now: float) -> list[Schedule]:
+    """A schedule for each device with two databases or more whose window can be moved.
+
+    Of databases with the same window none starts before one that was verified earlier.
+    """
+    groups: dict[Disks, list[Candidate]] = {}
+    for each in candidates:
+        if each.disks is not None and each.model == "window":
+            groups.setdefault(each.disks, []).append(each)
+    calendar = _Calendar(now)
+    return [
+        _schedule(disks, group, calendar)
+        for disks, group in sorted(groups.items())
+        if len(group) > 1
+    ]
+
+
+def p90(values: Iterable[float]) -> float | None:
+    """The smallest of the values that nine in ten do not exceed; None without a usable one."""
+    usable = sorted(value for value in values if math.isfinite(value) and value > 0)
+    return usable[math.ceil(0.9 * len(usable)) - 1] if usable else None
+
+
+class _Calendar:
+    """The stretches of time that each window is open, from the next opening on."""
+
+    def __init__(self, now: float) -> None:
+        self._now = now
+        self._known: dict[str, list[Stretch]] = {}
+
+    def key(self, window: Window) -> str:
+        """What windows of the same hours share."""
+        return repr((window.start, window.duration, window.days, window.timezone))
+
+    def stretches(self, window: Window) -> list[Stretch]:
+        """In order, those that touch joined; none where the calendar has no such time."""
+        key = self.key(window)
+        if key not in self._known:
+            self._known[key] = self._open(window)
+        return self._known[key]
+
+    def _open(self, window: Window) -> list[Stretch]:
+        found: list[Stretch] = []
+        at = self._now
+        try:
+            while True:
+                opening = next_opening(window, at)
+                at = opening.start
+                if at > self._now + HORIZON:
+                    return found
+                if found and at <= found[-1][1]:
+                    found[-1] = (found[-1][0], max(found[-1][1], opening.end))
+                else:
+                    found.append((at, opening.end))
+        except (ValueError, OverflowError, OSError, StopIteration):
+            return found
+
+
+def _schedule(disks: Disks, group: Sequence[Candidate], calendar: _Calendar) -> Schedule:
+    slots: list[Slot] = []
+    unplaced: list[Unplaced] = []
+    reached: dict[str, float] = {}
+    for each in sorted(group, key=_oldest_first):
+        need = p90(each.scan_seconds)
+        if need is None or each.window is None:
+            unknown = _NO_LENGTH if need is None else _NO_HOURS
+            unplaced.append(Unplaced(each.key, each.name, None, unknown, None))
+            continue
+        need = math.ceil(need / MINUTE) * MINUTE
+        hours = calendar.key(each.window)
+        begin = reached.get(hours, -math.inf)
+        free = _free(calendar.stretches(each.window), slots, begin)
+        start = next((low for low, high in free if high - low >= need), None)
+        if start is None:
+            room = max((high - low for low, high in free), default=0.0)
+            finding = scans_do_not_fit(need, room)
+            unplaced.append(Unplaced(each.key, each.name, need - room, finding.sentence, finding))
+            continue
+        slots.append(Slot(each.key, each.name, start, start + need))
+        slots.sort(key=lambda slot: slot.start)
+        reached[hours] = start
+    return Schedule(disks=disks, slots=tuple(slots), unplaced=tuple(unplaced))
+
+
+def _oldest_first(candidate: Candidate) -> tuple[float, DatabaseKey]:
+    verified = candidate.verified
+    never = verified is None or not math.isfinite(verified)
+    return (-math.inf if never else verified or 0.0, candidate.key)
+
+
+def _free(stretches: Iterable[Stretch], slots: Sequence[Slot], begin: float) -> list[Stretch]:
+    """What the slots (sorted) leave of the stretches from `begin` on, with the gap around each."""
+    found = []
+    for low, high in stretches:
+        low = max(low, begin)
+        for slot in slots:
+            if slot.end + GAP <= low:
+                continue
+            if slot.start - GAP >= high:
+                break
+            if slot.start - GAP > low:
+                found.append((low, slot.start - GAP))
+            low = slot.end + GAP
+        if low < high:
+            found.append((low, high))
+    return found

@@ -1,0 +1,48 @@
+"""What other programs of its server say of a database: of a copy that failed, of a directory.
+
+Nothing logs that it is over (docs/inputs.md): an acknowledgement ends it, or a restore.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from esewatch.advice.base.finding import Finding, FindingName, counted, listed, moment
+from esewatch.fold.state.state import Notice
+
+WORDS: Mapping[str, str] = {
+    "failed": "this copy has failed",
+    "suspended": "this copy was suspended",
+    "seeding_failed": "this copy could not be seeded",
+    "database_error": "its database gave an error",
+    "usn_rollback": "its database is older than its partners know it (USN rollback)",
+    "replication_stopped": "replication from a partner has stopped",
+}
+"""The field `state` of an event -> what it says."""
+_OF: Mapping[FindingName, tuple[str, str, Sequence[str]]] = {
+    "copy_failed": (
+        "Exchange",
+        "Get-MailboxDatabaseCopyStatus tells its state now",
+        ("failed", "suspended", "seeding_failed"),
+    ),
+    "directory_error": (
+        "the directory service",
+        "repadmin /showrepl and dcdiag tell its state now",
+        ("database_error", "usn_rollback", "replication_stopped"),
+    ),
+}
+"""Finding -> who says it, what to run, and the states that it is made of."""
+
+
+def server_notices(notices: Sequence[Notice]) -> list[Finding]:
+    """The findings of what stands; the latest is told first."""
+    made = []
+    for finding, (who, command, states) in _OF.items():
+        parts = [_part(each) for each in reversed(notices) if each.state in states]
+        if parts:
+            made.append(Finding(finding, f"{who} logged that {listed(parts)}; {command}"))
+    return made
+
+
+def _part(notice: Notice) -> str:
+    times = f"{counted(notice.count, 'time', 'times')}, last " if notice.count > 1 else ""
+    why = f": {notice.text}" if notice.text else ""
+    return f"{WORDS[notice.state]} (event {notice.event_id}, {times}{moment(notice.last)}{why})"

@@ -1,0 +1,118 @@
+"""A background scan that stands still: no progress for two days (semantics.md 5).
+
+Said only of a scan whose progress was seen in this pass, so that it would have been seen since,
+and only of time in which its log was read. Silent wherever something is not known.
+"""
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from esewatch.advice.base.finding import Finding, scan_stalled
+from esewatch.advice.history.history import History
+from esewatch.advice.history.ledger import KNOWN_LONG
+from esewatch.advice.history.rates import is_amount
+from esewatch.advice.history.rest_of_scan import Mark
+from esewatch.fold.state.rollups import day_start
+from esewatch.fold.state.state import Pass
+
+STANDSTILL = 48 * 3600.0
+"""Seconds without progress; so old may the last record be, too."""
+SILENCE = 24 * 3600.0
+"""Seconds in which a log that is read has a record: the computer slept, or its log was cleared."""
+
+
+def stalled_scan(history: History, now: float) -> Finding | None:
+    """The finding of a database as of `now` (epoch seconds), None without one.
+
+    Progress is all that the running pass tells of itself (736, 738, 744, 717, 719, 733), but not
+    a page that it told before, and pages read by the counters of an instance of one database.
+    """
+    if not (history.first_seen > 0 and now - history.first_seen >= KNOWN_LONG):
+        return None
+    passes, signs = history.checksum_passes, history.liveness
+    running = passes[-1] if passes and passes[-1].outcome == "open" else None
+    if history.model != "background" or history.tier != "watched" or running is None:
+        return None
+    if running.interrupted or running.partial or running.failures:
+        return None
+    read = _read(signs.heard, now)
+    if read is None or not now - read.until <= STANDSTILL:
+        return None
+    if signs.role and history.role and signs.role != history.role:
+        return None
+    if signs.role == "active" and history.replaying:
+        return None
+    begun = _begun(history, running)
+    marks = [mark for mark in history.marks if mark.time >= begun]
+    since = _last_progress(running, marks)
+    until = read.until if marks and signs.told is not None else -math.inf
+    counted = _counted(history)
+    if counted is not None:
+        since = max(since, counted.until)
+        if math.isfinite(begun) and counted.day >= begun:
+            until = max(until, min(read.until, counted.sampled))
+    missing = any(end > since for _, end, _ in history.event_gaps)
+    since = max(since, history.started or -math.inf)
+    still = until - max(since, read.since)
+    if missing or not still >= STANDSTILL:
+        return None
+    seen = marks[-1].pages if marks and is_amount(marks[-1].pages) else None
+    pages = history.pages if is_amount(history.pages) else None
+    return scan_stalled(since, still, seen, pages)
+
+
+class _Read(NamedTuple):
+    """In what time the log of the computer was read, without a silence in it."""
+
+    since: float
+    until: float
+
+
+def _read(heard: Sequence[float], now: float) -> _Read | None:
+    """None where no record is known. Much later ones than `now` are of a clock that was wrong."""
+    times = [min(time, now) for time in heard if time <= now + SILENCE]
+    if not times:
+        return None
+    since = until = times[-1]
+    for time in reversed(times):
+        if since - time > SILENCE:
+            break
+        since = time
+    return _Read(since, until)
+
+
+def _begun(history: History, running: Pass) -> float:
+    """Since when the pass is at work without a stop."""
+    last = history.scan_runs[-1] if history.scan_runs else None
+    began = -math.inf if running.started is None else running.started
+    return began if last is None else max(began, last.start if last.end is None else last.end)
+
+
+def _last_progress(running: Pass, marks: list[Mark]) -> float:
+    """When its events last told of progress."""
+    if not marks or running.last_event > marks[-1].time:
+        return running.last_event
+    changes = [after.time for before, after in pairwise(marks) if after.pages != before.pages]
+    return changes[-1] if changes else marks[0].time
+
+
+class _Counted(NamedTuple):
+    """What counters tell of the scans of an instance."""
+
+    day: float
+    """Noon at which the last day begins in which pages were read."""
+    until: float
+    """Later than this none were: the end of that day, or of a time without samples."""
+    sampled: float
+
+
+def _counted(history: History) -> _Counted | None:
+    """None without counters, before any page was read, or where they are of several databases."""
+    sampled = history.liveness.sampled
+    grown = [each.day for each in history.days if each.scan_pages_read > 0]
+    if sampled is None or not grown or history.shares_instance > 1:
+        return None
+    ends = [min(day_start(grown[-1] + 1), sampled), *(end for _, end in history.unsampled)]
+    return _Counted(day_start(grown[-1]), max(ends), sampled)

@@ -1,0 +1,106 @@
+"""Maintenance that stops well before its window ends, night after night, with work left.
+
+Stopped for now (704, 725, 726), by its instance or by a detached database: a pass that completed
+leaves nothing to do, and one that failed has an alert of its own.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from esewatch.advice.base.finding import EarlyStops, Finding, stopped_early
+from esewatch.advice.history.history import History
+from esewatch.advice.window.past_windows import (
+    SAME_MOMENT,
+    TOLERANCE,
+    Used,
+    backed_up,
+    backup_spans,
+    openings_used,
+    time_given,
+)
+from esewatch.fold.passes.runs import Run
+from esewatch.fold.state.state import Pass
+
+EARLY = 1800.0
+"""Seconds before its time (semantics.md 7)."""
+STOPPED = (3, 7)
+"""In so many of so many openings."""
+LOOK_BACK = 8 * 7 * 86400.0
+"""Seven openings of a window of one day a week."""
+
+
+class _Stop(NamedTuple):
+    """One run that was stopped: when, and how long before its time."""
+
+    task: str
+    time: float
+    early: float
+
+
+def found_in_window(history: History, rule: str, now: float) -> tuple[Finding, ...]:
+    """What the last openings tell of a database; `rule` decided the advice for its window."""
+    if history.model != "window":
+        return ()
+    used = openings_used(history, history.defrag_runs, now - LOOK_BACK, now)
+    over = [each for each in used if each.end <= now]
+    found = []
+    stops = _stopped(history, over)
+    if stops is not None:
+        found.append(stopped_early(stops))
+    in_the_way = backed_up(over) if rule == "backup" else None
+    if in_the_way is not None and not any(each.finding == "backup_overlaps" for each in found):
+        found.append(Finding("backup_overlaps", in_the_way))
+    return tuple(found)
+
+
+def _stopped(history: History, over: Sequence[Used]) -> EarlyStops | None:
+    least, of = STOPPED
+    last = over[-of:]
+    stops = [list(_stops(history, each)) for each in last]
+    hit = [each for each in stops if each]
+    if len(hit) < least:
+        return None
+    return EarlyStops(
+        tasks=sorted({stop.task for each in hit for stop in each}, reverse=True),
+        early=[max(stop.early for stop in each) for each in hit],
+        with_backup=sum(any(_backup_ran(history, stop.time) for stop in each) for each in hit),
+        openings=len(last),
+        last=hit[-1][-1].time,
+    )
+
+
+def _stops(history: History, opening: Used) -> Iterator[_Stop]:
+    """Of online defragmentation and of the scan, the last run of the opening each."""
+    defrag = _begun_in(history.defrag_runs, opening)
+    scans = _begun_in(history.scan_runs, opening)
+    due = time_given(defrag, scans, opening.start, opening.end)
+    for task, runs, given, passes in (
+        ("online defragmentation", defrag, due, history.defrag_passes),
+        ("the database scan", scans, opening.end, history.checksum_passes),
+    ):
+        stop = runs[-1].end if runs else None
+        if stop is None or given - stop <= EARLY:
+            continue
+        if not (_completed_at(passes, stop) or _near(history.failures, stop)):
+            yield _Stop(task, stop, given - stop)
+
+
+def _begun_in(runs: Sequence[Run], opening: Used) -> Sequence[Run]:
+    first = bisect_left(runs, opening.start - TOLERANCE, key=lambda run: run.start)
+    return runs[first : bisect_left(runs, opening.end, key=lambda run: run.start)]
+
+
+def _completed_at(passes: Sequence[Pass], stop: float) -> bool:
+    ended = [each.ended for each in passes if each.outcome == "completed"]
+    return any(each is not None and abs(each - stop) <= SAME_MOMENT for each in ended)
+
+
+def _near(times: Sequence[float], time: float) -> bool:
+    return any(abs(each - time) <= SAME_MOMENT for each in times)
+
+
+def _backup_ran(history: History, time: float) -> bool:
+    return any(
+        begin - SAME_MOMENT <= time <= end + SAME_MOMENT for begin, end in backup_spans(history)
+    )

@@ -1,0 +1,1 @@
+"""Forecasts: when a pass will be done, and the verdict that follows."""

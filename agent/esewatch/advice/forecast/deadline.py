@@ -1,0 +1,44 @@
+"""By when a pass should be done (semantics.md 5)."""
+
+from collections.abc import Sequence
+
+from esewatch.advice.base.time_at_work import Stretch, at_work
+from esewatch.fold.state.state import Pass
+
+
+def scan_deadline(passes: Sequence[Pass], allowed: float) -> float | None:
+    """When the running scan should be done (epoch seconds): `allowed` seconds from its start.
+
+    `allowed` is what `ledger.verification_deadline` grants. Between passes: when the next one
+    should be done, counted from the last completion. None where neither is known.
+    """
+    running = passes[-1] if passes and passes[-1].outcome == "open" else None
+    if running is not None:
+        return None if running.started is None else running.started + allowed
+    return _after_last(passes, allowed)
+
+
+def at_work_until(
+    deadline: float | None, allowed: float, off: Sequence[Stretch], now: float
+) -> float | None:
+    """`deadline`, later by the time of the `allowed` before it in which nothing was at work."""
+    if deadline is None:
+        return None
+    since = deadline - allowed
+    return deadline + max(0.0, now - since - at_work(off, since, now))
+
+
+def defrag_deadline(passes: Sequence[Pass], allowed: float | None) -> float | None:
+    """When defragmentation should have completed again (epoch seconds).
+
+    Counted from its last completion, or from the first start known; `allowed` is the policy's
+    `defrag_complete_within`, None where nothing is asked.
+    """
+    return None if allowed is None else _after_last(passes, allowed)
+
+
+def _after_last(passes: Sequence[Pass], allowed: float) -> float | None:
+    ends = [each.ended for each in passes if each.outcome == "completed" and each.ended is not None]
+    starts = [each.started for each in passes if each.started is not None]
+    known = max(ends) if ends else min(starts, default=None)
+    return None if known is None else known + allowed

@@ -1,0 +1,217 @@
+"""When the running pass of a task will be done, told by its own past.
+
+The engine tells when a pass begins, is resumed, interrupted and completed, and at its end how
+long it worked. So the work of a whole pass is what past ones took (`rates`, `spread`), the work
+left is that without the work of its runs so far, and the nights to do it in are drawn from the
+past nights of the task (`windows_left`). Current engines scan without a window, and tell every
+six hours how far they are (744): they are judged by time and pages (`scanning`).
+"""
+
+from collections.abc import Sequence
+from itertools import islice
+from statistics import fmean
+from typing import Final, Literal, NamedTuple
+
+import msgspec
+
+from esewatch.advice.base.prediction_interval import PredictionInterval
+from esewatch.advice.forecast.simulate_passes import simulate_passes
+from esewatch.advice.forecast.window_usage import Pattern, capped, pattern
+from esewatch.advice.history.ledger import Gap
+from esewatch.advice.history.rates import DAY, growth, is_amount, seconds_now, whole_passes, worked
+from esewatch.advice.history.rest_of_scan import Mark, rest_of_scan
+from esewatch.config import Window
+from esewatch.config.calendar import CALENDAR
+from esewatch.fold.passes.runs import Run
+from esewatch.fold.state.state import Pass
+
+HORIZON: Final = 2 * 365 * DAY
+"""Seconds. What ends later has no date."""
+SILENT: Final = 7 * DAY
+"""A pass that was not heard of for so long may be none any more (semantics.md 2)."""
+AHEAD: Final = 90
+"""Days: how far growth is carried on."""
+
+
+class Forecast(msgspec.Struct, frozen=True, kw_only=True):
+    """When the running pass of `task` will be done.
+
+    `p50` and `p90` are epoch seconds, never before now, p50 <= p90. None: it cannot be told;
+    `reason` says why in a sentence, and is empty when both are known. `progress` (0 to 1) is
+    known where the work or the pages of whole passes are. `days_per_pass` is at the present
+    size and rhythm, `days_per_pass_later` with 90 days more of the same growth.
+    `passes` and `nights` are how many the forecast was made of; `pattern` is where its openings
+    come from.
+    """
+
+    task: str
+    p50: float | None = None
+    p90: float | None = None
+    reason: str = ""
+    progress: float | None = None
+    days_per_pass: float | None = None
+    days_per_pass_later: float | None = None
+    passes: int = 0
+    nights: int = 0
+    pattern: Literal["", "configured", "observed", "continuous"] = ""
+    deadline: float | None = None
+    """When it should be done (epoch seconds), None where nothing asks for it."""
+
+    @property
+    def late(self) -> bool:
+        """Whether it may well (p90) be done after its deadline; False where either is unknown."""
+        return self.p90 is not None and self.deadline is not None and self.p90 > self.deadline
+
+
+class Course(NamedTuple):
+    """What the forecast of one task of one database is made of. Times are epoch seconds.
+
+    `passes` are oldest first with the open one last, `runs` sorted. `pages` are those of the
+    database now, `sizes` (day since the epoch, bytes) by day. `marks` are the pages that the
+    running pass was known to have seen (744, and 738's resume page). `gaps` are times from
+    which records were missed. `deadline` is when it should be done, handed through.
+    """
+
+    passes: Sequence[Pass]
+    runs: Sequence[Run]
+    window: Window | None = None
+    pages: float | None = None
+    sizes: Sequence[tuple[int, float]] = ()
+    marks: Sequence[Mark] = ()
+    gaps: Sequence[Gap] = ()
+    deadline: float | None = None
+
+
+def forecast(task: str, course: Course, now: float) -> Forecast:
+    """The forecast of the running pass of `task` as of `now` (epoch seconds).
+
+    What `course` tells of later times is not used.
+    """
+    base = Forecast(task=task, deadline=course.deadline)
+    if not CALENDAR[0] <= now <= CALENDAR[1]:
+        return msgspec.structs.replace(base, reason="the present time is damaged")
+    course = _as_of(course, now)
+    wholes = whole_passes(course.passes, course.runs, course.gaps)
+    totals = seconds_now(wholes, course.pages, course.sizes)
+    base = msgspec.structs.replace(base, passes=len(totals))
+    if wholes[-1].wall if wholes else bool(course.marks):
+        base = msgspec.structs.replace(base, pattern="continuous")
+        return _paced(_continuous(base, totals, course, now), totals, 1.0, 0.0, course)
+    found = pattern(course.runs, course.passes, course.window, now, course.gaps)
+    if found is None:
+        return _without(base, "the nights on which it runs are not known yet", course)
+    base = msgspec.structs.replace(
+        base,
+        nights=len(found.nights),
+        pattern="observed" if found.rhythm.window is None else "configured",
+    )
+    result = _windowed(base, totals, found, course, now)
+    share, between = _pace(found, now)
+    return _paced(result, totals, share, between, course)
+
+
+def _as_of(course: Course, now: float) -> Course:
+    """Only what was known at `now`; a pass that ended later is open."""
+    passes = [
+        each
+        if each.ended is None or each.ended <= now
+        else Pass(task=each.task, started=each.started, ended=None, outcome="open", last_event=now)
+        for each in course.passes
+        if (each.started if each.started is not None else each.last_event) <= now
+    ]
+    runs = [
+        run if run.end is None or run.end <= now else Run(run.start, None)
+        for run in course.runs
+        if run.start <= now
+    ]
+    marks = [mark for mark in course.marks if mark.time <= now]
+    return course._replace(passes=passes, runs=runs, marks=marks)
+
+
+def _running(course: Course) -> Pass | None:
+    last = course.passes[-1] if course.passes else None
+    return last if last is not None and last.outcome == "open" else None
+
+
+def _without(base: Forecast, reason: str, course: Course) -> Forecast:
+    reason = reason if _running(course) is not None else "no pass is running"
+    return msgspec.structs.replace(base, reason=reason)
+
+
+def _continuous(base: Forecast, totals: list[float], course: Course, now: float) -> Forecast:
+    running = _running(course)
+    if running is None:
+        return _without(base, "", course)
+    rest = rest_of_scan(running.started, totals, course.marks, course.pages)
+    if rest is None:
+        return _without(base, "no whole pass and no pages seen tell how long it takes", course)
+    usual = rest.left.quantile(0.5)
+    if now - max(running.last_event, rest.since) > max(SILENT, 2 * usual):
+        return _without(base, "nothing was heard of it for longer than it takes", course)
+    elapsed = now - rest.since
+    dates = [rest.since + rest.left.beyond(elapsed, share) for share in (0.5, 0.9)]
+    progress = elapsed / rest.left.beyond(elapsed, 0.5) if rest.seen is None else rest.seen
+    return _dated(base, dates, progress, now)
+
+
+def _windowed(
+    base: Forecast, totals: list[float], found: Pattern, course: Course, now: float
+) -> Forecast:
+    running = _running(course)
+    if running is None:
+        return _without(base, "", course)
+    if running.started is None:
+        return _without(base, "the start of the running pass was not seen", course)
+    if not totals:
+        return _without(base, "no whole pass was seen yet", course)
+    if not found.nights:
+        return _without(base, "no night on which it ran is over yet", course)
+    upcoming = list(islice(found.rhythm.after(now), 2))
+    between = upcoming[1].start - upcoming[0].start
+    if now - running.last_event > max(SILENT, 2 * between):
+        return _without(base, "nothing was heard of it for seven days or two windows", course)
+    length = upcoming[0].end - upcoming[0].start
+    if any(last - first > length and last > running.started for first, last, _ in course.gaps):
+        return _without(base, "records of more than a window were missed during it", course)
+    spread = PredictionInterval(totals)
+    done = worked(capped(course.runs, found.rhythm, now), running.started, now)
+    dates = simulate_passes(spread, done, found, now)
+    middle, late = dates[len(dates) // 2], dates[len(dates) * 9 // 10]
+    return _dated(base, [middle, late], done / spread.beyond(done, 0.5), now)
+
+
+def _dated(base: Forecast, dates: list[float], progress: float | None, now: float) -> Forecast:
+    p50, p90 = (max(now, date) if date - now <= HORIZON else None for date in dates)
+    return msgspec.structs.replace(
+        base,
+        p50=p50,
+        p90=p90,
+        progress=progress,
+        reason="" if p90 is not None else "it may take longer than can be told",
+    )
+
+
+def _pace(found: Pattern, now: float) -> tuple[float, float]:
+    """Share of all time that is worked, and the days between two openings."""
+    if not found.nights:
+        return 0.0, 0.0
+    week = list(islice(found.rhythm.after(now), 8))
+    between = (week[-1].start - week[0].start) / 7
+    return fmean(night.seconds for night in found.nights) / between, between / DAY
+
+
+def _paced(
+    result: Forecast, totals: list[float], share: float, between: float, course: Course
+) -> Forecast:
+    """With the days that a pass takes, now and after more growth."""
+    if not totals or share <= 0:
+        return result
+    work = PredictionInterval(totals).quantile(0.5) / share / DAY
+    later = None
+    slope = growth(course.sizes)
+    if slope is not None and is_amount(course.sizes[-1][1]):
+        more = max(0.0, 1 + slope * AHEAD / course.sizes[-1][1])
+        later = max(between, work * more)
+    return msgspec.structs.replace(
+        result, days_per_pass=max(between, work), days_per_pass_later=later
+    )

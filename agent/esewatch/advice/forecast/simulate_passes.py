@@ -1,0 +1,69 @@
+"""Passes played through to their end: what a forecast's dates are read from."""
+
+from math import sqrt
+from typing import Final
+
+from esewatch.advice.base.prediction_interval import PredictionInterval
+from esewatch.advice.forecast.window_usage import Night, Pattern, finish
+from esewatch.config.calendar import Opening
+
+CASES: Final = 200
+"""Passes that are played through for one forecast."""
+NIGHTS: Final = 400
+"""Openings that are looked at, at most."""
+
+_UNSEEN: Final = 0.5
+"""Nights: besides those seen, so much of one on which nothing runs."""
+_SKIPPED: Final = Night((), 0.0)
+
+
+def simulate_passes(
+    spread: PredictionInterval, done: float, found: Pattern, now: float
+) -> list[float]:
+    """When the pass ends in each of the cases, sorted; infinite where it did not.
+
+    The cases are the whole passes at even chances, each with nights of its own. Which ones is
+    enumerated, not drawn: multiples of irrational numbers fill all combinations evenly.
+    """
+    upcoming = found.rhythm.after(now)
+    openings: list[Opening] = []
+    dates = []
+    for case in range(CASES):
+        left = spread.beyond(done, (case + 0.5) / CASES) - done
+        date = float("inf")
+        for place in range(NIGHTS):
+            if place > 0 and place > len(openings):
+                openings.append(next(upcoming))
+            start, night = _drawn(case, place, openings, found)
+            if left <= night.seconds:
+                date = start + finish(night, left)
+                break
+            left -= night.seconds
+        dates.append(date)
+    return sorted(dates)
+
+
+def _drawn(case: int, place: int, openings: list[Opening], found: Pattern) -> tuple[float, Night]:
+    """The night of this case at that place; place 0 is the rest of the present opening."""
+    chance = (case + 1) * _STEPS[place] % 1.0
+    if place == 0:
+        if found.tonight is None:
+            return 0.0, _SKIPPED
+        return found.tonight.start, found.rest[int(chance * len(found.rest))]
+    nights = found.nights
+    index = int(chance * (len(nights) + _UNSEEN))
+    return openings[place - 1].start, nights[index] if index < len(nights) else _SKIPPED
+
+
+def _steps(count: int) -> list[float]:
+    """Square roots of the first primes: no two of them keep step."""
+    primes: list[int] = []
+    number = 2
+    while len(primes) < count:
+        if all(number % prime for prime in primes if prime * prime <= number):
+            primes.append(number)
+        number += 1
+    return [sqrt(prime) % 1.0 for prime in primes]
+
+
+_STEPS: Final = _steps(NIGHTS)

@@ -1,0 +1,117 @@
+"""Which databases are copies of one another (semantics.md 1), the only place that says so.
+
+The integrity ledger compares copies by it, and rules join by the metric that tells it.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from esewatch.advice.base.maintenance_model import Model, maintenance_model
+from esewatch.config import DatabaseRule, Settings, rule_for
+from esewatch.fold.identity.identity import (
+    computer_label,
+    database_label,
+    database_name,
+    is_snapshot,
+    role_of,
+)
+from esewatch.fold.identity.owners import STORES
+from esewatch.fold.state.database_state import DatabaseKey
+from esewatch.fold.state.state import Database
+
+REPLICATED: frozenset[Model] = frozenset({"window", "background"})
+"""Models of what has copies with roles: Exchange's databases, once their scans were seen."""
+
+
+class Member(msgspec.Struct, frozen=True, kw_only=True):
+    """What tells of a database which others are its copies."""
+
+    computer: str
+    database: str
+    name: str
+    """Copies of one database share it, compared without case."""
+    named: bool = False
+    """The name is configured: paths may differ then."""
+    copies: Sequence[DatabaseKey] = ()
+    """Configured ones: (computer, database)."""
+    model: Model
+    replicated: bool = False
+    """The store of Exchange has it, and nothing else tells of a model yet."""
+    role: str
+    """active, passive, or empty when unknown."""
+
+
+def member_of(database: Database, settings: Settings) -> Member:
+    """What tells it of a known database."""
+    rule = rule_for(settings, database.computer, database.database)
+    model = maintenance_model(database, settings)
+    of_store = database.process.lower().startswith(STORES)
+    configured = rule is not None and rule.model is not None
+    return Member(
+        computer=database.computer,
+        database=database.database,
+        name=database_name(database, settings),
+        named=bool(rule and rule.name),
+        copies=_configured(rule, settings),
+        model=model,
+        replicated=of_store and model == "application" and not configured,
+        role=role_of(database, settings),
+    )
+
+
+def copies_of(members: Sequence[Member]) -> list[str | None]:
+    """What each is a copy of: the same text for copies of one database; None: of nothing.
+
+    Those of the configuration, else of the same name. Names come from instances, and many servers
+    have a "First Storage Group" or an "NTDSA" of their own: only Exchange replicates, and on the
+    same path everywhere (Add-MailboxDatabaseCopy). Nothing but the database itself and the
+    configuration is in it, so that the agents of several servers say the same.
+    """
+    joined = _joined(members)
+    return [_copy_of(each, joined.get((each.computer, each.database))) for each in members]
+
+
+def comparable(group: Iterable[Member]) -> bool:
+    """Whether roles tell copies apart: one database is active once, and once on a computer."""
+    members = list(group)
+    roles = [member.role for member in members]
+    computers = {member.computer for member in members}
+    return all(roles) and roles.count("active") <= 1 and len(computers) == len(members)
+
+
+def _copy_of(member: Member, configured: set[DatabaseKey] | None) -> str | None:
+    if is_snapshot(member.database):
+        return None
+    if configured is not None:
+        computer, database = min(configured)
+        return f"copies of {database} on {computer}"
+    if member.model not in REPLICATED and not member.replicated:
+        return None
+    name = member.name.casefold()
+    return name if member.named else f"{name} at {member.database}"
+
+
+def _joined(members: Iterable[Member]) -> dict[DatabaseKey, set[DatabaseKey]]:
+    """By database all that configured copies join it with, whichever of them names the others."""
+    joined: dict[DatabaseKey, set[DatabaseKey]] = {}
+    for member in members:
+        own = (member.computer, member.database)
+        for other in member.copies:
+            if other[0] == member.computer:  # one rule for all of them names itself too
+                continue
+            one, two = joined.setdefault(own, {own}), joined.setdefault(other, {other})
+            if one is not two:
+                one |= two
+                joined.update(dict.fromkeys(two, one))
+    return joined
+
+
+def _configured(rule: DatabaseRule | None, settings: Settings) -> list[DatabaseKey]:
+    """The configured copies by their labels; a path in a snapshot is none."""
+    found = []
+    for copy in rule.copies if rule else ():
+        label = database_label(copy.database)
+        if label is not None:
+            found.append((computer_label(copy.computer, settings), label))
+    return found

@@ -1,0 +1,408 @@
+"""What the judgements know of a database: plain values, gathered once from the state."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+import msgspec
+
+from esewatch.advice.base.maintenance_model import Model
+from esewatch.advice.base.time_at_work import Stretch, not_at_work
+from esewatch.advice.history.copies import member_of
+from esewatch.advice.history.ledger import Copy, Gap
+from esewatch.advice.history.liveness import Liveness, liveness, scan_told
+from esewatch.advice.history.pass_views import failed_tasks, pages_of, passes_of, scans_of
+from esewatch.advice.history.rest_of_scan import Mark, begun, engine_threshold, marks
+from esewatch.advice.history.surroundings import gaps_of, surroundings
+from esewatch.config import Policy, Settings, Window, window_for
+from esewatch.fold.databases.integrity import (
+    Around,
+    Told,
+    io_errors,
+    known_bad_pages,
+    last_verifications,
+)
+from esewatch.fold.identity.identity import Tier, tier
+from esewatch.fold.identity.owners import instance_key, instance_label
+from esewatch.fold.identity.roles import role_changes
+from esewatch.fold.instances.backups import (
+    Backup,
+    completed,
+    spans,
+    streamed,
+    verified_by_streaming,
+)
+from esewatch.fold.instances.instances import engine_changes
+from esewatch.fold.passes.passes import FAILS, TaskView, replay
+from esewatch.fold.passes.runs import DEFRAG, SCANS, Run, runs, torn_runs
+from esewatch.fold.passes.transitions import unpack
+from esewatch.fold.passes.untimed_passes import untimed_passes
+from esewatch.fold.state import rollups
+from esewatch.fold.state.backup_jobs import BackupSet
+from esewatch.fold.state.damage import known_damage
+from esewatch.fold.state.rollups import Day, Size
+from esewatch.fold.state.state import (
+    BadPage,
+    Channel,
+    Damage,
+    DamageKind,
+    Database,
+    EngineError,
+    EngineErrorKind,
+    Instance,
+    Notice,
+    Pass,
+    State,
+    Transition,
+)
+
+READ = "ese_defrag_pages_read_total"
+FREED = "ese_defrag_pages_freed_total"
+MOST_PAGE_SIZE = 32768
+_READ_COUNTER = "|online defrag pages read/sec|"
+
+
+class History(msgspec.Struct, frozen=True, kw_only=True):
+    """One database and the instance it is in. Times are epoch seconds; None is unknown."""
+
+    computer: str
+    database: str
+    name: str = ""
+    named: bool = False
+    """The name is configured."""
+    replicated: bool = False
+    """As a copy: the store of Exchange has it, and nothing else tells of a model yet."""
+    copies: Sequence[tuple[str, str]] = ()
+    """Configured ones: (computer, database)."""
+    ese_instance: str = ""
+    process: str = ""
+    model: Model
+    tier: Tier = "watched"
+    role: str = ""
+    """active, passive, or empty when unknown."""
+    replaying: bool = False
+    """The last state letter of its instance is not that of normal run time."""
+    window: Window | None = None
+    """The configured one."""
+    pages: float | None = None
+    page_size: int | None = None
+    size_bytes: float | None = None
+    sizes: Sequence[Size] = ()
+    days: Sequence[Day] = ()
+    """Of its instance, oldest first; a day in which nothing grew has none."""
+    shares_instance: int = 1
+    """Databases of the instance: with more than one, the counters are of them together."""
+    sampled_since: float | None = None
+    """First sample of both counters of the ratio. None: one of them was never seen."""
+    sampled_until: float | None = None
+    unsampled: Sequence[tuple[float, float]] = ()
+    """(from, to) between these two, in which no sample was taken."""
+    defrag_passes: Sequence[Pass] = ()
+    """Ended ones, oldest first, the open one last."""
+    checksum_passes: Sequence[Pass] = ()
+    """The same; a zeroing pass of Exchange 2007 is one of them."""
+    marks: Sequence[Mark] = ()
+    """How far its running scan said it was, sorted."""
+    liveness: Liveness = Liveness()
+    """Of its running scan, and that its computer is heard of."""
+    scan_told: float | None = None
+    """When an event last told of any scan."""
+    engine_threshold: float | None = None
+    """Seconds in which its engine wants a scan to complete, as the last 735 told."""
+    failures: Sequence[float] = ()
+    """When a pass ended with an error (705, 723, 724, 734), sorted."""
+    failed: Sequence[str] = ()
+    """Tasks that ended with an error and have not completed since."""
+    defrag_runs: Sequence[Run] = ()
+    defrag_torn: int = 0
+    """Its last runs of defragmentation that were resumed or broken off, one after another."""
+    scan_runs: Sequence[Run] = ()
+    backups: Sequence[Backup] = ()
+    """Completed ones of its instance, oldest first."""
+    backup_spans: Sequence[Stretch] = ()
+    """When any of its instance ran, or of the process where an event names no instance; sorted."""
+    streamed: Sequence[BackupSet] = ()
+    """The last 8 full streaming backups of its instance."""
+    bad_pages: Sequence[BadPage] = ()
+    """Those that stand."""
+    damage: Mapping[DamageKind, Damage] = {}
+    """By kind: that which stands."""
+    unexplained: Mapping[int, EngineError] = {}
+    """By event id: errors of its engine that nothing of ours uses, those acknowledged left out."""
+    reported: Mapping[EngineErrorKind, tuple[int, float]] = {}
+    """By kind: how many failures its engine reported that are open, and when the last."""
+    notices: Sequence[Notice] = ()
+    """What other programs say of it and nobody has dealt with, the latest last."""
+    io_errors: Sequence[float] = ()
+    """When a read, write or flush failed, those that are acknowledged left out; sorted."""
+    verified: Mapping[str, float] = {}
+    """By verifier, the end of the last verification of every page."""
+    event_gaps: Sequence[Gap] = ()
+    """Of the complete channels of its computer."""
+    off: Sequence[Stretch] = ()
+    """When its instance was not at work, or is not known to have been (time_at_work.py)."""
+    started: float | None = None
+    """When its instance started last (102)."""
+    untimed: Collection[int] = ()
+    """Ids of its events without a time."""
+    untimed_passes: Sequence[Pass] = ()
+    """That ended at an unknown time, the last read first."""
+    first_seen: float = 0.0
+    last_seen: float = 0.0
+    engine_changes: Sequence[float] = ()
+    """When its instance was first heard of with another version of the engine, sorted."""
+    role_changes: Sequence[float] = ()
+
+
+def as_copy(history: History, policy: Policy) -> Copy:
+    """The part of it that the integrity ledger judges.
+
+    Without a size in bytes it is that of the pages that its last whole scan saw, the largest ones
+    if their size is not known.
+    """
+    size_bytes = history.size_bytes
+    if size_bytes is None and history.pages is not None:
+        size_bytes = history.pages * (history.page_size or MOST_PAGE_SIZE)
+    return Copy(
+        computer=history.computer,
+        database=history.database,
+        name=history.name or history.database,
+        named=history.named,
+        replicated=history.replicated,
+        copies=history.copies,
+        tier=history.tier,
+        model=history.model,
+        role=history.role,
+        first_seen=history.first_seen,
+        verified=history.verified,
+        bad_pages=history.bad_pages,
+        scans=[done for done in history.checksum_passes if done.ended is not None],
+        size_bytes=size_bytes,
+        window=history.window,
+        event_gaps=history.event_gaps,
+        off=history.off,
+        configured_deadline=policy.verify_within,
+        most_deadline=policy.verify_within_most,
+        engine_threshold=history.engine_threshold,
+    )
+
+
+def outline(history: History) -> History:
+    """What is left of it without the lists that grow as it goes on, some 280 KB in a year."""
+    return msgspec.structs.replace(
+        history,
+        sizes=(),
+        days=(),
+        unsampled=(),
+        defrag_passes=(),
+        checksum_passes=(),
+        marks=(),
+        liveness=Liveness(),
+        failures=(),
+        defrag_runs=(),
+        scan_runs=(),
+        backups=(),
+        backup_spans=(),
+        off=(),
+        untimed_passes=(),
+    )
+
+
+def histories(
+    state: State, settings: Settings, told: Callable[[Database], Told] | None = None
+) -> dict[tuple[str, str], History]:
+    """Those of all databases but the ignored ones, by computer and database, sorted."""
+    sharing = Counter(map(instance_key, state.databases.values()))
+    computers: dict[str, list[Channel]] = defaultdict(list)
+    for channel in state.channels.values():
+        computers[channel.computer].append(channel)
+    told = told or surroundings(state, settings)
+    return {
+        key: _gather(
+            state,
+            settings,
+            entry,
+            sharing[instance_key(entry)],
+            computers[entry.computer],
+            told=told(entry),
+        )
+        for key, entry in sorted(state.databases.items())
+        if tier(entry, settings) != "ignored"
+    }
+
+
+def history(
+    state: State,
+    settings: Settings,
+    computer: str,
+    database: str,
+    told: Callable[[Database], Told] | None = None,
+) -> History:
+    """Gather that of one. Raises KeyError for a database that is not known.
+
+    `told` is what `surroundings` made of the same state, where it is at hand.
+    """
+    entry = state.databases[(computer, database)]
+    own = instance_key(entry)
+    beside = (each for each in state.databases.values() if each.computer == computer)
+    sharing = sum(instance_key(each) == own for each in beside)
+    channels = [each for each in state.channels.values() if each.computer == computer]
+    told = told or surroundings(state, settings)
+    return _gather(state, settings, entry, sharing, channels, told=told(entry))
+
+
+def _gather(
+    state: State,
+    settings: Settings,
+    entry: Database,
+    sharing: int,
+    channels: Sequence[Channel],
+    *,
+    told: Told,
+) -> History:
+    instance = state.instances.get(instance_key(entry))
+    member = member_of(entry, settings)
+    transitions = list(unpack(entry.transitions))
+    stops = instance.stops if instance else ()
+    views = replay(entry, transitions, stops)
+    backups = completed(instance.backup_events) if instance else []
+    found = History(
+        computer=entry.computer,
+        database=entry.database,
+        name=member.name,
+        named=member.named,
+        replicated=member.replicated,
+        copies=member.copies,
+        ese_instance=instance_label(entry),
+        process=entry.process,
+        model=member.model,
+        tier=tier(entry, settings),
+        role=member.role,
+        replaying=entry.letter not in {"", "D"},
+        window=window_for(settings, entry.database, entry.computer),
+        pages=pages_of(entry, views),
+        page_size=entry.page_size,
+        size_bytes=entry.size_bytes,
+        sizes=rollups.sizes(entry.sizes),
+        shares_instance=sharing if instance_label(entry) else 1,
+        failures=[each.time for each in transitions if each.event_id in FAILS],
+        failed=failed_tasks(views),
+        backups=backups,
+        backup_spans=_backup_spans(state, entry),
+        verified=_verified(entry, backups, views, told.around),
+        event_gaps=gaps_of(entry, channels),
+        off=not_at_work(instance, transitions, channels),
+        first_seen=entry.first_seen,
+        last_seen=entry.last_seen,
+        role_changes=role_changes(entry, transitions),
+    )
+    found = _with_defrag(found, transitions, views, stops)
+    found = _with_scans(found, transitions, views, channels, instance)
+    found = _with_damage(found, entry, instance, views, told=told)
+    return _with_untimed(_with_instance(found, instance) if instance else found, entry)
+
+
+def _with_defrag(
+    found: History,
+    transitions: Sequence[Transition],
+    views: Mapping[str, TaskView],
+    stops: Sequence[float],
+) -> History:
+    """What is told of its online defragmentation."""
+    return msgspec.structs.replace(
+        found,
+        defrag_passes=passes_of(views["defrag"]),
+        defrag_runs=runs(transitions, DEFRAG, stops),
+        defrag_torn=torn_runs(transitions, stops),
+    )
+
+
+def _with_scans(
+    found: History,
+    transitions: Sequence[Transition],
+    views: Mapping[str, TaskView],
+    channels: Sequence[Channel],
+    instance: Instance | None,
+) -> History:
+    """What is told of its scans."""
+    scans = scans_of(views)
+    return msgspec.structs.replace(
+        found,
+        checksum_passes=scans,
+        scan_runs=runs(transitions, SCANS, instance.stops if instance else ()),
+        marks=marks(transitions, begun(scans)),
+        liveness=liveness(transitions, begun(scans), channels, instance),
+        scan_told=scan_told(transitions, [passes_of(views[task]) for task in SCANS]),
+        engine_threshold=engine_threshold(transitions),
+    )
+
+
+def _with_damage(
+    found: History,
+    entry: Database,
+    instance: Instance | None,
+    views: Mapping[str, TaskView],
+    *,
+    told: Told,
+) -> History:
+    """What is known to be wrong with it."""
+    return msgspec.structs.replace(
+        found,
+        bad_pages=known_bad_pages(entry, views, told.around),
+        damage=known_damage(entry, told.damage),
+        unexplained=told.errors,
+        reported=told.reported,
+        notices=told.notices,
+        io_errors=io_errors(entry, instance),
+    )
+
+
+def _with_instance(found: History, instance: Instance) -> History:
+    """What its instance tells of it: counters and the engine."""
+    since, until = _sampled(instance)
+    return msgspec.structs.replace(
+        found,
+        streamed=streamed(instance),
+        days=rollups.days(instance.days),
+        sampled_since=since,
+        sampled_until=until,
+        unsampled=instance.gaps,
+        engine_changes=engine_changes(instance),
+        started=instance.starts[-1] if instance.starts else None,
+    )
+
+
+def _backup_spans(state: State, entry: Database) -> list[Stretch]:
+    """Of its instance, and of its process: a shadow copy names no instance and is of all."""
+    keys = {instance_key(entry), (entry.computer, entry.process.strip().lower())}
+    of = [state.instances[key] for key in keys if key in state.instances]
+    return sorted({span for each in of for span in spans(each.backup_events)})
+
+
+def _with_untimed(found: History, entry: Database) -> History:
+    """What its events without a time tell."""
+    if not entry.untimed.events:
+        return found
+    return msgspec.structs.replace(
+        found, untimed=entry.untimed.events, untimed_passes=untimed_passes(entry)
+    )
+
+
+def _sampled(instance: Instance) -> tuple[float | None, float | None]:
+    """From when until when both counters of the ratio are known.
+
+    Where only one is exposed the other must not be taken for zero.
+    """
+    if not {READ, FREED} <= instance.totals.keys():
+        return None, None
+    last = [column.last_time for key, column in instance.counters.items() if _READ_COUNTER in key]
+    return instance.sampled_since, max(last, default=None)
+
+
+def _verified(
+    entry: Database, backups: Sequence[Backup], views: Mapping[str, TaskView], around: Around
+) -> dict[str, float]:
+    verified = last_verifications(entry, views, around)
+    streamed = verified_by_streaming(backups).get(entry.database)
+    if streamed is not None:
+        verified["streaming_backup"] = max(streamed, verified.get("streaming_backup", 0.0))
+    return verified

@@ -1,0 +1,264 @@
+"""The integrity ledger: when was every page of a copy last verified, and by what (semantics.md 3).
+
+Absence is claimed only where nothing can have been missed: not of a database that is known
+for less than a deadline, not over a gap in the events, and only of time at work.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from statistics import median
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from esewatch.advice.base.finding import (
+    Finding,
+    Proof,
+    never_verified,
+    only_other_copies_verified,
+    span,
+    unknown_since,
+    verification_overdue,
+)
+from esewatch.advice.base.staleness import one_window
+from esewatch.advice.base.time_at_work import Stretch, at_work
+from esewatch.advice.history.copies import REPLICATED, Member, comparable, copies_of
+from esewatch.config import Window
+from esewatch.fold.databases.integrity import count_pages
+from esewatch.fold.identity.identity import Tier
+from esewatch.fold.state.state import BadPage, Pass
+
+DAY = 86400.0
+LEAST_DEADLINE = 7 * DAY
+MOST_DEADLINE = 45 * DAY
+KNOWN_FOR = 7 * DAY
+"""Seconds that a database is known before "never" is said (semantics.md 7)."""
+KNOWN_LONG = 14 * DAY
+"""Seconds that it is known before it is said that anything else is missing."""
+SLACK = 1.5
+"""So many times as long as usual may pass before the next verification."""
+LATEST = 8
+"""Completions that tell what is usual."""
+BACKGROUND_BYTES_PER_SECOND = 1e6
+"""Pace of the background scan since Exchange 2013 (semantics.md 5), until its own is seen."""
+Gap = tuple[float, float, int]
+"""(from, to, records missing), as fold/channels/deduplication.py claims them."""
+
+
+class Deadline(NamedTuple):
+    """Seconds from one verification to the next, at most, and where the figure comes from."""
+
+    seconds: float
+    reason: str
+
+
+class Copy(Member, frozen=True, kw_only=True):
+    """What the ledger judges of one copy. Times are epoch seconds; None is unknown."""
+
+    tier: Tier
+    first_seen: float
+    """0 when it is not known."""
+    verified: Mapping[str, float] = {}
+    """By verifier, the end of the last verification of every page."""
+    bad_pages: Sequence[BadPage] = ()
+    """Those that stand."""
+    scans: Sequence[Pass] = ()
+    """Ended checksum passes."""
+    size_bytes: float | None = None
+    window: Window | None = None
+    event_gaps: Sequence[Gap] = ()
+    """Of the complete channels of its computer."""
+    off: Sequence[Stretch] = ()
+    """When its instance was not at work (time_at_work.py)."""
+    configured_deadline: float | None = None
+    """Seconds."""
+    most_deadline: float = MOST_DEADLINE
+    """Seconds; none that is not configured is longer."""
+    engine_threshold: float | None = None
+    """Seconds: the completion threshold that the engine itself names in 735."""
+    deadline: Deadline | None = None
+    """Where it was worked out before: `scans` may be left out then."""
+
+
+class Ledger(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of the pages of one copy."""
+
+    computer: str
+    database: str
+    last: Proof | None
+    """The latest verification, None when there is none."""
+    verified: Mapping[str, float]
+    """By verifier."""
+    bad_since: int
+    """Pages known bad since the latest verification, or ever without one."""
+    corrected_since: int
+    deadline: Deadline
+    due: float | None
+    """When the next verification is due; None without a first one."""
+    unknown_since: float | None
+    """Begin of the gap that hides what became of it; None: the events are whole."""
+    standing: Literal["verified", "unverified", "unknown"]
+    """Verified in time, certainly not, or not to be told."""
+    findings: tuple[Finding, ...]
+
+
+def ledgers(copies: Sequence[Copy], now: float) -> list[Ledger]:
+    """The ledger of each copy as of `now`, in the order given; what is younger is left out."""
+    entries = [_entry(copy, now) for copy in copies]
+    for members in _groups(copies):
+        if not comparable(copies[index] for index in members):
+            continue
+        for index in members:
+            others = [(copies[each], entries[each]) for each in members if each != index]
+            found = _only_others(copies[index], entries[index], others)
+            if found is not None:
+                findings = (*entries[index].findings, found)
+                entries[index] = msgspec.structs.replace(entries[index], findings=findings)
+    return entries
+
+
+def verification_deadline(copy: Copy) -> Deadline:
+    """Configured; else the largest of a week, the engine's own and what is usual (semantics.md 5).
+
+    What is usual is told from completion to completion: the next pass may wait for weeks after
+    one. It is bounded, as slow decay must end somewhere.
+    """
+    if copy.deadline is not None:
+        return copy.deadline
+    if _is_span(copy.configured_deadline):
+        return Deadline(copy.configured_deadline or 0.0, "configured")
+    least = LEAST_DEADLINE if copy.window is None else max(LEAST_DEADLINE, one_window(copy.window))
+    found = [_usual(copy), Deadline(least, f"{span(least)} at least")]
+    if _is_span(copy.engine_threshold):
+        found.append(Deadline(copy.engine_threshold or 0.0, "the engine's own threshold (735)"))
+    longest = max((each for each in found if each is not None), key=lambda each: each.seconds)
+    if longest.seconds <= copy.most_deadline:
+        return longest
+    return Deadline(copy.most_deadline, f"{span(copy.most_deadline)} at most: {longest.reason}")
+
+
+def _usual(copy: Copy) -> Deadline | None:
+    """By its own completions; where fewer than two tell, a background scan's by its size."""
+    whole = (done for done in copy.scans if done.outcome == "completed" and not done.partial)
+    completed = (done.ended for done in whole)
+    ends = sorted(end for end in completed if end is not None and math.isfinite(end))
+    between = [two - one for one, two in pairwise(ends[-LATEST:])]
+    if between:
+        usual = median(between)
+        said = f"1.5 times the {span(usual)} from one completion to the next"
+        return Deadline(SLACK * usual, said) if _is_span(usual) else None
+    if copy.model != "background" or not _is_span(copy.size_bytes):
+        return None
+    takes = (copy.size_bytes or 0.0) / BACKGROUND_BYTES_PER_SECOND
+    said = f"1.5 times the {span(takes)} that a background scan at 1 MB/s would take"
+    return Deadline(SLACK * takes, said)
+
+
+def _is_span(value: float | None) -> bool:
+    return value is not None and math.isfinite(value) and value > 0
+
+
+def _entry(copy: Copy, now: float) -> Ledger:
+    verified = {
+        by: time
+        for by, time in sorted(copy.verified.items())
+        if math.isfinite(time) and time <= now
+    }
+    last = max((Proof(time, by) for by, time in verified.items()), default=None)
+    gap = _hides(copy, last, now)
+    deadline = verification_deadline(copy)
+    standing, finding = _judge(copy, last, gap, deadline.seconds, now)
+    after = [bad for bad in copy.bad_pages if bad.last <= now and (not last or bad.last > last[0])]
+    corrected = count_pages(bad for bad in after if bad.kind == "corrected")
+    return Ledger(
+        computer=copy.computer,
+        database=copy.database,
+        last=last,
+        verified=verified,
+        bad_since=count_pages(after) - corrected,
+        corrected_since=corrected,
+        deadline=deadline,
+        due=_due(copy, last, deadline.seconds, now) if last else None,
+        unknown_since=gap[0] if gap else None,
+        standing=standing,
+        findings=(finding,) if finding and copy.tier == "watched" else (),
+    )
+
+
+def _due(copy: Copy, last: Proof, deadline: float, now: float) -> float:
+    """Later by the time in which it was off until now."""
+    return last.time + deadline + (now - last.time - at_work(copy.off, last.time, now))
+
+
+def _hides(copy: Copy, last: Proof | None, now: float) -> Gap | None:
+    """The gaps of more than one window that no verification is younger than, as one."""
+    known = max(copy.first_seen, last.time if last else copy.first_seen)
+    longest = one_window(copy.window)
+    found = [
+        (begin, min(end, now), missing)
+        for begin, end, missing in copy.event_gaps
+        if end > known and begin < now and min(end, now) - begin > longest
+    ]
+    if not found:
+        return None
+    begin = max(min(each[0] for each in found), known)
+    return begin, max(each[1] for each in found), sum(each[2] for each in found)
+
+
+def _judge(
+    copy: Copy, last: Proof | None, gap: Gap | None, deadline: float, now: float
+) -> tuple[Literal["verified", "unverified", "unknown"], Finding | None]:
+    """Whether it is verified in time. What is missing is counted in time at work."""
+    known = now - copy.first_seen if copy.first_seen > 0 else math.inf if last else 0.0
+    since = max(last.time if last else copy.first_seen, gap[1] if gap else -math.inf)
+    silent = at_work(copy.off, since, now)
+    lost = unknown_since(gap[0], gap[1], gap[2], last) if gap else None
+    if last is not None and at_work(copy.off, last.time, now) <= deadline:
+        return "verified", lost
+    if last is None and gap is None:
+        if known < KNOWN_FOR or silent <= max(deadline, KNOWN_FOR):
+            return "unknown", None
+        return "unverified", never_verified(known) if _asked_for(copy) else None
+    patience = deadline if last else max(deadline, KNOWN_FOR)
+    if known < KNOWN_LONG or silent <= patience:
+        return "unknown", lost
+    if (last is None or copy.model == "application") and not _asked_for(copy):
+        return "unverified", None
+    return "unverified", verification_overdue(last, silent, deadline, gap[1] if gap else None)
+
+
+def _asked_for(copy: Copy) -> bool:
+    """Whether somebody is to verify what was never verified before.
+
+    An index of Windows Search is built anew, and nothing of its own verifies a domain controller:
+    that is told once for all of them (unproven.py).
+    """
+    if _is_span(copy.configured_deadline):
+        return True
+    return copy.model in REPLICATED or (copy.model == "application" and bool(copy.copies))
+
+
+def _groups(copies: Sequence[Copy]) -> list[list[int]]:
+    """Which of them are copies of one database, as indexes."""
+    found: dict[str, list[int]] = {}
+    for index, copy_of in enumerate(copies_of(copies)):
+        if copy_of is not None:
+            found.setdefault(copy_of, []).append(index)
+    return list(found.values())
+
+
+def _only_others(
+    copy: Copy, entry: Ledger, others: Iterable[tuple[Copy, Ledger]]
+) -> Finding | None:
+    """Whether verified copies are all of the other role, this one being certainly none of them."""
+    if entry.standing != "unverified" or copy.tier != "watched":
+        return None
+    proven = [
+        (other, told.last) for other, told in others if told.standing == "verified" and told.last
+    ]
+    if not proven or any(other.role == copy.role for other, _ in proven):
+        return None
+    return only_other_copies_verified(
+        copy.role, sorted((other.computer, proof) for other, proof in proven)
+    )

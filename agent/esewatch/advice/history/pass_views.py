@@ -1,0 +1,40 @@
+"""What the judgements take from the passes of a database."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from esewatch.fold.passes.passes import TASKS, TaskView
+from esewatch.fold.state.state import Database, Pass
+
+
+def scans_of(views: Mapping[str, TaskView]) -> list[Pass]:
+    """Those of checksums. An open zeroing pass is the scan that runs: one scan does both."""
+    scans, zeroing = passes_of(views["checksum"]), views["zeroing"].current
+    if zeroing is None:
+        return scans
+    if not scans or scans[-1].ended is not None:
+        return [*scans, msgspec.structs.replace(zeroing, task="checksum")]
+    if (zeroing.started or 0.0) <= (scans[-1].started or 0.0):
+        return scans
+    return [*scans[:-1], msgspec.structs.replace(zeroing, task="checksum")]
+
+
+def passes_of(view: TaskView) -> list[Pass]:
+    """Those that ended, then the open one."""
+    return [*view.passes, view.current] if view.current else view.passes
+
+
+def pages_of(entry: Database, views: Mapping[str, TaskView]) -> float | None:
+    """Its size in pages, else what its last whole scan saw."""
+    if entry.size_bytes is not None and entry.page_size:
+        return entry.size_bytes / entry.page_size
+    last = views["checksum"].last_completed
+    return float(last.pages_seen) if last and last.pages_seen else None
+
+
+def failed_tasks(views: Mapping[str, TaskView]) -> list[str]:
+    """Tasks whose open pass ended with an error and was not completed since."""
+    return [
+        task for task in TASKS if (current := views[task].current) is not None and current.failures
+    ]

@@ -1,0 +1,129 @@
+"""The rest of a scan that runs without a window: current engines, events 732 to 738 and 744."""
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from math import exp, log, sqrt
+from statistics import fmean
+from typing import NamedTuple
+
+from esewatch.advice.base.prediction_interval import PredictionInterval
+from esewatch.advice.history.rates import is_amount
+from esewatch.fold.state.rollups import DAY_SECONDS
+from esewatch.fold.state.state import Pass, Transition
+
+_MOST_STRETCHES = 28
+"""With 744 every six hours, a week."""
+_LEAST_STRETCHES = 4
+"""Between marks of one pass, where no whole pass is known: with 744 every six hours, a day."""
+
+
+class Mark(NamedTuple):
+    """So many pages the running pass had seen at `time` (epoch seconds)."""
+
+    time: float
+    pages: float
+
+
+class Rest(NamedTuple):
+    """What is left of a scan: `left` is the spread of seconds from `since` to its end.
+
+    `seen` is the share of the pages that it had seen then, None without marks.
+    """
+
+    since: float
+    left: PredictionInterval
+    seen: float | None
+
+
+def rest_of_scan(
+    started: float | None, totals: Sequence[float], marks: Sequence[Mark], pages: float | None
+) -> Rest | None:
+    """What is left of the scan that began at `started`; None where nothing tells.
+
+    `totals` are the seconds whole passes would take at the present size of `pages`; `marks`
+    are sorted. With marks the pages left are taken at the pass' own pace, and the less of them
+    were seen, the more at that of whole passes; the first pass goes by its own pace alone. Its
+    pace swings as much as it did between the marks.
+    """
+    usable = [
+        mark for mark in marks if is_amount(mark.pages) and (started is None or mark.time > started)
+    ]
+    whole = (
+        Rest(started, PredictionInterval(totals), None) if totals and started is not None else None
+    )
+    if not usable or pages is None or not is_amount(pages):
+        return whole
+    last = usable[-1]
+    # A database that grew meanwhile, or a size that is a day old: something is left to see.
+    pages = max(pages, last.pages + 1)
+    seen = last.pages / pages
+    first = Mark(started, 0.0) if started is not None else usable[0]
+    if last.time <= first.time or last.pages <= first.pages:
+        return whole
+    own = (last.time - first.time) / (last.pages - first.pages)
+    stretches = _stretches([first, *usable])
+    if not totals and len(stretches) < _LEAST_STRETCHES:
+        return None
+    paces = [own**seen * (total / pages) ** (1 - seen) for total in totals] or [own]
+    left = pages - last.pages
+    swings = _swings(stretches, left * len(stretches) / (last.pages - first.pages))
+    return Rest(
+        last.time,
+        PredictionInterval(left * pace * swing for pace in paces for swing in swings),
+        seen,
+    )
+
+
+def _swings(paces: Sequence[float], ahead: float) -> list[float]:
+    """How far the mean pace of the `ahead` stretches to come may be from that of those seen.
+
+    As the paces of the stretches differ, less the more of them there are on both sides.
+    """
+    middle = fmean(map(log, paces))
+    damped = sqrt(1 / max(1.0, ahead) + 1 / len(paces))
+    return [exp(damped * (log(pace) - middle)) for pace in paces[-_MOST_STRETCHES:]]
+
+
+def _stretches(marks: Sequence[Mark]) -> list[float]:
+    """Seconds per page between marks."""
+    return [
+        (b.time - a.time) / (b.pages - a.pages)
+        for a, b in pairwise(marks)
+        if b.time > a.time and b.pages > a.pages
+    ]
+
+
+MARKS = {738: "resume_page", 744: "pages_seen"}
+"""Events that tell how far the running scan is, and the number that does."""
+LATE_END = 735
+
+
+def marks(transitions: Iterable[Transition], began: float | None) -> list[Mark]:
+    """Of the running scan: 744 tells the pages seen, 738 from which page it goes on."""
+    if began is None:
+        return []
+    found = []
+    for each in transitions:
+        if each.event_id in MARKS and each.time >= began:
+            pages = each.fields.get(MARKS[each.event_id])
+            if pages is not None:
+                found.append(Mark(each.time, pages))
+    return found
+
+
+def begun(scans: Sequence[Pass]) -> float | None:
+    """When the running scan began: where that is not known, the one before it had ended."""
+    if not scans or scans[-1].outcome != "open":
+        return None
+    if scans[-1].started is not None:
+        return scans[-1].started
+    return max((done.ended for done in scans[:-1] if done.ended is not None), default=-math.inf)
+
+
+def engine_threshold(transitions: Sequence[Transition]) -> float | None:
+    """Seconds in which its engine wants a scan to complete, as the last 735 told."""
+    for each in reversed(transitions):
+        if each.event_id == LATE_END and each.fields.get("threshold_days"):
+            return each.fields["threshold_days"] * DAY_SECONDS
+    return None

@@ -1,0 +1,147 @@
+"""How much slower a scan would be: throttled, beside other scans, or zeroing pages too."""
+
+import math
+from collections.abc import Sequence
+from statistics import median
+from typing import Final, NamedTuple
+
+from esewatch.advice.base.estimate import Change
+from esewatch.advice.base.finding import span
+from esewatch.advice.findings.scan_collisions import Loss
+from esewatch.advice.history.history import History
+from esewatch.advice.history.rates import is_amount
+
+READ_BYTES: Final = 327_680
+"""Of one read of the scan; it sleeps after each (published facts P1)."""
+PAGE_BYTES: Final = 8192
+"""Of Exchange 2007, where no record tells the page size."""
+
+MB_ALONE, MB_TWO = 250.0, 67.0
+"""MB a second that a scan reads alone on its disks, and with two at once (published facts P1).
+The table does not say whether the second is of each or the sum of both."""
+MB_ZEROING = 68.0
+"""The same alone with zeroing."""
+SECONDS_CHECKED, SECONDS_ZEROED = 208.0, 369.0
+"""A pass over the same 5,850,768 pages without zeroing (721), and a later one with it (722)."""
+ZEROED = 722
+
+
+class Pace(NamedTuple):
+    """A pass takes `low` to `high` times as long, and then `more` seconds."""
+
+    low: float = 1.0
+    likely: float = 1.0
+    high: float = 1.0
+    more: float = 0.0
+    said: tuple[str, ...] = ()
+
+    def times(self, factors: Sequence[float], said: str) -> "Pace":
+        """With the lowest, middle and highest of three further factors."""
+        low, likely, high = sorted(factors)
+        return Pace(
+            self.low * low,
+            self.likely * likely,
+            self.high * high,
+            self.more,
+            (*self.said, said),
+        )
+
+
+def scan_pace(
+    history: History, change: Change, seconds: Sequence[float], loss: Loss | None
+) -> Pace | str:
+    """What the change makes of a scan whose passes take `seconds` (at least one) at its size.
+
+    `loss` is what scanning beside others cost it, None where that was not looked at. A str says
+    why it cannot be told.
+    """
+    pace = Pace()
+    if change.parallel is not None:
+        pace = _parallel(pace, change.parallel, history.pages, seconds, loss)
+    if change.zeroing:
+        pace = _zeroing(pace, history, first=change.zeroing == "first")
+    if change.throttle is not None:
+        return _throttled(pace, history, change.throttle)
+    return pace
+
+
+def zeroes_already(history: History) -> bool:
+    """Whether a scan of it that zeroed pages has completed."""
+    return any(done.completion_event == ZEROED for done in history.checksum_passes)
+
+
+def _parallel(
+    pace: Pace,
+    count: int,
+    pages: float | None,
+    seconds: Sequence[float],
+    loss: Loss | None,
+) -> Pace:
+    usual = median(seconds)
+    alone = loss.alone if loss is not None else None
+    together = loss.together if loss is not None else None
+    # How long a pass at the measured rate takes, against those it was told from.
+    base = pages / alone / usual if pages and alone and is_amount(pages) and usual > 0 else None
+    if base is None and together and loss is not None and loss.share:
+        return _crowded(pace, together, loss.share, count)
+    if base is None:
+        if count == 1:
+            return pace._replace(said=(*pace.said, "alone on its disks it was not seen: as it was"))
+        return _published(pace, 1.0, count)
+    if count == 1:
+        return pace.times([base] * 3, f"alone it read {alone:,.0f} pages a second")
+    if not together or loss is None or not loss.share:
+        return _published(pace, base, count)
+    slower = max(1.0, (alone or 0.0) / together)
+    # Only `share` of its time was beside others; all of it would be.
+    whole = max(slower, (slower - (1.0 - loss.share)) / loss.share)
+    said = f"{alone:,.0f} pages a second alone, {together:,.0f} beside others, measured here"
+    return pace.times([base * slower, base * whole, base * whole * count / 2], said + _more(count))
+
+
+def _crowded(pace: Pace, together: float, share: float, count: int) -> Pace:
+    """Of passes that were all beside others for a `share` of their time."""
+    seen = f"{together:,.0f} pages a second beside others, measured here"
+    if count == 1:
+        most = 2 * MB_ALONE / MB_TWO
+        said = f"{seen}; alone up to {most:.1f} times as fast, published"
+        return pace.times((1 / most, math.sqrt(1 / most), 1.0), said)
+    whole = max(1.0, 1.0 / share)
+    return pace.times((1.0, math.sqrt(whole), whole * count / 2), seen + _more(count))
+
+
+def _published(pace: Pace, base: float, count: int) -> Pace:
+    """Both readings of the published table."""
+    each, both = MB_ALONE / MB_TWO, 2 * MB_ALONE / MB_TWO
+    said = (
+        f"two at once read {MB_TWO:g} instead of {MB_ALONE:g} MB/s, each or both together:"
+        f" {each:.1f} to {both:.1f} times as long, published and not measured here"
+    )
+    factors = (base * each, base * math.sqrt(each * both), base * both * count / 2)
+    return pace.times(factors, said + _more(count))
+
+
+def _more(count: int) -> str:
+    return "" if count == 2 else f"; {count} at once are taken to share what two had at most"
+
+
+def _zeroing(pace: Pace, history: History, *, first: bool) -> Pace:
+    if zeroes_already(history):
+        return pace._replace(said=(*pace.said, "its scan zeroes pages already (722)"))
+    later, at_first = SECONDS_ZEROED / SECONDS_CHECKED, MB_ALONE / MB_ZEROING
+    low, high = (later, at_first) if first else (1.0, later)
+    said = f"zeroing takes {low:.1f} to {high:.1f} times as long, published and not measured here"
+    return pace.times((low, math.sqrt(low * high), high), said)
+
+
+def _throttled(pace: Pace, history: History, pause: float) -> Pace | str:
+    pages = history.pages
+    if pages is None or not is_amount(pages):
+        return "its size is not known, so the reads of a pass are not either"
+    size = history.page_size
+    reads = math.ceil(pages * (size or PAGE_BYTES) / READ_BYTES)
+    taken = "" if size else ", pages taken as 8 KB"
+    said = f"{reads:,} reads of 320 KB{taken}, {pause * 1000:g} ms more after each:"
+    return pace._replace(
+        more=reads * pause, said=(*pace.said, f"{said} {span(reads * pause) or '0 s'} a pass")
+    )

@@ -1,0 +1,1 @@
+"""Window advice: the evidence, the rules, the length (semantics.md 6)."""

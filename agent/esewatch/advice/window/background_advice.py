@@ -1,0 +1,93 @@
+"""What is said of databases whose maintenance has no window (semantics.md 5)."""
+
+from typing import Literal, NamedTuple, get_args
+
+from esewatch.advice.base.finding import span
+from esewatch.advice.base.time_at_work import at_work
+from esewatch.advice.history.history import History, as_copy
+from esewatch.advice.history.ledger import verification_deadline
+from esewatch.advice.window.garbage_collection import CYCLES, cycles
+from esewatch.config import Policy
+
+RemarkName = Literal[
+    "cycles",
+    "no_completion",
+    "cycles_interrupted",
+    "unknown",
+    "background",
+    "scan_late",
+    "passive",
+    "application",
+]
+REMARKS: tuple[RemarkName, ...] = get_args(RemarkName)
+
+
+class Remark(NamedTuple):
+    """The rule that fired, and sentences."""
+
+    rule: RemarkName
+    reasons: tuple[str, ...]
+
+
+def background_advice(history: History, policy: Policy, now: float) -> Remark | None:
+    """The remark on a database that has no window to judge, as of `now`; None: it has one."""
+    if history.model == "garbage_collection":
+        return _cycles(history, now)
+    if history.model == "background":
+        return _background(history, policy, now)
+    if history.model == "application":
+        return Remark("application", ("The application decides when this database is maintained.",))
+    if history.role == "passive" and not history.defrag_runs and not history.checksum_passes:
+        return Remark("passive", (_PASSIVE,))
+    return None
+
+
+_PASSIVE = (
+    "Nothing maintains this passive copy: a page scan of a snapshot, or eseutil /k while replay"
+    " is suspended, verifies it."
+)
+
+
+def _cycles(history: History, now: float) -> Remark:
+    about = "Online defragmentation is part of garbage collection: no window."
+    found = cycles(history, now)
+    if found.late and found.allowed is not None:
+        what = "Its last completion is"
+        if found.completed is None:
+            what = "It was never seen to complete; the first record is"
+        if found.lost:
+            what = "Events are missing; since then it did not complete, which is"
+        late = (
+            f"{what} {span(found.silent)} at work ago; it should complete within"
+            f" {span(found.allowed)}."
+        )
+        return Remark("no_completion", (about, late))
+    if found.lost:
+        return Remark("unknown", (about, "Whether it completes is unknown: events are missing."))
+    if found.torn >= CYCLES:
+        torn_apart = f"Its last {found.torn} cycles in a row were interrupted or resumed."
+        return Remark("cycles_interrupted", (about, torn_apart))
+    return Remark("cycles", (about,))
+
+
+def _background(history: History, policy: Policy, now: float) -> Remark:
+    about = "The engine scans the database in the background: there is no window."
+    passes = history.checksum_passes
+    ends = [each.ended for each in passes if each.outcome == "completed" and each.ended is not None]
+    last = max((end for end in ends if end <= now), default=None)
+    running = passes[-1] if passes and passes[-1].outcome == "open" else None
+    since = running.started if running is not None and running.started is not None else last
+    if since is None or not 0 <= since <= now:
+        return Remark("background", (about, "When its scan began is not known."))
+    passed = at_work(history.off, since, now)
+    took = (
+        f"The pass has been running for {span(passed)}"
+        if since != last
+        else f"The last pass ended {span(passed)} ago"
+    )
+    allowed = verification_deadline(as_copy(history, policy))
+    against = f"{took}; the deadline is {span(allowed.seconds)} ({allowed.reason})."
+    if passed <= allowed.seconds:
+        return Remark("background", (about, against))
+    remedy = "A page scan of a snapshot verifies it sooner; so does a smaller database."
+    return Remark("scan_late", (about, against, remedy))

@@ -1,0 +1,361 @@
+"""The evidence for a window's length, as of any moment of the kept history (semantics.md 6.1).
+
+`Timeline` sums the history up once; `at` then answers for a moment, so that a verdict of a
+week ago is derived and not stored.
+"""
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
+
+import msgspec
+
+from esewatch.advice.base.finding import moment, span
+from esewatch.advice.base.staleness import one_window, two_windows
+from esewatch.advice.base.time_at_work import Stretch
+from esewatch.advice.history.history import History, as_copy
+from esewatch.advice.history.ledger import verification_deadline
+from esewatch.advice.window.lone_ends import without_runs
+from esewatch.advice.window.past_windows import Used, openings_used, restarts
+from esewatch.config import Policy
+from esewatch.fold.passes.runs import Run
+from esewatch.fold.state.rollups import DAY_SECONDS, Day, day_of, day_start
+from esewatch.fold.state.state import Pass
+
+PERIOD_DAYS = 28
+LEAST_DAYS = 14.0
+LEAST_COVERAGE = 0.9
+SHARE_OF_PAGES = 0.1
+MOST_PAGES = 1e11
+"""Over a million pages a second all day long: damage."""
+LONGEST_SILENCE = 7 * DAY_SECONDS
+"""Without a start or end for so long, or two windows, its events are missing or it is off."""
+SAMPLE_SLACK = 900.0
+"""So old may the last sample be while sampling goes on."""
+LOOK_BACK = 16 * DAY_SECONDS
+"""How far before `now` is asked for: the verdicts of a week, and what was a week before each."""
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """What a verdict rests on. `missing` is empty when it is enough."""
+
+    ratio: float | None = None
+    """Sum of pages read over sum of pages freed. None: no counters, or nothing was freed."""
+    pages_read: float = 0.0
+    pages_freed: float = 0.0
+    windows: int = 0
+    """Openings that are over (days, where no window is configured) in which online defragmentation
+    ran."""
+    passes: int = 0
+    """Whole passes that ended."""
+    days: float = 0.0
+    counter_coverage: float = 0.0
+    """Share of the run time of online defragmentation in which counters were sampled."""
+    missing: tuple[str, ...] = ()
+    """Sentences."""
+    lacks_events: bool = False
+    """More than counters is missing."""
+
+
+class Timeline:
+    """The history of one database, prepared for questions about moments up to `now`."""
+
+    def __init__(self, history: History, policy: Policy, now: float) -> None:
+        self.history = history
+        self.policy = policy
+        self.period = period_days(history, policy) * DAY_SECONDS
+        self.days = sorted(map(_plausible, history.days), key=lambda day: day.day)
+        self._numbers = [each.day for each in self.days]
+        self._read = [0.0, *accumulate(each.pages_read for each in self.days)]
+        self._freed = [0.0, *accumulate(each.pages_freed for each in self.days)]
+        self.runs = sorted(filter(_sane, history.defrag_runs), key=lambda run: run.start)
+        self._ends = [_end(run) for run in self.runs]
+        covered = [
+            max(0.0, end - run.start - _unsampled(history, run.start, end))
+            for run, end in zip(self.runs, self._ends, strict=True)
+        ]
+        self._lasted = [
+            0.0,
+            *accumulate(e - r.start for r, e in zip(self.runs, self._ends, strict=True)),
+        ]
+        self._covered = [0.0, *accumulate(covered)]
+        since = now - LOOK_BACK - self.period
+        self.openings = openings_used(history, self.runs, since, now)
+        self._restarts = sorted([*restarts(self.openings), *_breaks(history)])
+        self.scan_deadline = verification_deadline(as_copy(history, policy))
+        self._known: dict[float, Evidence] = {}
+
+    def begin(self, time: float) -> float:
+        """Begin of the evidence for `time`: a noon, after the last break."""
+        begin = day_start(day_of(time - self.period))
+        broken = self.last_break(time)
+        if math.isfinite(broken):
+            begin = max(begin, _noon_after(broken))
+        since = self.history.sampled_since
+        if since is not None and begin < since <= time:
+            # The day of the first sample is not whole.
+            begin = max(begin, _noon_after(since))
+        return begin
+
+    def last_break(self, time: float) -> float:
+        """The last moment up to `time` before which nothing counts, minus infinity without one."""
+        at = bisect_right(self._restarts, time)
+        return self._restarts[at - 1] if at else -math.inf
+
+    def at(self, time: float) -> Evidence:
+        """The evidence as of `time` (epoch seconds), of whole days and the present one."""
+        known = self._known.get(time)
+        if known is None:
+            known = self._known[time] = self._gather(time)
+        return known
+
+    def completed(self, time: float, since: float = -math.inf) -> list[Pass]:
+        """Whole passes of online defragmentation that ended after `since`, up to `time`."""
+        return [
+            done
+            for done in self.history.defrag_passes
+            if done.outcome == "completed" and done.ended is not None and since < done.ended <= time
+        ]
+
+    def running(self, passes: Iterable[Pass], time: float) -> Pass | None:
+        """The pass that was open at `time`."""
+        found = [
+            each
+            for each in passes
+            if each.started is not None
+            and each.started <= time
+            and (each.ended is None or each.ended > time)
+        ]
+        return found[-1] if found else None
+
+    def openings_until(self, time: float, since: float = -math.inf) -> list[Used]:
+        """The openings that began from `since` on and were over at `time`."""
+        return [night for night in self.openings if since <= night.start and night.end <= time]
+
+    def idle(self, since: float, time: float) -> float:
+        """Seconds up to `time` in which its machine was off, or windows passed and nothing ran.
+
+        No longer window mends that, or its events are missing.
+        """
+        begin, end = since, time
+        stretches = [*self.history.off]
+        longest = one_window(self.history.window)
+        first = bisect_left(self.runs, since, key=lambda run: run.start)
+        last = bisect_right(self.runs, time, key=lambda run: run.start)
+        for run, over in zip(self.runs[first:last], self._ends[first:last], strict=True):
+            stretches.append((since + longest, run.start))
+            since = max(since, over)
+        stretches.append((since + longest, time))
+        return sum(max(0.0, high - low) for low, high in _apart(stretches, begin, end))
+
+    def _gather(self, time: float) -> Evidence:
+        begin = self.begin(time)
+        read, freed = self._sums(begin, time)
+        history = self.history
+        evidence = Evidence(
+            ratio=read / freed if freed > 0 else None,
+            pages_read=read,
+            pages_freed=freed,
+            windows=self._windows(begin, time),
+            passes=len(self.completed(time, begin)),
+            days=max(0.0, time - max(begin, history.first_seen)) / DAY_SECONDS,
+            counter_coverage=self._coverage(begin, time),
+        )
+        events = self._missing_events(evidence, begin, time)
+        missing = (*events, *self._missing_counters(evidence, time))
+        return msgspec.structs.replace(evidence, missing=missing, lacks_events=bool(events))
+
+    def _sums(self, begin: float, time: float) -> tuple[float, float]:
+        """Pages read and freed from the noon `begin` up to `time`."""
+        first = bisect_left(self._numbers, day_of(begin))
+        last = bisect_left(self._numbers, math.ceil((time - day_start(0)) / DAY_SECONDS))
+        if last <= first or self.history.sampled_since is None:
+            return 0.0, 0.0
+        return self._read[last] - self._read[first], self._freed[last] - self._freed[first]
+
+    def _windows(self, begin: float, time: float) -> int:
+        if self.history.window is not None:
+            return sum(each.ran for each in self.openings_until(time, begin))
+        return len({day_of(run.start) for run in self.runs if begin <= run.start <= time})
+
+    def _coverage(self, begin: float, time: float) -> float:
+        starts = bisect_left(self.runs, begin, key=lambda run: run.start)
+        stops = bisect_right(self.runs, time, key=lambda run: run.start)
+        if stops <= starts:
+            return 0.0
+        lasted = self._lasted[stops] - self._lasted[starts]
+        covered = self._covered[stops] - self._covered[starts]
+        last = self.runs[stops - 1]
+        beyond = self._ends[stops - 1]
+        if beyond > time:
+            lasted -= beyond - time
+            tail = beyond - time - _unsampled(self.history, time, beyond)
+            covered -= max(0.0, tail)
+        if lasted <= 0:
+            # Only a run that began this very moment, or runs of no length.
+            return float(_unsampled(self.history, last.start, last.start + 1.0) == 0.0)
+        return min(1.0, max(0.0, covered / lasted))
+
+    def _missing_events(self, evidence: Evidence, begin: float, time: float) -> tuple[str, ...]:
+        sentences = (
+            self._too_few_windows(evidence, begin, time),
+            self._silent(time),
+            "" if self.history.untimed_passes else _too_short(evidence),
+        )
+        return tuple(filter(None, sentences))
+
+    def _silent(self, time: float) -> str:
+        runs = bisect_right(self.runs, time, key=lambda run: run.start)
+        if not runs:
+            return ""
+        last = min(time, max(self._ends[:runs]))
+        if time - last <= max(LONGEST_SILENCE, two_windows(self.history.window)):
+            return ""
+        return (
+            f"No start or end of online defragmentation is known since {moment(last)}:"
+            " it did not run, or its events are missing."
+        )
+
+    def _missing_counters(self, evidence: Evidence, time: float) -> tuple[str, ...]:
+        return tuple(
+            sentence
+            for sentence in (
+                self._no_counters(time, evidence),
+                self._too_few_pages(evidence),
+                _badly_covered(evidence),
+            )
+            if sentence
+        )
+
+    def _too_few_windows(self, evidence: Evidence, begin: float, time: float) -> str:
+        asked = self.policy.min_windows
+        if evidence.windows >= asked:
+            return ""
+        if not self.runs:
+            return without_runs(self.history)
+        unit = "maintenance windows" if self.history.window else "days"
+        why = self._why_restarted(begin, time)
+        return f"Online defragmentation ran in {evidence.windows} of {asked} {unit} asked for{why}."
+
+    def _why_restarted(self, begin: float, time: float) -> str:
+        broken = self.last_break(time)
+        if not math.isfinite(broken) or _noon_after(broken) != begin:
+            return ""
+        if broken in self.history.role_changes:
+            why = "the role of the copy changed"
+        elif broken in {gap[1] for gap in self.history.event_gaps}:
+            why = "events are missing up to there"
+        else:
+            why = "before, it ran at other hours than the configured window's"
+        return f", counted from {moment(broken)}: {why}"
+
+    def _no_counters(self, time: float, evidence: Evidence) -> str:
+        since = self.history.sampled_since
+        if (since is None or since > time) or uncounted(evidence):
+            return (
+                "The counters Online Defrag Pages Read/sec and Pages Freed/sec were not both"
+                " sampled while it ran: there is no ratio."
+            )
+        return ""
+
+    def _too_few_pages(self, evidence: Evidence) -> str:
+        if uncounted(evidence):
+            return ""
+        asked = float(self.policy.min_pages_read)
+        pages = self.history.pages
+        if pages is not None and math.isfinite(pages):
+            asked = max(asked, SHARE_OF_PAGES * pages)
+        if evidence.pages_read >= asked:
+            return ""
+        return f"It read {evidence.pages_read:,.0f} of the {asked:,.0f} pages asked for."
+
+
+def _apart(stretches: Iterable[Stretch], begin: float, end: float) -> Iterator[Stretch]:
+    """What lies between `begin` and `end`, each moment once."""
+    for low, high in sorted(stretches):
+        low, high = max(low, begin), min(high, end)
+        if low < high:
+            yield low, high
+            begin = high
+
+
+def uncounted(evidence: Evidence) -> bool:
+    """Whether there are no counters at all for the time that online defragmentation ran."""
+    return evidence.counter_coverage == 0.0 and evidence.pages_read == 0.0
+
+
+def period_days(history: History, policy: Policy) -> int:
+    """Days that the evidence reaches back: 28, more where windows are rare, at most 371."""
+    window = history.window
+    weekly = len(set(window.days)) if window is not None else 7
+    weeks = math.ceil((policy.min_windows + 1) / max(1, weekly))
+    return min(max(PERIOD_DAYS, 7 * weeks), 371)
+
+
+def _too_short(evidence: Evidence) -> str:
+    if evidence.passes or evidence.days >= LEAST_DAYS:
+        return ""
+    return (
+        f"No whole pass ended in {span(evidence.days * DAY_SECONDS)} of records;"
+        f" one, or {LEAST_DAYS:g} days, are asked for."
+    )
+
+
+def _badly_covered(evidence: Evidence) -> str:
+    if uncounted(evidence) or evidence.counter_coverage >= LEAST_COVERAGE:
+        return ""
+    share = math.floor(100 * evidence.counter_coverage)
+    return (
+        f"Counters were sampled in {share} % of its run time; {LEAST_COVERAGE:.0%} are asked for."
+    )
+
+
+def _plausible(day: Day) -> Day:
+    """A day of which one amount cannot be (negative, NaN, huge) tells nothing of the ratio."""
+    if 0.0 <= day.pages_read <= MOST_PAGES and 0.0 <= day.pages_freed <= MOST_PAGES:
+        return day
+    return day._replace(pages_read=0.0, pages_freed=0.0)
+
+
+def _sane(run: Run) -> bool:
+    return math.isfinite(run.start) and (
+        run.end is None or (math.isfinite(run.end) and run.end >= run.start)
+    )
+
+
+def _end(run: Run) -> float:
+    """A run without an end lasts a day at most: no window is longer."""
+    longest = run.start + DAY_SECONDS
+    return longest if run.end is None else run.end
+
+
+def _unsampled(history: History, start: float, end: float) -> float:
+    """Seconds between `start` and `end` in which no counter was sampled; pieces may overlap."""
+    since, until = history.sampled_since, history.sampled_until
+    if since is None or until is None:
+        return end - start
+    gaps: Sequence[tuple[float, float]] = [
+        (-math.inf, since),
+        *history.unsampled,
+        (until + SAMPLE_SLACK, math.inf),
+    ]
+    return sum(max(0.0, min(end, to) - max(start, begin)) for begin, to in gaps)
+
+
+def _breaks(history: History) -> list[float]:
+    """After a role change, or events missing for longer than a window, evidence begins anew."""
+    longest = one_window(history.window)
+    lost = [end for begin, end, _ in history.event_gaps if end - begin > longest]
+    return [time for time in (*lost, *history.role_changes) if math.isfinite(time)]
+
+
+def _noon_after(time: float) -> float:
+    begin = day_start(day_of(time))
+    return begin if begin == time else begin + DAY_SECONDS
+
+
+def intervals(passes: Sequence[Pass]) -> list[float]:
+    """Seconds from the end of each pass to the end of the next."""
+    ends = sorted(done.ended for done in passes if done.ended is not None)
+    return [later - earlier for earlier, later in pairwise(ends)]

@@ -1,0 +1,59 @@
+"""Ends of passes whose start nobody logged, or whose time: their figures are known all the same."""
+
+from esewatch.advice.base.finding import counted, moment, span
+from esewatch.advice.history.history import History
+from esewatch.fold.state.state import Pass
+
+NOTHING = "No start or end of online defragmentation (700-704) is in the events."
+_DEFRAG = frozenset(range(700, 706))
+
+
+def pass_figures(done: Pass) -> str:
+    """`42,794 pages freed, 34 h 42 min at work, 7 runs over 4 days`; empty without figures."""
+    took = done.work_seconds if done.work_seconds is not None else done.wall_seconds
+    how = "at work" if done.work_seconds is not None else "from start to end"
+    parts = (
+        f"{_count(done.pages_freed, 'page')} freed" if done.pages_freed is not None else "",
+        f"{_count(done.pages_seen, 'page')} seen" if done.pages_seen is not None else "",
+        _count(done.bad_checksums, "bad checksum") if done.bad_checksums is not None else "",
+        f"{span(took)} {how}" if took is not None else "",
+        _runs(done),
+    )
+    return ", ".join(part for part in parts if part)
+
+
+def without_runs(history: History) -> str:
+    """What is said where online defragmentation has no start and end in the events."""
+    ended = [done for done in history.defrag_passes if done.outcome == "completed"]
+    if ended:
+        last = ended[-1]
+        return (
+            f"Online defragmentation completed {moment(last.ended or 0.0)}{_told(last)}, but no"
+            " start of it is in the events."
+        )
+    without = [done for done in history.untimed_passes if done.task == "defrag"]
+    if without:
+        return (
+            f"Online defragmentation completed{_told(without[0])}, but when is not known:"
+            " its events have no time."
+        )
+    if not _DEFRAG.isdisjoint(history.untimed):
+        return "When online defragmentation ran is not known: its events have no time."
+    if history.checksum_passes:
+        return f"Only the database scan of the window is in the events. {NOTHING}"
+    return NOTHING
+
+
+def _told(done: Pass) -> str:
+    figures = pass_figures(done)
+    return f" ({figures})" if figures else ""
+
+
+def _runs(done: Pass) -> str:
+    runs = _count(done.invocations, "run") if done.invocations is not None else ""
+    over = f"over {_count(done.days, 'day')}" if done.days is not None else ""
+    return f"{runs} {over}".strip()
+
+
+def _count(number: int, one: str) -> str:
+    return counted(number, one, f"{one}s")

@@ -1,0 +1,250 @@
+"""The openings of a window in the past, and what online defragmentation did in each."""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from statistics import median
+from typing import NamedTuple
+
+from esewatch.advice.base.finding import span
+from esewatch.advice.history.history import History
+from esewatch.config.calendar import CALENDAR, next_opening
+from esewatch.fold.instances.backups import LONGEST, Stretch
+from esewatch.fold.passes.runs import Run
+from esewatch.fold.state.state import Pass
+
+TOLERANCE = 600.0
+"""Defragmentation may begin or stop so much beside the window's times and still keep to it.
+
+Less than the quarter of an hour by which windows are changed.
+"""
+MOVED = 0.5
+"""Part of its length by which an opening may lie beside its hours: a clock was changed."""
+SAME_MOMENT = 60.0
+BACKED_UP = (3, 7)
+"""A backup in so many of so many openings is in the way."""
+IN_THE_WAY = 900.0
+"""Seconds for which online defragmentation waits for a backup before it counts."""
+
+
+class Used(NamedTuple):
+    """How one opening of the window was used; epoch seconds."""
+
+    start: float
+    end: float
+    ran: bool
+    """Online defragmentation ran within it."""
+    off: float | None
+    """Seconds after the time that the configured window gives them that its runs stopped (before:
+    below 0). 0: they kept to that time. None: nothing tells."""
+    scanned: float
+    """Seconds of database scan."""
+    backup: float
+    """Seconds that a backup of the instance took of it."""
+    hindered: bool = False
+    """A backup stopped its maintenance, or kept online defragmentation waiting."""
+    share: float = 1.0
+    """Of the time that it gives defragmentation, the part that was used: a pass that ends leaves
+    the rest of the night."""
+
+
+def openings_used(history: History, runs: Sequence[Run], since: float, now: float) -> list[Used]:
+    """The openings from `since` to `now`, oldest first; none where no window is configured.
+
+    `runs` are those of online defragmentation, sorted. A window is a start and a duration: an
+    opening in which they began beside the start and lasted as long is moved to where it was.
+    """
+    window = history.window
+    if window is None or not window.days or not CALENDAR[0] <= since <= now <= CALENDAR[1]:
+        return []
+    found: list[tuple[float, float]] = []
+    opening = next_opening(window, since - 1.0)
+    while opening.start <= now:
+        found.append((opening.start, opening.end))
+        opening = next_opening(window, opening.start)
+    starts = [run.start for run in runs]
+    following = [start for start, _ in found[1:]]
+    scans = [run for run in history.scan_runs if run.end is not None]
+    scanned = [run.start for run in scans]
+    ends = _completions(history.defrag_passes)
+    scan_ends = _completions(history.checksum_passes)
+    backups = backup_spans(history)
+    result: list[Used] = []
+    for (start, end), after in zip(found, [*following, opening.start], strict=True):
+        early = max(TOLERANCE, MOVED * min(end - start, after - end))
+        first, last = (bisect_left(starts, each - early) for each in (start, after))
+        mine = runs[first:last]
+        until = max([after, *(_stop(run, end) for run in mine)]) + SAME_MOMENT
+        beside = scans[max(0, bisect_left(scanned, start) - 1) : bisect_left(scanned, until)]
+        moved = _moved(mine, beside, (start, end), ends)
+        start, end = start + moved, end + moved
+        low, high = (bisect_left(backups, (each,)) for each in (start - LONGEST, end + 1.0))
+        near = backups[low:high]
+        backup = _busy(near, start, end)
+        due = time_given(mine, beside, start, end)
+        off = None if backup > 0 else _off(mine, due, _tolerance(due, start, end), ends)
+        hindered = backup > 0 and _hindered(
+            start, _Work(mine, due, ends), _Work(beside, end, scan_ends), near
+        )
+        ran = any(run.start < end and _stop(run, end) >= start for run in mine)
+        worked = sum(max(0.0, min(due, _stop(run, end)) - max(start, run.start)) for run in mine)
+        share = min(1.0, worked / (due - start))
+        seconds = _scanned(beside, start, end)
+        result.append(Used(start, end, ran, off, seconds, backup, hindered, share))
+    return result
+
+
+def backup_spans(history: History) -> list[Stretch]:
+    """When backups of its instance ran, whether they completed or not; sorted."""
+    completed = ((each.started, each.ended) for each in history.backups)
+    return sorted({*completed, *history.backup_spans})
+
+
+def backed_up(found: Sequence[Used]) -> str | None:
+    """What to say of backups in the last of these openings; None where few were."""
+    least, of = BACKED_UP
+    last = found[-of:]
+    hit = [each.backup for each in last if each.hindered]
+    if len(hit) < least:
+        return None
+    return (
+        f"backups stopped online maintenance in {len(hit)} of the last {len(last)} openings of the"
+        f" window, or kept it waiting; they took {span(median(hit))} of the middle one of them"
+    )
+
+
+def restarts(found: Sequence[Used]) -> list[float]:
+    """Moments up to which defragmentation kept to another window than the configured.
+
+    Told by two openings in a row in which it stopped equally long before its time, or by two
+    that tell anything in which it went on after it: one alone is a restart of the server or work
+    by hand. A longer window before this one shows only where a pass did not end in between.
+    """
+    told = [each for each in found if each.off is not None]
+    ran = [each for each in found if each.ran or each.off is not None]
+    beyond = [(a, b) for a, b in pairwise(told) if min(a.off or 0.0, b.off or 0.0) > 0]
+    before = [
+        (a, b) for a, b in pairwise(ran) if a.off and b.off and abs(a.off - b.off) <= TOLERANCE
+    ]
+    moments = {later.end + max(0.0, later.off or 0.0) for _, later in (*beyond, *before)}
+    return sorted(moments)
+
+
+def time_given(runs: Sequence[Run], scans: Iterable[Run], start: float, end: float) -> float:
+    """When the window stops defragmentation: in its middle where a scan follows (P1), else its end.
+
+    Whether one follows is seen and not configured.
+    """
+    if not runs:
+        return end
+    stop = _stop(runs[-1], end)
+    latest = max(end, stop + SAME_MOMENT)
+    follows = any(stop - SAME_MOMENT <= scan.start < latest for scan in scans)
+    return (start + end) / 2 if follows else end
+
+
+def _off(
+    runs: Sequence[Run], due: float, tolerance: float, completions: Sequence[float]
+) -> float | None:
+    """How far from its time the last of the runs stopped; 0: by little, None where nothing tells.
+
+    A pass that completes before it leaves nothing to do, so its end tells nothing of the window.
+    """
+    if not runs or runs[-1].end is None:
+        return None
+    stop = runs[-1].end
+    if stop <= due + tolerance and _near(completions, stop):
+        return None
+    return 0.0 if abs(stop - due) <= tolerance else stop - due
+
+
+def _tolerance(due: float, start: float, end: float) -> float:
+    return TOLERANCE * (due - start) / (end - start)
+
+
+def _moved(
+    runs: Sequence[Run], scans: Sequence[Run], opening: Stretch, completions: Sequence[float]
+) -> float:
+    """By how much the opening lay beside its hours; 0 where nothing tells that it did."""
+    start, end = opening
+    if not runs or runs[-1].end is None:
+        return 0.0
+    moved, stop = runs[0].start - start, runs[-1].end
+    if not TOLERANCE < abs(moved) <= MOVED * (end - start):
+        return 0.0
+    due = time_given(runs, scans, start, end)
+    off = _off(runs, due, _tolerance(due, start, end), completions)
+    if off is None:
+        # The pass ended: only its begin tells.
+        return min(0.0, moved)
+    due = time_given(runs, scans, start + moved, end + moved)
+    tolerance = _tolerance(due, start + moved, end + moved)
+    return moved if off and abs(stop - due) <= tolerance else 0.0
+
+
+class _Work(NamedTuple):
+    """What a task did in an opening: its runs, the end of its time, and when its passes ended."""
+
+    runs: Sequence[Run]
+    due: float
+    completions: Sequence[float]
+
+
+def _hindered(start: float, defrag: _Work, scan: _Work, backups: Sequence[Stretch]) -> bool:
+    """Whether a backup stopped the pass or the scan before its time, or the pass waited for it."""
+    return (
+        _stopped(start, defrag, backups)
+        or _stopped(start, scan, backups)
+        or _waited(start, defrag, backups) >= IN_THE_WAY
+    )
+
+
+def _stopped(start: float, work: _Work, backups: Sequence[Stretch]) -> bool:
+    return any(
+        run.end is not None
+        and start - SAME_MOMENT <= run.end < work.due - TOLERANCE
+        and any(low - SAME_MOMENT <= run.end <= high + SAME_MOMENT for low, high in backups)
+        and not _near(work.completions, run.end)
+        for run in work.runs
+    )
+
+
+def _waited(start: float, work: _Work, backups: Sequence[Stretch]) -> float:
+    """Seconds of its time in which a backup ran and it did not, with a pass to be gone on with."""
+    waited = 0.0
+    for begin, over in backups:
+        low, high = max(begin, start), min(over, work.due)
+        if low < high and not any(start <= each <= high for each in work.completions):
+            worked = (min(high, _stop(run, high)) - max(low, run.start) for run in work.runs)
+            waited += high - low - sum(max(0.0, each) for each in worked)
+    return waited
+
+
+def _completions(passes: Iterable[Pass]) -> list[float]:
+    return sorted(
+        done.ended for done in passes if done.ended is not None and done.outcome == "completed"
+    )
+
+
+def _near(times: Sequence[float], time: float) -> bool:
+    at = bisect_left(times, time - SAME_MOMENT)
+    return at < len(times) and times[at] <= time + SAME_MOMENT
+
+
+def _stop(run: Run, otherwise: float) -> float:
+    return otherwise if run.end is None else run.end
+
+
+def _scanned(scans: Iterable[Run], start: float, end: float) -> float:
+    return sum(max(0.0, min(end, run.end or start) - max(start, run.start)) for run in scans)
+
+
+def _busy(backups: Iterable[Stretch], start: float, end: float) -> float:
+    """Seconds of `backups`, which are sorted; those that ran side by side count once."""
+    seconds, reached = 0.0, start
+    for begin, over in backups:
+        low, high = max(begin, reached), min(over, end)
+        if low < high:
+            seconds += high - low
+            reached = high
+    return seconds

@@ -1,0 +1,314 @@
+"""The rules of window advice in their order: the first that says something decides."""
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from statistics import median
+from typing import Literal, NamedTuple
+
+from esewatch.advice.base.finding import investigate, moment, span
+from esewatch.advice.window.evidence import Evidence, Timeline, intervals, uncounted
+from esewatch.advice.window.past_windows import backed_up
+from esewatch.config import Policy
+from esewatch.fold.passes.runs import Run
+from esewatch.fold.state.rollups import DAY_SECONDS, day_of, day_start
+from esewatch.fold.state.state import Pass
+
+Action = Literal["shrink", "keep", "grow", "move", "insufficient_evidence", "not_applicable"]
+
+QUIET_DAYS = 14
+MASS_DELETION = 5.0
+"""Times its median of 28 days that a day frees after a mass deletion."""
+MEDIAN_DAYS = 28
+LEAST_MEDIAN_DAYS = 7
+SOON = 3 * DAY_SECONDS
+"""Passes that finish within this are no sign of a window that is too short."""
+OFTEN_DAYS = 2.0
+LEAST_COMPLETIONS = 3
+
+
+class Moment(NamedTuple):
+    """What a rule judges: the history up to `time` (epoch seconds)."""
+
+    timeline: Timeline
+    policy: Policy
+    time: float
+
+    @property
+    def evidence(self) -> Evidence:
+        """The evidence as of this moment."""
+        return self.timeline.at(self.time)
+
+    @property
+    def week_before(self) -> Evidence:
+        """The evidence as of the last noon that was a week ago or more."""
+        return self.timeline.at(day_start(day_of(self.time - 7 * DAY_SECONDS)))
+
+
+class Verdict(NamedTuple):
+    """What a rule says. `factor`: so many times as long should the window be."""
+
+    action: Action
+    reasons: tuple[str, ...]
+    factor: float = 1.0
+
+
+Rule = Callable[[Moment], Verdict | None]
+
+
+def _evidence(at: Moment) -> Verdict | None:
+    """Without counters the rules that need no ratio still hold."""
+    found = at.evidence
+    if not found.missing or (uncounted(found) and not found.lacks_events):
+        return None
+    return Verdict("insufficient_evidence", found.missing)
+
+
+def _bad_pages(at: Moment) -> Verdict | None:
+    history = at.timeline.history
+    standing = [bad for bad in history.bad_pages if bad.first <= at.time]
+    damage = {kind: each for kind, each in history.damage.items() if each.times[0] <= at.time}
+    found = investigate(standing, damage, history.io_errors, at.time)
+    if found is None:
+        return None
+    return Verdict("keep", (f"To be looked into before the window is changed: {found.sentence}.",))
+
+
+def _quiet(at: Moment) -> Verdict | None:
+    history = at.timeline.history
+    since = at.time - QUIET_DAYS * DAY_SECONDS
+    for what, times in (
+        ("the engine was changed", history.engine_changes),
+        ("the role of the copy changed", history.role_changes),
+        ("much was deleted at once", _mass_deletions(at, since)),
+    ):
+        recent = [time for time in times if since < time <= at.time]
+        if recent:
+            when = moment(max(recent))
+            reason = f"No advice for {QUIET_DAYS} days after {when}, when {what}."
+            return Verdict("keep", (reason,))
+    return None
+
+
+def _mass_deletions(at: Moment, since: float) -> list[float]:
+    """Ends of the days on which far more was freed than usual.
+
+    A day that still read more than `ratio_high` pages for one freed had no mass of them, nor had
+    one that freed no more than another of the 28 days: it is only uneven. Nor had
+    one that freed no more than a ratio of `ratio_high` frees of `min_pages_read` pages.
+    """
+    days, policy = at.timeline.days, at.policy
+    if at.timeline.history.sampled_since is None:
+        return []
+    found = []
+    for index in range(bisect_left(days, day_of(since), key=lambda day: day.day), len(days)):
+        day = days[index]
+        if day_start(day.day) >= at.time:
+            break
+        read = max(day.pages_read, policy.min_pages_read)
+        if read >= policy.ratio_high * day.pages_freed:
+            continue
+        first = bisect_left(days, day.day - MEDIAN_DAYS, key=lambda each: each.day)
+        usual = [each.pages_freed for each in days[first:index] if each.pages_read > 0]
+        if len(usual) < LEAST_MEDIAN_DAYS or day.pages_freed <= max(usual):
+            continue
+        if day.pages_freed > MASS_DELETION * median(usual):
+            found.append(min(day_start(day.day + 1), at.time))
+    return found
+
+
+def _late(at: Moment) -> Verdict | None:
+    timeline, history = at.timeline, at.timeline.history
+    limit = at.policy.defrag_complete_within
+    waited, idle = _waited(at, history.defrag_passes, history.defrag_runs)
+    if waited > limit:
+        reason = (
+            f"Online defragmentation has not completed a pass for {span(waited)}{idle};"
+            f" it should within {span(limit)}."
+        )
+        # What it waited so far is the least that it takes: a low ratio may tell of more.
+        ratio = at.evidence.ratio
+        lacking = at.policy.ratio_low / ratio if ratio else 1.0
+        return Verdict("grow", (reason,), max(waited / limit, lacking) if limit > 0 else 2.0)
+    begin = timeline.begin(at.time)
+    if not any(begin <= run.start <= at.time for run in history.scan_runs):
+        return None
+    allowed = timeline.scan_deadline
+    waited, idle = _waited(at, history.checksum_passes, history.scan_runs)
+    if waited > allowed.seconds:
+        reason = (
+            f"The database scan has not completed a pass for {span(waited)}{idle};"
+            f" it should within {span(allowed.seconds)} ({allowed.reason})."
+        )
+        return Verdict("grow", (reason,), waited / allowed.seconds)
+    return None
+
+
+def _waited(at: Moment, passes: Sequence[Pass], runs: Sequence[Run]) -> tuple[float, str]:
+    """Seconds without a completion: since the last one, else since the first start.
+
+    Of a pass whose start is not in the events the first run is: it was under way then. What was
+    before a break in the evidence is not known, or of another window. Time in which
+    no maintenance is known to have run does not count; the words tell of it.
+    """
+    ends = _up_to((p.ended for p in passes if p.outcome == "completed"), at.time)
+    begun = (*(p.started for p in passes), *(run.start for run in runs))
+    known = ends or _up_to(begun, at.time)
+    if not known:
+        return 0.0, ""
+    since = max(known) if ends else min(known)
+    since = max(since, at.timeline.last_break(at.time))
+    idle = at.timeline.idle(since, at.time)
+    words = f", {span(idle)} left out in which it is not known to have run" if idle else ""
+    return at.time - since - idle, words
+
+
+def _up_to(times: Iterable[float | None], time: float) -> list[float]:
+    return [each for each in times if each is not None and -math.inf < each <= time]
+
+
+def _backup(at: Moment) -> Verdict | None:
+    found = backed_up(at.timeline.openings_until(at.time))
+    if found is None:
+        return None
+    return Verdict("move", (f"{found[0].upper()}{found[1:]}: move the window or the backup.",))
+
+
+def _low_but_soon(at: Moment) -> Verdict | None:
+    """A warm cache lowers the ratio: only reads from disk are counted."""
+    ratio = at.evidence.ratio
+    if ratio is None or ratio >= at.policy.ratio_low or not _within(at, SOON, least=1):
+        return None
+    return Verdict(
+        "keep",
+        (
+            _low(at, ratio),
+            f"Passes finish within {span(SOON)} all the same, so this alone is no reason to grow:"
+            " reads that the cache answers are not counted, which lowers the ratio.",
+        ),
+    )
+
+
+def _low_twice(at: Moment) -> Verdict | None:
+    ratio, before = at.evidence.ratio, at.week_before
+    if ratio is None or ratio >= at.policy.ratio_low:
+        return None
+    if before.missing or before.ratio is None or before.ratio >= at.policy.ratio_low:
+        doubt = "A week before it was not known to be, so nothing is advised."
+        lacked = [f"Missing then: {sentence}" for sentence in before.missing]
+        return Verdict("keep", (_low(at, ratio), doubt, *lacked))
+    reasons = (_low(at, ratio), f"A week before it was {before.ratio:.1f}.")
+    return Verdict("grow", reasons, at.policy.ratio_low / ratio if ratio > 0 else 2.0)
+
+
+def _low(at: Moment, ratio: float) -> str:
+    return f"{_read_for(at.evidence, ratio)}, below {at.policy.ratio_low:g}: much is left to free."
+
+
+def _read_for(found: Evidence, ratio: float) -> str:
+    return (
+        f"It read {ratio:.1f} pages for each one freed ({found.pages_read:,.0f} and"
+        f" {found.pages_freed:,.0f} in {span(found.days * DAY_SECONDS)})"
+    )
+
+
+def _high(at: Moment) -> Verdict | None:
+    found, high = at.evidence, at.policy.ratio_high
+    if found.missing or found.pages_read == 0 or (found.ratio is not None and found.ratio <= high):
+        return None
+    if found.ratio is None:
+        reason = f"It read {found.pages_read:,.0f} pages and freed none: nothing is left to free."
+    else:
+        reason = f"{_read_for(found, found.ratio)}, above {high:g}: little is left to free."
+    limit = at.policy.defrag_complete_within
+    if not _within(at, limit, least=2):
+        doubt = f"Its last two passes are not known to have finished within {span(limit)}."
+        return Verdict("keep", (reason, doubt))
+    on_time = f"Its last two passes finished within {span(limit)}."
+    factor = high / found.ratio if found.ratio else 0.0
+    return Verdict("shrink", (reason, on_time), factor * _share_used(at))
+
+
+def _share_used(at: Moment) -> float:
+    """The part of its time that defragmentation used.
+
+    Cutting off what is not used, because passes end long before the window does, changes nothing.
+    """
+    used = at.timeline.openings_until(at.time, at.timeline.begin(at.time))
+    shares = [each.share for each in used if each.ran]
+    return sum(shares) / len(shares) if shares else 1.0
+
+
+def _often(at: Moment) -> Verdict | None:
+    found = at.evidence
+    if found.ratio is not None and found.ratio < at.policy.ratio_low:
+        return None
+    done = at.timeline.completed(at.time, at.timeline.begin(at.time))
+    between = intervals(done)
+    if len(done) < LEAST_COMPLETIONS or at.time - max(p.ended or 0.0 for p in done) > SOON:
+        return None
+    # To a tenth of a day, as it is shown: every other night is 2 days and some minutes.
+    usual = round(sum(between) / len(between) / DAY_SECONDS, 1)
+    if usual > OFTEN_DAYS:
+        return None
+    reason = (
+        f"It completed {len(done)} passes, one every {_days(usual)}: a shorter window is enough."
+    )
+    return Verdict("shrink", (reason,), usual * DAY_SECONDS / SOON)
+
+
+def _days(days: float) -> str:
+    return f"{days:g} {'day' if days == 1 else 'days'}"
+
+
+def _no_ratio(at: Moment) -> Verdict | None:
+    return Verdict("insufficient_evidence", at.evidence.missing) if at.evidence.missing else None
+
+
+def _otherwise(at: Moment) -> Verdict | None:
+    found, policy = at.evidence, at.policy
+    if found.ratio is None:
+        return Verdict("keep", ("It read no page from disk.",))
+    read = _read_for(found, found.ratio)
+    return Verdict("keep", (f"{read}, between {policy.ratio_low:g} and {policy.ratio_high:g}.",))
+
+
+def _within(at: Moment, seconds: float, *, least: int) -> bool:
+    """Whether the last two passes (at least `least`) and the open one keep to `seconds`."""
+    open_pass = at.timeline.running(at.timeline.history.defrag_passes, at.time)
+    if open_pass is not None and at.time - (open_pass.started or at.time) > seconds:
+        return False
+    last = at.timeline.completed(at.time)[-2:]
+    return len(last) >= least and all(_elapsed(done) <= seconds for done in last)
+
+
+def _elapsed(done: Pass) -> float:
+    """Seconds from start to end; infinite when nothing tells."""
+    if done.started is not None and done.ended is not None and done.ended >= done.started:
+        return done.ended - done.started
+    return done.days * DAY_SECONDS if done.days is not None and done.days >= 0 else math.inf
+
+
+RULES: tuple[tuple[str, Rule], ...] = (
+    ("evidence", _evidence),
+    ("bad_pages", _bad_pages),
+    ("quiet", _quiet),
+    ("backup", _backup),
+    ("late", _late),
+    ("ratio_low_but_soon", _low_but_soon),
+    ("ratio_low", _low_twice),
+    ("ratio_high", _high),
+    ("completes_often", _often),
+    ("no_ratio", _no_ratio),
+    ("otherwise", _otherwise),
+)
+"""Name and rule, in order."""
+
+
+def judge(at: Moment) -> tuple[str, Verdict]:
+    """The first rule that says something, and what it says."""
+    for name, rule in RULES:
+        verdict = rule(at)
+        if verdict is not None:
+            return name, verdict
+    raise AssertionError("the last rule says something always")

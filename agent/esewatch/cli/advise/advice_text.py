@@ -1,0 +1,246 @@
+"""Advice for people: a table, below it the reasons, and with `--explain` every figure."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from esewatch.advice.advise import Advice
+from esewatch.advice.base.finding import counted, moment, span
+from esewatch.advice.findings.lone_instances import LoneInstance
+from esewatch.advice.forecast.forecast import Forecast
+from esewatch.advice.history.ledger import Deadline, Ledger
+from esewatch.advice.what_if.what_if import WhatIf
+from esewatch.advice.window.evidence import Evidence
+from esewatch.cli.advise.what_if_text import what_if_lines
+from esewatch.expose.advice_json import most_urgent
+from esewatch.expose.formatting import iso_time, tidy
+from esewatch.fold.state.backup_jobs import BackupSet
+from esewatch.fold.state.database_state import DatabaseKey
+from esewatch.names import visible
+
+HEAD = (
+    "DATABASE", "COMPUTER", "MODEL", "ACTION", "WINDOW", "CONFIDENCE",
+    "VERIFIED", "FORECAST", "DEADLINE",
+)  # fmt: skip
+UNKNOWN = "-"
+TASKS = {"defrag": "online defragmentation", "checksum": "the database scan"}
+
+
+def text_lines(
+    advice: Iterable[Advice],
+    explain: bool,
+    answers: Mapping[DatabaseKey, WhatIf],
+    *,
+    others: bool = False,
+) -> Iterator[str]:
+    """The lines; observed databases without a finding are only counted, unless explained.
+
+    `answers` to a what-if stand below the database they are of, those without a range only
+    where explained. `others`: something else is said, so that without databases nothing is.
+    """
+    known = list(advice)
+    shown = [each for each in known if explain or each.tier == "watched" or each.findings]
+    if shown:
+        names = Counter((each.computer, each.name) for each in known)
+        yield from _table([HEAD, *(_row(each, names) for each in shown)])
+    for each in shown:
+        yield ""
+        yield from map(visible, _paragraph(each, explain))
+        answer = answers.get((each.computer, each.database))
+        if answer is not None and (explain or answer.applies):
+            yield from (f"  {visible(line)}" for line in what_if_lines(answer))
+    rest = len(known) - len(shown)
+    if rest:
+        yield ""
+        yield counted(rest, "observed database has", "observed databases have") + " no finding."
+    if not known and not others:
+        yield "No database is known: nothing is advised."
+
+
+def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    cells = [[visible(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        yield "  ".join(padded).rstrip()
+
+
+def _row(advice: Advice, names: Mapping[tuple[str, str], int]) -> tuple[str, ...]:
+    """With its path where another database of its computer has the same name."""
+    told = most_urgent(advice.forecasts)
+    return (
+        advice.name if names[advice.computer, advice.name] == 1 else advice.database,
+        advice.computer,
+        advice.model,
+        advice.window.action,
+        _window(advice),
+        f"{advice.window.confidence:.0%}" if advice.model == "window" else UNKNOWN,
+        _verified(advice.ledger),
+        f"{told.task} {_dates(told)}" if told is not None and told.p50 is not None else UNKNOWN,
+        _date(told.deadline) if told is not None and told.deadline is not None else UNKNOWN,
+    )
+
+
+def _verified(entry: Ledger) -> str:
+    if entry.last is None:
+        return "never"
+    proof = f"{_date(entry.last.time)} {entry.last.by}"
+    since = {"bad": entry.bad_since, "corrected": entry.corrected_since}
+    return ", ".join([proof, *(f"{pages:,} {how} since" for how, pages in since.items() if pages)])
+
+
+def _window(advice: Advice) -> str:
+    configured, recommended = advice.window.configured_seconds, advice.window.recommended_seconds
+    if configured is None:
+        return UNKNOWN
+    if recommended is None or recommended == configured:
+        return span(configured)
+    return f"{span(configured)} → {span(recommended)}"
+
+
+def _date(time: float) -> str:
+    return moment(time).split(" ")[0]
+
+
+def _dates(told: Forecast) -> str:
+    """From the middle of what is likely to what nine in ten do not exceed."""
+    middle = _date(told.p50) if told.p50 is not None else ""
+    late = _date(told.p90) if told.p90 is not None else "?"
+    return middle if middle == late else f"{middle}..{late}"
+
+
+def _paragraph(advice: Advice, explain: bool) -> Iterator[str]:
+    yield f"{advice.name} ({advice.computer}, {advice.database})"
+    for reason in advice.window.reasons:
+        yield f"  {reason}"
+    for found in advice.findings:
+        yield f"  ! {found.finding}: {found.sentence}."
+    if advice.slot is not None:
+        yield f"  Scan it from {moment(advice.slot.start)} to {moment(advice.slot.end)} instead."
+    for told in advice.forecasts:
+        yield from map("  {}".format, _expected(told))
+    if explain:
+        yield from map("    {}".format, _explained(advice))
+
+
+def _expected(told: Forecast) -> Iterator[str]:
+    if told.p50 is None:
+        return
+    what = TASKS[told.task]
+    late = f", nine times in ten by {moment(told.p90)}" if told.p90 is not None else ""
+    done = f"The running pass of {what} should be done by {moment(told.p50)}{late}."
+    if told.deadline is not None and (told.p90 is None or told.p90 > told.deadline):
+        done += f" That may be after its deadline, {moment(told.deadline)}."
+    yield done
+
+
+def _explained(advice: Advice) -> Iterator[str]:
+    window = advice.window
+    yield f"rule: {window.rule}"
+    if advice.model == "window":
+        yield f"confidence: {window.confidence:g}"
+        yield f"evidence: {_figures(window.evidence)}"
+        yield from (f"missing: {each}" for each in window.evidence.missing)
+    for told in advice.forecasts:
+        yield f"forecast of {told.task}: {_forecast(told)}"
+    yield from _ledger(advice.ledger)
+
+
+def _figures(found: Evidence) -> str:
+    ratio = "none" if found.ratio is None else f"{found.ratio:.1f}"
+    return (
+        f"ratio {ratio}, pages read {found.pages_read:,.0f}, freed {found.pages_freed:,.0f},"
+        f" windows {found.windows}, passes {found.passes}, days {found.days:.1f},"
+        f" counters cover {found.counter_coverage:.0%}"
+    )
+
+
+def _forecast(told: Forecast) -> str:
+    figures = (
+        told.reason,
+        f"p50 {moment(told.p50)}" if told.p50 is not None else "",
+        f"p90 {moment(told.p90)}" if told.p90 is not None else "",
+        f"deadline {moment(told.deadline)}" if told.deadline is not None else "",
+        f"progress {told.progress:.0%}" if told.progress is not None else "",
+        _days(told),
+        f"passes {told.passes}, nights {told.nights}",
+        f"openings {told.pattern}" if told.pattern else "",
+    )
+    return ", ".join(each for each in figures if each)
+
+
+def _days(told: Forecast) -> str:
+    if told.days_per_pass is None:
+        return ""
+    later = told.days_per_pass_later
+    grown = f" ({later:.1f} in 90 days)" if later is not None else ""
+    return f"{told.days_per_pass:.1f} days a pass{grown}"
+
+
+def _deadline(deadline: Deadline) -> str:
+    length = span(deadline.seconds)
+    return deadline.reason if length in deadline.reason else f"{length}, {deadline.reason}"
+
+
+def _ledger(entry: Ledger) -> Iterator[str]:
+    yield (
+        f"ledger: {entry.standing}, bad pages since {entry.bad_since},"
+        f" corrected since {entry.corrected_since}"
+    )
+    proofs = sorted(entry.verified.items(), key=lambda proof: -proof[1])
+    yield from (f"verified: {moment(time)} by {by}" for by, time in proofs)
+    yield f"verification deadline: {_deadline(entry.deadline)}"
+    if entry.due is not None:
+        yield f"verification due {moment(entry.due)}"
+    if entry.unknown_since is not None:
+        yield f"unknown since {moment(entry.unknown_since)}"
+
+
+REASON = "No event names a database of this instance: only its backups are known."
+LATEST = 5
+"""So many sets of an instance are shown to people."""
+
+
+def instance_lines(lone: Iterable[LoneInstance]) -> Iterator[str]:
+    """Lines for people: each instance with its latest sets, and what is found."""
+    for number, each in enumerate(lone):
+        if number:
+            yield ""
+        yield visible(f"{each.ese_instance} ({each.computer})")
+        yield f"  {REASON}"
+        for found in each.findings:
+            yield visible(f"  ! {found.finding}: {found.sentence}.")
+        for done in each.sets[-LATEST:]:
+            yield f"  {moment(done.started)}: {_set_figures(done)}"
+
+
+def instance_object(lone: LoneInstance) -> dict[str, Any]:
+    """The JSON object of an instance; `backup_sets` has the kept ones, oldest first."""
+    return {
+        "computer": tidy(lone.computer),
+        "ese_instance": tidy(lone.ese_instance),
+        "action": "insufficient_evidence",
+        "confidence": 0.0,
+        "reasons": [REASON],
+        "findings": [
+            {"finding": each.finding, "sentence": tidy(each.sentence)} for each in lone.findings
+        ],
+        "backup_sets": [_set(done) for done in lone.sets],
+    }
+
+
+def _set(done: BackupSet) -> dict[str, Any]:
+    found = {
+        "kind": done.kind,
+        "started": iso_time(done.started),
+        "seconds": done.seconds,
+        "bytes": round(done.bytes),
+        "bytes_per_second": round(done.bytes / done.seconds) if done.seconds > 0 else None,
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _set_figures(done: BackupSet) -> str:
+    rate = f", {done.bytes / done.seconds / 1e6:,.1f} MB/s" if done.seconds > 0 else ""
+    logs = " of log files" if done.kind == "ntbackup_logs" else ""
+    return f"{done.bytes / 1e9:,.1f} GB{logs} in {span(done.seconds)}{rate}"

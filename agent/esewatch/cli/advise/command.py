@@ -1,0 +1,252 @@
+"""`advise`: what to do with each window, what is verified, and when a pass will be done."""
+
+import argparse
+import contextlib
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from esewatch.advice.advise import Advice, advise
+from esewatch.advice.base.estimate import Change
+from esewatch.advice.base.finding import FindingName, counted, listed, moment
+from esewatch.advice.findings.lone_instances import LoneInstance, lone_instances
+from esewatch.advice.history.history import READ
+from esewatch.advice.history.surroundings import surroundings
+from esewatch.advice.unproven import never_proven, never_proven_text
+from esewatch.advice.what_if.what_if import WhatIf, what_ifs
+from esewatch.cli.advise.advice_text import instance_lines, instance_object, text_lines
+from esewatch.cli.advise.what_if_text import add_option, change, what_if_object
+from esewatch.cli.inputs.as_of import Group, as_of
+from esewatch.cli.inputs.reader import HEALTHY, WRONG, Reader
+from esewatch.cli.options import (
+    add_config_option,
+    add_format_option,
+    add_input_options,
+    load_settings,
+)
+from esewatch.config import Settings
+from esewatch.expose.advice_json import advice_object
+from esewatch.fold.databases.integrity import Told as Beside
+from esewatch.fold.folder import Folder
+from esewatch.fold.identity.computers import namesakes
+from esewatch.fold.identity.owners import instance_key
+from esewatch.fold.state.database_state import DatabaseKey
+from esewatch.fold.state.state import Database, State
+from esewatch.journal import Journal
+from esewatch.model import EsewatchError, JournalError
+from esewatch.names import visible
+
+PERSON: frozenset[FindingName] = frozenset(
+    {
+        "copy_divergence",
+        "copy_failed",
+        "copy_suspect",
+        "defrag_overdue",
+        "directory_error",
+        "engine_failure",
+        "investigate",
+        "logical_damage",
+        "never_verified",
+        "only_active_verified",
+        "only_passive_verified",
+        "scan_off",
+        "verification_overdue",
+        "writes_at_risk",
+    }
+)
+"""Findings that need a person: exit status 1. The others are advice, or wait for events."""
+
+NAMED = 3
+"""Computers or instances that are named in one line at most."""
+
+
+def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
+    """Add `advise`."""
+    parser = commands.add_parser(
+        "advise",
+        help="window and integrity advice with its evidence",
+        description="Advice from a pile of logs as of their last record; "
+        "without inputs as of now, from the journal of the configuration.",
+        epilog="example: esewatch advise --explain Application.evtx counters.csv",
+    )
+    add_input_options(parser, least="*")
+    add_config_option(parser)
+    add_format_option(parser)
+    parser.add_argument(
+        "--explain", action="store_true", help="every figure, and the rule that decided"
+    )
+    add_option(parser)
+    parser.set_defaults(function=print_advice)
+
+
+def print_advice(options: argparse.Namespace) -> int:
+    """`advise`: exit status 1 when a finding needs a person or a piece was unreadable."""
+    asked = change(options.what_if)
+    settings = load_settings(options)
+    if not options.paths:
+        state = journaled(Path(settings.journal))
+        _tell_unknown(state)
+        now = time.time()
+        told = _told(state, settings, asked, now)._replace(lone=lone_instances(state, now))
+        _print(told, options)
+        _tell_never_proven(told.advice)
+        return WRONG if _needs_a_person(told.advice) else HEALTHY
+    reader = Reader(options, companions=True, ese_only=True)
+    state = _read(reader, settings)
+    if reader.nothing_read:
+        return reader.status()
+    for each in namesakes(state.hosts, settings):
+        print(f"esewatch: {visible(each.sentence)}", file=sys.stderr)
+    _tell_unknown(state)
+    advice: list[Advice] = []
+    answers: dict[DatabaseKey, WhatIf] = {}
+    lone: list[LoneInstance] = []
+    beside = surroundings(state, settings)
+    for group in as_of(state, time.time()):
+        _say_when(group)
+        told = _told(group.state, settings, asked, group.time, beside)
+        advice += told.advice
+        answers.update(told.answers)
+        lone += lone_instances(group.state, group.time, group.computers)
+    advice.sort(key=lambda each: (each.computer, each.database))
+    lone.sort(key=lambda each: (each.computer, each.ese_instance.lower()))
+    _print(Told(advice, answers, lone), options)
+    _tell_never_proven(advice)
+    return reader.status(wrong=_needs_a_person(advice))
+
+
+class Told(NamedTuple):
+    """The advice, by database the answers to what was asked beside it, and instances without any.
+
+    Those have backups, and no event names a database of theirs.
+    """
+
+    advice: Sequence[Advice]
+    answers: Mapping[DatabaseKey, WhatIf]
+    lone: Sequence[LoneInstance] = ()
+
+
+def _told(
+    state: State,
+    settings: Settings,
+    asked: Change | None,
+    now: float,
+    beside: Callable[[Database], Beside] | None = None,
+) -> Told:
+    answers = what_ifs(state, settings, asked, now) if asked is not None else {}
+    return Told(advise(state, settings, now, beside), answers)
+
+
+def _say_when(group: Group) -> None:
+    named = [*group.computers[:NAMED], *(["others"] if len(group.computers) > NAMED else [])]
+    when = f"as of their last record, {moment(group.time)}"
+    if not group.dated:
+        when = (
+            "as of now: their events have no time, so that no age and no advice follows from them"
+        )
+    print(f"esewatch: {visible(listed(named))} {when}", file=sys.stderr)
+
+
+def _tell_unknown(state: State) -> None:
+    """Name the instances that are sampled and of which no event names a database."""
+    known = {instance_key(each) for each in state.databases.values()}
+    unknown = [
+        f"{each.ese_instance} ({each.computer})"
+        for key, each in sorted(state.instances.items())
+        if READ in each.totals and key not in known
+    ]
+    if unknown:
+        rest = len(unknown) - NAMED
+        more = [counted(rest, "other instance", "other instances")] if rest > 0 else []
+        print(
+            f"esewatch: no advice for {visible(listed([*unknown[:NAMED], *more]))}: only counters"
+            " are known, and no event that names a database",
+            file=sys.stderr,
+        )
+
+
+def _tell_never_proven(advice: Iterable[Advice]) -> None:
+    keys = never_proven(advice)
+    if keys:
+        print(f"esewatch: {visible(never_proven_text(keys))}", file=sys.stderr)
+
+
+def _read(reader: Reader, settings: Settings) -> State:
+    folder = Folder(State(), settings)
+    for source in reader.sources():
+        folder.open_source(source.name, time.time())
+        for batch in reader.batches(source):
+            folder.fold(source.name, batch, time.time())
+    folder.computers.settle()
+    return folder.state
+
+
+def journaled(path: Path) -> State:
+    """The state of the last commit, also while a daemon writes the journal: read from a copy.
+
+    Raises EsewatchError without a journal, JournalError for one that cannot be read.
+    """
+    if not path.exists():
+        raise EsewatchError(
+            f"{path}: there is no journal: name inputs, or the configuration: --config.file F"
+        )
+    with tempfile.TemporaryDirectory(prefix="esewatch-") as folder:
+        copy = Path(folder) / path.name
+        try:
+            _copy(path, copy)
+            with contextlib.closing(Journal(copy, mend=False)) as journal:
+                return journal.load()[0]
+        except sqlite3.Error as error:
+            raise JournalError(f"{path}: the journal cannot be read: {error}") from error
+        except JournalError as error:
+            raise JournalError(str(error).replace(str(copy), str(path))) from error
+
+
+def _copy(path: Path, to: Path) -> None:
+    """A journal that nobody has open is read without beginning files beside it (-wal, -shm)."""
+    beside = Path(f"{path}-wal")
+    alone = not beside.exists()
+    _back_up(path, "mode=ro&immutable=1" if alone else "mode=ro", to)
+    if alone and beside.exists():  # opened meanwhile: what was copied may be of two commits
+        _back_up(path, "mode=ro", to)
+
+
+def _back_up(path: Path, how: str, to: Path) -> None:
+    source = sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True)
+    with contextlib.closing(source), contextlib.closing(sqlite3.connect(to)) as target:
+        source.backup(target)
+
+
+def _print(told: Told, options: argparse.Namespace) -> None:
+    if options.format == "json":
+        shown = _json_lines(told)
+    else:
+        shown = chain(
+            text_lines(told.advice, options.explain, told.answers, others=bool(told.lone)),
+            [""] if told.advice and told.lone else [],
+            instance_lines(told.lone),
+        )
+    for line in shown:
+        sys.stdout.write(line + "\n")
+
+
+def _json_lines(told: Told) -> Iterator[str]:
+    encode = msgspec.json.Encoder().encode
+    for each in told.advice:
+        shown = advice_object(each)
+        answers = told.answers.get((each.computer, each.database))
+        if answers is not None:
+            shown["what_if"] = what_if_object(answers)
+        yield encode(shown).decode()
+    yield from (encode(instance_object(each)).decode() for each in told.lone)
+
+
+def _needs_a_person(advice: Iterable[Advice]) -> bool:
+    return any(found.finding in PERSON for each in advice for found in each.findings)

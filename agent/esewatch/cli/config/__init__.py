@@ -1,0 +1,1 @@
+"""`esewatch config`, `forget` and `ack`."""

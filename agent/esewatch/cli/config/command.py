@@ -1,0 +1,146 @@
+"""`config check|show|alertmanager|import-exchange`, `forget` and `ack`."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from esewatch.advice.history.surroundings import surroundings
+from esewatch.cli.config import alertmanager, import_exchange
+from esewatch.cli.local import add_address_options, post
+from esewatch.cli.options import add_config_option, add_web_config_option, load_settings
+from esewatch.config import dump
+from esewatch.expose.http.web import WebConfiguration
+from esewatch.fold.commands import Acknowledged, acknowledge, forget
+from esewatch.fold.folder import Folder
+from esewatch.journal import Journal, LockedError
+from esewatch.model import EsewatchError
+
+
+def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
+    """Add `config`, `forget` and `ack`."""
+    config = commands.add_parser("config", help="validate, show or make the configuration")
+    actions = config.add_subparsers(
+        title="commands",
+        dest="action",
+        required=True,
+        metavar="check|show|alertmanager|import-exchange",
+    )
+    for name, function, text in (
+        ("check", check_config, "validate; exit status 2 and one line when it is wrong"),
+        ("show", show_config, "the effective settings, defaults included"),
+    ):
+        action = actions.add_parser(
+            name,
+            help=text,
+            epilog=f"example: esewatch config {name} --config.file /etc/esewatch/esewatch.yml",
+        )
+        add_config_option(action)
+        if name == "check":
+            add_web_config_option(action)
+        action.set_defaults(function=function)
+    alertmanager.add_command(actions)
+    import_exchange.add_command(actions)
+    gone = commands.add_parser(
+        "forget",
+        help="drop a database that is gone",
+        epilog=r"example: esewatch forget --computer ex01 'e:\mdb06\priv06.edb'",
+    )
+    _add_database_options(gone)
+    gone.set_defaults(function=forget_database, pages=[])
+    ack = commands.add_parser(
+        "ack",
+        help="take known bad pages as dealt with, all when none is named",
+        epilog=r"example: esewatch ack --computer ex01 'e:\mdb06\priv06.edb' 17 4711",
+    )
+    _add_database_options(ack)
+    ack.add_argument("pages", nargs="*", type=int, metavar="PAGE")
+    ack.set_defaults(function=ack_pages)
+
+
+def _add_database_options(parser: argparse.ArgumentParser) -> None:
+    add_config_option(parser)
+    parser.add_argument("database", metavar="DATABASE", help="its `database` label")
+    parser.add_argument("--computer", default="", help="needed when several have this database")
+    add_address_options(parser)
+
+
+def check_config(options: argparse.Namespace) -> int:
+    """`config check`. Raises ConfigError."""
+    settings = load_settings(options)
+    if options.web_config:
+        WebConfiguration(options.web_config)
+        print(f"{options.web_config}: valid")
+    print(
+        f"{options.config or 'no file: the defaults'}: valid: {len(settings.sources)} sources, "
+        f"{len(settings.windows)} windows, {len(settings.databases)} database rules"
+    )
+    return 0
+
+
+def show_config(options: argparse.Namespace) -> int:
+    """`config show`. Raises ConfigError."""
+    sys.stdout.write(dump(load_settings(options)))
+    return 0
+
+
+def forget_database(options: argparse.Namespace) -> int:
+    """`forget`: through the daemon while it runs, else in the journal."""
+    journal = _journal(options)
+    if journal is None:
+        post(options, "forget", {"computer": options.computer, "database": options.database})
+    else:
+        with _Edit(journal, options) as folder:
+            forget(folder, options.computer, options.database)
+    print(f"forgot {options.database}")
+    return 0
+
+
+def ack_pages(options: argparse.Namespace) -> int:
+    """`ack`: through the daemon while it runs, else in the journal."""
+    journal = _journal(options)
+    if journal is None:
+        body = {
+            "computer": options.computer,
+            "database": options.database,
+            "pages": options.pages,
+        }
+        answer = post(options, "ack", body)
+        done = Acknowledged(
+            int(answer["acknowledged"]), int(answer.get("damage", 0)), int(answer.get("errors", 0))
+        )
+    else:
+        with _Edit(journal, options) as folder:
+            told = surroundings(folder.state, folder.settings)
+            done = acknowledge(folder, options.computer, options.database, options.pages, told)
+    damage = f" and {done.damage} reports of damage" if done.damage else ""
+    errors = f" and {done.errors} open errors of its instance" if done.errors else ""
+    print(f"acknowledged {done.pages} bad pages{damage}{errors} of {options.database}")
+    return 0
+
+
+def _journal(options: argparse.Namespace) -> Journal | None:
+    """The journal, None while a daemon has it."""
+    path = Path(load_settings(options).journal)
+    if not path.exists():
+        raise EsewatchError(f"{path}: there is no journal; name the configuration: --config.file F")
+    try:
+        return Journal(path, mend=False)
+    except LockedError:
+        return None
+
+
+class _Edit:
+    """The journal's state as a folder; what it changed is committed at the end."""
+
+    def __init__(self, journal: Journal, options: argparse.Namespace) -> None:
+        self._journal = journal
+        self._folder = Folder(journal.load()[0], load_settings(options))
+
+    def __enter__(self) -> Folder:
+        return self._folder
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self._journal.commit(self._folder.state, self._folder.changed, {})
+        self._journal.close()

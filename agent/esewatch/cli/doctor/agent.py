@@ -1,0 +1,161 @@
+"""What a look at the daemon tells: its journal, whether it answers, what it has taken up."""
+
+import argparse
+import http.client
+import os
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+
+from esewatch.cli.doctor.rights import Account, missing_rights, shell_word
+from esewatch.cli.local import connection_to
+from esewatch.config import Settings
+from esewatch.config.web import WebSettings, load_web
+from esewatch.daemon.source_renames import digests
+from esewatch.expose.http.server import parse_address
+from esewatch.expose.pages.problems.problem import Problem
+from esewatch.fold.state.state import State
+
+UNITS = ("/etc/systemd/system/esewatch.service", "/usr/lib/systemd/system/esewatch.service")
+LEAST_FREE = 16 << 20
+"""Bytes that the journal wants to have left on its disk."""
+
+
+def of_journal(path: Path, account: Account, config: str) -> list[Problem]:
+    """Whether it is there and can be written. Raises OSError, subprocess.SubprocessError."""
+    try:
+        owner = path.stat().st_uid
+    except PermissionError:
+        return []  # who may not see it is told so elsewhere
+    except OSError:
+        return [*_missing(path, config), *_no_room(path.parent)]
+    if os.name != "nt" and os.geteuid() not in (0, owner):
+        return _no_room(path.parent)  # another account writes it, which only root can try
+    barred = missing_rights(account, [("w", str(path)), ("w", str(path.parent))])
+    if not barred:
+        return _no_room(path.parent)
+    return [
+        Problem(
+            problem="journal_unwritable",
+            sentence=f"{account.name} may not write the journal {path}: nothing more is read",
+            command=_owning(account, path),
+            needs_person=True,
+        )
+    ]
+
+
+def _owning(account: Account, path: Path) -> str:
+    if os.name == "nt":
+        name = shell_word(f"{account.name}:(OI)(CI)M")
+        return f"icacls {shell_word(str(path.parent))} /grant {name}"
+    both = f"{shell_word(str(path.parent))} {shell_word(str(path))}"
+    return f"chown {account.name}: {both} && chmod u+rwX {both}"
+
+
+def _missing(path: Path, config: str) -> Iterator[Problem]:
+    yield Problem(
+        problem="journal_missing",
+        sentence=f"there is no journal {path}: esewatch never ran with this configuration. What "
+        "is said of sources and databases comes from a short look at the inputs",
+        command=starting(config),
+        needs_person=True,
+    )
+
+
+def _no_room(folder: Path) -> list[Problem]:
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    if os.name == "nt":
+        return []
+    disk = os.statvfs(folder)
+    read_only = bool(disk.f_flag & os.ST_RDONLY)
+    if not read_only and disk.f_bavail * disk.f_frsize >= LEAST_FREE:
+        return []
+    what = "is mounted read-only" if read_only else "is full"
+    return [
+        Problem(
+            problem="journal_unwritable",
+            sentence=f"the disk of the journal ({folder}) {what}: nothing more is read",
+            command=f"df -h {shell_word(str(folder))}",
+            needs_person=True,
+        )
+    ]
+
+
+def starting(config: str) -> str:
+    """The command that starts the daemon: the unit where one is installed."""
+    if _has_unit():
+        return "systemctl enable --now esewatch"
+    return f"esewatch run --config.file {shell_word(config)}" if config else "esewatch run"
+
+
+def restarting(config: str) -> str:
+    """The command that restarts it, or starts it where no unit is installed."""
+    return "systemctl restart esewatch" if _has_unit() else starting(config)
+
+
+def _has_unit() -> bool:
+    return any(Path(unit).exists() for unit in UNITS)
+
+
+def of_daemon(options: argparse.Namespace) -> list[Problem]:
+    """Whether it answers. Raises EsewatchError for an address or web configuration that is none."""
+    web = load_web(options.web_config) if options.web_config else WebSettings()
+    connection = connection_to(options.address, web)
+    if web.tls is not None and web.tls.client_auth_type == "RequireAndVerifyClientCert":
+        return _of_handshake(options, connection)
+    try:
+        connection.request("GET", "/-/healthy", headers={"Connection": "close"})
+        answer = connection.getresponse()
+        body = answer.read(100)
+    except (OSError, http.client.HTTPException) as error:
+        return [_silent(options, " ".join(str(error).split()) or type(error).__name__)]
+    finally:
+        connection.close()
+    if answer.status in (200, 401) and (body.startswith(b"Healthy") or answer.status == 401):
+        return []
+    return [_silent(options, f"what answers there is no esewatch (status {answer.status})")]
+
+
+def _of_handshake(
+    options: argparse.Namespace, connection: http.client.HTTPConnection
+) -> list[Problem]:
+    """A daemon that hangs up on who has no certificate, as this command: so far it can be seen."""
+    try:
+        connection.connect()
+    except ssl.SSLError:
+        return []
+    except OSError as error:
+        return [_silent(options, str(error))]
+    finally:
+        connection.close()
+    return []
+
+
+def _silent(options: argparse.Namespace, reason: str) -> Problem:
+    return Problem(
+        problem="daemon_silent",
+        sentence=f"no esewatch answers at {options.address}: {reason}. If it runs elsewhere: "
+        "--web.address HOST:PORT, with TLS --web.config.file F",
+        command=starting(options.config or ""),
+        needs_person=True,
+    )
+
+
+def not_taken_up(settings: Settings, state: State, address: str) -> Iterator[Problem]:
+    """Sources of the file that the daemon at `address` has not, or has with other settings."""
+    host, port = parse_address(address)
+    where = f"[{host}]" if ":" in host else host or "127.0.0.1"
+    reload = shell_word(f"http://{where}:{port}/-/reload")
+    for name, digest in digests(settings).items():
+        known = state.sources.get(name)
+        if known is None or known.settings != digest:
+            yield Problem(
+                problem="source_not_taken_up",
+                source=name,
+                sentence="esewatch has not taken this source up as the file has it"
+                if known is None
+                else "esewatch still reads this source with other settings than the file has",
+                command="systemctl reload esewatch" if _has_unit() else f"curl -X POST {reload}",
+                needs_person=True,
+            )

@@ -1,0 +1,308 @@
+"""`doctor`: why something is missing, and the exact command that mends it."""
+
+import argparse
+import functools
+import os
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from esewatch.cli.advise.command import journaled
+from esewatch.cli.doctor.agent import not_taken_up, of_daemon, of_journal, restarting
+from esewatch.cli.doctor.known_state import KnownState
+from esewatch.cli.doctor.log_retention import Channel, Length, lengths, longest_passes, short_logs
+from esewatch.cli.doctor.rights import Account, account_of, shell_word
+from esewatch.cli.doctor.source_files import FILE_SOURCES, of_files
+from esewatch.cli.doctor.timeouts import look_all, within
+from esewatch.cli.inputs.reader import HEALTHY, WRONG
+from esewatch.cli.local import add_address_options
+from esewatch.cli.options import add_config_option, add_format_option, load_settings
+from esewatch.config import LogFiles, Settings
+from esewatch.expose.formatting import plural
+from esewatch.expose.pages.overview import overview
+from esewatch.expose.pages.problems.problem import Problem, ProblemName, in_order
+from esewatch.fold.state.state import State
+from esewatch.model import ConfigError, EsewatchError, JournalError
+from esewatch.names import visible
+
+SECONDS = 10.0
+"""For the look at all files, and for any other look that may hang."""
+
+EXPLAINED: frozenset[ProblemName] = frozenset(
+    {"counters_foreign", "no_permission", "path_hangs", "path_matches_nothing", "snapshot_never"}
+)
+"""What a look at the files of a source explains."""
+CONSEQUENCES: frozenset[ProblemName] = frozenset(
+    {
+        "counters_foreign",
+        "snapshot_never",
+        "snapshot_old",
+        "source_down",
+        "source_empty",
+        "source_silent",
+        "unreadable_input",
+    }
+)
+"""What the state need not say of a source then."""
+
+
+def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
+    """Add `doctor`."""
+    parser = commands.add_parser(
+        "doctor",
+        help="why something is missing, and the exact command that mends it",
+        description="Looks at the configuration, the journal, the daemon and the inputs, and "
+        "changes nothing. Exit status 1 when a person is needed.",
+        epilog="example: esewatch doctor --config.file /etc/esewatch/esewatch.yml",
+    )
+    add_config_option(parser)
+    add_format_option(parser)
+    add_address_options(parser)
+    parser.set_defaults(function=print_problems)
+
+
+def print_problems(options: argparse.Namespace) -> int:
+    """`doctor`: one line or object a problem, then what was looked at."""
+    try:
+        settings = _settings(options)
+    except ConfigError as error:
+        problems, looked = _wrong_lines(options.config, error), "the configuration"
+    else:
+        problems, looked = _examine(settings, options)
+    show = _json_line if options.format == "json" else _text_line
+    for problem in problems:
+        sys.stdout.write(show(problem) + "\n")
+    needed = sum(problem.needs_person for problem in problems)
+    end = f"{plural(needed, 'problem')} to mend" if needed else "nothing to do"
+    # JSON is read by programs: one object a line and nothing else.
+    beside = sys.stderr if options.format == "json" else sys.stdout
+    beside.write(visible(f"looked at {looked}: {end}") + "\n")
+    return WRONG if needed else HEALTHY
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    """Raises ConfigError for a file that is wrong, EsewatchError for one that cannot be read."""
+    if options.config:
+        try:
+            found = within(SECONDS, Path(options.config).stat)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise EsewatchError(f"{options.config}: cannot be read: {reason}") from error
+        if not stat.S_ISREG(found.st_mode):
+            raise EsewatchError(f"{options.config}: cannot be read: not a regular file")
+        if not os.access(options.config, os.R_OK):
+            raise EsewatchError(f"{options.config}: cannot be read: Permission denied")
+    try:
+        return within(SECONDS, lambda: load_settings(options))
+    except TimeoutError as error:
+        raise EsewatchError(f"{options.config}: cannot be read: {error}") from error
+
+
+def _wrong_lines(config: str, error: ConfigError) -> tuple[Problem, ...]:
+    return in_order(
+        Problem(
+            problem="configuration_wrong",
+            source=config,
+            sentence=line,
+            command=f"esewatch config check --config.file {shell_word(config)}",
+            needs_person=True,
+        )
+        for line in str(error).splitlines()
+    )
+
+
+class _Known(NamedTuple):
+    """What the records say, and whence: `journal` or `inputs`."""
+
+    state: State
+    problems: list[Problem]
+    reasons: Mapping[str, str]
+    pieces: Mapping[str, str]
+    whence: str
+    journal: bool
+
+
+def _examine(settings: Settings, options: argparse.Namespace) -> tuple[tuple[Problem, ...], str]:
+    now = time.time()
+    path = Path(settings.journal)
+    account = account_of(path)
+    agent = _agent(settings, options, account)
+    known = _known(settings, path, options.config or "")
+    files, logs = _files(settings, known.state, account)
+    told = overview(known.state, settings, now).problems
+    short = short_logs(logs, longest_passes(known.state), known.state)
+    silent = any(each.problem == "daemon_silent" for each in agent)
+    stale = (
+        not_taken_up(settings, known.state, options.address) if known.journal and not silent else ()
+    )
+    found = [*agent, *known.problems, *files, *short, *stale]
+    found += _without_consequences(told, files, known)
+    looked = (
+        f"{'' if options.config else 'no configuration (--config.file), '}"
+        f"{known.whence}, {plural(len(settings.sources), 'source')}, "
+        f"{plural(len(known.state.databases), 'database')}, the daemon at {options.address}, "
+        f"files as {account.name}"
+    )
+    return in_order(found), looked
+
+
+def _agent(settings: Settings, options: argparse.Namespace, account: Account) -> list[Problem]:
+    """Of journal and daemon. Raises EsewatchError for an address that is none."""
+    path = Path(settings.journal)
+    looks = look_all(
+        {
+            "journal": lambda: of_journal(path, account, options.config or ""),
+            "daemon": lambda: of_daemon(options),
+        },
+        SECONDS,
+    )
+    if isinstance(wrong := looks.ended.get("daemon"), EsewatchError):
+        raise wrong
+    found = [_hangs(name, f"the {name} does not answer") for name in looks.hanging]
+    return [*found, *_gathered(looks.ended, {"journal": str(path), "daemon": options.address})]
+
+
+def _known(settings: Settings, path: Path, config: str) -> _Known:
+    problems: list[Problem] = []
+    try:
+        if within(SECONDS, functools.partial(_is_readable, path)):
+            state = within(2 * SECONDS, functools.partial(journaled, path))
+            reasons = _asked(settings, state)
+            return _Known(state, [], reasons, {}, f"the journal {path}", True)
+    except PermissionError:
+        again = (
+            f"sudo esewatch doctor --config.file {shell_word(config)}"
+            if config
+            else "sudo esewatch doctor"
+        )
+        problems.append(
+            _of_journal("no_permission", f"this account may not read the journal {path}", again)
+        )
+    except TimeoutError as error:
+        problems.append(_of_journal("path_hangs", f"the journal {path}: {error}", ""))
+    except (JournalError, OSError) as error:
+        problems.append(_of_journal("journal_damaged", str(error), restarting(config)))
+    look = KnownState(settings)
+    state = look.read()
+    if look.unread:
+        problems.append(
+            Problem(
+                problem="source_behind",
+                source=look.unread[0],
+                sentence="there is more in the inputs than a short look reads: what is said of "
+                "databases may be incomplete until esewatch has run",
+                needs_person=False,
+            )
+        )
+    return _Known(state, problems, look.reasons, look.pieces, "the inputs", False)
+
+
+def _is_readable(path: Path) -> bool:
+    """False where there is no journal. Raises PermissionError, JournalError."""
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    if not stat.S_ISREG(found.st_mode):
+        raise JournalError(f"{path}: the journal is no regular file")
+    if not os.access(path, os.R_OK):
+        raise PermissionError(path)
+    return True
+
+
+def _of_journal(problem: ProblemName, sentence: str, command: str) -> Problem:
+    told = ". What is said of sources and databases comes from a short look at the inputs"
+    return Problem(problem=problem, sentence=sentence + told, command=command, needs_person=True)
+
+
+def _asked(settings: Settings, state: State) -> Mapping[str, str]:
+    """Why sources are down; the others are not read beside the daemon."""
+    down = [
+        each
+        for each in settings.sources
+        if not (isinstance(each, LogFiles) and each.type == "evtx")
+        and (known := state.sources.get(each.name)) is not None
+        and not known.up
+    ]
+    look = KnownState(msgspec.structs.replace(settings, sources=down))
+    look.read(SECONDS)
+    return look.reasons
+
+
+def _files(
+    settings: Settings, state: State, account: Account
+) -> tuple[list[Problem], dict[Channel, Length]]:
+    """What the files of the sources say; a source of which they hang is a problem."""
+    looks: dict[str, Callable[[], object]] = {}
+    sizes: dict[str, Callable[[], object]] = {}
+    for entry in settings.sources:
+        if isinstance(entry, FILE_SOURCES):
+            known = state.sources.get(entry.name)
+            records = known.records if known is not None else 0
+            looks[entry.name] = functools.partial(of_files, entry, account, records)
+        if isinstance(entry, LogFiles) and entry.type == "evtx":
+            sizes[entry.name] = functools.partial(lengths, entry, settings)
+    found = look_all(looks, SECONDS)
+    problems = [_hangs(name, "its files do not answer (a dead share?)") for name in found.hanging]
+    problems += _gathered(found.ended, {name: name for name in looks})
+    logs: dict[Channel, Length] = {}
+    measured = look_all(
+        {name: look for name, look in sizes.items() if name not in found.hanging}, SECONDS
+    )
+    for length in measured.ended.values():
+        if isinstance(length, dict):
+            logs.update(length)
+    return problems, logs
+
+
+def _gathered(ended: Mapping[str, object], names: Mapping[str, str]) -> Iterable[Problem]:
+    for name, found in ended.items():
+        if isinstance(found, Exception):
+            yield _hangs(names[name], f"cannot be looked at: {found}")
+        elif isinstance(found, list):
+            yield from found
+
+
+def _hangs(name: str, sentence: str) -> Problem:
+    return Problem(problem="path_hangs", source=name, sentence=sentence, needs_person=True)
+
+
+def _without_consequences(
+    told: Iterable[Problem], files: Iterable[Problem], known: _Known
+) -> Iterable[Problem]:
+    """What the state says, but for what the files explain; with the reason where it is known."""
+    explained = {each.source for each in files if each.problem in EXPLAINED}
+    for each in told:
+        if each.source in explained and each.problem in CONSEQUENCES:
+            continue
+        reason = ""
+        if each.problem == "source_down":
+            reason = known.reasons.get(each.source, "")
+        elif each.problem == "unreadable_input":
+            reason = known.pieces.get(each.source, "")
+        if reason:
+            yield msgspec.structs.replace(each, sentence=reason, command=_mending(reason))
+        else:
+            yield each
+
+
+def _mending(reason: str) -> str:
+    """What to run on the server of an endpoint that does not answer, where the reason tells."""
+    return "Start-Service windows_exporter" if "refused" in reason else ""
+
+
+def _text_line(problem: Problem) -> str:
+    urgency = "person" if problem.needs_person else "note"
+    whose = f"{problem.whose}: " if problem.whose else ""
+    run = f"  run: {problem.command}" if problem.command else ""
+    setting = f"  set: {problem.setting}" if problem.setting else ""
+    return visible(f"{urgency}  {problem.problem}  {whose}{problem.sentence}{run}{setting}")
+
+
+def _json_line(problem: Problem) -> str:
+    return msgspec.json.encode(problem).decode("utf-8", "surrogatepass")

@@ -1,0 +1,253 @@
+"""What a look at the files of a source tells: are they there, readable, in which zone and words."""
+
+import glob
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from esewatch.cli.doctor.rights import (
+    Account,
+    Right,
+    folders_above,
+    granting,
+    missing_rights,
+    shell_word,
+)
+from esewatch.config import (
+    EseutilLogs,
+    LogFiles,
+    NtbackupLogs,
+    PageScan,
+    SourceSettings,
+    SqlserverLogs,
+)
+from esewatch.ese.counters.counter_feeds import object_kind
+from esewatch.expose.pages.problems.database_problems import LOGMAN
+from esewatch.expose.pages.problems.problem import Problem, listed_names, quoted
+from esewatch.model import Event, SourceError
+from esewatch.sources.counters.perfmon_header import PerfmonHeader, is_header, read_header
+from esewatch.sources.files.follow import sniff
+from esewatch.sources.files.globs import matches
+from esewatch.sources.logs.event_stream import decoder_factory
+from esewatch.sources.logs.formats.event_builder import Options
+from esewatch.sources.logs.sqlserver_errorlog import tells_offset
+
+FileSource = LogFiles | EseutilLogs | NtbackupLogs | SqlserverLogs | PageScan
+FILE_SOURCES = (LogFiles, EseutilLogs, NtbackupLogs, SqlserverLogs, PageScan)
+
+MOST_FILES = 10_000
+"""Files of a source that are counted."""
+MOST_ASKED = 200
+"""Files of which it is asked whether they may be read: the youngest."""
+MOST_MENDED = 8
+"""Rights that one command gives."""
+ELSEWHERE = "Asia/Tokyo"
+"""A zone that has no daylight saving time and is not UTC."""
+_ZONE_COMMAND = "tzutil /g"
+
+
+def matching(entry: FileSource) -> list[str]:
+    """The regular files of a source, the oldest first. Never opens one."""
+    found: dict[str, int] = {}
+    for pattern in entry.paths:
+        names = [pattern] if _is_there(pattern) else matches(pattern)[:MOST_FILES]
+        for name in names:
+            try:
+                state = Path(name).stat()
+            except OSError:
+                continue
+            if stat.S_ISREG(state.st_mode):
+                found[name] = state.st_mtime_ns
+    return sorted(found, key=lambda name: found[name])
+
+
+def of_files(entry: FileSource, account: Account, records: int) -> list[Problem]:
+    """Of a source that took `records` in so far. Raises OSError, subprocess.SubprocessError."""
+    files = matching(entry)
+    barred = _barred(entry, files, account)
+    if barred:
+        return [_no_permission(entry, barred, account)]
+    found = [*_absent(entry, files, records)]
+    head = _head(entry, files)
+    return [*found, *_time_zone(entry, files, head), *_language(entry, files, head)]
+
+
+def _head(entry: FileSource, files: Sequence[str]) -> bytes:
+    """The beginning of the youngest file, as UTF-8; empty where it cannot be read or is no text."""
+    if not files or isinstance(entry, PageScan | EseutilLogs) or entry.type == "evtx":
+        return b""
+    try:
+        return sniff(files[-1])[0]
+    except SourceError:
+        return b""
+
+
+def _absent(entry: FileSource, files: Sequence[str], records: int) -> Iterator[Problem]:
+    if files and not isinstance(entry, PageScan):
+        for path in entry.paths:
+            folder = str(Path(path).parent)
+            gone = not glob.has_magic(folder) and not _is_there(folder)
+            if gone or (not glob.has_magic(path) and path not in files):
+                yield _nothing_at(entry, [path])
+    elif not files and isinstance(entry, PageScan):
+        # A snapshot comes and goes; one that was read was there.
+        if not records:
+            yield Problem(
+                problem="snapshot_never",
+                source=entry.name,
+                sentence=f"nothing is at {listed_names(entry.paths)}, and no page of it was ever "
+                "read: take the snapshot, or name where it is",
+                command=_listing(entry.paths[0]) if entry.paths else "",
+                needs_person=True,
+            )
+    elif not files:
+        yield _nothing_at(entry, entry.paths)
+
+
+def _nothing_at(entry: FileSource, paths: Sequence[str]) -> Problem:
+    what = "nothing is there"
+    if _is_there(paths[0]) and Path(paths[0]).is_dir():
+        what = f"that is a folder: name the files in it, such as {Path(paths[0]) / '*'}"
+    elif _is_there(paths[0]):
+        what = "that is no regular file"
+    return Problem(
+        problem="path_matches_nothing",
+        source=entry.name,
+        sentence=f"{listed_names(paths)}: {what}",
+        command=_listing(paths[0]),
+        needs_person=True,
+    )
+
+
+def _listing(path: str) -> str:
+    folder = Path(path).parent
+    while folder != folder.parent and not _is_there(str(folder)):
+        folder = folder.parent
+    return f"{'dir' if os.name == 'nt' else 'ls -l'} {shell_word(str(folder))}"
+
+
+def _barred(entry: FileSource, files: Sequence[str], account: Account) -> list[Right]:
+    """The rights that are missing on the way to the files, and to themselves."""
+    asked: dict[Right, None] = {}
+    for pattern in entry.paths:
+        fixed = _fixed(pattern)
+        asked.update(dict.fromkeys(("x", folder) for folder in folders_above(fixed)))
+        if fixed != pattern:
+            listed = [fixed, *_folders_matched(pattern, fixed)]
+            asked.update(dict.fromkeys((mode, path) for path in listed for mode in "rx"))
+    asked.update(dict.fromkeys(("r", path) for path in files[-MOST_ASKED:]))
+    there = [(mode, path) for mode, path in asked if _is_there(path)]
+    return missing_rights(account, there)
+
+
+def _fixed(pattern: str) -> str:
+    """The folder that the search for a pattern begins in; a path that is none as it is."""
+    while glob.has_magic(pattern) and not _is_there(pattern):
+        pattern = str(Path(pattern).parent)
+    return pattern
+
+
+def _folders_matched(pattern: str, fixed: str) -> list[str]:
+    """Folders below `fixed` that must be listed to find what matches, as far as they are seen."""
+    found: list[str] = []
+    above = Path(pattern).parent
+    while str(above) != fixed and above != above.parent:
+        # `**` alone is the files below; folders at any depth are what `**/*` gives.
+        names = matches(str(above / "*" if above.name == "**" else above))
+        found = [*(each for each in names if Path(each).is_dir()), *found]
+        above = above.parent
+    return found[:MOST_ASKED]
+
+
+def _is_there(path: str) -> bool:
+    """False also where this account may not look; a NUL is in no name of a file."""
+    try:
+        Path(path).stat()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _no_permission(entry: FileSource, barred: Sequence[Right], account: Account) -> Problem:
+    paths = list(dict.fromkeys(path for _, path in barred))
+    return Problem(
+        problem="no_permission",
+        source=entry.name,
+        sentence=f"{account.name} may not read {listed_names(paths)}"
+        + (". The command is for the first of them" if len(barred) > MOST_MENDED else ""),
+        command=granting(account, barred[:MOST_MENDED]),
+        needs_person=True,
+    )
+
+
+def _time_zone(entry: FileSource, files: Sequence[str], head: bytes) -> Iterator[Problem]:
+    """Local times that are taken for UTC because nobody said whose they are."""
+    if getattr(entry, "timezone", "told") is None and head and _is_naive(entry, files[-1], head):
+        yield Problem(
+            problem="time_zone_assumed",
+            source=entry.name,
+            sentence=f"the times in {files[-1]} are local and are taken for UTC: nothing says in "
+            "which zone they are. On the server the command tells its zone",
+            command=_ZONE_COMMAND,
+            setting=f"timezone: Europe/Berlin   # in the source {quoted(entry.name)}",
+            needs_person=True,
+        )
+
+
+def _language(entry: FileSource, files: Sequence[str], head: bytes) -> Iterator[Problem]:
+    """A counter log with columns of which none is a counter of ESE as it is known here."""
+    header = _perfmon_header(entry, head)
+    if header is None or any(column.feed for column in header.columns):
+        return
+    objects = sorted({column.object for column in header.columns})
+    foreign = [name for name in objects if "==>" in name and object_kind(name) is None]
+    what = "no name of its objects is an English one" if foreign else "no counter of ESE is in it"
+    yield Problem(
+        problem="counters_foreign",
+        source=entry.name,
+        sentence=f"{files[-1]}: {what} ({listed_names(foreign or objects)}). windows_exporter "
+        "names them in English on every Windows"
+        if foreign
+        else f"{files[-1]}: {what} ({listed_names(objects)}): log those of ESE too",
+        command="" if foreign else LOGMAN.format("MSExchange Database"),
+        setting="sources: [{type: prometheus, url: 'http://ex01:9182/metrics', computer: ex01}]"
+        if foreign
+        else "",
+        needs_person=True,
+    )
+
+
+def _perfmon_header(entry: FileSource, head: bytes) -> PerfmonHeader | None:
+    if not isinstance(entry, LogFiles) or entry.type != "perfmon_csv":
+        return None
+    whole = [line for line in head.split(b"\n")[:-1] if is_header(line)]
+    header = read_header(whole[0]) if whole else None
+    return header if header is not None and header.columns else None
+
+
+def _is_naive(entry: SourceSettings, path: str, head: bytes) -> bool:
+    if isinstance(entry, NtbackupLogs):
+        return True
+    if isinstance(entry, SqlserverLogs):
+        return not tells_offset(head)
+    if not isinstance(entry, LogFiles) or entry.type == "evtx":
+        return False
+    if entry.type == "perfmon_csv":
+        header = _perfmon_header(entry, head)
+        return header is not None and header.west_seconds is None
+    try:
+        here, elsewhere = (_times(entry, path, head, zone) for zone in ("UTC", ELSEWHERE))
+    except SourceError:
+        return False  # it is no text: the source itself says what it is
+    return here != elsewhere
+
+
+def _times(entry: LogFiles, path: str, head: bytes, zone: str) -> list[float | None]:
+    """The times of the events in the beginning of a file, read as those of `zone`."""
+    options = Options(
+        computer=entry.computer or "", timezone=zone, date_order=entry.date_order, companions=True
+    )
+    decoder = decoder_factory(options)(path, head, b"")
+    fed = decoder.feed(head[: head.rfind(b"\n") + 1], final=True)
+    return [each.time for each in fed.records if isinstance(each, Event)]

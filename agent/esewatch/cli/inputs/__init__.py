@@ -1,0 +1,1 @@
+"""`esewatch events`, `counters` and `report`: inputs named on the command line."""

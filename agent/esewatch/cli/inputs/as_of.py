@@ -1,0 +1,80 @@
+"""As of when a pile of logs is judged: `advise` and `report` know nothing that came after it."""
+
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from esewatch.fold.databases.databases import is_dated
+from esewatch.fold.state.state import State
+
+DAY = 86400.0
+
+
+class Group(NamedTuple):
+    """Computers whose records end at about the same time, and that time."""
+
+    time: float
+    computers: tuple[str, ...]
+    state: State
+    """Their databases only."""
+    dated: bool = True
+    """False: no record of theirs has a time, so that they are judged as of now."""
+
+
+def as_of(state: State, now: float) -> Iterator[Group]:
+    """The computers by the last record of each: what came after it is not known.
+
+    Samples that go on for more than a day after the last event do not count: what was not
+    logged then may be missing. Computers whose last records are less than a day apart are judged
+    together, for their copies; those without a time in any record are judged last, as of `now`.
+    """
+    ends: dict[str, float] = {}
+    for computer, time_ in _last_events(state):
+        ends[computer] = max(ends.get(computer, 0.0), min(time_, now))
+    heard = dict(ends)
+    for computer, time_ in _last_samples(state):
+        last = min(time_, now, heard.get(computer, now) + DAY)
+        ends[computer] = max(ends.get(computer, 0.0), last)
+    known = sorted(_known(state))
+    undated = [computer for computer in known if computer not in ends]
+    groups: list[list[str]] = []
+    for computer in sorted(set(known) - set(undated), key=lambda each: ends[each]):
+        if groups and ends[computer] - ends[groups[-1][-1]] < DAY:
+            groups[-1].append(computer)
+        else:
+            groups.append([computer])
+    for group in groups:
+        yield Group(ends[group[-1]], tuple(sorted(group)), _part(state, group))
+    if undated:
+        yield Group(now, tuple(undated), _part(state, undated), dated=False)
+
+
+def _known(state: State) -> set[str]:
+    """Computers with a database, or with backups of an instance."""
+    backed_up = {host.computer for host in state.hosts.values() if host.backup_sets}
+    return {computer for computer, _ in state.databases} | backed_up
+
+
+def _part(state: State, computers: Collection[str]) -> State:
+    kept = {key: each for key, each in state.databases.items() if key[0] in computers}
+    return msgspec.structs.replace(state, databases=kept)
+
+
+def _last_events(state: State) -> Iterator[tuple[str, float]]:
+    for database in state.databases.values():
+        if is_dated(database):
+            yield database.computer, database.last_seen
+    for channel in state.channels.values():
+        epochs = (epoch for epoch in channel.epochs if epoch.max_time > 0.0)
+        yield from ((channel.computer, epoch.max_time) for epoch in epochs)
+    for host in state.hosts.values():
+        if host.last_heard > 0.0:
+            yield host.computer, host.last_heard
+        yield from ((host.computer, each.ended) for each in host.backup_sets)
+
+
+def _last_samples(state: State) -> Iterator[tuple[str, float]]:
+    for instance in state.instances.values():
+        for column in instance.counters.values():
+            yield instance.computer, column.last_time

@@ -1,0 +1,1 @@
+"""`esewatch run`: the daemon, its signals, and the service of Windows."""

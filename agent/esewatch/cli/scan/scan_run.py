@@ -1,0 +1,232 @@
+"""The run of `scan`: all lanes at once, positions kept, each file told when it ends."""
+
+import sys
+import threading
+import time
+from collections.abc import Sequence
+
+import msgspec
+from tqdm import tqdm
+
+from esewatch.cli.inputs.reader import FAILED, HEALTHY, WRONG
+from esewatch.cli.scan.scan_text import is_wrong, json_object, text_lines
+from esewatch.names import visible
+from esewatch.scan.lanes import Waiting, run_lanes
+from esewatch.scan.pace import Pace
+from esewatch.scan.plan import Lane, Target
+from esewatch.scan.position import Positions
+from esewatch.scan.results import FileResult, Place
+from esewatch.scan.verify.file_scan import Options, scan_file
+
+
+class Progress:
+    """Bars on stderr when it is a terminal, else nothing. Used by the threads of all lanes."""
+
+    def __init__(self, lanes: Sequence[Lane]) -> None:
+        self._lock = threading.Lock()
+        self._closed = False
+        self._at: dict[tuple[str, ...], int] = {}
+        self._bars = {
+            lane.locks: tqdm(
+                desc=lane.device or "files",
+                total=sum(target.size for target in lane.targets),
+                unit="B",
+                unit_scale=True,
+                unit_divisor=1024,
+                file=sys.stderr,
+                leave=False,
+                position=at,
+            )
+            for at, lane in enumerate(lanes if sys.stderr.isatty() else ())
+        }
+
+    def begin(self, lane: Lane, offset: int) -> None:
+        """The lane's next file begins; an earlier scan read what lies before `offset`."""
+        with self._lock:
+            self._at[lane.locks] = offset
+            if bar := self._bars.get(lane.locks):
+                # Progress, but not speed.
+                bar.initial += offset
+                bar.n += offset
+
+    def reached(self, lane: Lane, offset: int) -> None:
+        """The file of the lane was read up to `offset`."""
+        with self._lock:
+            if bar := self._bars.get(lane.locks):
+                bar.update(offset - self._at[lane.locks])
+            self._at[lane.locks] = offset
+
+    def write(self, text: str, *, error: bool = False) -> None:
+        """Print whole lines between the bars; after `close` nothing. Raises BrokenPipeError."""
+        file = sys.stderr if error else sys.stdout
+        with self._lock:
+            if text and not self._closed:
+                with tqdm.external_write_mode(file=file):
+                    file.write(text)
+                    file.flush()
+
+    def close(self) -> None:
+        """Take the bars away. A thread that hung in a read says nothing any more."""
+        with self._lock:
+            self._closed = True
+            for bar in self._bars.values():
+                bar.close()
+
+
+SAVE_SECONDS = 0.5
+"""How often the position of a scan is kept."""
+
+GO_ON = "--resume goes on from here"
+
+_NAMED = 3
+"""Files that a line names; more are counted."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+def complain(line: str) -> None:
+    """One line on stderr."""
+    print(f"esewatch: {visible(line)}", file=sys.stderr)
+
+
+class ScanRun:
+    """Scans the files of lanes. `resume`: goes on from the positions that are kept.
+
+    `listed`: bad pages of a file (lines of them, in text) that are printed at most.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        positions: Positions,
+        *,
+        resume: bool,
+        as_json: bool,
+        listed: int,
+    ) -> None:
+        self._options = options
+        self._positions = positions
+        self._resume = resume
+        self._as_json = as_json
+        self._listed = listed
+        self._paces: dict[tuple[str, ...], Pace] = {}
+        self._progress = Progress(())
+        self._stop = threading.Event()
+        self._left: set[str] = set()
+        self._lock = threading.Lock()
+        self._is_kept = True
+        self._failed = False
+        self._wrong = False
+
+    def run(self, lanes: Sequence[Lane], deadline: float | None, stop: threading.Event) -> int:
+        """Scan until all is done, `deadline` (time.monotonic()) or `stop`; the exit status.
+
+        Raises BrokenPipeError where nobody reads what is printed.
+        """
+        self._paces = {
+            lane.locks: Pace(
+                throttle=self._options.throttle,
+                rate=self._options.rate,
+                deadline=deadline,
+                stop=stop,
+            )
+            for lane in lanes
+        }
+        self._stop = stop
+        self._left = {target.path for lane in lanes for target in lane.targets}
+        self._progress = Progress(lanes)
+        try:
+            run_lanes(lanes, self._work, stop=stop, deadline=deadline, on_wait=self._wait)
+        finally:
+            self._progress.close()
+        self._tell_what_is_left()
+        if self._failed:
+            return FAILED
+        return WRONG if self._wrong else HEALTHY
+
+    def _work(self, lane: Lane, target: Target) -> None:
+        path, pace = target.path, self._paces[lane.locks]
+        place = self._begun(path)
+        self._progress.begin(lane, 0 if place is None else place.offset)
+        kept = time.monotonic()
+        for step in scan_file(path, self._options, pace, place=place):
+            if step.place is not None:
+                self._progress.reached(lane, step.place.offset)
+                now = time.monotonic()
+                if step.result is None and now - kept >= SAVE_SECONDS:
+                    kept = now
+                    self._keep(step.place)
+            if step.result is not None:
+                step.result.device = lane.device
+                try:
+                    self._end(step.result)
+                except BrokenPipeError:
+                    # Nobody reads the results: none of the other files has to be read.
+                    self._stop.set()
+                    raise
+
+    def _begun(self, path: str) -> Place | None:
+        """Where an earlier scan stopped. Without `resume` its position goes: this one is newer."""
+        if self._resume:
+            return self._positions.load(path)
+        try:
+            self._positions.drop(path)
+        except OSError as error:
+            self._cannot_keep(error)
+        return None
+
+    def _keep(self, place: Place) -> None:
+        try:
+            self._positions.save(place)
+        except OSError as error:
+            self._cannot_keep(error)
+
+    def _cannot_keep(self, error: OSError) -> None:
+        with self._lock:
+            said, self._is_kept = not self._is_kept, False
+        if not said:
+            why = error.strerror or error
+            self._progress.write(
+                f"esewatch: positions cannot be kept in {self._positions.folder}: {why}:"
+                " --resume will begin anew; see --position-folder\n",
+                error=True,
+            )
+
+    def _end(self, result: FileResult) -> None:
+        if result.ended == "complete":
+            try:
+                self._positions.complete(result.path, time.time())
+            except OSError as error:
+                self._cannot_keep(error)
+        elif result.place is not None:
+            self._keep(result.place)
+        shown = self._shown(result)
+        with self._lock:
+            self._failed = self._failed or result.ended == "failed"
+            self._wrong = self._wrong or is_wrong(result)
+            if result.ended in ("complete", "failed"):
+                self._left.discard(result.path)
+        if result.ended == "failed":
+            self._progress.write(f"esewatch: {visible(result.reason)}\n", error=True)
+        elif result.ended != "complete":
+            self._progress.write(f"esewatch: {visible(result.path)}: {result.reason}\n", error=True)
+        self._progress.write(shown)
+
+    def _shown(self, result: FileResult) -> str:
+        if result.header is None:
+            return ""
+        if self._as_json:
+            line = _encode(json_object(result, self._listed))
+            return line.decode("utf-8", "surrogatepass") + "\n"
+        return "".join(f"{line}\n" for line in text_lines(result, self._listed))
+
+    def _wait(self, waiting: Waiting) -> None:
+        self._progress.write(f"esewatch: {visible(str(waiting))}\n", error=True)
+
+    def _tell_what_is_left(self) -> None:
+        with self._lock:
+            left = sorted(self._left)
+        if left:
+            names = ", ".join(left[:_NAMED])
+            more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+            complain(f"not finished: {names}{more}: {GO_ON}")

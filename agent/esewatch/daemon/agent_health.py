@@ -1,0 +1,77 @@
+"""What the agent knows of itself alone: commits of its journal, reloads of its configuration."""
+
+from typing import Literal, Protocol, get_args
+
+from prometheus_client.core import Metric
+
+from esewatch.expose.formatting import iso_time
+from esewatch.expose.metrics.collectors.samples import Samples
+from esewatch.expose.metrics.snapshot import commit_histogram, own_families
+from esewatch.fold.state.rebuilt import unrebuilt
+from esewatch.fold.state.state import SourceState
+
+Part = Literal["fold", "source", "journal", "metrics", "advice", "other"]
+"""Of the program, as one that fails costs the others nothing."""
+PARTS: tuple[Part, ...] = get_args(Part)
+
+
+def rebuilt_sentence(source: SourceState) -> str:
+    """What came of reading the source anew after the journal was damaged."""
+    lost = unrebuilt(source)
+    if lost is None:
+        return "read anew, nothing is missing"
+    since = iso_time(lost.since) or "an unknown time"
+    return f"not rebuilt: records from {since} to {iso_time(lost.until)} are no longer there"
+
+
+class TakenUp(Protocol):
+    """Settings that are read anew when they change."""
+
+    successful: bool
+    """They hold as they are now."""
+    taken_up: float
+    """Since when those that hold do."""
+
+
+class AgentHealth:
+    """Counts over the life of the process. `now` is when the configuration was read first."""
+
+    def __init__(self, now: float, web: TakenUp | None = None) -> None:
+        self._web = web
+        self.commits = commit_histogram()
+        self.commit_failures = 0
+        self.internal_errors = dict.fromkeys(PARTS, 0)
+        """Part -> how often it failed."""
+        self._reload_successful = True
+        self._reloaded = now
+
+    def reloaded(self, now: float) -> None:
+        """New settings hold since `now`."""
+        self._reload_successful = True
+        self._reloaded = now
+
+    def reload_failed(self) -> None:
+        """New settings were not taken up; the old ones hold."""
+        self._reload_successful = False
+
+    def everything(self, journal_set_aside: float | None) -> list[Metric]:
+        """All families about the running program; `journal_set_aside` as in `families`."""
+        return [*own_families(self.commits), *self.families(journal_set_aside)]
+
+    def families(self, journal_set_aside: float | None = None) -> list[Metric]:
+        """The families beside the commit histogram, fresh, sorted by name.
+
+        `journal_set_aside` is when a damaged journal was set aside last, None for never.
+        """
+        out = Samples()
+        out.add("esewatch_config_last_reload_successful", {}, int(self._reload_successful))
+        out.add("esewatch_config_last_reload_success_timestamp_seconds", {}, self._reloaded)
+        if self._web is not None:
+            successful, taken_up = int(self._web.successful), self._web.taken_up
+            out.add("esewatch_web_config_last_reload_successful", {}, successful)
+            out.add("esewatch_web_config_last_reload_success_timestamp_seconds", {}, taken_up)
+        out.add("esewatch_journal_commit_failures_total", {}, self.commit_failures)
+        for part, count in self.internal_errors.items():
+            out.add("esewatch_internal_errors_total", {"part": part}, count)
+        out.add("esewatch_journal_set_aside_timestamp_seconds", {}, journal_set_aside)
+        return out.families()

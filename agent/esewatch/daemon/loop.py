@@ -1,0 +1,443 @@
+"""The daemon: sources in, state kept, snapshots out.
+
+One thread reads, folds and commits; scrapes render the snapshot that it swapped
+in last and never wait for it. What changes the state from outside (`ack`,
+`forget`) takes the same lock. New settings are taken up between two batches.
+"""
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Generator, Sequence
+
+from esewatch.config import Settings
+from esewatch.daemon.advisor import Advisor
+from esewatch.daemon.agent_health import AgentHealth, TakenUp, rebuilt_sentence
+from esewatch.daemon.internal_errors import InternalErrors
+from esewatch.daemon.log_limiter import LogLimiter
+from esewatch.daemon.page_cache import PageCache
+from esewatch.daemon.poller import Poller, again
+from esewatch.daemon.publisher import Publisher
+from esewatch.daemon.reload_queue import ReloadQueue
+from esewatch.daemon.snapshot_schedule import NEVER, SnapshotSchedule
+from esewatch.daemon.source_renames import Build, digests, moves, predecessors, prepare, show
+from esewatch.expose.metrics.snapshot import Snapshot
+from esewatch.fold.commands import succeed
+from esewatch.fold.folder import Folder
+from esewatch.fold.state import rebuilt
+from esewatch.fold.state.state import State
+from esewatch.journal import Journal, Positions
+from esewatch.journal.quarantine import Quarantine
+from esewatch.model import Batch, EsewatchError, JournalError, Source, SourceError
+from esewatch.sources.process import pause
+from esewatch.sources.registry import build_source
+
+EVERY_SECONDS = 3600.0
+JUMP_SECONDS = 3600.0
+"""A clock that is off by more than this against the time that passed has jumped."""
+TRUST_SECONDS = 86400.0
+"""How long nothing is dropped after a jump."""
+
+
+class Expiry:
+    """Compares the clock (`now`) with the seconds that `passed` since some beginning."""
+
+    def __init__(self, now: float, passed: float) -> None:
+        self._ahead = now - passed
+        self._next = passed + EVERY_SECONDS
+
+    def jumped(self, now: float, passed: float) -> float:
+        """Seconds by which the clock has jumped since it was asked last, 0 when it has not."""
+        jump = now - passed - self._ahead
+        self._ahead += jump
+        if abs(jump) <= JUMP_SECONDS:
+            return 0.0
+        self._next = passed + TRUST_SECONDS
+        return jump
+
+    def due(self, passed: float) -> bool:
+        """Whether it is time to drop what is silent; True once an hour."""
+        if passed < self._next:
+            return False
+        self._next = passed + EVERY_SECONDS
+        return True
+
+
+log = logging.getLogger(__name__)
+
+POLL_SECONDS = 0.5
+"""So that what a source is told is a metric within a second."""
+SLICE_SECONDS = 1.0
+"""A source with much to read gives way to the others after so long."""
+RETRY_SECONDS = 10.0
+"""Pause after a source failed or the journal did not take a commit."""
+REBUILD_SECONDS = 20.0
+"""Longer than any source waits before it takes up a file or the last record of one."""
+HANG_SECONDS = 60.0
+"""A source that says nothing for so long in the middle of a poll is down."""
+RELOAD_SECONDS = 10.0
+"""How long who asked for new settings waits for a source that is in the way."""
+HANGS = "does not answer"
+
+
+class Daemon(Publisher):
+    """Wires sources, fold, journal and views; `run` is the reading thread.
+
+    `load` reads the settings again and `build` makes a source of them, for `reload`.
+    Raises JournalError when the journal cannot be read and not be rebuilt.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        journal: Journal,
+        sources: Sequence[Source],
+        *,
+        clock: Callable[[], float] = time.time,
+        load: Callable[[], Settings] | None = None,
+        build: Build = build_source,
+        web: TakenUp | None = None,
+    ) -> None:
+        super().__init__()
+        self.settings = settings
+        self._journal = journal
+        self._sources = list(sources)
+        self._clock = clock
+        self._load_settings = load or (lambda: settings)
+        self._build = build
+        self._stop = threading.Event()
+        self._reload_queue, self._lines = ReloadQueue(), LogLimiter(log)
+        self._health = AgentHealth(clock(), web)
+        self._internal_errors = InternalErrors(self._health.internal_errors)
+        self._quarantine = Quarantine(journal.path.with_name(f"{journal.path.name}.set-aside"))
+        self._in_a_row: dict[str, int] = {}
+        """Source -> how often in a row it failed unexpectedly."""
+        self._stale = False
+        """The state is not that of the journal: it is to be loaded again."""
+        self._pending: dict[str, dict[str, bytes | None]] = {}
+        self._poller = Poller()
+        self._polls: dict[str, Generator[Batch | None, None, None]] = {}
+        self._retry: dict[str, float] = {}
+        self._complaints: dict[str, str] = {}
+        self._commit_again = NEVER
+        """When a commit that failed is tried again."""
+        self._waiting, self._started = True, time.monotonic()
+        self._expiry = Expiry(clock(), self._started)
+        self._schedule, self._advisor = SnapshotSchedule(), Advisor()
+        self._folder = self._begin(*load_or_rebuild(journal))
+        self._try_commit()  # what is to be rebuilt, and what a batch can be undone to
+        self._page_cache: PageCache | None = None
+        self.snapshot = Snapshot(())
+        self._publish()
+
+    def _begin(self, state: State, positions: Positions) -> Folder:
+        folder = Folder(state, self.settings)
+        wanted = {source.name: "" for source in self._sources} | digests(self.settings)
+        known = {name: source.settings for name, source in state.sources.items()}
+        origins = predecessors(wanted, known)
+        self._pending = moves(origins, positions)
+        succeed(folder, origins, wanted)
+        aside = self._journal.set_aside
+        if aside is not None:
+            log.error("the journal was damaged and is set aside as %s: reading all anew", aside)
+        for source in self._sources:
+            source.restore(positions.get(origins[source.name], {}))
+            opened = folder.open_source(source.name, self._clock())
+            opened.settings = wanted[source.name]
+            if aside is not None:
+                rebuilt.begin(opened, self._journal.salvaged.get(source.name))
+        show(self._sources, state, self._lock)
+        return folder
+
+    def run(self) -> None:
+        """Read until `stop`; commits what was folded before it returns."""
+        while not self._stop.is_set():
+            more = False
+            with self._internal_errors.held("other"):
+                self._take_up()
+                more = self._cycle()
+            if not more:
+                self._stop.wait(POLL_SECONDS)
+        with contextlib.suppress(JournalError):
+            self._commit()
+
+    def stop(self) -> None:
+        """Ask the reading thread to end after the batch in hand."""
+        self._reload_queue.close()
+        self._stop.set()
+
+    def close(self, *, running: bool = False) -> None:
+        """Close sources and journal, but for sources that do not answer.
+
+        `running`: the reading thread did not end, so the journal is left to the end of the
+        process: each batch is committed.
+        """
+        for source in self._sources:
+            self._close(source)
+        self._poller.close()
+        if not running:
+            self._journal.close()
+
+    def _close(self, source: Source) -> None:
+        """A source that does not answer keeps its thread until it does, or the process ends."""
+        if source.name in self._poller.under_way:
+            log.warning("%s: %s and is left behind", source.name, HANGS)
+        else:
+            source.close()
+
+    def reload(self) -> None:
+        """Read the settings again and take them up; the old ones stay where that fails.
+
+        Raises EsewatchError with the reason. Called from any thread but the reading one.
+        """
+        try:
+            self._reload_queue.give(self._load_settings(), RELOAD_SECONDS)
+            self._health.reloaded(self._clock())
+        except Exception as error:
+            why = " ".join(str(error).split()) or type(error).__name__
+            log.error("the configuration is not taken up: %s", why)
+            self._health.reload_failed()
+            raise
+        finally:
+            self._publish()
+
+    def _take_up(self) -> None:
+        """New settings, if some wait: between two batches, when all that was read is committed."""
+        settings = self._reload_queue.take()
+        if settings is None:
+            return
+        try:
+            self._commit()
+            self._change(settings)
+        except EsewatchError as error:
+            self._reload_queue.answer(error)
+        except Exception as error:  # a defect of one source must not stop the others
+            self._reload_queue.answer(EsewatchError(f"unexpected {type(error).__name__}: {error}"))
+        else:
+            self._reload_queue.answer(None)
+
+    def _change(self, new: Settings) -> None:
+        """Raises EsewatchError before anything has changed."""
+        old = self.settings
+        change = prepare(old, new, self._sources, self._journal.positions(), self._build)
+        if new.journal != old.journal:
+            log.warning("journal: %s is taken up at the next start, not before", new.journal)
+        for source in change.dropped:
+            if (poll := self._polls.pop(source.name, None)) is not None:
+                poll.close()
+            with contextlib.suppress(Exception):  # a defect of one source must not stop the others
+                self._close(source)
+            for known in (self._retry, self._complaints, self._poller.under_way):
+                known.pop(source.name, None)
+        with self._lock:
+            self._sources = change.sources
+            show(self._sources, self._folder.state, self._lock)
+            self.settings = new
+            self._folder.reconfigure(new)
+            succeed(self._folder, change.origins, change.digests)
+            self._pending = change.moves
+            for name in change.fresh:
+                self._folder.open_source(name, self._clock()).settings = change.digests[name]
+        self._try_commit()
+        counts = len(change.sources), len(change.fresh)
+        log.info("the configuration is taken up: %d sources, %d of them new or changed", *counts)
+
+    def _cycle(self) -> bool:
+        """A slice of each source; True when there may be more to read at once."""
+        if self._stale:
+            self._load_again()
+        if self._commit_again > time.monotonic() or (
+            self._commit_again > NEVER and not self._try_commit()
+        ):
+            self._publish_if_due()
+            return False
+        read = False
+        for source in self._sources:
+            held_up = self._stale or self._commit_again > NEVER
+            if held_up or self._stop.is_set() or self._reload_queue.waiting:
+                break
+            if self._retry.get(source.name, NEVER) <= time.monotonic() and self._poll(source):
+                read = True
+                if self._schedule.due_in_a_stream:
+                    self._publish()
+        self._expire()
+        if time.monotonic() - self._started > REBUILD_SECONDS:
+            self._settle()
+        if self._folder.changed and not self._stale:
+            self._try_commit()
+        self._publish_if_due()
+        return read or self._reload_queue.waiting
+
+    def _poll(self, source: Source) -> bool:
+        """Read for a slice of time; True when something was read."""
+        poll = self._polls.pop(source.name, None) or self._batches(source)
+        end = time.monotonic() + SLICE_SECONDS
+        read = False
+        for batch in poll:
+            if batch is None:
+                self._polls[source.name] = poll
+                return read
+            stored = True
+            if batch.records or batch.positions or batch.unreadable or self._news(source, batch):
+                read = True
+                if not self._take(source.name, batch):
+                    self._polls[source.name] = again(batch, poll)
+                    return False
+                stored = self._try_commit()
+            late = self._reload_queue.waiting or time.monotonic() > end
+            if late or not stored or self._stop.is_set():
+                self._polls[source.name] = poll
+                return True
+        return read
+
+    def _take(self, name: str, batch: Batch) -> bool:
+        """Fold a batch; False where there is no memory for it now."""
+        for piece in batch.unreadable:
+            self._lines.warning(name, f"unreadable: {piece}")
+        self._schedule.news()
+        with self._lock:  # an `ack` between the two would commit records without their position
+            try:
+                self._folder.fold(name, batch, self._clock())
+            except MemoryError as error:
+                self._stale = True
+                self._retry[name] = time.monotonic() + RETRY_SECONDS
+                self._internal_errors.note("fold", error)
+                return False
+            except Exception as error:  # the records are taken in, so their positions hold
+                self._internal_errors.note("fold", error)
+            self._folder.computers.tell(log.warning)
+            self._pending.setdefault(name, {}).update(batch.positions)
+        while self._folder.set_aside:
+            source, record, why = self._folder.set_aside.pop(0)
+            self._quarantine.keep(source, record, why)
+            kept = f"{type(record).__name__} set aside in {self._quarantine.path}"
+            self._lines.warning(source, f"{kept}: {type(why).__name__}: {why}")
+        return True
+
+    def _load_again(self) -> None:
+        """Go back to what the journal holds: a batch was taken in by half."""
+        state = self._journal.load()[0]
+        with self._lock:
+            self._folder, self._page_cache = Folder(state, self.settings), None
+        self._pending.clear()
+        show(self._sources, state, self._lock)
+        self._stale = False
+
+    def _news(self, source: Source, batch: Batch) -> bool:
+        known = self._folder.state.sources[source.name]
+        moved = (known.caught_up, known.backlog_bytes) != (batch.caught_up, batch.backlog_bytes)
+        return not known.up or moved or known.baseline
+
+    def _batches(self, source: Source) -> Generator[Batch | None, None, None]:
+        """The batches of one poll, None while it hangs; a failure is one line and tried again."""
+        try:
+            yield from self._poller.batches(source)
+            self._complaints.pop(source.name, None)
+            self._in_a_row.pop(source.name, None)
+        except SourceError as error:
+            self._failed(source.name, str(error))
+        except Exception as error:  # a defect of one source must not stop the others
+            log.debug("%s", source.name, exc_info=True)
+            self._failed(source.name, f"unexpected {type(error).__name__}: {error}")
+            self._begin_anew(source)
+
+    def _begin_anew(self, source: Source) -> None:
+        """Nobody knows what an unexpected failure left of it: it goes on from the journal.
+
+        One that fails again and again waits longer and longer.
+        """
+        self._internal_errors.counts["source"] += 1
+        failures = self._in_a_row.get(source.name, 0)
+        self._in_a_row[source.name] = failures + 1
+        self._retry[source.name] = time.monotonic() + pause(RETRY_SECONDS, failures)
+        entry = next((each for each in self.settings.sources if each.name == source.name), None)
+        if entry is None:
+            return
+        with self._internal_errors.held("source"):
+            new = self._build(entry, self.settings)
+            new.restore(self._journal.positions().get(source.name, {}))
+            show([new], self._folder.state, self._lock)
+            self._sources[self._sources.index(source)] = new
+            with contextlib.suppress(Exception):
+                source.close()
+
+    def _failed(self, name: str, reason: str) -> None:
+        if self._complaints.get(name) != reason:
+            self._complaints[name] = reason
+            self._lines.error(name, reason)
+            self._schedule.hurry()
+        with self._lock:
+            self._folder.source_failed(name)
+        self._retry[name] = time.monotonic() + RETRY_SECONDS
+
+    def _expire(self) -> None:
+        now, passed = self._clock(), time.monotonic()
+        if jump := self._expiry.jumped(now, passed):
+            log.warning("the clock of this machine jumped by %+.0f s", jump)
+            self._schedule.hurry()
+        elif self._expiry.due(passed):
+            with self._lock:
+                self._folder.expire(now)
+
+    def _settle(self) -> None:
+        """Say what could not be rebuilt, when all that is there has been read."""
+        with self._lock:
+            settled = self._folder.settle_rebuilt()
+        for known in settled:
+            self._schedule.hurry()
+            log.warning("%s: %s", known.name, rebuilt_sentence(known))
+
+    def watch(self) -> None:
+        """Called by another thread now and then: a source that hangs is down."""
+        with self._internal_errors.held("other"):
+            for name in self._poller.silent(HANG_SECONDS) & self._folder.state.sources.keys():
+                if self._complaints.get(name) != HANGS:
+                    self._failed(name, HANGS)
+                    self._publish()
+
+    def _try_commit(self) -> bool:
+        """Commit; False when the disk does not take it: nothing more is read until it does."""
+        try:
+            self._commit()
+        except JournalError as error:
+            if self._complaints.get("") != str(error):
+                self._complaints[""] = str(error)
+                log.error("%s; reading on when it can be written", error)
+            self._commit_again = time.monotonic() + RETRY_SECONDS
+            self._schedule.hurry()
+            return False
+        if self._commit_again > NEVER:
+            self._commit_again = NEVER
+            self._complaints.pop("", None)
+            log.info("the journal is written again: reading on")
+        return True
+
+    def _commit(self) -> None:
+        with self._lock, self._health.commits.time():
+            if self._stale:
+                raise JournalError(f"{self._journal.path}: is read again, for want of memory")
+            try:
+                changed = self._folder.changed
+                left = self._journal.commit(self._folder.state, changed, self._pending)
+            except JournalError:
+                self._health.commit_failures += 1
+                raise
+            self._folder.changed.clear()
+            self._pending.clear()
+        for (kind, first, second), error in left.items():
+            log.error("%s %s %s cannot be stored: its old row stays", kind, first, second)
+            self._internal_errors.note("journal", error)
+
+
+def load_or_rebuild(journal: Journal) -> tuple[State, Positions]:
+    """What the journal holds; where it cannot be read, nothing, and it is begun anew.
+
+    Raises JournalError when that fails too.
+    """
+    try:
+        return journal.load()
+    except JournalError as error:
+        log.error("%s", error)
+        journal.rebuild()
+        return State(), {}

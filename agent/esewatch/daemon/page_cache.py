@@ -1,0 +1,60 @@
+"""What the pages show, made once for each snapshot."""
+
+from esewatch.advice.advise import Advice
+from esewatch.advice.history.surroundings import surroundings
+from esewatch.config import Settings
+from esewatch.expose.formatting import tidy
+from esewatch.expose.metrics.snapshot import Snapshot
+from esewatch.expose.pages.database_page import DatabasePage, database_page
+from esewatch.expose.pages.overview import Overview, overview
+from esewatch.fold.state.state import Database, State
+
+MAX_PAGES = 32
+"""Kept beside one snapshot, at some 90 KB each where there is much history."""
+
+
+class PageCache:
+    """The figures beside the snapshot `of`, and the last 32 pages that were asked for."""
+
+    def __init__(
+        self,
+        of: Snapshot,
+        state: State,
+        settings: Settings,
+        now: float,
+        advice: tuple[Advice, ...],
+    ) -> None:
+        self.of = of
+        self._settings = settings
+        self.overview: Overview = overview(state, settings, now, advice)
+        self._figures = {(each.computer, each.database): each for each in self.overview.databases}
+        self._pages: dict[tuple[str, str], DatabasePage] = {}
+
+    def database(self, state: State, computer: str, database: str) -> DatabasePage | None:
+        """The page of one database by its labels as they are shown; None when it is not known.
+
+        `state` is that of now: what else is told of it may be younger than its figures.
+        """
+        wanted = (computer, database)
+        if wanted not in self._pages:
+            figures = self._figures.get(wanted)
+            entry = _entry(state, wanted)
+            if figures is None or entry is None:
+                return None
+            if len(self._pages) >= MAX_PAGES:
+                del self._pages[next(iter(self._pages))]
+            told = surroundings(state, self._settings)
+            self._pages[wanted] = database_page(
+                state, self._settings, figures, entry, self.overview.now, told=told
+            )
+        return self._pages[wanted]
+
+
+def _entry(state: State, shown: tuple[str, str]) -> Database | None:
+    """The database by its names, or by what is shown of names that no page can hold."""
+    if shown in state.databases:
+        return state.databases[shown]
+    for key, entry in state.databases.items():
+        if (tidy(key[0]), tidy(key[1])) == shown:
+            return entry
+    return None

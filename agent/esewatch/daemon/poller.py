@@ -1,0 +1,135 @@
+"""Batches of sources, each asked for in a thread beside: one that hangs holds nobody up.
+
+A file on a share that does not answer keeps its thread in the kernel, and no time limit ends
+that. So the thread is left to that source until it answers, and the others get a new one.
+"""
+
+import _thread
+import queue
+import threading
+import time
+import weakref
+from collections.abc import Generator, Iterator
+
+from esewatch.model import Batch, Source
+
+PATIENCE_SECONDS = 1.0
+"""How long the others wait for a batch of one."""
+
+
+class _Alive:
+    """Held by one thread alone: it is gone when the thread has ended, however it ended."""
+
+
+class _Turn:
+    """One batch on its way, and the thread that is to take it."""
+
+    def __init__(self, poll: Iterator[Batch], thread: "weakref.ref[_Alive]") -> None:
+        self._poll = poll
+        self._thread = thread
+        self._batch: Batch | None = None
+        self._error: Exception | None = None
+        self.done = threading.Event()
+
+    def take(self) -> None:
+        try:
+            self._batch = next(self._poll, None)
+        except Exception as error:
+            self._error = error
+        self.done.set()
+
+    def check(self) -> None:
+        """Raises MemoryError when its thread has ended without an answer: it found no memory."""
+        if self._thread() is None and not self.done.is_set():
+            raise MemoryError("a thread found no memory")
+
+    def result(self) -> Batch | None:
+        """The batch, None at the end of the poll. Raises what the source raised."""
+        if self._error is not None:
+            raise self._error
+        return self._batch
+
+
+def _work(turns: "queue.SimpleQueue[_Turn | None]", _: _Alive) -> None:
+    while (turn := turns.get()) is not None:
+        turn.take()
+
+
+class Poller:
+    """Asks sources for their batches, one source at a time as long as none hangs.
+
+    For one thread; others may look at `under_way` and `silent`.
+    """
+
+    def __init__(self) -> None:
+        self._worker: queue.SimpleQueue[_Turn | None] | None = None
+        self._thread: weakref.ref[_Alive]
+        self.under_way: dict[str, float] = {}
+        """Sources that have not answered yet, and since when (monotonic seconds)."""
+
+    def batches(self, source: Source) -> Generator[Batch | None, None, None]:
+        """The batches of one poll; None as long as the source keeps its patient asker waiting.
+
+        Raises what the source raises, RuntimeError or MemoryError for want of a thread.
+        Closed while the source hangs, it lets go of it.
+        """
+        poll = source.poll()
+        try:
+            while True:
+                turn = self._begin(source.name, poll)
+                if not turn.done.wait(PATIENCE_SECONDS):
+                    self.close()
+                    self._check(source.name, turn)
+                    while not turn.done.is_set():
+                        yield None
+                        self._check(source.name, turn)
+                self.under_way.pop(source.name, None)
+                if (batch := turn.result()) is None:
+                    return
+                yield batch
+        finally:
+            if source.name not in self.under_way and isinstance(poll, Generator):
+                poll.close()
+
+    def _begin(self, name: str, poll: Iterator[Batch]) -> _Turn:
+        if self._worker is None:
+            worker: queue.SimpleQueue[_Turn | None] = queue.SimpleQueue()
+            alive = _Alive()
+            # Not threading.Thread: where the new thread finds no memory for its first line, that
+            # waits for it for ever.
+            _thread.start_new_thread(_work, (worker, alive))
+            # Not before: a thread that does not start answers nobody.
+            self._worker, self._thread = worker, weakref.ref(alive)
+        turn = _Turn(poll, self._thread)
+        self.under_way[name] = time.monotonic()
+        self._worker.put(turn)
+        return turn
+
+    def _check(self, name: str, turn: _Turn) -> None:
+        try:
+            turn.check()
+        except MemoryError:
+            del self.under_way[name]
+            raise
+
+    def silent(self, seconds: float) -> set[str]:
+        """Names of the sources that have not answered for so long."""
+        now = time.monotonic()
+        return {name for name, since in list(self.under_way.items()) if now - since > seconds}
+
+    def close(self) -> None:
+        """The thread ends as soon as the source in hand lets it; the next turn gets a new one."""
+        if self._worker is not None:
+            self._worker.put(None)
+            self._worker = None
+
+
+def again(
+    batch: Batch, poll: Generator[Batch | None, None, None]
+) -> Generator[Batch | None, None, None]:
+    """The batch once more, then the rest of its poll."""
+    try:
+        yield batch
+        yield from poll
+    finally:
+        poll.close()

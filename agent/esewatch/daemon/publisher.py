@@ -1,0 +1,184 @@
+"""What the daemon shows, and what is asked of it from outside: snapshots, pages, commands."""
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Generator
+from typing import TypeVar
+
+import msgspec
+from prometheus_client.core import Metric
+
+from esewatch.advice.history.surroundings import surroundings
+from esewatch.config import Settings
+from esewatch.daemon.advisor import Advisor
+from esewatch.daemon.agent_health import AgentHealth
+from esewatch.daemon.internal_errors import InternalErrors
+from esewatch.daemon.page_cache import PageCache
+from esewatch.daemon.snapshot_schedule import SnapshotSchedule
+from esewatch.expose.metrics.snapshot import Snapshot, families
+from esewatch.expose.pages.database_page import DatabasePage
+from esewatch.expose.pages.overview import Overview
+from esewatch.fold.commands import Acknowledged, acknowledge, forget
+from esewatch.fold.folder import Folder
+from esewatch.fold.state.database_state import DatabaseKey
+from esewatch.fold.state.state import State
+from esewatch.journal import Journal
+from esewatch.model import Batch
+
+
+class Publisher(ABC):
+    """The part of the daemon that others look at. The other part keeps these up to date."""
+
+    settings: Settings
+    snapshot: Snapshot
+    _journal: Journal
+    _clock: Callable[[], float]
+    _health: AgentHealth
+    _internal_errors: InternalErrors
+    _folder: Folder
+    _schedule: SnapshotSchedule
+    _advisor: Advisor
+    _polls: dict[str, Generator[Batch | None, None, None]]
+    _page_cache: PageCache | None
+    _left_out: frozenset[DatabaseKey] = frozenset()
+    """Databases of which no metrics can be made; the views beside them do not try either."""
+    _waiting: bool
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        """Around all that reads or changes the state."""
+        self._publishing = threading.Lock()
+        """One snapshot is made at a time, so that an older one never replaces a newer one."""
+
+    @abstractmethod
+    def _commit(self) -> None:
+        """Store what has changed. Raises JournalError."""
+
+    def _publish_if_due(self) -> None:
+        complete = False
+        if not self._internal_errors.waits("advice"):
+            with self._internal_errors.held("advice"), self._lock:
+                state = without(self._folder.state, self._left_out)
+                complete = self._advisor.catch_up(state, self.settings, self._clock())
+        if self._schedule.due(more=bool(self._polls)) or complete:
+            self._publish()
+
+    def _publish(self) -> None:
+        with (
+            self._publishing,
+            self._schedule.making(),
+            self._internal_errors.held("other"),
+        ):
+            self.snapshot = self._make_snapshot()
+            self._ready = not self._waiting
+
+    def _make_snapshot(self) -> Snapshot:
+        with self._lock:
+            self._waiting = self._waiting and bool(self._unread())
+            state = self._folder.state
+            # Counters are first exposed at the value of a whole first reading (semantics.md 3).
+            shown = State(sources=state.sources) if self._waiting else state
+            now, found = self._clock(), list[Metric]()
+            with self._internal_errors.held("metrics"):
+                made, odd = leaving_out(shown, lambda each: families(each, self.settings, now))
+                self._internal_errors.left_out("metrics", odd)
+                found += made
+                shown = without(shown, odd)
+                self._left_out = frozenset(odd)
+            if not self._internal_errors.waits("advice"):
+                with self._internal_errors.held("advice"):
+                    found += self._advisor.families(shown, self.settings, now)
+                    self._internal_errors.left_out("advice", self._advisor.left_out)
+        own = self._health.everything(self._journal.last_set_aside())
+        return Snapshot.of([*found, *own], self.snapshot)
+
+    def _unread(self) -> list[str]:
+        """Sources whose first reading is not done; one that cannot be read holds nobody up."""
+        known = self._folder.state.sources.values()
+        return [source.name for source in known if source.baseline and source.up]
+
+    def ready(self) -> tuple[bool, str]:
+        """Whether the first reading of all sources is done; if not, which are missing."""
+        missing = f"first reading of {', '.join(self._unread()) or 'all sources'}"
+        return self._ready, "" if self._ready else missing
+
+    def overview(self) -> Overview:
+        """The figures of the status page, made once for each snapshot."""
+        with self._lock:
+            return self._now_shown().overview
+
+    def database(self, computer: str, database: str) -> DatabasePage | None:
+        """All that is shown of one database, made once for each snapshot; None: not known."""
+        with self._lock:
+            return self._now_shown().database(self._folder.state, computer, database)
+
+    def _now_shown(self) -> PageCache:
+        if self._page_cache is None or self._page_cache.of is not self.snapshot:
+            now, advice = self._clock(), self._advisor.latest
+            made, odd = leaving_out(
+                without(self._folder.state, self._left_out),
+                lambda state: PageCache(self.snapshot, state, self.settings, now, advice),
+            )
+            self._internal_errors.left_out("other", odd)
+            self._page_cache = made
+        return self._page_cache
+
+    def forget(self, computer: str, database: str) -> None:
+        """Drop a database. Raises EsewatchError when it is not known."""
+        with self._lock:
+            forget(self._folder, computer, database)
+        self._after_command()
+
+    def ack(self, computer: str, database: str, pages: list[int]) -> Acknowledged:
+        """Take known bad pages as dealt with; see `acknowledge`."""
+        with self._lock:
+            told = surroundings(self._folder.state, self._folder.settings)
+            done = acknowledge(self._folder, computer, database, pages, told)
+        self._after_command()
+        return done
+
+    def _after_command(self) -> None:
+        self._commit()
+        self._publish()
+
+
+View = TypeVar("View")
+
+
+def leaving_out(
+    state: State, make: Callable[[State], View]
+) -> tuple[View, dict[DatabaseKey, Exception]]:
+    """What `make` gives without the databases for which it raises, and what it raised for each.
+
+    Raises what it raises without any database, or for want of memory.
+    """
+    try:
+        return make(state), {}
+    except MemoryError:
+        raise
+    except Exception as error:
+        odd = _odd(state, list(state.databases), make, error)
+    return make(without(state, odd)), odd
+
+
+def without(state: State, left_out: Collection[DatabaseKey]) -> State:
+    """The state without these databases; what it has of the others is not copied."""
+    if not left_out:
+        return state
+    kept = {key: each for key, each in state.databases.items() if key not in left_out}
+    return msgspec.structs.replace(state, databases=kept)
+
+
+def _odd(
+    state: State, keys: list[DatabaseKey], make: Callable[[State], View], error: Exception
+) -> dict[DatabaseKey, Exception]:
+    """Which of these databases it raises for, by halves; `error` is what it raised for all."""
+    if len(keys) < 2:
+        return dict.fromkeys(keys, error)
+    found: dict[DatabaseKey, Exception] = {}
+    for half in (keys[: len(keys) // 2], keys[len(keys) // 2 :]):
+        try:
+            make(without(state, state.databases.keys() - set(half)))
+        except Exception as raised:
+            found |= _odd(state, half, make, raised)
+    return found

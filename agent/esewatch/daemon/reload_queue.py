@@ -1,0 +1,63 @@
+"""New settings on their way from the thread that read them to the one that works with them."""
+
+import threading
+import time
+
+from esewatch.config.settings import Settings
+from esewatch.model import EsewatchError
+
+LOOK_SECONDS = 0.05
+
+
+class ReloadQueue:
+    """One giver and one taker at a time; `close` turns everybody away from then on."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._giver = threading.Lock()
+        self._settings: Settings | None = None
+        self._answer = threading.Event()
+        self._error: EsewatchError | None = None
+        self._closed = False
+
+    @property
+    def waiting(self) -> bool:
+        """Whether settings wait to be taken."""
+        return self._settings is not None
+
+    def give(self, settings: Settings, seconds: float) -> None:
+        """Hand over and wait until they hold.
+
+        Raises EsewatchError: the reason of the taker, or that nobody took them in `seconds`.
+        """
+        with self._giver:
+            self._answer.clear()
+            self._settings = settings
+            end = time.monotonic() + seconds
+            while not self._answer.wait(LOOK_SECONDS):
+                with self._lock:
+                    late = self._closed or time.monotonic() > end
+                    if late and self._settings is not None:
+                        self._settings = None
+                        raise EsewatchError(
+                            "esewatch is being stopped"
+                            if self._closed
+                            else f"a source did not make way within {seconds:g} s; try again later"
+                        )
+            if self._error is not None:
+                raise self._error
+
+    def take(self) -> Settings | None:
+        """The settings that wait, None without any. Each is to be answered."""
+        with self._lock:
+            settings, self._settings = self._settings, None
+        return settings
+
+    def answer(self, error: EsewatchError | None) -> None:
+        """What was taken holds now, or does not because of `error`."""
+        self._error = error
+        self._answer.set()
+
+    def close(self) -> None:
+        """Nothing is taken any more."""
+        self._closed = True

@@ -1,0 +1,49 @@
+"""When a new snapshot is due: soon after news, and not so often that it costs much."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+OLD_SECONDS = 60.0
+"""A snapshot is made at least this often, for what changes by time alone."""
+PAUSE_SECONDS = 1.0
+SHARE = 10.0
+"""While records stream in, making snapshots takes at most one part in ten of the time."""
+NEVER = float("-inf")
+
+
+class SnapshotSchedule:
+    """Knows when the last snapshot was made and what it cost."""
+
+    def __init__(self) -> None:
+        self._made = NEVER
+        self._cost = 0.0
+        self._news = False
+
+    def news(self) -> None:
+        """Something changed that is not shown yet."""
+        self._news = True
+
+    def hurry(self) -> None:
+        """Something changed that is to be shown at once."""
+        self._made = NEVER
+
+    @property
+    def due_in_a_stream(self) -> bool:
+        """Whether it is time, while there is more to read."""
+        return time.monotonic() - self._made >= max(PAUSE_SECONDS, SHARE * self._cost)
+
+    def due(self, *, more: bool) -> bool:
+        """Whether it is time; `more` is to be read at once."""
+        if self._news and (not more or self.due_in_a_stream):
+            return True
+        return time.monotonic() - self._made >= OLD_SECONDS
+
+    @contextmanager
+    def making(self) -> Iterator[None]:
+        """Around the making of a snapshot."""
+        begin = time.monotonic()
+        self._news = False
+        yield
+        self._made = time.monotonic()
+        self._cost = self._made - begin

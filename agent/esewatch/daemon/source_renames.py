@@ -1,0 +1,136 @@
+"""Which source goes on where another one stopped, when the configuration changes.
+
+A position belongs to what is read, not to the name it goes by: a source that is renamed (or
+counted anew, because one was added before it) goes on with the positions of the old name.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import msgspec
+
+from esewatch import names
+from esewatch.config import PageScan, Settings, SourceSettings
+from esewatch.fold.state.state import State
+from esewatch.model import EsewatchError, Source
+
+Build = Callable[[SourceSettings, Settings], Source]
+Positions = Mapping[str, Mapping[str, bytes]]
+"""Source name -> file key -> position."""
+Moves = dict[str, dict[str, bytes | None]]
+"""What to write so that positions follow their sources; None drops one."""
+
+
+@runtime_checkable
+class LooksAtState(Protocol):
+    """A source whose reading depends on what is known already."""
+
+    def look_at(self, state: State, lock: Lock) -> None:
+        """Take note of the fold's state: to be read with `lock` held, and never changed."""
+
+
+def show(sources: Sequence[Source], state: State, lock: Lock) -> None:
+    """Show the state, which changes under `lock`, to the sources that look at it."""
+    for source in sources:
+        if isinstance(source, LooksAtState):
+            source.look_at(state, lock)
+
+
+class SourceChanges(NamedTuple):
+    """How the running sources become those of new settings."""
+
+    sources: list[Source]
+    """All of the new settings, in their order."""
+    dropped: list[Source]
+    """Those that are to be closed."""
+    fresh: list[str]
+    """Names of those that were built."""
+    digests: dict[str, str]
+    origins: dict[str, str]
+    moves: Moves
+
+
+def digests(settings: Settings) -> dict[str, str]:
+    """Name of each source -> digest of its settings, the name left out."""
+    found = {}
+    for entry in settings.sources:
+        unnamed = names.pack_line(msgspec.structs.replace(entry, name="")).rstrip(b"\n")
+        found[entry.name] = hashlib.blake2b(unnamed, digest_size=16).hexdigest()
+    return found
+
+
+def predecessors(wanted: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:
+    """Name of each wanted source -> name of the one it goes on from, empty where it is new.
+
+    Both map names to digests. An equal digest decides, the own name first; a source that was
+    only changed keeps its name, and so does one that nothing is known of.
+    """
+    stay = {name for name, own in wanted.items() if known.get(name) == own}
+    free: dict[str, list[str]] = {}
+    for name, own in known.items():
+        if own and name not in stay:
+            free.setdefault(own, []).append(name)
+    found: dict[str, str] = {}
+    for name, own in wanted.items():
+        others = [] if name in stay else free.get(own, [])
+        found[name] = others.pop(0) if others else name
+    taken = {origin for name, origin in found.items() if name != origin}
+    return {
+        name: "" if name == origin and name in taken else origin for name, origin in found.items()
+    }
+
+
+def moves(origins: Mapping[str, str], positions: Positions) -> Moves:
+    """The changes that let `positions` follow their sources; `origins` as of `predecessors`."""
+    renamed = {name: origin for name, origin in origins.items() if name != origin}
+    changes: Moves = {}
+    for name in {*renamed, *renamed.values()} - {""}:
+        new = positions.get(origins.get(name, ""), {})
+        changes[name] = {**dict.fromkeys(positions.get(name, {})), **new}
+    return changes
+
+
+def _beside(entry: SourceSettings, settings: Settings) -> tuple[object, ...]:
+    """What a source takes from the settings beside its own entry."""
+    if isinstance(entry, PageScan):
+        window = settings.windows.get(entry.window or "")
+        return (window, settings.pools, settings.computers, settings.computer_label)
+    return (settings.providers,)
+
+
+def prepare(
+    old: Settings, new: Settings, running: Sequence[Source], positions: Positions, build: Build
+) -> SourceChanges:
+    """Build what is new or changed; nothing that runs is touched.
+
+    Raises EsewatchError when a source cannot be made; those that were built are closed then.
+    """
+    before, wanted = digests(old), digests(new)
+    origins = predecessors(wanted, before)
+    same = {
+        entry.name
+        for entry in new.sources
+        if before.get(entry.name) == wanted[entry.name]
+        and _beside(entry, new) == _beside(entry, old)
+    }
+    kept = {source.name: source for source in running if source.name in same}
+    built: dict[str, Source] = {}
+    try:
+        for entry in new.sources:
+            if entry.name not in kept:
+                built[entry.name] = build(entry, new)
+                built[entry.name].restore(positions.get(origins[entry.name], {}))
+    except EsewatchError:
+        for source in built.values():
+            source.close()
+        raise
+    return SourceChanges(
+        sources=[kept.get(entry.name) or built[entry.name] for entry in new.sources],
+        dropped=[source for source in running if source.name not in kept],
+        fresh=list(built),
+        digests=wanted,
+        origins=origins,
+        moves=moves(origins, positions),
+    )

@@ -1,5 +1,0 @@
-"""The bundled reference engine: a small storage engine in the manner of ESE.
-
-It runs as a process of its own and knows `ese/` only. It has no clock and no source of
-chance but those it is given: the same seed gives the same bytes.
-"""

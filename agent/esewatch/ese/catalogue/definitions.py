@@ -1,0 +1,118 @@
+"""Catalogue: tables, indexes and languages, formats, and programs that misuse the engine.
+
+Ids 601, 604, 609-614, 617, 619-622, 625, 643, 653-657, 902-903. An index that is out of
+date with the language rules of Windows (613 the primary, 614 a secondary one, 643 any of a
+database) is told at every attach. 611 says of one index that it goes and comes anew, 612 that
+all indexes of the database are in date; no event tells the building of one index.
+"""
+
+from esewatch.ese.catalogue.event_row import EventRow, Param, db, err, num, row, txt
+
+_INDEX: tuple[Param, ...] = (
+    db("database '{}': the"),
+    txt("index", "index '{}' of table"),
+    txt("table", "of table '{}'"),
+    txt("locale", "for locale '{}'"),
+    txt("index_sort_id"),
+    txt("index_sort_version"),
+    txt("sort_id"),
+    txt("sort_version"),
+)
+_LIST_DATABASE = db("database: {}")
+
+INDEXES: tuple[EventRow, ...] = (
+    row(
+        609, "START_INDEX_CLEANUP_KNOWN_VERSION_ID", "information",
+        ("initiating index cleanup of database", "version upgrade from"), db(),
+    ),
+    row(
+        610, "START_INDEX_CLEANUP_UNKNOWN_VERSION_ID", "information",
+        ("initiating index cleanup of database", "version upgrade to"), db(),
+    ),
+    row(
+        611, "DO_SECONDARY_INDEX_CLEANUP_ID", "information",
+        ("the secondary index", "of table", "will be rebuilt"), *_INDEX,
+    ),
+    row(
+        612, "STOP_INDEX_CLEANUP_ID", "information", "completed index cleanup on database", db(),
+    ),
+    row(
+        613, "PRIMARY_INDEX_OUT_OF_DATE_ERROR_ID", "warning",
+        ("the primary index", "out of date with sorting"), *_INDEX,
+    ),
+    row(
+        614, "SECONDARY_INDEX_OUT_OF_DATE_ERROR_ID", "warning",
+        ("the secondary index", "out of date with sorting", "not rebuilt"), *_INDEX,
+    ),
+    row(
+        643, "DATABASE_HAS_OUT_OF_DATE_INDEX", "warning", "out of date nls sort version",
+        db("on the database '{}'"), txt("locale", "for locale '{}'"), txt("index_sort_id"),
+        txt("index_sort_version"), txt("sort_id"), txt("sort_version"),
+    ),
+)  # fmt: skip
+
+DEFINITIONS: tuple[EventRow, ...] = (
+    row(
+        601, "FUNCTION_NOT_FOUND_ERROR_ID", "error", "could not find the entrypoint",
+        txt("function", "entrypoint {} in"), txt("file", "in the file {}."),
+    ),
+    row(
+        604, "LANGUAGE_NOT_SUPPORTED_ID", "error", ("locale id", "could not be validated"),
+        txt("locale", "locale id {} ("), txt("language"), txt("language_english"),
+        err("system error {}", name="system_error"), txt("system_text", ": '{}'. the"),
+        err("fail with error {}"),
+    ),
+    row(
+        617, "CONVERT_INCOMPLETE_ERROR_ID", "error", "conversion did not complete successfully",
+        db(),
+    ),
+    row(
+        619, "ATTACH_TO_BACKUP_SET_DATABASE_ERROR_ID", "error",
+        ("attempted to attach", "restored from a backup set"), db(),
+    ),
+    row(
+        620, "RECORD_FORMAT_CONVERSION_FAILED_ID", "error", "unable to convert record format",
+        num("object_id"), num("page_number"), num("line"),
+    ),
+    row(621, "OUT_OF_OBJID", "error", ": out of b-tree ids", db()),
+    row(622, "ALMOST_OUT_OF_OBJID", "warning", ": available b-tree ids", db()),
+    row(
+        625, "INVALID_LCMAPFLAGS_ID", "error", "does not support the lcmapstring() flags",
+        txt("flags", "flags {}."),
+    ),
+    row(
+        653, "EXTENT_PAGE_COUNT_CACHE_OPERATION_FAILED_ID", "error",
+        "an operation in the extent page count cache", _LIST_DATABASE,
+        txt("operation"), txt("note"), err("err: {}"), num("object_id", "objidfdp: {}"),
+        num("root_page", "pgnofdp: {}"),
+    ),
+    row(
+        654, "EXTENT_PAGE_COUNT_CACHE_PREPARE_FAILED_ID", "error",
+        "preparing a row in the extent page count cache", _LIST_DATABASE,
+        num("object_id", "objid: {}"), num("root_page", "pgnofdp: {}"), err("err: {}"),
+    ),
+    row(
+        655, "EXTENT_PAGE_COUNT_CACHE_EXTENSIVE_VALIDATION_FAILED_ID", "error",
+        "extra validation of the extent page count cache table failed", _LIST_DATABASE,
+        num("object_id", "objid: {}"), num("root_page", "pgnofdp: {}"),
+    ),
+    row(
+        656, "BEGIN_TRANSACTION_FOR_EXTENT_PAGE_COUNT_CACHE_PREPARE_FAILED_ID", "error",
+        "beginning a transaction to prepare a row in the extent", _LIST_DATABASE,
+        num("object_id", "objid: {}"), num("root_page", "pgnofdp: {}"), err("err: {}"),
+    ),
+    row(
+        657, "AUTO_INCREMENT_FAILED_TO_INITIALIZE_PERSISTED_VALUE_ID", "warning",
+        "persisted auto-increment value", _LIST_DATABASE, num("object_id", "objid: {}"),
+        num("root_page", "pgnofdp: {}"), err("error: {}"),
+    ),
+    row(
+        902, "SESSION_SHARING_VIOLATION_ID", "error", "illegally using the same database session",
+        txt("session", "sessionid: {}"), txt("session_context", "session-context: {}"),
+    ),
+    row(
+        903, "SESSION_WRITE_CONFLICT_ID", "error", "illegally trying to update the same record",
+        txt("session", "sessionid: {}"), txt("thread"), _LIST_DATABASE,
+        txt("table", "table: {}"),
+    ),
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Companion events: what other providers log about ESE databases, one row each."""

@@ -1,0 +1,116 @@
+"""The shape of a row of the companions: one event of another provider, and where it is described.
+
+A row is data and one function that reads the strings or the rendered text. The function
+gives None where the id alone does not tell (another error code, other words).
+"""
+
+import re
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+from esewatch.ese.strings import Fields, parse_int
+from esewatch.model import Level
+
+State = Literal[
+    "",
+    "failover_started",
+    "failover",
+    "failover_failed",
+    "failed",
+    "suspended",
+    "seeding_failed",
+    "replication_stopped",
+    "usn_rollback",
+    "database_error",
+]
+"""What a companion says of a copy or of a directory; the field `state`. Empty: nothing of that."""
+
+LONGEST_NAME = 512
+
+
+class Envelope(NamedTuple):
+    """What surrounds the strings or the text of a logged event; see `model.Event`."""
+
+    provider: str
+    event_id: int | None
+    time: float | None
+    computer: str
+    channel: str
+    record_id: int | None
+    level: Level | None
+
+
+class Found(NamedTuple):
+    """What a companion says: instance and database as named there, fields."""
+
+    ese_instance: str
+    database: str
+    fields: Fields
+
+
+class Told(NamedTuple):
+    """What there is to read: one of strings and text, or both empty."""
+
+    envelope: Envelope
+    strings: tuple[str, ...]
+    text: str
+
+    @property
+    def words(self) -> str:
+        """The text; a text that was handed over as strings."""
+        return self.text or "\n".join(self.strings)
+
+
+Decoder = Callable[[Told], Found | None]
+
+
+class Companion(NamedTuple):
+    """One event of another provider.
+
+    `event_id` is None where the words tell it, whatever the id. `source` is the address of
+    the public page that describes the event, with a word on what else is needed.
+    """
+
+    event_id: int | None
+    provider: str
+    level: Level
+    says: str
+    source: str
+    decode: Decoder
+    state: State = ""
+    by_words: bool = False
+    """Only the words or the strings tell that it is one: `decode` may give None."""
+
+
+def nothing_more(_: Told) -> Found:
+    """The id says all that is known."""
+    return Found("", "", {})
+
+
+def put_text(fields: Fields, name: str, value: str) -> None:
+    """Put words into the fields, cut to the length of a name; nothing if there are none."""
+    if value := value.strip()[:LONGEST_NAME]:
+        fields[name] = value
+
+
+def put_name(fields: Fields, name: str, value: str) -> None:
+    """Put a name into the fields, if it is one."""
+    value = value.strip().strip("'\"")
+    if 0 < len(value) <= LONGEST_NAME:
+        fields[name] = value
+
+
+MEBIBYTE = 2**20
+
+
+def bytes_of(megabytes: str) -> int | None:
+    """Bytes of a number of megabytes, perhaps with a fraction; three digits make a group."""
+    text = megabytes.strip()
+    whole = parse_int(text) if "." not in text else None
+    if whole is not None:
+        return whole * MEBIBYTE if 0 <= whole < 2**40 else None
+    number = text.replace(",", "" if "." in text else ".")
+    try:
+        return round(float(number) * MEBIBYTE) if re.fullmatch(r"[\d.]+", number) else None
+    except ValueError:
+        return None

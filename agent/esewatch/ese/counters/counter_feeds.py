@@ -1,0 +1,200 @@
+"""Which counter of an input is which, and the series it feeds.
+
+Beside the counters of ESE a closed list of its neighbours: RPC latency of the store,
+copy and replay queues, processor time, free space of volumes. Names are compared without case.
+"""
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from esewatch.ese.counters.counter_table import (
+    COUNTERS,
+    MEGABYTE,
+    MILLISECOND,
+    PERCENT,
+    Counter,
+    ObjectKind,
+)
+from esewatch.ese.volumes import free_space
+from esewatch.model import Feed, Kind, Owner
+
+ONLINE_DEFRAG = "Online Defrag"
+DATABASE_MAINTENANCE = "Database Maintenance"
+
+TOTAL = "_total"
+
+_SUFFIXES: dict[str, ObjectKind] = {
+    "": "process",
+    " ==> tableclasses": "table_classes",
+    " ==> instances": "instances",
+    " ==> databases": "databases",
+}
+_OBJECTS: dict[str, ObjectKind] = {
+    f"{base}{suffix}": kind
+    for base in ("database", "msexchange database")
+    for suffix, kind in _SUFFIXES.items()
+}
+_OBJECTS["datenbank ==> instanzen"] = "instances"
+
+
+class _Neighbour(msgspec.Struct, frozen=True, gc=False):
+    """A level of another object than ESE's. `instance` is the one that speaks for the computer."""
+
+    object: str
+    counter: str
+    metric: str
+    owner: Owner = "instance"
+    instance: str = ""
+    scale: float = 1.0
+
+
+_NEIGHBOURS = (
+    _Neighbour(
+        "MSExchangeIS",
+        "RPC Averaged Latency",
+        "exchange_rpc_latency_seconds",
+        owner="computer",
+        scale=MILLISECOND,
+    ),
+    # From Exchange 2013 on there is one store process a database, and their sum.
+    _Neighbour(
+        "MSExchangeIS Store",
+        "RPC Average Latency",
+        "exchange_rpc_latency_seconds",
+        owner="computer",
+        instance="_Total",
+        scale=MILLISECOND,
+    ),
+    _Neighbour("MSExchange Replication", "CopyQueueLength", "ese_copy_queue_logs"),
+    _Neighbour("MSExchange Replication", "ReplayQueueLength", "ese_replay_queue_logs"),
+    _Neighbour(
+        "Processor",
+        "% Processor Time",
+        "ese_host_processor_ratio",
+        owner="computer",
+        instance="_Total",
+        scale=PERCENT,
+    ),
+)
+VOLUMES = "LogicalDisk"
+FREE_MEGABYTES = "Free Megabytes"
+
+_NEIGHBOUR_OF = {(item.object.lower(), item.counter.lower()): item for item in _NEIGHBOURS}
+
+_PER_SECOND = re.compile(r"/ ?(sec|sek|s)\.?$| pro sekunde$| per second$")
+_FOREIGN = re.compile(r"[^\x00-\x7f]+")
+
+
+def _normal(name: str) -> str:
+    # A code page read as another one leaves other letters in the place of an umlaut.
+    return _FOREIGN.sub("?", name.strip().lower())
+
+
+_BY_NAME = {
+    _normal(name): counter
+    for counter in COUNTERS
+    for name in (counter.name, counter.former, counter.german)
+    if name
+}
+
+
+def object_kind(name: str) -> ObjectKind | None:
+    """Which kind of ESE object `name` is, None if it is none."""
+    return _OBJECTS.get(" ".join(name.lower().split()))
+
+
+def lookup(object_name: str, counter: str) -> Counter | None:
+    """The ESE counter of that name; None for another object and an unknown name."""
+    return _BY_NAME.get(_normal(counter)) if object_kind(object_name) else None
+
+
+def kind_of(object_name: str, counter: str) -> Kind:
+    """What the values of any counter are: by the table, else by its name."""
+    if found := lookup(object_name, counter):
+        return found.kind
+    return "rate" if _PER_SECOND.search(counter.strip().lower()) else "level"
+
+
+def feed_of(object_name: str, instance: str, counter: str) -> Feed | None:
+    """The series that a counter feeds, None when it feeds none.
+
+    `instance` is that of perfmon: `process/instance` of ESE's objects. Counters of a process
+    and of `_Total` are never taken for those of an ESE instance (semantics.md 1).
+    """
+    names = (" ".join(object_name.lower().split()), _normal(counter))
+    if names == (VOLUMES.lower(), FREE_MEGABYTES.lower()):
+        return free_space(instance, MEGABYTE)
+    neighbour = _NEIGHBOUR_OF.get(names)
+    if neighbour is not None:
+        return _feed_of_neighbour(neighbour, instance.strip())
+    kind = object_kind(object_name)
+    found = _BY_NAME.get(_normal(counter)) if kind else None
+    if found is None or not found.metric or found.of != kind:
+        return None
+    process, _, name = (part.strip() for part in instance.partition("/"))
+    if found.of == "process":
+        if not process or process.lower() == TOTAL:
+            return None
+        return Feed(
+            metric=found.metric,
+            owner="computer",
+            labels=(process, *found.labels),
+            scale=found.scale,
+        )
+    if not name or name.lower() == TOTAL:
+        return None
+    return Feed(metric=found.metric, name=name, labels=found.labels, scale=found.scale)
+
+
+def _feed_of_neighbour(neighbour: _Neighbour, instance: str) -> Feed | None:
+    if neighbour.owner == "computer":
+        fits = instance.lower() == neighbour.instance.lower()
+        return (
+            Feed(metric=neighbour.metric, owner="computer", scale=neighbour.scale) if fits else None
+        )
+    if not instance or instance.lower() == TOTAL:
+        return None
+    return Feed(metric=neighbour.metric, name=instance, scale=neighbour.scale)
+
+
+_GROUPS: dict[str, tuple[str, ...]] = {
+    ONLINE_DEFRAG: ("ese_defrag_pages_read_total", "ese_defrag_pages_freed_total"),
+    DATABASE_MAINTENANCE: ("ese_maintenance_pages_read_total",),
+}
+
+
+def present(counters: Iterable[tuple[str, str]]) -> dict[str, bool]:
+    """Which groups of counters a computer exposes, from its (object, counter) names.
+
+    `Online Defrag` needs pages read and pages freed, `Database Maintenance` pages
+    read. Empty when there is no object of instances: nothing is known then.
+    """
+    names = {pair for pair in counters if object_kind(pair[0]) == "instances"}
+    if not names:
+        return {}
+    fed = {found.metric for pair in names if (found := lookup(*pair))}
+    return {group: fed.issuperset(metrics) for group, metrics in _GROUPS.items()}
+
+
+def paths() -> list[str]:
+    """Perfmon paths of all counters that feed a metric, by their English names.
+
+    Those of ESE under the objects of Exchange and of Windows, the names of Exchange 2007
+    under the former only. `(*)` stands for all instances.
+    """
+    found = []
+    for counter in COUNTERS:
+        if not counter.metric:
+            continue
+        suffix = " ==> Instances" if counter.of == "instances" else ""
+        for base in ("MSExchange Database", "Database"):
+            found.append(f"\\{base}{suffix}(*)\\{counter.name}")
+        if counter.former:
+            found.append(f"\\MSExchange Database{suffix}(*)\\{counter.former}")
+    for item in _NEIGHBOURS:
+        alone = item.owner == "computer"
+        instance = (f"({item.instance})" if item.instance else "") if alone else "(*)"
+        found.append(f"\\{item.object}{instance}\\{item.counter}")
+    return [*found, f"\\{VOLUMES}(*)\\{FREE_MEGABYTES}"]

@@ -1,0 +1,1 @@
+"""Events of the catalogue made from what a log holds: positional strings, or rendered text."""

@@ -1,0 +1,1 @@
+"""Database pages and headers: layout, checksums, kernels that verify many pages at once."""

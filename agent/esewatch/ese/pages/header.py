@@ -1,0 +1,261 @@
+"""The header of a database file and its shadow: which copy is good, and what it says.
+
+Source: DBFILEHDR in daedef.hxx, the search for a good copy and its page size in fileu.cxx
+of the published engine. No reading here: `parse_header` is given the bytes.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from esewatch.ese.pages import header_fields
+from esewatch.ese.pages.checksum import xor_checksum
+from esewatch.ese.pages.file_types import FILE_TYPES, name_of
+from esewatch.ese.pages.header_fields import Backup, Count, LogRange, Moment, Signature, u32, u64
+from esewatch.ese.pages.layout import HEADER_PAGES, PAGE_SIZES
+
+HEADER_BYTES: Final = HEADER_PAGES * PAGE_SIZES[-1]
+"""Bytes from the start of a file that hold header and shadow, whatever the page size."""
+
+MAGIC: Final = 0x89ABCDEF
+
+_SIZE_WHEN_0 = 4096
+_STATES = {
+    1: "just_created",
+    2: "dirty",
+    3: "clean",
+    4: "converting",
+    5: "force_detach",
+    6: "reseeding",
+    7: "dirty_patched",
+    8: "reverting",
+}
+_FILE_TYPE_AT = 667
+_DATABASE_TYPES = (0, 1)
+"""0: databases of engines that had no file type yet."""
+
+
+class NotDatabase(msgspec.Struct, frozen=True, gc=False):
+    """The bytes are not those of a database; `reason` is a sentence that says what they are."""
+
+    reason: str
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What the header says, of the copy that is good, and how both copies are.
+
+    Times are aware (UTC) or naive (local to the server that wrote them), None: not set.
+    """
+
+    page_size: int
+    format: str = ""
+    """Version (hex) and update (decimal), `0x620.20`."""
+    version: int = 0
+    update: int = 0
+    minor_update: int = 0
+    created_format: str = ""
+    """The format in which the file was created; empty where the engine did not write it."""
+    file_type: str = "database"
+    """`database`, or `unknown` with engines before Exchange 2003 that did not write it."""
+    state: str = ""
+    """`clean`, `dirty`, `just_created`, `converting`, `force_detach`, `reseeding`,
+    `dirty_patched`, `reverting`, or `unknown (9)` with the number that is there."""
+    header_ok: bool = True
+    shadow_header_ok: bool = True
+    remark: str = ""
+    """One sentence where a copy is damaged or both differ."""
+    signature: Signature = Signature()
+    log_signature: Signature = Signature()
+    dbtime: int = 0
+    database_id: int = 0
+    last_object_id: int = 0
+    os_version: str = ""
+    """`major.minor.build`, with ` SP n` where there was a service pack."""
+    consistent: Moment = Moment()
+    attach: Moment = Moment()
+    reattach: Moment = Moment()
+    detach: Moment = Moment()
+    log_required: LogRange = LogRange()
+    """Generations without which the database cannot be made clean."""
+    log_committed: int = 0
+    """The last generation that may hold changes of this database."""
+    log_recovering: int = 0
+    corrected: Count = Count()
+    """Pages read with one flipped bit that was mended (event 399)."""
+    correction_failed: Count = Count()
+    """Pages whose flipped bit was mended, but the page was bad all the same (event 398)."""
+    bad_checksums: Count = Count()
+    """Pages read that could not be mended (event 474)."""
+    repairs: Count = Count()
+    reseeds: Count = Count()
+    """Incremental reseeds."""
+    patched_pages: Count = Count()
+    """Pages patched by incremental reseeds."""
+    scan_finished: datetime | None = None
+    """The online scan; the engine writes these four in recovery (passive copies) only."""
+    scan_started: datetime | None = None
+    scan_contiguous_page: int = 0
+    scan_highest_page: int = 0
+    scrub_time: datetime | None = None
+    """The last time that the pages were zeroed (scrubbed) offline."""
+    scrub_dbtime: int = 0
+    full_backup: Backup | None = None
+    incremental_backup: Backup | None = None
+    copy_backup: Backup | None = None
+    differential_backup: Backup | None = None
+
+
+def parse_header(data: bytes) -> Header | NotDatabase:
+    """What the first bytes of a file say; HEADER_BYTES of them, or the whole file if shorter.
+
+    A database is recognised by a good copy of its header, or, when both are damaged, by
+    what is left of them: then neither is ok and the page size is the most likely one.
+    """
+    found = _good_copies(data) or _damaged_copies(data)
+    if found is None:
+        return NotDatabase(name_of(data))
+    if u32(found.page, _FILE_TYPE_AT) not in _DATABASE_TYPES:
+        return NotDatabase(name_of(found.page))
+    return _header(found)
+
+
+class _Found(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The copy to use and how both are."""
+
+    page: bytes
+    page_size: int
+    header_ok: bool
+    shadow_ok: bool
+    remark: str = ""
+
+
+def _stated_size(page: bytes) -> int:
+    return u32(page, 236) or _SIZE_WHEN_0
+
+
+def _good(data: bytes, at: int, size: int) -> bytes | None:
+    """The copy at `at` of a database with pages of `size` bytes, None where it is damaged."""
+    page = data[at : at + size]
+    if len(page) < size or u32(page, 4) != MAGIC or _stated_size(page) != size:
+        return None
+    return page if u32(page, 0) == xor_checksum(page) else None
+
+
+def _good_copies(data: bytes) -> _Found | None:
+    for size in PAGE_SIZES:
+        header, shadow = _good(data, 0, size), _good(data, size, size)
+        if header is not None:
+            remark = _remark_on_shadow(header, shadow, len(data))
+            ok = shadow is not None and _same_database(header, shadow)
+            return _Found(page=header, page_size=size, header_ok=True, shadow_ok=ok, remark=remark)
+        if shadow is not None:
+            remark = "the header is damaged; its shadow was used"
+            return _Found(
+                page=shadow, page_size=size, header_ok=False, shadow_ok=True, remark=remark
+            )
+    return None
+
+
+def _same_database(header: bytes, shadow: bytes) -> bool:
+    return header[24:52] == shadow[24:52]
+
+
+def _remark_on_shadow(header: bytes, shadow: bytes | None, size: int) -> str:
+    if shadow is None:
+        if size < 2 * len(header):
+            return "the file ends before the end of its shadow header"
+        return "the shadow header is damaged; the header was used"
+    if not _same_database(header, shadow):
+        return "the shadow header is that of another database; the header was used"
+    if header != shadow:
+        return "the header and its shadow differ; the header was used"
+    return ""
+
+
+def _damaged_copies(data: bytes) -> _Found | None:
+    """The page size that most of what is left speaks for, the header before its shadow."""
+    best: tuple[int, bytes] | None = None
+    for size in PAGE_SIZES:
+        signs = list(_signs(data, size))
+        if signs and (best is None or len(signs) > best[0]):
+            best = len(signs), signs[0]
+    if best is None:
+        return None
+    page = best[1]
+    remark = f"the header and its shadow are damaged; a page size of {len(page)} is assumed"
+    return _Found(page=page, page_size=len(page), header_ok=False, shadow_ok=False, remark=remark)
+
+
+def _signs(data: bytes, size: int) -> Iterator[bytes]:
+    """The copies that are at the place of this page size, once more if they also state it."""
+    for at in (0, size):
+        page = data[at : at + size]
+        if len(page) == size and u32(page, 4) == MAGIC:
+            stated = _stated_size(page) == size
+            if at or stated:
+                yield page
+            if at and stated:
+                yield page
+
+
+def _header(found: _Found) -> Header:
+    page = found.page
+    version, update, state = u32(page, 8), u32(page, 232), u32(page, 52)
+    return Header(
+        page_size=found.page_size,
+        format=_format(version, update),
+        version=version,
+        update=update,
+        minor_update=u32(page, 644),
+        created_format=_format(u32(page, 340), u32(page, 344)) if u32(page, 340) else "",
+        file_type=FILE_TYPES.get(u32(page, _FILE_TYPE_AT), "unknown"),
+        state=_STATES.get(state, f"unknown ({state})"),
+        header_ok=found.header_ok,
+        shadow_header_ok=found.shadow_ok,
+        remark=found.remark,
+        signature=header_fields.signature(page, 24),
+        log_signature=header_fields.signature(page, 108),
+        dbtime=u64(page, 16),
+        database_id=u32(page, 104),
+        last_object_id=u32(page, 212),
+        os_version=_os_version(page),
+        consistent=Moment(
+            time=header_fields.time(page, 64), position=header_fields.position(page, 56)
+        ),
+        attach=Moment(time=header_fields.time(page, 72), position=header_fields.position(page, 80)),
+        reattach=Moment(
+            time=header_fields.time(page, 564), position=header_fields.position(page, 572)
+        ),
+        detach=Moment(time=header_fields.time(page, 88), position=header_fields.position(page, 96)),
+        log_required=LogRange(first=u32(page, 296), last=u32(page, 300)),
+        log_committed=u32(page, 416),
+        log_recovering=u32(page, 536),
+        corrected=header_fields.count(page, 368),
+        correction_failed=header_fields.count(page, 384),
+        bad_checksums=header_fields.count(page, 400),
+        repairs=header_fields.count(page, 240, old_at=364),
+        reseeds=header_fields.count(page, 476),
+        patched_pages=header_fields.count(page, 492),
+        scan_finished=header_fields.time(page, 516),
+        scan_started=header_fields.time(page, 524),
+        scan_contiguous_page=u32(page, 532),
+        scan_highest_page=u32(page, 652),
+        scrub_time=header_fields.time(page, 288),
+        scrub_dbtime=u64(page, 280),
+        full_backup=header_fields.backup(page, 136, 356),
+        incremental_backup=header_fields.backup(page, 160, 360),
+        copy_backup=header_fields.backup(page, 420, 468),
+        differential_backup=header_fields.backup(page, 444, 472),
+    )
+
+
+def _format(version: int, update: int) -> str:
+    return f"0x{version:x}.{update}"
+
+
+def _os_version(page: bytes) -> str:
+    text = f"{u32(page, 216)}.{u32(page, 220)}.{u32(page, 224)}"
+    pack = u32(page, 228)
+    return f"{text} SP {pack}" if pack else text

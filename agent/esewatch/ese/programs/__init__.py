@@ -1,0 +1,1 @@
+"""Output of other programs, read line by line: eseutil, NTBACKUP, DBCC CHECKDB."""

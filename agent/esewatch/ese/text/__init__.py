@@ -1,0 +1,1 @@
+"""Reading rendered event text in any language: phrases, parameter hints, paths, shapes."""

@@ -1,0 +1,215 @@
+"""Finding parameters in rendered English text by the hints of the catalogue.
+
+The patterns of a row are compiled when its first text comes. All are bounded: a
+hostile message costs no more than its length times a small constant. They are
+searched in the lower-case text, where a pattern that begins with a word is found fast.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import NamedTuple
+
+from esewatch.ese.catalogue.event_row import Kind, Param
+from esewatch.ese.catalogue.event_table import CATALOGUE
+from esewatch.ese.dates import DateOrder
+from esewatch.ese.strings import (
+    GROUPS,
+    WRITERS,
+    Fields,
+    Writer,
+    add_page_number,
+    is_database_path,
+    lowered,
+    parse_path,
+)
+
+_INT = rf"-?\d{{1,3}}(?:{GROUPS}\d{{2,3}}){{1,6}}(?!\d)|-?\d{{1,20}}"
+_HEXED = r"(?:\s*\(\s*0x[0-9a-f]{1,16}\s*\))?"
+_VALUES: dict[Kind, str] = {
+    Kind.INT: rf"(?:{_INT}){_HEXED}",
+    Kind.VERSION: r"\d{1,5}",
+    Kind.SIGNED: rf"(?:{_INT}){_HEXED}",
+    Kind.EXPECTED_PAGE: rf"(?:{_INT}){_HEXED}",
+    Kind.MINUTES: _INT,
+    Kind.ADD_SECONDS: _INT,
+    Kind.ERROR: rf"-?\d{{1,20}}{_HEXED}|0x[0-9a-f]{{1,16}}",
+    Kind.DECIMAL: r"\d{1,12}(?:[.,]\d{1,9})?",
+    Kind.STATS: r"(?:-|\d{1,19})\s*,\s*(?:-|\d{1,19})",
+    Kind.SIZE: r"\d{1,12}(?:[.,]\d{1,3})?\s*(?:[kmgt]?b(?:ytes)?)?",
+    Kind.TIMING: r"\[1\]\s*\d{1,9}(?:\.\d{1,9})?",
+    Kind.OWNED: r"\s*/\s*\d{1,19}\s*=\s*[\d.,]{1,12}",
+    Kind.DATE: r"\S.{0,63}?",
+}
+_WORDS = r"\S.{0,1023}?"
+_TOKEN = r"[^\s'\"\[(]\S{0,1023}?"
+_QUOTES = r"(?:'({0})'|\"({0})\"|\[({0})\]|[“„«]({0})[”“»])"
+_NUMBERS = frozenset(_VALUES) - {Kind.DATE, Kind.OWNED, Kind.TIMING}
+_DATABASE, _FILE = Kind.DATABASE, Kind.FILE
+_IN_NUMBERS = "0123456789abcdefx() -,.'’\u00a0\u202f\u2009"
+_LONGEST_NUMBER = 64
+"""Characters in which a number stands with its groups and its hexadecimal form."""
+
+
+class _Labelled(NamedTuple):
+    """A label with its number behind (`Pages seen: 5`) or before it (`5 pages seen`).
+
+    The words are looked for first, which is fast. The first form goes first: in a list
+    of that form the second misreads.
+    """
+
+    words: re.Pattern[str]
+    alone: re.Pattern[str]
+    behind: re.Pattern[str]
+    after: re.Pattern[str]
+    before: re.Pattern[str]
+
+    def search(self, low: str) -> re.Match[str] | None:
+        """As of a pattern: the number is the last group."""
+        places = [match.span() for match in self.words.finditer(low)]
+        for start, end in places:
+            if (match := self.behind.match(low, end)) and self.alone.match(low, start):
+                return match
+        for start, end in places:
+            if self.after.match(low, end) and (match := self._number(low, start)):
+                return match
+        return None
+
+    def _number(self, low: str, start: int) -> re.Match[str] | None:
+        """The number that ends before the white space before the label."""
+        near = low[max(0, start - _LONGEST_NUMBER) : start].rstrip()
+        stop = start - (min(start, _LONGEST_NUMBER) - len(near))
+        begin = stop - len(near) + len(near.rstrip(_IN_NUMBERS))
+        return self.before.search(low, begin, stop) if stop < start else None
+
+
+class Finder(NamedTuple):
+    """One parameter: its patterns in order of trust, and what to do with the value."""
+
+    name: str
+    kind: Kind
+    writer: Writer | None
+    patterns: tuple[re.Pattern[str] | _Labelled, ...]
+
+
+class Place(NamedTuple):
+    """Where in a text the value of a parameter stands."""
+
+    finder: Finder
+    start: int
+    end: int
+
+
+def _words(literal: str) -> str:
+    """A literal of a hint, where any white space stands for a space and `#` for a number."""
+    return r"\s+".join(map(re.escape, literal.split())).replace(r"\#", r"\d{1,20}")
+
+
+def _before(literal: str) -> str:
+    """What stands before the value, with its white space."""
+    lead = r"(?<=\s)" if literal[:1] == " " else ""
+    return lead + _words(literal) + r"\s*"
+
+
+def _after(literal: str) -> str:
+    """What stands behind the value, with its white space."""
+    if not literal.strip():
+        return r"\s"
+    lead = r"\s+" if literal[:1] == " " else r"\s*"
+    return lead + _words(literal) + (r"\s+" if literal[-1:] == " " else "")
+
+
+def _labelled(label: str, value: str) -> _Labelled:
+    words = _words(label)
+    return _Labelled(
+        _compiled(words),
+        _compiled(r"(?<![a-z])(?<![a-z] )"),
+        _compiled(rf"\s*[:=]\s*({value})(?!\w)"),
+        _compiled(r"\b(?!\s*[:=])"),
+        _compiled(rf"(?<![\w.,'’-])({value})\Z"),
+    )
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.DOTALL)
+
+
+def _pattern(hint: str, kind: Kind) -> str:
+    left, _, right = hint.partition("{}")
+    if left.endswith("'") and right.startswith("'"):
+        end = _after(right[1:]) if right[1:] else r"(?=[\s,.:;)!?]|$)"
+        return _before(left[:-1]) + _QUOTES.format(_WORDS) + end
+    before = _before(left) if left else r"(?<![\w.,'’-])"
+    value = _VALUES.get(kind, _WORDS)
+    if right:
+        return rf"{before}({value}){_after(right)}"
+    if kind in (Kind.DATABASE, Kind.FILE):
+        return rf"{before}({_TOKEN})(?=[.,;:]?(?:\s|$))"
+    if kind in _NUMBERS:
+        return rf"{before}({value})(?!\w)"
+    if kind in _VALUES:
+        return rf"{before}({value})"
+    return rf"{before}([^\n]{{1,1024}}?)(?=\.?\s*(?:\n|$))"
+
+
+def _patterns(param: Param) -> tuple[re.Pattern[str] | _Labelled, ...]:
+    return tuple(
+        _labelled(hint[1:], _VALUES[param.kind])
+        if hint.startswith("=")
+        else _compiled(_pattern(hint, param.kind))
+        for hint in param.hints
+    )
+
+
+@cache
+def _finders(event_id: int) -> tuple[Finder, ...]:
+    return tuple(
+        Finder(param.name, param.kind, WRITERS.get(param.kind), _patterns(param))
+        for param in CATALOGUE[event_id].params
+        if param.hints
+    )
+
+
+def _place(finder: Finder, low: str, whole: bool) -> Place | None:
+    """The first value found. One that touches the end of a cut message may be cut itself."""
+    for pattern in finder.patterns:
+        match = pattern.search(low)
+        if match is not None and match.lastindex is not None:
+            start, end = match.span(match.lastindex)
+            if whole or end < len(low):
+                return Place(finder, start, end)
+    return None
+
+
+def places_of(event_id: int, text: str, whole: bool) -> list[Place]:
+    """Where the values of a known event stand in its English text.
+
+    `text` has single line feeds for line breaks; `whole` says that it is not cut.
+    """
+    low = lowered(text)
+    found = (_place(finder, low, whole) for finder in _finders(event_id))
+    return [place for place in found if place is not None]
+
+
+def fields_of_values(
+    event_id: int, values: Iterable[tuple[Finder, str]], date_order: DateOrder | None
+) -> tuple[str, Fields]:
+    """Database and fields of an event from what stands in its text for its parameters.
+
+    The names and values are those that the positional strings give.
+    """
+    row = CATALOGUE[event_id]
+    fields: Fields = dict(row.constants)
+    database = ""
+    for (name, kind, writer, _), value in values:
+        if "\n" in value:
+            value = value.replace("\n", " ")
+        if writer is not None:
+            writer(fields, name, value, date_order)
+        if kind is _DATABASE:
+            database = parse_path(value)
+        elif kind is _FILE and is_database_path(path := parse_path(value)):
+            database = path
+    if row.page_error:
+        add_page_number(fields)
+    return database, fields

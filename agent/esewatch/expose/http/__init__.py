@@ -1,0 +1,1 @@
+"""The HTTP side: server, TLS, logins, requests and the application."""

@@ -1,0 +1,410 @@
+"""The HTTP side: an ASGI application over a view of the daemon.
+
+Reading is open to whoever reaches the address. The requests that change something
+(`forget`, `ack`, reload) are taken from this machine only, see `requests`.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import msgspec
+
+from esewatch.expose.advice_json import advice_object
+from esewatch.expose.formatting import iso_time
+from esewatch.expose.http.overview_json import overview_json
+from esewatch.expose.http.requests import (
+    JSON,
+    Incoming,
+    Message,
+    Receive,
+    RefusedError,
+    Request,
+    Response,
+    asked,
+    must_be,
+    must_be_json,
+    must_be_local,
+)
+from esewatch.expose.pages.database_page import DatabasePage
+from esewatch.expose.pages.overview import Overview
+from esewatch.expose.pages.rendering import (
+    render_computer,
+    render_computers,
+    render_database,
+    render_nothing,
+    render_runbook,
+    render_runbooks,
+    render_status,
+    urgent,
+)
+from esewatch.expose.pages.runbooks.runbook_files import Runbooks
+from esewatch.fold.commands import Acknowledged
+from esewatch.model import EsewatchError, JournalError
+
+
+class Rendering(Protocol):
+    """One immutable set of samples."""
+
+    def render(self, accept: str, accept_encoding: str) -> tuple[bytes, str, str]:
+        """Body, content type, and content encoding (empty: none)."""
+
+
+class View(Protocol):
+    """What the daemon shows and takes. Every method may be called from any thread."""
+
+    @property
+    def snapshot(self) -> Rendering:
+        """The newest samples."""
+
+    def ready(self) -> tuple[bool, str]:
+        """Whether the first reading of all sources is done; if not, what is missing."""
+
+    def overview(self) -> Overview:
+        """The figures of the status page."""
+
+    def database(self, computer: str, database: str) -> DatabasePage | None:
+        """All that is shown of one database, by its labels; None when it is not known."""
+
+    def forget(self, computer: str, database: str) -> None:
+        """Drop a database. Raises EsewatchError when it is not known."""
+
+    def ack(self, computer: str, database: str, pages: list[int]) -> Acknowledged:
+        """Take known bad pages (none named: all, and damage) as dealt with.
+
+        Raises EsewatchError when the database or a page is not known.
+        """
+
+    def reload(self) -> None:
+        """Take the configuration up anew. Raises EsewatchError when the old one stays."""
+
+
+if TYPE_CHECKING:  # what few have costs the others no memory
+    from esewatch.expose.http.web import WebConfiguration
+
+log = logging.getLogger(__name__)
+
+MAX_BODY = 64 * 1024
+"""Five times an `ack` of the 1,000 bad pages that are kept of a database."""
+TOO_LARGE = "The request's body is larger than 64 KiB."
+BODIES_AT_ONCE = 8
+CHUNK = 64 * 1024
+"""Bytes handed to the server at once: what a client that does not read keeps in memory."""
+
+PAGES_AT_ONCE = 4
+"""Fewer than the server has threads: pages may wait for the reading thread, a scrape never does."""
+
+Send = Callable[[Message], Awaitable[None]]
+
+HTML = "text/html; charset=utf-8"
+CONTENT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+
+class _Forget(msgspec.Struct, forbid_unknown_fields=True):
+    computer: str
+    database: str
+
+
+class _Ack(msgspec.Struct, forbid_unknown_fields=True):
+    computer: str
+    database: str
+    pages: list[int] = []
+
+
+Handler = Callable[[Request], Response]
+Body = TypeVar("Body", _Forget, _Ack)
+
+
+class App:
+    """The ASGI application. `body_seconds` is how long a request's body may take.
+
+    `web` says who may ask, whatever the page; None: everybody.
+    """
+
+    def __init__(
+        self,
+        view: View,
+        *,
+        runbooks: Runbooks | None = None,
+        body_seconds: float = 10.0,
+        web: "WebConfiguration | None" = None,
+    ) -> None:
+        self._view = view
+        self._web = web
+        self._runbooks = runbooks or Runbooks()
+        self._body_seconds = body_seconds
+        self._pages = asyncio.Semaphore(PAGES_AT_ONCE)
+        self._bodies = asyncio.Semaphore(BODIES_AT_ONCE)
+        self._get: dict[str, Handler] = {
+            "/": self._status,
+            "/database": self._database,
+            "/computer": self._computer,
+            "/metrics": self._metrics,
+            "/api/v1/databases": self._databases,
+            "/api/v1/advice": self._advice,
+        }
+        self._health: dict[str, Handler] = {"/-/healthy": _healthy, "/-/ready": self._ready}
+        self._post: dict[str, Handler] = {
+            "/api/v1/forget": self._forget,
+            "/api/v1/ack": self._ack,
+        }
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """One connection's request, or the start and end of the server."""
+        if scope["type"] == "http":
+            await self._http(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await _lifespan(receive, send)
+        else:
+            await send({"type": "websocket.close"})
+
+    async def _http(self, scope: Message, receive: Receive, send: Send) -> None:
+        incoming = Incoming(receive)
+        try:
+            request = await self._head(scope)
+            response = await self._answer(request, incoming)
+        except ConnectionAbortedError:
+            return
+        except RefusedError as refused:
+            response = _refusal(refused)
+        except Exception:
+            log.exception("%s %s failed", scope["method"], scope["path"][:200])
+            response = _refusal(
+                RefusedError(500, "This page failed. The log of esewatch says why.")
+            )
+        log.debug("%s %s %d", scope["method"], scope["path"][:200], response.status)
+        await self._respond(response, incoming, send)
+
+    async def _respond(self, response: Response, incoming: Incoming, send: Send) -> None:
+        # What still comes in must be taken, or the server waits for us while we wait for it.
+        gone = asyncio.create_task(incoming.drop())
+        sent = asyncio.create_task(self._send(response, incoming, send))
+        try:
+            await asyncio.wait((gone, sent), return_when=asyncio.FIRST_COMPLETED)
+            if sent.done():
+                sent.result()
+        finally:
+            gone.cancel()
+            sent.cancel()
+
+    async def _send(self, response: Response, incoming: Incoming, send: Send) -> None:
+        """The whole answer at once; its end when no more of the request is waited for."""
+        headers = [
+            (name.encode("latin-1"), value.encode("latin-1"))
+            for name, value in self._headers(response).items()
+        ]
+        status, body = response.status, response.body
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        for start in range(0, len(body), CHUNK):
+            chunk = body[start : start + CHUNK]
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._body_seconds):
+                await incoming.over.wait()
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def _headers(self, response: Response) -> dict[str, str]:
+        headers = {
+            "content-type": response.content_type,
+            "content-length": str(len(response.body)),
+            "cache-control": "no-store",
+            "x-content-type-options": "nosniff",
+            **response.headers,
+        }
+        if self._web is not None:
+            self._web.add_headers(headers)
+        return headers
+
+    async def _head(self, scope: Message) -> Request:
+        if scope["http_version"] not in ("1.0", "1.1"):
+            # Over HTTP/2 one connection could ask for many large answers and read none.
+            raise RefusedError(400, "This server speaks HTTP/1.1.")
+        headers: dict[str, str] = {}
+        for raw_name, raw_value in scope["headers"]:
+            name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+            headers[name] = f"{headers[name]}, {value}" if name in headers else value
+        client = str(scope["client"][0]) if scope.get("client") else ""
+        if self._web is not None:
+            await self._web.admit(headers, client)
+        return Request(
+            method=scope["method"],
+            path=scope["path"],
+            query=scope["query_string"],
+            headers=headers,
+            client=client,
+        )
+
+    async def _read_body(self, headers: Mapping[str, str], incoming: Incoming) -> bytes:
+        """The body of a request that is right so far. A few at once: they take memory."""
+        length = headers.get("content-length", "")
+        if length.isdecimal() and int(length[:20]) > MAX_BODY:
+            raise RefusedError(413, TOO_LARGE)
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self._body_seconds):
+                while not incoming.over.is_set():
+                    body += await incoming.part()
+                    if len(body) > MAX_BODY:
+                        raise RefusedError(413, TOO_LARGE)
+            return bytes(body)
+        except TimeoutError:
+            raise RefusedError(408, "The request's body did not arrive in time.") from None
+
+    async def _answer(self, request: Request, incoming: Incoming) -> Response:
+        if (health := self._health.get(request.path)) is not None:
+            must_be(request, "GET", "HEAD")
+            return health(request)
+        if request.path == "/-/reload":
+            must_be(request, "POST")
+            must_be_local(request)
+            return await self._in_turn(self._reload, request)
+        if (post := self._post.get(request.path)) is not None:
+            must_be(request, "POST")
+            must_be_local(request)
+            must_be_json(request)
+            if self._bodies.locked():
+                raise RefusedError(503, "Too many requests with a body at once. Ask again.")
+            async with self._bodies:
+                body = await self._read_body(request.headers, incoming)
+            return await self._in_turn(post, msgspec.structs.replace(request, body=body))
+        get = self._get.get(request.path)
+        if get is None and request.path.startswith("/runbooks"):
+            get = self._runbook
+        if get is None:
+            raise RefusedError(404, "There is no such page. Start at /")
+        must_be(request, "GET", "HEAD")
+        if request.path == "/metrics":
+            return await asyncio.to_thread(get, request)
+        return await self._in_turn(get, request)
+
+    async def _in_turn(self, handler: Handler, request: Request) -> Response:
+        async with self._pages:
+            return await asyncio.to_thread(handler, request)
+
+    def _ready(self, _: Request) -> Response:
+        ready, reason = self._view.ready()
+        if ready:
+            return Response(body=b"Ready.\n")
+        return Response(body=f"Not ready: {reason}\n".encode("utf-8", "replace"), status=503)
+
+    def _metrics(self, request: Request) -> Response:
+        body, content_type, encoding = self._view.snapshot.render(
+            request.headers.get("accept", ""), request.headers.get("accept-encoding", "")
+        )
+        headers = {"vary": "Accept, Accept-Encoding"}
+        if encoding:
+            headers["content-encoding"] = encoding
+        return Response(body=body, content_type=content_type, headers=headers)
+
+    def _status(self, _: Request) -> Response:
+        view = self._view.overview()
+        pages = [self._view.database(each.computer, each.database) for each in urgent(view)]
+        shown = [page for page in pages if page is not None]
+        return _page(render_status(view, shown, self._view.ready(), self._runbooks))
+
+    def _database(self, request: Request) -> Response:
+        fields = asked(request)
+        computer, database = fields.get("computer", ""), fields.get("database", "")
+        page = self._view.database(computer, database)
+        if page is None:
+            return _page(render_nothing("database", database, computer), status=404)
+        return _page(render_database(page, self._runbooks))
+
+    def _computer(self, request: Request) -> Response:
+        fields = asked(request)
+        view = self._view.overview()
+        if "name" not in fields:
+            return _page(render_computers(view))
+        html = render_computer(view, fields["name"])
+        if html is None:
+            return _page(render_nothing("computer", fields["name"]), status=404)
+        return _page(html)
+
+    def _databases(self, _: Request) -> Response:
+        return Response(body=overview_json(self._view.overview()), content_type=JSON)
+
+    def _advice(self, _: Request) -> Response:
+        view = self._view.overview()
+        advice = [advice_object(each) for each in view.advice]
+        body = msgspec.json.encode({"time": iso_time(view.now), "advice": advice})
+        return Response(body=body, content_type=JSON)
+
+    def _runbook(self, request: Request) -> Response:
+        if request.path in ("/runbooks", "/runbooks/"):
+            return _page(render_runbooks(self._runbooks.names()))
+        name = request.path.removeprefix("/runbooks/")
+        text = self._runbooks.text(name)
+        if text is None:
+            raise RefusedError(404, "There is no runbook of this name. /runbooks/ lists them.")
+        return _page(render_runbook(name, text))
+
+    def _forget(self, request: Request) -> Response:
+        what = _decode(request, _Forget)
+        try:
+            self._view.forget(what.computer, what.database)
+        except JournalError as error:
+            raise RefusedError(503, f"Done, but not stored yet: {error}") from None
+        except EsewatchError as error:
+            raise RefusedError(404, str(error)) from None
+        return Response(body=b'{"forgotten":true}', content_type=JSON)
+
+    def _ack(self, request: Request) -> Response:
+        what = _decode(request, _Ack)
+        try:
+            done = self._view.ack(what.computer, what.database, what.pages)
+        except JournalError as error:
+            raise RefusedError(503, f"Done, but not stored yet: {error}") from None
+        except EsewatchError as error:
+            raise RefusedError(404, str(error)) from None
+        counts = {"acknowledged": done.pages, "damage": done.damage, "errors": done.errors}
+        body = msgspec.json.encode(counts)
+        return Response(body=body, content_type=JSON)
+
+    def _reload(self, _: Request) -> Response:
+        try:
+            self._view.reload()
+        except EsewatchError as error:
+            raise RefusedError(500, str(error)) from None
+        return Response(body=b"Reloaded.\n")
+
+
+def _healthy(_: Request) -> Response:
+    return Response(body=b"Healthy.\n")
+
+
+def _page(html: str, status: int = 200) -> Response:
+    return Response(
+        body=html.encode("utf-8", "replace"),
+        status=status,
+        content_type=HTML,
+        headers={"content-security-policy": CONTENT_POLICY, "referrer-policy": "no-referrer"},
+    )
+
+
+def _refusal(refused: RefusedError) -> Response:
+    sentence = " ".join(str(refused).split())
+    body = f"{refused.status} {HTTPStatus(refused.status).phrase}: {sentence}\n"
+    return Response(
+        body=body.encode("utf-8", "replace"), status=refused.status, headers=refused.headers
+    )
+
+
+def _decode(request: Request, body: type[Body]) -> Body:
+    try:
+        return msgspec.json.decode(request.body, type=body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise RefusedError(400, f"The body is not what is expected here: {error}") from None
+
+
+async def _lifespan(receive: Receive, send: Send) -> None:
+    while True:
+        stage = (await receive())["type"]
+        await send({"type": f"{stage}.complete"})
+        if stage == "lifespan.shutdown":
+            return

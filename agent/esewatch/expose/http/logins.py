@@ -1,0 +1,142 @@
+"""Basic authentication against bcrypt hashes (RFC 7617).
+
+A password costs bcrypt once; who has it is remembered, so that a scrape does not pay
+again. Checks run one at a time in a thread of their own, and few may wait: a flood of
+wrong passwords holds up neither scrapes nor pages of those who are known.
+"""
+
+import asyncio
+import base64
+import binascii
+import hashlib
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
+
+from esewatch.expose.http.requests import RefusedError
+from esewatch.model import ConfigError
+
+MAX_WAITING = 16
+"""Logins that may wait to be checked."""
+MAX_WAITING_OF_ONE = 4
+"""Of them, those from one address."""
+MAX_KNOWN = 128
+"""Verified logins that are remembered."""
+_BCRYPT_BYTES = 72
+"""bcrypt looks at no more of a password."""
+_NOBODYS = "$2b${:02d}$" + "." * 53
+"""A hash of a cost that is no user's: only the work counts."""
+
+CHALLENGE = {"www-authenticate": 'Basic realm="esewatch", charset="UTF-8"'}
+
+
+class Check(Protocol):
+    """`bcrypt.checkpw`."""
+
+    def __call__(self, password: bytes, hashed_password: bytes) -> bool:
+        """Whether the hash is of this password."""
+
+
+def bcrypt_check() -> Check:
+    """`bcrypt.checkpw`. Raises ConfigError where the package is not installed."""
+    try:
+        from bcrypt import checkpw  # noqa: PLC0415 - 1 MB that an open port does not need
+    except ImportError as error:
+        raise ConfigError(
+            "basic_auth_users needs the package bcrypt: pip install 'esewatch[web]'"
+        ) from error
+    return checkpw
+
+
+class Logins:
+    """Checks the Authorization header of requests. One event loop uses it."""
+
+    def __init__(self) -> None:
+        self._secret = os.urandom(32)
+        self._known: OrderedDict[bytes, None] = OrderedDict()
+        self._waiting: dict[str, int] = {}
+        self._thread: ThreadPoolExecutor | None = None
+
+    async def admit(self, header: str, client: str, users: Mapping[str, str], check: Check) -> None:
+        """Return when `header` is of one of `users` (name -> hash).
+
+        Raises RefusedError: 401, or 429 when too many wait.
+        """
+        login = _login(header)
+        if login is None:
+            raise RefusedError(401, "A name and a password are needed.", CHALLENGE)
+        name, password = login
+        # A name that is not known costs what one that is does.
+        dearest = max(users.values(), key=_cost)
+        hashed = users.get(name) or dearest
+        key = self._key(name, hashed, password)
+        if name in users and key in self._known:
+            self._known.move_to_end(key)
+            return
+        right = await self._check(
+            client, lambda: _is_right(check, password, hashed, _cost(dearest))
+        )
+        if not right or name not in users:
+            raise RefusedError(401, "This name or password is wrong.", CHALLENGE)
+        self._known[key] = None
+        while len(self._known) > MAX_KNOWN:
+            self._known.popitem(last=False)
+
+    def _key(self, name: str, hashed: str, password: bytes) -> bytes:
+        digest = hashlib.blake2b(key=self._secret)
+        for part in (name.encode(), hashed.encode(), password):
+            digest.update(len(part).to_bytes(4, "big") + part)
+        return digest.digest()
+
+    async def _check(self, client: str, work: Callable[[], bool]) -> bool:
+        mine = self._waiting.get(client, 0)
+        if mine >= MAX_WAITING_OF_ONE or sum(self._waiting.values()) >= MAX_WAITING:
+            raise RefusedError(
+                429, "Too many logins wait to be checked. Try again.", {"retry-after": "2"}
+            )
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix="login")
+        self._waiting[client] = mine + 1
+        try:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._thread, work)
+        finally:
+            self._waiting[client] -= 1
+            if not self._waiting[client]:
+                del self._waiting[client]
+
+
+def _is_right(check: Check, password: bytes, hashed: str, dearest: int) -> bool:
+    """Whether the hash is of the password. Where it is not, the work is that of cost `dearest`.
+
+    bcrypt of cost c is 2 ** c rounds. After one of cost c, those of costs c, c + 1, up to
+    `dearest` - 1 make it 2 ** `dearest`: how long it took does not tell whose hash it was.
+    """
+    right = _is_of(check, password, hashed)
+    for cost in range(_cost(hashed), dearest) if not right else ():
+        _is_of(check, password, _NOBODYS.format(cost))
+    return right
+
+
+def _is_of(check: Check, password: bytes, hashed: str) -> bool:
+    try:
+        return check(password[:_BCRYPT_BYTES], hashed.encode("ascii"))
+    except ValueError:
+        return False
+
+
+def _cost(hashed: str) -> int:
+    return int(hashed.split("$")[2])
+
+
+def _login(header: str) -> tuple[str, bytes] | None:
+    scheme, _, encoded = header.strip().partition(" ")
+    if scheme.lower() != "basic":
+        return None
+    try:
+        name, colon, password = base64.b64decode(encoded.strip(), validate=True).partition(b":")
+        return (name.decode(), password) if colon else None
+    except (binascii.Error, ValueError):
+        return None

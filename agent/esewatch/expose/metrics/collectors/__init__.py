@@ -1,0 +1,1 @@
+"""Metric families made of the state, a file a subject."""

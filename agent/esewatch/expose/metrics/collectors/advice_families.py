@@ -1,0 +1,57 @@
+"""What is advised as metrics: of watched databases only (semantics.md 1)."""
+
+from collections.abc import Iterable
+
+from prometheus_client.core import Metric
+
+from esewatch.advice.advise import Advice
+from esewatch.advice.forecast.forecast import Forecast
+from esewatch.advice.window.window import ACTIONS, WindowAdvice
+from esewatch.expose.metrics.collectors.samples import Labels, Samples
+from esewatch.names import printable
+
+
+def advice_families(advice: Iterable[Advice]) -> list[Metric]:
+    """The families of `advice`, fresh, sorted by name."""
+    out = Samples()
+    add_advice(out, advice)
+    return out.families()
+
+
+def add_advice(out: Samples, advice: Iterable[Advice]) -> None:
+    """Add the samples of `advice`."""
+    for each in advice:
+        if each.tier != "watched":
+            continue
+        labels = {"computer": printable(each.computer), "database": printable(each.database)}
+        out.add("ese_database_verdict", {**labels, "verdict": each.verdict}, 1)
+        _add_window(out, labels, each.window)
+        out.add("ese_verification_deadline_seconds", labels, each.ledger.deadline.seconds)
+        for name in sorted({found.finding for found in each.findings}):
+            out.add("ese_finding", {**labels, "finding": name}, 1)
+        for forecast in each.forecasts:
+            _add_forecast(out, labels, forecast)
+
+
+def _add_window(out: Samples, labels: Labels, window: WindowAdvice) -> None:
+    out.add("ese_window_configured_seconds", labels, window.configured_seconds)
+    out.add("ese_window_recommended_seconds", labels, window.recommended_seconds)
+    for action in ACTIONS:
+        of_action = {**labels, "action": action}
+        out.add("ese_window_advice", of_action, int(action == window.action))
+    out.add("ese_window_advice_reason", {**labels, "reason": window.rule}, 1)
+    out.add("ese_window_advice_confidence_ratio", labels, window.confidence)
+
+
+def _add_forecast(out: Samples, labels: Labels, forecast: Forecast) -> None:
+    """Nothing is known more closely than to the second and a part in ten thousand."""
+    of_task = {**labels, "task": forecast.task}
+    out.add("ese_pass_progress_ratio", of_task, _rounded(forecast.progress, 4))
+    for confidence, time in (("p50", forecast.p50), ("p90", forecast.p90)):
+        of_chance = {**of_task, "confidence": confidence}
+        out.add("ese_pass_forecast_completion_timestamp_seconds", of_chance, _rounded(time, 0))
+    out.add("ese_pass_deadline_timestamp_seconds", of_task, forecast.deadline)
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits)

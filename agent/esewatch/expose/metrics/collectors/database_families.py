@@ -1,0 +1,254 @@
+"""What is exposed of one database, by tier (semantics.md 1).
+
+Watched databases are born with what is read as an increase or as a good word:
+passes, page errors, bad pages and slow requests start at 0. What most databases
+never have (zeroing, damage without a bad checksum, pages found in history)
+begins with its first event. Of observed ones only their state and what
+happened, of ignored ones only damage, with the tier that keeps an alert about
+it from waking anybody.
+"""
+
+from collections.abc import Iterable, Mapping, Set
+from typing import NamedTuple
+
+from prometheus_client.samples import Sample
+
+from esewatch.config import Window
+from esewatch.config.calendar import CALENDAR, opening_at
+from esewatch.expose.metrics.collectors.samples import Labels, Samples
+from esewatch.fold.databases.integrity import Told, known_bad_pages, last_verifications
+from esewatch.fold.passes.passes import TASKS, TaskView, derive
+from esewatch.fold.state.damage import NOT_FATAL, known_damage
+from esewatch.fold.state.state import (
+    BAD_KINDS,
+    PAGE_ERROR_KINDS,
+    BackupTotals,
+    BadPage,
+    Damage,
+    DamageKind,
+    Database,
+)
+from esewatch.fold.state.summaries import COMPLETIONS, LIFETIME_DAYS, uninitialized
+from esewatch.names import printable
+
+SCANS = ("checksum", "zeroing")
+DAY_SECONDS = 86400
+OPERATIONS = ("read", "write")
+
+
+class Traits(NamedTuple):
+    """What a view knows of a database beside its own state.
+
+    `stops` are the times its instance stopped, `told` is what others tell of it, `verified` the
+    end of its last verifying streaming backup, `policy` its own thresholds by metric name,
+    `backup_running` whether its instance is backed up now (None: it never was).
+    `device` is None when it is not known, `window` when none is configured, `copies_of` for what
+    is judged by itself: it has no copies, or its role is unknown.
+    """
+
+    tier: str
+    name: str
+    model: str
+    role: str
+    ese_instance: str
+    stops: list[float]
+    told: Told
+    stale_seconds: float
+    policy: Mapping[str, float]
+    backups: Mapping[str, BackupTotals]
+    streaming_verified: float | None
+    backup_running: bool | None = None
+    copies_of: str | None = None
+    device: str | None = None
+    window: Window | None = None
+
+
+def add_database(out: Samples, database: Database, traits: Traits, now: float) -> None:
+    """Add all that is exposed of one database."""
+    labels = {"computer": printable(database.computer), "database": printable(database.database)}
+    views, around = derive(database, traits.stops), traits.told.around
+    watched = traits.tier == "watched"
+    _add_page_errors(out, labels, database, zero_born=watched)
+    damage = known_damage(database, traits.told.damage)
+    _add_bad_pages(out, labels, known_bad_pages(database, views, around), zero_born=watched)
+    _add_damage(out, labels, damage, {*database.damage, *traits.told.damage} if watched else set())
+    if traits.tier == "ignored":
+        if database.page_errors or damage:
+            _add_info(out, labels, database, traits)
+        return
+    _add_info(out, labels, database, traits)
+    out.add("ese_database_size_bytes", labels, database.size_bytes)
+    out.add("ese_database_free_bytes", labels, database.free_bytes)
+    out.add("ese_database_first_seen_timestamp_seconds", labels, database.first_seen or None)
+    out.add("ese_header_bad_checksums", labels, database.header_bad_checksums)
+    out.add("ese_header_corrected", labels, database.header_corrected)
+    out.add("ese_header_correction_failed", labels, database.header_correction_failed)
+    verified = last_verifications(database, views, around)
+    _add_verifications(out, labels, verified, traits.streaming_verified)
+    for what, count in database.page_scan.items():
+        out.add(f"ese_page_scan_{what}_total", labels, count)
+    _add_slow_io(out, labels, database, zero_born=watched)
+    patched = database.patched_last if database.patched_last > database.acknowledged else None
+    out.add("ese_page_patched_last_timestamp_seconds", labels, patched)
+    if not watched:
+        return
+    for task in sorted(TASKS):
+        view = views[task]
+        if task == "zeroing" and view == TaskView() and task not in database.pages_seen:
+            # A choice that few make.
+            continue
+        of_task = {**labels, "task": task}
+        _add_task(out, of_task, view, view.running(now, traits.stale_seconds))
+        if task in SCANS:
+            _add_scan(out, of_task, database, task)
+    _add_work(out, labels, database)
+    out.add("ese_backup_running", labels, traits.backup_running)
+    _add_backups(out, labels, traits.backups)
+    if traits.window is not None and CALENDAR[0] <= now <= CALENDAR[1]:
+        open_now = opening_at(traits.window, now) is not None
+        out.add("ese_window_open", labels, int(open_now))
+    for name, threshold in traits.policy.items():
+        out.extend(name, [Sample(name, labels, threshold)])
+
+
+def _kinds(known: Iterable[str], happened: Iterable[str], *, zero_born: bool) -> list[str]:
+    return sorted({*known, *happened} if zero_born else happened)
+
+
+def _add_page_errors(out: Samples, labels: Labels, database: Database, *, zero_born: bool) -> None:
+    for kind in _kinds(PAGE_ERROR_KINDS, database.page_errors, zero_born=zero_born):
+        of_kind = {**labels, "kind": kind}
+        out.add("ese_page_error_events_total", of_kind, database.page_errors.get(kind, 0))
+        last = database.page_error_last.get(kind)
+        out.add("ese_page_error_last_timestamp_seconds", of_kind, last)
+
+
+def _add_bad_pages(
+    out: Samples, labels: Labels, standing: Iterable[BadPage], *, zero_born: bool
+) -> None:
+    counts: dict[str, int] = {}
+    history: dict[str, int] = {}
+    for bad in standing:
+        counts[bad.kind] = counts.get(bad.kind, 0) + bad.pages
+        history[bad.kind] = history.get(bad.kind, 0) + bad.pages * bad.history
+    for kind in _kinds(BAD_KINDS, counts, zero_born=zero_born):
+        of_kind = {**labels, "kind": kind}
+        out.add("ese_known_bad_pages", of_kind, counts.get(kind, 0))
+        if counts.get(kind):
+            out.add("ese_known_bad_pages_found_in_history", of_kind, history.get(kind, 0))
+
+
+def _add_damage(
+    out: Samples, labels: Labels, known: Mapping[DamageKind, Damage], had: Set[DamageKind]
+) -> None:
+    """What stands, and with 0 the kinds that it `had`: that they are gone is a good word."""
+    counts: dict[str, int] = {kind: known[kind].count if kind in known else 0 for kind in had}
+    counts.update((kind, damage.count) for kind, damage in known.items())
+    mild = counts.pop(NOT_FATAL, None)
+    if mild is not None:
+        counts["logical"] = counts.get("logical", 0) + mild
+    for kind, count in sorted(counts.items()):
+        out.add("ese_known_damage", {**labels, "kind": kind}, count)
+    if "logical" in counts:
+        out.add("ese_known_damage_not_fatal", labels, mild or 0)
+
+
+def _add_info(out: Samples, labels: Labels, database: Database, traits: Traits) -> None:
+    info = {
+        **labels,
+        "ese_instance": printable(traits.ese_instance),
+        "database_name": printable(traits.name),
+        "path": printable(database.path),
+        "role": traits.role,
+        "model": traits.model,
+        "tier": traits.tier,
+        "generation": database.generation,
+        "page_size": str(database.page_size or ""),
+    }
+    out.add("ese_database_info", info, 1)
+    if traits.copies_of is not None:
+        out.add("ese_database_copies_info", {**labels, "copies_of": printable(traits.copies_of)}, 1)
+    if traits.device:
+        device = {**labels, "device": printable(traits.device)}
+        out.add("ese_database_device_info", device, 1)
+
+
+def _add_verifications(
+    out: Samples, labels: Labels, verified: dict[str, float], streaming: float | None
+) -> None:
+    if streaming is not None:
+        verified["streaming_backup"] = max(streaming, verified.get("streaming_backup", 0.0))
+    for by, time in sorted(verified.items()):
+        out.add("ese_last_full_verification_timestamp_seconds", {**labels, "by": by}, time)
+
+
+def _add_slow_io(out: Samples, labels: Labels, database: Database, *, zero_born: bool) -> None:
+    for operation in _kinds(OPERATIONS, database.slow_io, zero_born=zero_born):
+        of_operation = {**labels, "operation": operation}
+        out.add("ese_slow_io_reports_total", of_operation, database.slow_io.get(operation, 0))
+        seconds = database.slow_io_last_seconds.get(operation)
+        out.add("ese_slow_io_last_seconds", of_operation, seconds)
+    for operation in _kinds(OPERATIONS, database.hung_io, zero_born=zero_born):
+        of_operation = {**labels, "operation": operation}
+        out.add("ese_hung_io_reports_total", of_operation, database.hung_io.get(operation, 0))
+
+
+def _add_task(out: Samples, labels: Labels, view: TaskView, running: bool) -> None:
+    out.add("ese_passes_started_total", labels, view.started)
+    out.add("ese_passes_completed_total", labels, view.completed)
+    out.add("ese_passes_interrupted_total", labels, view.interrupted)
+    out.add("ese_passes_failed_total", labels, view.failed)
+    out.add("ese_pass_running", labels, int(running))
+    out.add("ese_pass_last_start_timestamp_seconds", labels, view.last_started)
+    out.add("ese_pass_last_failure_timestamp_seconds", labels, view.last_failed)
+    out.add("ese_pass_last_late_timestamp_seconds", labels, view.last_late)
+    last = view.last_completed
+    if last is not None:
+        out.add("ese_pass_last_completion_timestamp_seconds", labels, last.ended)
+        out.add("ese_pass_last_work_seconds", labels, last.work_seconds)
+        out.add("ese_pass_last_wall_seconds", labels, last.wall_seconds)
+        out.add("ese_pass_last_invocations", labels, last.invocations)
+        of_run = last.run_bad_checksums
+        bad = of_run if last.bad_checksums is None else last.bad_checksums
+        out.add("ese_pass_last_bad_checksums", labels, bad)
+
+
+def _add_scan(out: Samples, labels: Labels, database: Database, task: str) -> None:
+    out.add("ese_pass_pages_seen_total", labels, database.pages_seen.get(task, 0))
+    out.add("ese_pass_bad_checksums_total", labels, database.bad_checksums.get(task, 0))
+    blank = _told(database, uninitialized(task))
+    out.add("ese_pass_last_uninitialized_pages", labels, blank)
+
+
+def _add_work(out: Samples, labels: Labels, database: Database) -> None:
+    out.add("ese_defrag_reported_pages_freed_total", labels, database.reported_pages_freed)
+    _add_lifetime(out, labels, database)
+    if database.index_pages_visited or database.index_pages_freed:
+        # Logged at the highest event level only: without any, the work is unknown, not 0.
+        out.add("ese_index_defrag_pages_visited_total", labels, database.index_pages_visited)
+        out.add("ese_index_defrag_pages_freed_total", labels, database.index_pages_freed)
+    for kind, pages in sorted(database.zeroing_pages.items()):
+        out.add("ese_zeroing_pages_total", {**labels, "kind": kind}, pages)
+
+
+def _add_lifetime(out: Samples, labels: Labels, database: Database) -> None:
+    days = _told(database, LIFETIME_DAYS)
+    age = None if days is None else days * DAY_SECONDS
+    out.add("ese_defrag_lifetime_completions", labels, _told(database, COMPLETIONS))
+    out.add("ese_defrag_lifetime_seconds", labels, age)
+
+
+def _told(database: Database, figure: str) -> int | None:
+    told = database.summaries.get(figure)
+    return told.value if told is not None else None
+
+
+def _add_backups(out: Samples, labels: Labels, backups: Mapping[str, BackupTotals]) -> None:
+    for kind, totals in sorted(backups.items()):
+        of_kind = {**labels, "kind": kind}
+        # A shadow copy names no sizes: its bytes are unknown, not 0.
+        out.add("ese_backup_bytes_total", of_kind, totals.bytes_total or None)
+        out.add("ese_backup_seconds_total", of_kind, totals.seconds_total)
+        out.add(
+            "ese_backup_last_completion_timestamp_seconds", of_kind, totals.last_completion or None
+        )

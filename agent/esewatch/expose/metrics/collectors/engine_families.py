@@ -1,0 +1,40 @@
+"""Errors of the engine by instance, for those that have a database to speak of.
+
+Of an instance with a watched or an observed database the kinds that it logged are told: of the
+others none ever was. Of one with ignored databases alone, or with none that is known, nothing is
+but damaged memory: that concerns all databases of the computer.
+"""
+
+from esewatch.config import Settings
+from esewatch.expose.metrics.collectors.samples import Samples
+from esewatch.fold.identity.identity import tier
+from esewatch.fold.identity.owners import instance_key
+from esewatch.fold.instances.engine_errors import OF_COMPUTER, open_errors
+from esewatch.fold.state.state import State
+from esewatch.names import printable
+
+
+def add_engine_errors(out: Samples, state: State, settings: Settings) -> None:
+    """Add the errors of the instances of the state's databases."""
+    instances: dict[tuple[str, str], float] = {}
+    computers: dict[str, float] = {}
+    for _, database in sorted(state.databases.items()):
+        if tier(database, settings) != "ignored":
+            key, time = instance_key(database), database.acknowledged
+            instances[key] = max(instances.get(key, 0.0), time)
+            computers[database.computer] = max(computers.get(database.computer, 0.0), time)
+    for key, instance in sorted(state.instances.items()):
+        for kind, (count, last) in sorted(instance.errors.items()):
+            whole = kind == OF_COMPUTER
+            dealt_with = computers.get(instance.computer) if whole else instances.get(key)
+            if dealt_with is None:
+                continue
+            still = open_errors(instance, dealt_with)
+            labels = {
+                "computer": printable(instance.computer),
+                "ese_instance": printable(instance.ese_instance),
+                "kind": kind,
+            }
+            out.add("ese_engine_errors_total", labels, count)
+            out.add("ese_engine_error_last_timestamp_seconds", labels, last)
+            out.add("ese_engine_errors_open", labels, still[kind])

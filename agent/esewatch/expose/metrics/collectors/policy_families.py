@@ -1,0 +1,65 @@
+"""The thresholds of the configuration as metrics, which the alert rules compare with."""
+
+from esewatch.config import (
+    EseutilLogs,
+    NtbackupLogs,
+    PageScan,
+    Policy,
+    Settings,
+    SqlserverLogs,
+    policy_for,
+    rule_for,
+)
+from esewatch.expose.metrics.collectors.samples import Samples
+from esewatch.fold.state.state import Database
+from esewatch.names import printable
+
+NOW_AND_THEN = (EseutilLogs, NtbackupLogs, PageScan, SqlserverLogs)
+"""Sources that tell something when a file was checked: their silence means nothing."""
+
+
+def _shared(policy: Policy) -> dict[str, float]:
+    """The thresholds that every database has, infinite where it has none of these."""
+    return {
+        "ratio_high": policy.ratio_high,
+        "ratio_low": policy.ratio_low,
+        "min_pages_read": policy.min_pages_read,
+        "backup_within_seconds": policy.backup_within,
+    }
+
+
+def add_default_policy(out: Samples, settings: Settings) -> None:
+    """Add the thresholds of all databases that have none of their own."""
+    for name, threshold in _shared(settings.policy).items():
+        out.add(f"esewatch_policy_default_{name}", {}, threshold)
+
+
+def database_policy(database: Database, settings: Settings) -> dict[str, float]:
+    """The thresholds of one database by metric, where they are not those of all.
+
+    Infinite is one that it has not, while the others have it.
+    """
+    policy = policy_for(settings, database.database, database.computer)
+    rule = rule_for(settings, database.computer, database.database)
+    default = _shared(settings.policy)
+    found = {
+        f"esewatch_policy_{name}": own
+        for name, own in _shared(policy).items()
+        if own != default[name]
+    }
+    if rule is not None and rule.mailboxes:
+        found["esewatch_policy_cache_bytes"] = rule.mailboxes * policy.cache_per_mailbox
+    if policy.version_buckets is not None:
+        found["esewatch_policy_version_buckets"] = policy.version_buckets
+    if rule is not None and rule.storage == "das":
+        found["esewatch_policy_direct_attached"] = 1
+    return found
+
+
+def add_source_policy(out: Samples, settings: Settings) -> None:
+    """Add after how long each configured source of logs or counters is silent."""
+    for source in settings.sources:
+        if not isinstance(source, NOW_AND_THEN):
+            labels = {"source": printable(source.name)}
+            silent = settings.policy.source_silent
+            out.add("esewatch_policy_source_silent_seconds", labels, silent)

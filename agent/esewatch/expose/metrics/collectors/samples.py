@@ -1,0 +1,52 @@
+"""Collects samples into families; names, types and help texts come from the catalogue."""
+
+import math
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from prometheus_client.core import Metric
+from prometheus_client.samples import Sample
+
+from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
+
+Labels = dict[str, str]
+
+
+class Samples:
+    """Samples by metric, in the order of `add`; `families` makes fresh families of them."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, list[Sample]] = {}
+
+    def add(self, name: str, labels: Labels, value: float | None) -> None:
+        """Take one sample of the metric `name`; None and numbers that are not finite are absent."""
+        number = _number(value)
+        if number is not None:
+            self._by_name.setdefault(name, []).append(Sample(name, labels, number))
+
+    def extend(self, name: str, samples: Iterable[Sample]) -> None:
+        """Take ready-made samples of the metric `name`, such as the buckets of a histogram."""
+        self._by_name.setdefault(name, []).extend(samples)
+
+    def __iter__(self) -> Iterator[Sample]:
+        """All samples."""
+        return chain.from_iterable(self._by_name.values())
+
+    def families(self) -> list[Metric]:
+        """Families that have samples, sorted by name."""
+        result = []
+        for name, samples in sorted(self._by_name.items()):
+            if samples:
+                row = CATALOGUE[name]
+                family = Metric(row.family, row.help, row.type, row.unit)
+                family.samples = samples
+                result.append(family)
+        return result
+
+
+def _number(value: float | None) -> float | None:
+    try:
+        number = math.nan if value is None else float(value)
+    except OverflowError:  # an integer beyond 1.8e308, out of a damaged record
+        return None
+    return number if math.isfinite(number) else None

@@ -1,0 +1,1 @@
+"""The rows of the metric catalogue, a file a subject."""

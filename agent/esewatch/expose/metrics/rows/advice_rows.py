@@ -1,0 +1,81 @@
+"""The rows of what is judged: window advice, findings, forecasts of passes."""
+
+from esewatch.advice.base.finding import FINDINGS
+from esewatch.advice.forecast.verdict import VERDICTS
+from esewatch.advice.window.window import ACTIONS, REASONS
+from esewatch.expose.metrics.rows.metric_row import D, gauge
+
+TASK = (*D, "task")
+EVIDENCE = "the kept passes, the counters by day and the policy"
+HISTORY = "the past passes of the task and the hours it ran at"
+
+ADVICE = (
+    gauge(
+        "ese_database_verdict",
+        (*D, "verdict"),
+        "1 for the worst that holds of the database, all else absent; verdict, worst first:"
+        f" {', '.join(VERDICTS)}.",
+        "known bad pages, findings, failed tasks and the state of the sources",
+    ),
+    gauge(
+        "ese_window_configured_seconds",
+        D,
+        "Length of the maintenance window.",
+        "the configuration",
+    ),
+    gauge(
+        "ese_window_recommended_seconds",
+        D,
+        "Length that the maintenance window should have; absent when nothing can be said.",
+        EVIDENCE,
+    ),
+    gauge(
+        "ese_window_advice",
+        (*D, "action"),
+        f"1 for what to do with the window, 0 for all else; action: {', '.join(ACTIONS)}.",
+        EVIDENCE,
+    ),
+    gauge(
+        "ese_window_advice_reason",
+        (*D, "reason"),
+        f"1 for the rule that decided, all else absent; reason: {', '.join(REASONS)}.",
+        EVIDENCE,
+    ),
+    gauge(
+        "ese_window_advice_confidence_ratio",
+        D,
+        "How sure the advice is, 0 to 1: depth of the evidence times agreement in 7 days.",
+        EVIDENCE,
+    ),
+    gauge(
+        "ese_finding",
+        (*D, "finding"),
+        f"1 for what a person should look into, else absent; finding: {', '.join(FINDINGS)}.",
+        "known bad pages, verifications, openings of the window, scans of the same disks,"
+        " errors and version buckets of the instance, events of other providers",
+    ),
+    gauge(
+        "ese_verification_deadline_seconds",
+        D,
+        "Age at which the last verification is overdue, of time at work.",
+        "the policy, else event 735 and what is usual between completed scans",
+    ),
+    gauge(
+        "ese_pass_progress_ratio",
+        TASK,
+        "Part of the running pass that is done, 0 to 1.",
+        HISTORY,
+    ),
+    gauge(
+        "ese_pass_forecast_completion_timestamp_seconds",
+        (*TASK, "confidence"),
+        "When the running pass will be done, with a chance of 50 % (p50) and of 90 % (p90).",
+        HISTORY,
+    ),
+    gauge(
+        "ese_pass_deadline_timestamp_seconds",
+        TASK,
+        "By when the pass should be done.",
+        "the policy, else the time that scans of its size take",
+    ),
+)

@@ -1,0 +1,226 @@
+"""The rows about esewatch itself: its policy, its sources, its process."""
+
+from esewatch.expose.metrics.rows.metric_row import D, MetricRow, S, counter, gauge
+
+CONFIGURATION = "the configuration, else the built-in default"
+POLLS = "the polls of this source"
+
+_SHARED = {
+    "ratio_high": "Pages read per page freed above which the window may shrink",
+    "ratio_low": "Pages read per page freed below which the window may grow",
+    "min_pages_read": "Pages that defragmentation must have read before its ratio is judged",
+    "backup_within_seconds": "Age above which the last backup does not count",
+}
+
+POLICY = (
+    *(
+        gauge(
+            f"esewatch_policy_default_{name}",
+            (),
+            f"{what}, of all databases that have none of their own; absent where there is none.",
+            CONFIGURATION,
+        )
+        for name, what in _SHARED.items()
+    ),
+    *(
+        gauge(
+            f"esewatch_policy_{name}",
+            D,
+            f"{what}; absent where it is that of all, +Inf where there is none of this database.",
+            "the configuration",
+        )
+        for name, what in _SHARED.items()
+    ),
+    gauge(
+        "esewatch_policy_checkdb_within_seconds",
+        D,
+        "Age above which a database of SQL Server is overdue for a full DBCC CHECKDB.",
+        CONFIGURATION,
+    ),
+    gauge(
+        "esewatch_policy_source_silent_seconds",
+        S,
+        "Time without a record after which a source of logs or counters is silent.",
+        CONFIGURATION,
+    ),
+    gauge(
+        "esewatch_policy_cache_bytes",
+        D,
+        "Database cache that its mailboxes should have; absent where their number is not set.",
+        "mailboxes and cache_per_mailbox of the configuration",
+    ),
+    gauge(
+        "esewatch_policy_version_buckets",
+        D,
+        "Most version buckets that the engine is configured for; absent unless set.",
+        CONFIGURATION,
+    ),
+    gauge(
+        "esewatch_policy_direct_attached",
+        D,
+        "1 where the database lies on disks of the server itself, else absent.",
+        "storage of the configuration",
+    ),
+)
+
+SOURCES = (
+    gauge("esewatch_source_up", S, "1 while the source can be read.", "the latest poll"),
+    gauge(
+        "esewatch_source_caught_up",
+        S,
+        "1 when the source has handed out all there was to read.",
+        "the latest poll",
+    ),
+    counter("esewatch_source_records_total", S, "Records taken in.", POLLS),
+    counter(
+        "esewatch_source_unreadable_total",
+        S,
+        "Pieces of input that could not be read.",
+        POLLS,
+    ),
+    counter(
+        "esewatch_source_missed_records_total",
+        S,
+        "Records that were never seen.",
+        "holes in the record ids of complete channels",
+    ),
+    gauge(
+        "esewatch_source_last_record_timestamp_seconds",
+        S,
+        "Time of the latest record.",
+        POLLS,
+    ),
+    gauge(
+        "esewatch_source_backlog_bytes",
+        S,
+        "Input that is there and not read yet.",
+        "the latest poll",
+    ),
+    counter(
+        "esewatch_source_duplicates_total",
+        S,
+        "Records that were seen before and not counted again.",
+        "record ids",
+    ),
+    counter(
+        "esewatch_source_implausible_times_total",
+        S,
+        "Records whose time lies more than a day in the future: not believed.",
+        "record times against the agent's clock",
+    ),
+    counter(
+        "esewatch_source_set_aside_total",
+        S,
+        "Records that could not be taken in, for a defect of esewatch; the log names them.",
+        "the records of this source",
+    ),
+    gauge(
+        "esewatch_source_unrebuilt_from_timestamp_seconds",
+        S,
+        "Begin of what could not be rebuilt after the journal was damaged; absent: unknown.",
+        "the oldest record that the damaged journal knew",
+    ),
+    gauge(
+        "esewatch_source_unrebuilt_until_timestamp_seconds",
+        S,
+        "End of what could not be rebuilt after the journal was damaged; absent: all was.",
+        "the oldest record that was still there",
+    ),
+    gauge(
+        "esewatch_source_computers",
+        S,
+        "Computers that the source told of so far.",
+        "the records of this source",
+    ),
+    gauge(
+        "esewatch_host_up",
+        ("computer",),
+        "1 while all sources of the computer can be read.",
+        "the minimum of esewatch_source_up over its sources",
+    ),
+    gauge(
+        "esewatch_host_caught_up",
+        ("computer",),
+        "1 when all sources of the computer have caught up.",
+        "the minimum of esewatch_source_caught_up over its sources",
+    ),
+    gauge(
+        "esewatch_perf_object_present",
+        ("computer", "name"),
+        "1 when the input exposes the counter, 0 when it is hidden or not installed.",
+        "the counter names of the input",
+    ),
+)
+
+PROCESS = "/proc of this process"
+AGENT = (
+    gauge(
+        "esewatch_build_info",
+        ("version", "python_version", "kernel"),
+        "The running esewatch, always 1.",
+        "the program itself",
+    ),
+    counter(
+        "esewatch_databases_dropped_total",
+        (),
+        "Databases, instances, devices, computers, channels and event ids that were not taken in"
+        " because of max_databases.",
+        "records of unknown ones beyond the limit",
+    ),
+    MetricRow(
+        "esewatch_journal_commit_duration_seconds",
+        "histogram",
+        (),
+        "Duration of journal commits.",
+        "a clock around each commit",
+        "seconds",
+    ),
+    counter(
+        "esewatch_journal_commit_failures_total",
+        (),
+        "Commits that the disk did not take; nothing more is read until one succeeds.",
+        "the journal",
+    ),
+    gauge(
+        "esewatch_journal_set_aside_timestamp_seconds",
+        (),
+        "When a damaged journal was set aside last; absent when none lies beside the journal.",
+        "the files set aside",
+    ),
+    counter(
+        "esewatch_internal_errors_total",
+        ("part",),
+        "Times a part of esewatch failed unexpectedly; it is tried again later and later.",
+        "the daemon",
+    ),
+    gauge(
+        "esewatch_config_last_reload_successful",
+        (),
+        "1 when the configuration could be taken up at the latest attempt.",
+        "the reload by SIGHUP or /-/reload, at first the start",
+    ),
+    gauge(
+        "esewatch_config_last_reload_success_timestamp_seconds",
+        (),
+        "When the configuration was taken up.",
+        "the reload by SIGHUP or /-/reload, at first the start",
+    ),
+    gauge(
+        "esewatch_web_config_last_reload_successful",
+        (),
+        "1 when the web configuration holds as its files are now; absent without one.",
+        "the look at its files at each connection and request",
+    ),
+    gauge(
+        "esewatch_web_config_last_reload_success_timestamp_seconds",
+        (),
+        "When the web configuration was taken up; absent without one.",
+        "the look at its files at each connection and request",
+    ),
+    counter("process_cpu_seconds_total", (), "User and system time of the process.", PROCESS),
+    gauge("process_max_fds", (), "Most file descriptors that may be open.", PROCESS),
+    gauge("process_open_fds", (), "File descriptors that are open.", PROCESS),
+    gauge("process_resident_memory_bytes", (), "Resident memory of the process.", PROCESS),
+    gauge("process_start_time_seconds", (), "Start of the process, Unix time.", PROCESS),
+    gauge("process_virtual_memory_bytes", (), "Virtual memory of the process.", PROCESS),
+)

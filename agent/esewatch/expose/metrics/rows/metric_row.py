@@ -1,0 +1,88 @@
+"""What a row of the catalogue holds, and what each label means."""
+
+from typing import Literal
+
+import msgspec
+
+Type = Literal["gauge", "counter", "histogram"]
+
+D = ("computer", "database")
+I = ("computer", "ese_instance")  # noqa: E741 - the contract's own letter
+S = ("source",)
+V = ("computer", "device")
+
+LABELS = {
+    "computer": "Computer that logged the record: lower case, first DNS label.",
+    "database": "Path of the database file, lower case where it has a drive letter or UNC root;"
+    " of SQL Server the name of the database, behind that of a named instance.",
+    "database_name": "Configured name, else instance name, else file name without extension.",
+    "ese_instance": "ESE instance (storage group, mailbox database) as logged.",
+    "copies_of": "The same for all copies of a database: the first of the configured copies, else"
+    " its name, and its path unless the name is configured.",
+    "path": "Path of the database as it was logged last.",
+    "role": "active, passive; empty when unknown.",
+    "model": "Maintenance model: window, garbage_collection, background, application.",
+    "tier": "watched, observed, ignored.",
+    "generation": "2007 or current: the family of maintenance events; empty when none was seen.",
+    "page_size": "Page size in bytes; empty when unknown.",
+    "provider": "Event source as logged (ESE, ESENT, NTDS ISAM, ...).",
+    "event_id": "Event id; other for those beyond the limit.",
+    "task": "defrag, checksum, zeroing.",
+    "kind": "Kind of page, error or backup; the metric's own line names them.",
+    "action": "What to do with the maintenance window; the metric's own line names them.",
+    "confidence": "p50, p90: the chance, in percent, that it is done by then.",
+    "finding": "What a person should look into; the metric's own line names them.",
+    "physical_only": "true, false: whether the check left the logical half out.",
+    "verdict": "How urgent the database is; the metric's own line names them.",
+    "reason": "The rule that decided the window advice; the metric's own line names them.",
+    "by": "online_scan, page_scan, streaming_backup, external.",
+    "operation": "read, write.",
+    "file": "database, log.",
+    "phase": "attached, recovery; all where the engine does not tell them apart.",
+    "process": "Process that holds the database cache, as performance counters name it.",
+    "device": "Whole disk: wwid or serial, else its name in the system or the exporter.",
+    "source": "Name of the source in the configuration.",
+    "part": "Part of esewatch: fold, source, journal, metrics, advice, other.",
+    "name": "Name of the performance object or counter.",
+    "version": "Version of esewatch.",
+    "python_version": "Version of the Python that runs it.",
+    "kernel": "compiled, numpy or python: what verifies the checksums of pages.",
+    "le": "Upper bound of the bucket, in seconds.",
+}
+"""What the values of each label are."""
+
+
+class MetricRow(msgspec.Struct, frozen=True):
+    """One metric. `what` is one sentence, `origin` completes "From ..."."""
+
+    name: str
+    type: Type
+    labels: tuple[str, ...]
+    what: str
+    origin: str
+    unit: str = ""
+    """Base unit as OpenMetrics knows it: the last part of the name without `_total`."""
+
+    @property
+    def help(self) -> str:
+        """The HELP text: the sentence, then the origin."""
+        return f"{self.what} From {self.origin}."
+
+    @property
+    def family(self) -> str:
+        """The family name of OpenMetrics: counters without their `_total`."""
+        return self.name.removesuffix("_total") if self.type == "counter" else self.name
+
+
+def gauge(name: str, labels: tuple[str, ...], what: str, origin: str) -> MetricRow:
+    """Row of a gauge; the unit is the last part of the name."""
+    return MetricRow(name, "gauge", labels, what, origin, _unit(name))
+
+
+def counter(name: str, labels: tuple[str, ...], what: str, origin: str) -> MetricRow:
+    """Row of a counter; the unit is the last part of the name before `_total`."""
+    return MetricRow(name, "counter", labels, what, origin, _unit(name.removesuffix("_total")))
+
+
+def _unit(name: str) -> str:
+    return next((unit for unit in ("seconds", "bytes") if name.endswith(f"_{unit}")), "")

@@ -1,0 +1,1 @@
+"""Pages for people, and the values that their templates show."""

@@ -1,0 +1,123 @@
+"""Databases of SQL Server as the pages show them: when each was last checked, and how it ended.
+
+The same judgement as in alerts/checkdb.yml, from the same values as the metrics `sqlserver_*`.
+"""
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from typing import Literal
+
+import msgspec
+
+from esewatch.config import Settings, policy_for
+from esewatch.expose.formatting import tidy
+from esewatch.fold.state.checkdb_results import Checks, SqlDatabase, errors_left
+from esewatch.fold.state.state import State
+
+MAX_CHECKS = 100
+"""Rows of the table."""
+KNOWN_FOR = 14 * 86400.0
+"""A database that was first seen a shorter time ago (seconds) is not overdue yet."""
+
+CheckState = Literal["errors", "overdue", "blind", "broken_off", "unknown", "ok"]
+CHECK_STATES: tuple[CheckState, ...] = (
+    "errors", "overdue", "blind", "broken_off", "unknown", "ok",
+)  # fmt: skip
+"""Worst first."""
+
+
+class CheckedDatabase(msgspec.Struct, frozen=True, kw_only=True):
+    """One database of SQL Server. Times are epoch seconds; None is never or not told."""
+
+    computer: str
+    database: str
+    state: CheckState
+    completed: float | None
+    """End of the latest full check; one by its pages alone is in `by_pages`."""
+    seconds: float | None
+    """What that full check took."""
+    by_pages: float | None
+    age: float
+    """Seconds without a full check: since the first check of any kind where none was full."""
+    allowed: float | None
+    """The age that the policy allows; None where it asks for none."""
+    errors: float | None
+    """Left in the database by the latest check of the kind that left more."""
+    aborted: float | None
+    """When a check was last broken off that has not completed since."""
+
+
+def checked_databases(
+    state: State,
+    settings: Settings,
+    now: float,
+    *,
+    blind: Collection[str] = (),
+    ends: Mapping[str, float] | None = None,
+) -> tuple[CheckedDatabase, ...]:
+    """Every database of SQL Server, worst first, then the one longest without a full check.
+
+    `blind`: computers of which younger checks may be unread. `ends`: as of when those of a
+    computer are judged in place of `now`.
+    """
+    found = [
+        _checked(each, settings, (ends or {}).get(each.computer, now), each.computer in blind)
+        for each in state.sql_databases.values()
+    ]
+    return tuple(
+        sorted(
+            found,
+            key=lambda each: (
+                CHECK_STATES.index(each.state), -each.age, each.computer, each.database,
+            ),
+        )
+    )  # fmt: skip
+
+
+def last_checks(databases: Iterable[SqlDatabase], now: float) -> dict[str, float]:
+    """By computer the time of its latest check: of what came later a log of checks says nothing."""
+    ends: dict[str, float] = {}
+    for each in databases:
+        ends[each.computer] = max(ends.get(each.computer, 0.0), min(each.last_seen, now))
+    return ends
+
+
+def _checked(entry: SqlDatabase, settings: Settings, now: float, blind: bool) -> CheckedDatabase:
+    within = policy_for(settings, entry.database, entry.computer).checkdb_within
+    allowed = within if math.isfinite(within) else None
+    full = entry.full.completed
+    age = max(0.0, now - (entry.first_seen if full is None else full))
+    left = [errors_left(entry, kind) for kind in (entry.full, entry.physical)]
+    errors = max((each for each in left if each is not None), default=None)
+    aborted = max(filter(None, map(_broken_off, (entry.full, entry.physical))), default=None)
+    late = allowed is not None and age > allowed
+    state: CheckState = "ok"
+    if errors:
+        state = "errors"
+    elif blind:
+        state = "blind"
+    elif late and now - entry.first_seen > KNOWN_FOR:
+        state = "overdue"
+    elif aborted is not None:
+        state = "broken_off"
+    elif late or (full is None and allowed is not None):
+        state = "unknown"
+    return CheckedDatabase(
+        computer=tidy(entry.computer),
+        database=tidy(entry.database),
+        state=state,
+        completed=full,
+        seconds=entry.full.seconds,
+        by_pages=entry.physical.completed,
+        age=age,
+        allowed=allowed,
+        errors=errors,
+        aborted=aborted,
+    )
+
+
+def _broken_off(checks: Checks) -> float | None:
+    """When one was broken off, unless one of the kind has completed since."""
+    if checks.aborted is None or (checks.completed or 0.0) >= checks.aborted:
+        return None
+    return checks.aborted

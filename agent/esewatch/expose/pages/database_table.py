@@ -1,0 +1,116 @@
+"""The table of databases: how many rows it has, and what becomes of the others."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from urllib.parse import urlencode
+
+import msgspec
+
+from esewatch.advice.forecast.forecast import Forecast
+from esewatch.advice.forecast.verdict import VERDICTS, Verdict
+from esewatch.expose.advice_json import most_urgent
+from esewatch.expose.pages.overview import DatabaseFigures, Status
+
+MAX_ROWS = 100
+MAX_COMPUTERS = 100
+MAX_ADVICE_ROWS = 50
+MAX_SECTIONS = 10
+_VERDICTS: Mapping[Status, Verdict] = {"bad": "bad_pages", "attention": "look", "ok": "ok"}
+_ACTIONS = ("move", "grow", "shrink", "keep", "insufficient_evidence")
+"""What calls for a change first."""
+
+
+class TableRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One database in the table."""
+
+    figures: DatabaseFigures
+    href: str
+    """Where all of it is shown."""
+    now: float
+    """As of when (epoch seconds) it is judged."""
+    forecast: Forecast | None
+    """The one with least time left; None without a date."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """That of the database; an ignored one is shown for its damage."""
+        return shown_verdict(self.figures)
+
+    @property
+    def age(self) -> float | None:
+        """Seconds since every page was last proven good."""
+        last = self.figures.last_verified
+        return None if last is None else max(0.0, self.now - last)
+
+    @property
+    def overdue(self) -> bool:
+        """Verified longer ago than its deadline allows; what was never verified has no age."""
+        allowed = self.figures.verification_deadline
+        return allowed is not None and self.age is not None and self.age > allowed
+
+    @property
+    def late(self) -> bool:
+        """It may well be done after its deadline."""
+        told = self.forecast
+        return told is not None and told.late
+
+
+class Folded(msgspec.Struct, frozen=True, kw_only=True):
+    """The databases of one computer that are not in the table; `verdicts` counts them."""
+
+    computer: str
+    databases: int
+    verdicts: Mapping[Verdict, int]
+    """Those there are, worst first."""
+
+
+def row_of(figures: DatabaseFigures, now: float, href: str = "") -> TableRow:
+    """The row of one; without `href` it leads to the page of the database."""
+    forecasts = figures.advice.forecasts if figures.advice is not None else ()
+    told = most_urgent(forecasts)
+    return TableRow(
+        figures=figures,
+        href=href or database_link(figures.computer, figures.database),
+        now=now,
+        forecast=told if told is not None and told.p90 is not None else None,
+    )
+
+
+def database_link(computer: str, database: str) -> str:
+    """The address of a database's page on the agent itself."""
+    return "/database?" + urlencode({"computer": computer, "database": database})
+
+
+def computer_link(computer: str) -> str:
+    """The address of a computer's page."""
+    return "/computer?" + urlencode({"name": computer})
+
+
+def shown_verdict(figures: DatabaseFigures) -> Verdict:
+    """The verdict, for ignored databases too: what is shown of those has damage."""
+    return figures.verdict or _VERDICTS[figures.status]
+
+
+def folded(databases: Iterable[DatabaseFigures]) -> list[Folded]:
+    """By computer, in the order in which each is first met."""
+    found: dict[str, Counter[Verdict]] = {}
+    for each in databases:
+        found.setdefault(each.computer, Counter())[shown_verdict(each)] += 1
+    return [
+        Folded(
+            computer=computer,
+            databases=counts.total(),
+            verdicts={name: counts[name] for name in VERDICTS if counts[name]},
+        )
+        for computer, counts in found.items()
+    ]
+
+
+def window_rows(rows: Iterable[TableRow]) -> list[TableRow]:
+    """Those with a window that is judged; what calls for a change first."""
+    judged = [row for row in rows if row.figures.advice and _action(row) in _ACTIONS]
+    return sorted(judged, key=lambda row: _ACTIONS.index(_action(row)))
+
+
+def _action(row: TableRow) -> str:
+    return row.figures.advice.window.action if row.figures.advice else ""

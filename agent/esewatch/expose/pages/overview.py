@@ -1,0 +1,369 @@
+"""The figures of the status page and of `/api/v1/databases`, most urgent database first.
+
+A pure function of (state, settings, now), like the metrics.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from esewatch import __version__
+from esewatch.advice.advise import Advice
+from esewatch.advice.base.finding import Finding
+from esewatch.advice.base.maintenance_model import maintenance_model
+from esewatch.advice.base.staleness import stale_seconds
+from esewatch.advice.findings.scan_collisions import colliding_scans, scans_in
+from esewatch.advice.forecast.verdict import (
+    AT_RISK,
+    UNKNOWN,
+    UNVERIFIED,
+    VERDICTS,
+    Verdict,
+    blind_computers,
+    trouble,
+)
+from esewatch.advice.history.pass_views import failed_tasks
+from esewatch.advice.history.surroundings import surroundings
+from esewatch.config import Settings, policy_for
+from esewatch.expose.formatting import tidy
+from esewatch.expose.pages.checkdb_table import CheckedDatabase, checked_databases
+from esewatch.expose.pages.hidden_counters import Hidden, hidden_counters
+from esewatch.expose.pages.problems.database_problems import Known
+from esewatch.expose.pages.problems.problem import Problem
+from esewatch.expose.pages.problems.problems import diagnose
+from esewatch.expose.pages.ratio import Ratio, defrag_ratio
+from esewatch.expose.pages.summary import Summary, blind_places
+from esewatch.expose.pages.verdict_reasons import Grounds, judged
+from esewatch.fold.databases.integrity import Told, count_pages, known_bad_pages, last_verifications
+from esewatch.fold.identity.identity import database_name, role_of, tier
+from esewatch.fold.identity.owners import instance_key, instance_label
+from esewatch.fold.instances.backups import completed, verified_by_streaming
+from esewatch.fold.passes.passes import TASKS, TaskView, derive
+from esewatch.fold.state.damage import known_damage
+from esewatch.fold.state.state import BadPage, Database, Instance, SourceState, State
+
+MAX_LISTED = 100
+"""Bad pages named for one database in `/api/v1/databases`; the page to acknowledge is there."""
+
+Status = Literal["bad", "attention", "ok"]
+_STATUS: Mapping[Verdict, Status] = {"bad_pages": "bad", "ok": "ok"}
+_TIER_ORDER = ("watched", "observed", "ignored")
+
+
+class DatabaseFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """One database. Times are epoch seconds; None is unknown or never."""
+
+    computer: str
+    database: str
+    """The label, the same as in the metrics."""
+    name: str
+    path: str
+    ese_instance: str
+    shares_instance: int
+    """Databases of its instance, itself included: the ratio is theirs together."""
+    tier: str
+    model: str
+    role: str
+    generation: str
+    status: Status
+    """The verdict in short: attention is all between bad pages and ok."""
+    verdict: Verdict | None
+    """How urgent it is; None for an ignored one."""
+    behind: bool
+    """A source of its computer is behind: whatever the verdict, what is known may be old."""
+    reasons: tuple[str, ...]
+    running: tuple[str, ...]
+    """Tasks at work now."""
+    interrupted: Mapping[str, int]
+    """By task: how often the pass that is open was interrupted, where it was."""
+    collisions: tuple[str, ...]
+    """Databases that were scanned at the same time on the same disks."""
+    last_defrag: float | None
+    last_checksum: float | None
+    ratio: Ratio | None
+    """None unless the model is `window`: nothing else is judged by it."""
+    bad_pages: Mapping[str, int]
+    """By kind, those that stand."""
+    bad_page_list: tuple[BadPage, ...]
+    """The first 100 of them, the youngest error first."""
+    verified: Mapping[str, float]
+    """By verifier."""
+    verification_deadline: float | None
+    """Seconds after which a verification is too old.
+
+    None without advice, where nothing tells, and where nothing is asked: unless it is watched.
+    """
+    size_bytes: float | None
+    free_bytes: float | None
+    advice: Advice | None
+    """None where none was asked for, or none is made yet."""
+
+    @property
+    def last_verified(self) -> float | None:
+        """When every page was last proven good, by whatever verifier."""
+        return max(self.verified.values(), default=None)
+
+
+class Details(msgspec.Struct, frozen=True, kw_only=True):
+    """A database's figures with what they were derived from."""
+
+    figures: DatabaseFigures
+    database: Database
+    views: Mapping[str, TaskView]
+    standing: list[BadPage]
+    instance: Instance | None
+
+
+class SourceFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """One source."""
+
+    name: str
+    up: bool
+    caught_up: bool
+    records: int
+    unreadable: int
+    missed: int
+    last_record: float | None
+    backlog_bytes: int
+    computers: tuple[str, ...]
+
+
+class Overview(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the status page shows. `ignored` counts databases that it leaves out."""
+
+    now: float
+    version: str
+    databases: tuple[DatabaseFigures, ...]
+    sources: tuple[SourceFigures, ...]
+    hidden: tuple[Hidden, ...]
+    problems: tuple[Problem, ...]
+    """What is missing, and what mends it."""
+    fleet: Summary
+    checks: tuple[CheckedDatabase, ...]
+    """The databases of SQL Server, worst first."""
+    ignored: int
+    dropped: int
+    advice: tuple[Advice, ...]
+    """Of all databases that are not ignored, by computer and database."""
+
+
+def overview(
+    state: State, settings: Settings, now: float, advice: tuple[Advice, ...] = ()
+) -> Overview:
+    """The figures of all databases that are not ignored, and of ignored ones with damage.
+
+    `advice` is what is advised of them, as of `now` or shortly before.
+    """
+    shown, ignored = all_details(state, settings, now, advice)
+    databases = tuple(details.figures for details in shown)
+    hidden = hidden_counters(state)
+    return Overview(
+        now=now,
+        version=__version__,
+        databases=databases,
+        sources=tuple(_source(source) for _, source in sorted(state.sources.items())),
+        hidden=hidden,
+        problems=diagnose(state, settings, now, [_known(each) for each in shown], hidden),
+        fleet=_fleet(databases, state),
+        checks=checked_databases(
+            state, settings, now, blind=blind_computers(state.sources.values())
+        ),
+        ignored=ignored,
+        dropped=state.databases_dropped,
+        advice=advice,
+    )
+
+
+def _known(details: Details) -> Known:
+    figures = details.figures
+    return Known(
+        database=details.database,
+        tier=figures.tier,
+        model=figures.model,
+        verified=bool(figures.verified),
+        views=details.views,
+    )
+
+
+def _fleet(databases: Iterable[DatabaseFigures], state: State) -> Summary:
+    found = [each for each in databases if each.verdict is not None]
+    names = [(each, {named for named, _ in each.advice.findings}) for each in found if each.advice]
+    sources = state.sources.values()
+    unknown = (each.computer for each, findings in names if UNKNOWN in findings)
+    blind = blind_places(blind_computers(sources), unknown, sources)
+    return Summary(
+        bad=sum(each.verdict == "bad_pages" for each in found),
+        unverified=sum(not UNVERIFIED.isdisjoint(findings) for _, findings in names),
+        writes_at_risk=sum(AT_RISK in findings for _, findings in names),
+        blind=tuple(each._replace(name=tidy(each.name), why=tidy(each.why)) for each in blind),
+    )
+
+
+def all_details(
+    state: State, settings: Settings, now: float, advice: Iterable[Advice] = ()
+) -> tuple[list[Details], int]:
+    """Every database that is shown, most urgent first, and how many ignored are left out."""
+    streaming: dict[tuple[str, str], float] = {}
+    for instance in state.instances.values():
+        for label, time in verified_by_streaming(completed(instance.backup_events)).items():
+            key = (instance.computer, label)
+            streaming[key] = max(time, streaming.get(key, 0.0))
+    scans = [
+        each
+        for each in scans_in(state, settings, stale_seconds)
+        if tier(state.databases[each.key], settings) != "ignored"
+    ]
+    collisions = colliding_scans(scans, now)
+    blind = blind_computers(state.sources.values())
+    advised = {(each.computer, each.database): each for each in advice}
+    told = surroundings(state, settings)
+    shares = Counter(instance_key(db) for db in state.databases.values())
+    found = [
+        _details(
+            database,
+            _Beside(
+                instance=state.instances.get(instance_key(database)),
+                shares_instance=shares[instance_key(database)],
+                streaming=streaming.get(key),
+                collisions=collisions.get(key, ()),
+                blind=blind.get(database.computer, ""),
+                advice=advised.get(key),
+                told=told(database),
+            ),
+            settings,
+            now,
+        )
+        for key, database in state.databases.items()
+    ]
+    shown = [each for each in found if each.figures.tier != "ignored" or each.standing]
+    shown.sort(key=lambda each: _worst_first(each.figures))
+    return shown, len(found) - len(shown)
+
+
+def _worst_first(figures: DatabaseFigures) -> tuple[int, int, int, float, str, str]:
+    return (
+        VERDICTS.index(figures.verdict) if figures.verdict else len(VERDICTS),
+        _TIER_ORDER.index(figures.tier),
+        -sum(figures.bad_pages.values()),
+        figures.last_verified or 0.0,
+        figures.computer,
+        figures.database,
+    )
+
+
+class _Beside(NamedTuple):
+    """What the state knows of a database outside of it.
+
+    `streaming` is the end of its last verifying streaming backup. `collisions` names
+    databases that were scanned at the same time on the same disks. `blind` says why what is
+    known of its computer may be old, empty when it is not.
+    """
+
+    instance: Instance | None
+    shares_instance: int
+    streaming: float | None
+    collisions: tuple[str, ...]
+    blind: str
+    advice: Advice | None
+    told: Told
+
+
+def _details(database: Database, beside: _Beside, settings: Settings, now: float) -> Details:
+    instance = beside.instance
+    views = derive(database, instance.stops if instance else ())
+    standing = known_bad_pages(database, views, beside.told.around)
+    damage = known_damage(database, beside.told.damage)
+    verified = _verified(database, views, beside)
+    model = maintenance_model(database, settings)
+    policy = policy_for(settings, database.database, database.computer)
+    standing_tier = tier(database, settings)
+    proven = beside.advice.ledger.last if beside.advice else verified
+    forecasts = beside.advice.forecasts if beside.advice else ()
+    urgency, reasons = judged(
+        trouble(standing, damage, failed_tasks(views), forecasts),
+        Grounds(standing, damage, beside.collisions, beside.blind, _findings(beside.advice)),
+        unproven=standing_tier == "watched" and model != "garbage_collection" and not proven,
+    )
+    stale = stale_seconds(database, settings)
+    figures = DatabaseFigures(
+        computer=tidy(database.computer),
+        database=tidy(database.database),
+        name=tidy(database_name(database, settings)),
+        path=tidy(database.path or database.database),
+        ese_instance=tidy(instance.ese_instance if instance else instance_label(database)),
+        shares_instance=beside.shares_instance,
+        tier=standing_tier,
+        model=model,
+        role=tidy(role_of(database, settings)),
+        generation=tidy(database.generation),
+        status=_STATUS.get(urgency, "attention"),
+        verdict=urgency if standing_tier != "ignored" else None,
+        behind=bool(beside.blind),
+        reasons=reasons,
+        running=tuple(task for task in TASKS if views[task].running(now, stale)),
+        interrupted=_interruptions(views),
+        collisions=tuple(tidy(name) for name in beside.collisions),
+        last_defrag=_last_completion(views["defrag"]),
+        last_checksum=_last_completion(views["checksum"]),
+        ratio=defrag_ratio(instance, policy) if model == "window" else None,
+        bad_pages=_by_kind(standing),
+        bad_page_list=tuple(sorted(standing, key=lambda bad: -bad.last)[:MAX_LISTED]),
+        verified=dict(sorted(verified.items())),
+        verification_deadline=_allowed(beside.advice) if standing_tier == "watched" else None,
+        size_bytes=database.size_bytes,
+        free_bytes=database.free_bytes,
+        advice=beside.advice,
+    )
+    return Details(
+        figures=figures, database=database, views=views, standing=standing, instance=instance
+    )
+
+
+def _verified(
+    database: Database, views: Mapping[str, TaskView], beside: _Beside
+) -> dict[str, float]:
+    verified = last_verifications(database, views, beside.told.around)
+    if beside.streaming is not None:
+        verified["streaming_backup"] = max(beside.streaming, verified.get("streaming_backup", 0.0))
+    return verified
+
+
+def _findings(advice: Advice | None) -> Sequence[Finding]:
+    return advice.findings if advice is not None else ()
+
+
+def _allowed(advice: Advice | None) -> float | None:
+    return advice.ledger.deadline.seconds if advice is not None else None
+
+
+def _by_kind(standing: list[BadPage]) -> dict[str, int]:
+    kinds = sorted({bad.kind for bad in standing})
+    return {kind: count_pages(bad for bad in standing if bad.kind == kind) for kind in kinds}
+
+
+def _last_completion(view: TaskView) -> float | None:
+    return view.last_completed.ended if view.last_completed is not None else None
+
+
+def _interruptions(views: Mapping[str, TaskView]) -> dict[str, int]:
+    return {
+        task: current.interruptions
+        for task in TASKS
+        if (current := views[task].current) is not None and current.interruptions
+    }
+
+
+def _source(source: SourceState) -> SourceFigures:
+    return SourceFigures(
+        name=tidy(source.name),
+        up=source.up,
+        caught_up=source.caught_up,
+        records=source.records,
+        unreadable=source.unreadable,
+        missed=source.missed,
+        last_record=source.last_record or None,
+        backlog_bytes=source.backlog_bytes,
+        computers=tuple(tidy(computer) for computer in source.computers),
+    )

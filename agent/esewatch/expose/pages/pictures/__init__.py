@@ -1,0 +1,104 @@
+"""The pictures of one database: plain SVG and HTML, no script, no id, nothing from elsewhere."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+from markupsafe import Markup
+
+from esewatch.advice.advise import Advice
+from esewatch.advice.history.history import History
+from esewatch.config import Policy
+from esewatch.expose.pages.overview import DatabaseFigures
+from esewatch.expose.pages.pictures.draw import (
+    forecast_bar,
+    is_told,
+    ratio_sparkline,
+    timeline,
+    untold,
+    window_bar,
+)
+from esewatch.expose.pages.pictures.measures import RATIO_DAYS, ratio_days, window_use
+from esewatch.expose.pages.pictures.nights import KINDS, NIGHTS, nights
+from esewatch.expose.pages.pictures.sentence import no_window, sentence
+
+Name = Literal["timeline", "window_bar", "sparkline", "forecast"]
+
+
+class Pictures(msgspec.Struct, frozen=True, kw_only=True):
+    """One sentence and four pictures of one database.
+
+    Each picture is a whole <figure> with its text alternative, for any place that holds blocks.
+    None: there is nothing to draw, and `why_not` has a sentence under the picture's name.
+    The style sheet is `pictures.css.j2`.
+    """
+
+    sentence: str
+    """Plain text."""
+    timeline: Markup | None = None
+    """The last 14 nights."""
+    window_bar: Markup | None = None
+    """The window within a day, and what used it."""
+    sparkline: Markup | None = None
+    """The ratio of pages read to pages freed."""
+    forecast: Markup | None = None
+    """When the running passes will be done."""
+    why_not: Mapping[Name, str] = {}
+
+
+def pictures(
+    history: History,
+    advice: Advice | None,
+    figures: DatabaseFigures,
+    policy: Policy,
+    now: float,
+) -> Pictures:
+    """All of one database as of `now` (epoch seconds, finite).
+
+    `history` is a whole one (`advice.history.history`), not its outline. `advice` is None where
+    none is made yet.
+    """
+    drawn: dict[Name, Markup | str] = {
+        "timeline": _timeline(history, now),
+        "window_bar": _window_bar(history, advice, now),
+        "sparkline": _sparkline(history, policy, now),
+        "forecast": _forecast(advice, now),
+    }
+    return Pictures(
+        sentence=sentence(figures, advice, history, now),
+        why_not={name: each for name, each in drawn.items() if not isinstance(each, Markup)},
+        **{name: each for name, each in drawn.items() if isinstance(each, Markup)},
+    )
+
+
+def _timeline(history: History, now: float) -> Markup | str:
+    found = nights(history, now)
+    if any(found.any_of(kind) for kind in KINDS):
+        return timeline(found)
+    return f"No maintenance and no backup is known in the last {NIGHTS} nights."
+
+
+def _window_bar(history: History, advice: Advice | None, now: float) -> Markup | str:
+    if history.model != "window":
+        return f"{no_window(history.model)}."
+    found = window_use(history, advice.window if advice is not None else None, now)
+    return window_bar(found) if found is not None else "No window is configured for this database."
+
+
+def _sparkline(history: History, policy: Policy, now: float) -> Markup | str:
+    if history.model != "window":
+        return f"No ratio is judged. {no_window(history.model)}."
+    if history.sampled_since is None:
+        return "Online Defrag Pages Read/sec and Pages Freed/sec are not both in the input."
+    days = ratio_days(history, now)
+    if all(day.ratio is None for day in days):
+        return f"No page was read by online defragmentation in the last {RATIO_DAYS} days."
+    return ratio_sparkline(days, policy)
+
+
+def _forecast(advice: Advice | None, now: float) -> Markup | str:
+    if advice is None:
+        return "No forecast is made yet."
+    if any(map(is_told, advice.forecasts)):
+        return forecast_bar(advice.forecasts, now)
+    return " ".join("{}: {}.".format(*untold(each)) for each in advice.forecasts)

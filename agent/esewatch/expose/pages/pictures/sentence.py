@@ -1,0 +1,163 @@
+"""One honest sentence about a database: are its pages good, and what of its window."""
+
+import math
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+from esewatch.advice.advise import Advice
+from esewatch.advice.base.finding import DAMAGE_WORDS, FindingName, Proof, counted
+from esewatch.advice.history.history import History
+from esewatch.advice.window.window import WindowAdvice
+from esewatch.config.calendar import CALENDAR
+from esewatch.expose.formatting import VERIFIERS, count, duration, plural, tidy
+from esewatch.expose.pages.overview import DatabaseFigures
+
+NO_WINDOW = {
+    "garbage_collection": (
+        "its garbage collection defragments it every 12 hours, as on a domain controller"
+    ),
+    "background": "its engine scans in the background, day and night",
+    "application": "its application decides when it is maintained",
+}
+"""Model -> why there is no window."""
+BEHIND = "what is known may be old, a source of its computer is behind"
+NONE_KNOWN = "no bad page is known"
+"""In place of `0 bad` where what is not known may hide some."""
+_ALONE = frozenset({"bad_pages", "quiet"})
+"""Rules whose reason is no cause of the action but what is to be done or waited for first."""
+_MOST_PAGES = 2**40
+
+
+def sentence(figures: DatabaseFigures, advice: Advice | None, history: History, now: float) -> str:
+    """Plain text, one sentence with a full stop; dates are in UTC, with the year if not this one.
+
+    The number of verified pages is what the verifying scan itself counted, else it is not said.
+    """
+    parts = [
+        *_pages(figures, advice, history, now),
+        _window(figures, advice, history),
+        _moved(advice),
+    ]
+    text = tidy("; ".join(part for part in parts if part))
+    return f"{text[0].upper()}{text[1:].removesuffix('.')}."
+
+
+def no_window(model: str) -> str:
+    """`No window on this model: …`, without a full stop."""
+    return f"No window on this model: {NO_WINDOW[model]}"
+
+
+def day_text(time: float, now: float) -> str:
+    """`19 June`, with its year unless that is the year of `now`; UTC."""
+    if not CALENDAR[0] <= time <= CALENDAR[1]:
+        return "an unknown day"
+    day = datetime.fromtimestamp(time, UTC)
+    shown = f"{day.day} {day:%B}"
+    same = CALENDAR[0] <= now <= CALENDAR[1] and datetime.fromtimestamp(now, UTC).year == day.year
+    return shown if same else f"{shown} {day.year}"
+
+
+def _pages(
+    figures: DatabaseFigures, advice: Advice | None, history: History, now: float
+) -> list[str]:
+    """What is known of its pages, the worst first."""
+    proof = max(
+        (Proof(time, by) for by, time in figures.verified.items() if math.isfinite(time)),
+        default=None,
+    )
+    bad = {kind: number for kind, number in figures.bad_pages.items() if number > 0}
+    corrected = bad.pop("corrected", 0)
+    parts = []
+    if bad:
+        parts.append(plural(sum(bad.values()), "known bad page"))
+    if corrected:
+        parts.append(plural(corrected, "corrected page"))
+    parts += [counted(each.count, *DAMAGE_WORDS[kind]) for kind, each in history.damage.items()]
+    findings = dict(advice.findings) if advice is not None else {}
+    if "writes_at_risk" in findings:
+        parts.append(f"writes at risk: {findings['writes_at_risk']}")
+    if figures.behind:
+        parts.append(BEHIND)
+    parts.append(_verified(proof, bool(bad or corrected), advice, history, now))
+    if not bad and proof is not None:
+        lost = advice is not None and advice.ledger.unknown_since is not None
+        parts.append(NONE_KNOWN if lost or figures.behind else "0 bad")
+    return parts
+
+
+def _verified(
+    proof: Proof | None, is_bad: bool, advice: Advice | None, history: History, now: float
+) -> str:
+    """Beside a known bad page no page is said to be good: only when last none was met."""
+    findings: Mapping[FindingName, str] = dict(advice.findings) if advice is not None else {}
+    lost = advice.ledger.unknown_since if advice is not None else None
+    unknown = f"unknown since {day_text(lost, now)}: events are missing; " if lost else ""
+    if proof is None:
+        return f"{unknown}never seen verified: nothing proves its pages good"
+    what = f"{day_text(proof.time, now)} by {VERIFIERS.get(proof.by, proof.by)}"
+    seen = _pages_seen(proof, history)
+    late = ""
+    if "verification_overdue" in findings and advice is not None:
+        deadline = advice.ledger.deadline.seconds
+        late = f", {duration(now - proof.time)} ago: overdue, the deadline is {duration(deadline)}"
+    if is_bad:
+        pages = "" if seen is None else f" ({count(seen)} pages)"
+        said = f"last verified without a bad page {what}{pages}"
+        return f"{unknown}{said}{_clears_none(proof, advice)}{late}"
+    every = "all pages" if seen is None else f"all {count(seen)} pages"
+    return f"{unknown}{every} {'last verified' if unknown or late else 'verified'} {what}{late}"
+
+
+def _clears_none(proof: Proof, advice: Advice | None) -> str:
+    """Of a backup that is younger than what is known bad: it reads pages and heals none."""
+    if advice is None or proof.by != "streaming_backup":
+        return ""
+    since = advice.ledger.bad_since + advice.ledger.corrected_since
+    return "" if since else ", which clears none"
+
+
+def _pages_seen(proof: Proof, history: History) -> int | None:
+    """What the scan counted that is the proof."""
+    if proof.by != "online_scan":
+        return None
+    seen: Iterable[int | None] = (
+        done.pages_seen for done in history.checksum_passes if done.ended == proof.time
+    )
+    return next((pages for pages in seen if pages and 0 < pages <= _MOST_PAGES), None)
+
+
+def _window(figures: DatabaseFigures, advice: Advice | None, history: History) -> str:
+    if figures.model != "window":
+        return f"no window: {NO_WINDOW.get(figures.model, figures.model)}"
+    configured = history.window.duration if history.window is not None else None
+    window = "no window configured" if configured is None else f"window {duration(configured)}"
+    if advice is None:
+        return f"{window}, no advice yet"
+    return f"{window}, {_advised(advice.window)}"
+
+
+def _moved(advice: Advice | None) -> str:
+    """When to scan it, where its scan meets another one on the same disks."""
+    if advice is None or advice.slot is None:
+        return ""
+    if not any(each.finding == "scans_collide" for each in advice.findings):
+        return ""
+    start, end = (f"{datetime.fromtimestamp(each, UTC):%H:%M}" for each in advice.slot[2:])
+    return (
+        f"its scan meets another one on the same disks: scan it from {start} to {end} UTC instead"
+    )
+
+
+def _advised(window: WindowAdvice) -> str:
+    because = window.reasons[0].removesuffix(".") if window.reasons else ""
+    if because[1:2].islower() or because[1:2] == " ":
+        because = because[0].lower() + because[1:]
+    if window.action == "insufficient_evidence":
+        return f"no advice yet: {because}" if because else "no advice yet"
+    said = f"advice {window.action}"
+    changed = window.recommended_seconds not in (None, window.configured_seconds)
+    if changed:
+        said += f" to {duration(window.recommended_seconds)}"
+    if not because:
+        return said
+    return f"{said}: {because}" if window.rule in _ALONE else f"{said}, because {because}"

@@ -1,0 +1,1 @@
+"""Problems: what esewatch cannot see, and the fix of each."""

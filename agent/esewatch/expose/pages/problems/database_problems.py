@@ -1,0 +1,276 @@
+"""What is missing of computers and databases: counters, windows, devices, names, events."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from esewatch.advice.history.history import FREED, READ
+from esewatch.config import Settings, rule_for, window_for
+from esewatch.ese.counters.counter_feeds import DATABASE_MAINTENANCE, ONLINE_DEFRAG
+from esewatch.expose.formatting import plural
+from esewatch.expose.pages.hidden_counters import Hidden, commands_of
+from esewatch.expose.pages.problems.problem import (
+    Problem,
+    endpoint_setting,
+    listed_names,
+    quoted,
+    rule_setting,
+)
+from esewatch.fold.identity.computers import namesakes
+from esewatch.fold.identity.identity import device_of
+from esewatch.fold.identity.owners import instance_key, instance_label
+from esewatch.fold.passes.passes import TaskView
+from esewatch.fold.passes.transitions import event_ids
+from esewatch.fold.state.state import Database, Host, State
+
+NOTIFIED_SECONDS = 12 * 3600.0
+"""A scan that runs so long has logged 744 at least once: the engine does so every 6 hours."""
+
+_RESUMED = frozenset({719, 738, 744})
+"""What the engine logs from the level medium (50) of JET_paramEventLoggingLevel on."""
+
+_WINDOWS = re.compile(r"[a-z]:\\|\\\\")
+
+LOGMAN = (
+    "logman create counter esewatch -f csv -si 15 -o C:\\perf\\esewatch -c"
+    ' "\\{0} ==> Instances(*)\\*" "\\{0}(*)\\*"'
+)
+"""Begins a log of all counters of an object ({0}); then `logman start esewatch`."""
+
+_JOB = {"ESE": "MSExchange Database", "ESENT": "Database"}
+
+
+class Known(msgspec.Struct, frozen=True, kw_only=True):
+    """A database that is shown, with what was derived of it."""
+
+    database: Database
+    tier: str
+    model: str
+    verified: bool
+    views: Mapping[str, TaskView]
+
+
+def of_databases(
+    state: State,
+    settings: Settings,
+    known: Sequence[Known],
+    hidden: Iterable[Hidden],
+) -> Iterator[Problem]:
+    """Of each watched database, and of each computer."""
+    watched = [each for each in known if each.tier == "watched"]
+    on = Counter(each.database.computer for each in watched if each.model == "window")
+    volumes = {name: host.volumes for name, host in state.hosts.items()}
+    for each in watched:
+        yield from _window(each, settings)
+        yield from _device(each, settings, volumes, on)
+        yield from _level(each)
+    yield from _counters(state, watched, {each.computer: each for each in hidden})
+    yield from _namesakes(state, settings)
+    for _, host in sorted(state.hosts.items()):
+        yield from _names(host, state, settings)
+    yield from _rules(state, settings)
+
+
+def on_windows(database: Database) -> bool:
+    """Whether its path is one of Windows; the bundled engine runs elsewhere too."""
+    return _WINDOWS.match(database.database) is not None
+
+
+def _window(each: Known, settings: Settings) -> Iterator[Problem]:
+    database = each.database
+    window = window_for(settings, database.database, database.computer)
+    if each.model != "window" or window is not None:
+        return
+    named = sorted(settings.windows)
+    yield Problem(
+        problem="window_unknown",
+        computer=database.computer,
+        database=database.database,
+        sentence="its maintenance window is not known: no advice on its length, and a pass that "
+        "stopped counts as running for 7 days",
+        command="Get-MailboxDatabase -Status | ConvertTo-Json -Depth 4 > databases.json"
+        if on_windows(database) and database.provider.upper() == "ESE"
+        else "",
+        setting=rule_setting(
+            settings,
+            database.computer,
+            database.database,
+            f"window: {named[0] if named else 'nightly'}",
+        ),
+        needs_person=True,
+    )
+
+
+def _device(
+    each: Known, settings: Settings, volumes: Mapping[str, Mapping[str, str]], on: Counter[str]
+) -> Iterator[Problem]:
+    database = each.database
+    if device_of(database, volumes.get(database.computer, {}), settings) is not None:
+        return
+    beside = on[database.computer] > 1 and each.model == "window"
+    why = ": whether scans stand in each other's way is not judged" if beside else ""
+    yield Problem(
+        problem="device_unknown",
+        computer=database.computer,
+        database=database.database,
+        sentence=f"on which disk it lies is not known{why}",
+        command="Get-Partition | Format-Table DriveLetter,DiskNumber"
+        if on_windows(database)
+        else "lsblk -o NAME,WWN,SERIAL,MOUNTPOINT",
+        setting=rule_setting(settings, database.computer, database.database, "device: lun7"),
+        needs_person=beside,
+    )
+
+
+def _level(each: Known) -> Iterator[Problem]:
+    """Passes that must have been resumed or notified of, and no event that says so."""
+    since = each.database.evicted_until
+    whole = [
+        one
+        for one in each.views["checksum"].passes
+        if one.outcome == "completed" and one.started is not None and one.started > since
+    ]
+    several = any(one.completion_event == 721 and (one.invocations or 1) > 1 for one in whole)
+    long = any(
+        one.completion_event in (735, 737) and (one.wall_seconds or 0.0) > NOTIFIED_SECONDS
+        for one in whole
+    )
+    if not (several or long) or event_ids(each.database.transitions) & _RESUMED:
+        return
+    told = "738 or 744" if long else "719"
+    yield Problem(
+        problem="event_level_low",
+        computer=each.database.computer,
+        database=each.database.database,
+        sentence=f"scans took long enough for the events {told}, and none is in the log: the "
+        "application that opens the database sets JET_paramEventLoggingLevel below 50 (medium), "
+        "or they are filtered on their way here. Passes are followed without them, progress in "
+        "between is not known",
+        command="wevtutil qe Application "
+        '"/q:*[System[(EventID=719 or EventID=738 or EventID=744)]]" /c:1 /rd:true /f:text',
+        needs_person=False,
+    )
+
+
+def _counters(
+    state: State, watched: Iterable[Known], hidden: Mapping[str, Hidden]
+) -> Iterator[Problem]:
+    """Computers that hide counters, then those that have none, then single instances."""
+    on: dict[str, list[Known]] = {}
+    for each in watched:
+        on.setdefault(each.database.computer, []).append(each)
+    sampled: dict[str, set[str]] = {}
+    for (computer, name), instance in state.instances.items():
+        if instance.counters or instance.levels:
+            sampled.setdefault(computer, set()).add(name)
+    for computer in sorted({*on, *hidden}):
+        models = {each.model for each in on.get(computer, ())}
+        if computer in hidden:
+            yield from _hidden(hidden[computer], models)
+        elif computer not in sampled:
+            yield _none_sampled(computer, on[computer])
+        else:
+            yield from _not_sampled(state, on.get(computer, ()), sampled[computer])
+
+
+def _hidden(hidden: Hidden, models: set[str]) -> Iterator[Problem]:
+    asked = (ONLINE_DEFRAG in hidden.counters and "window" in models) or (
+        DATABASE_MAINTENANCE in hidden.counters and bool(models & {"window", "background"})
+    )
+    names = " and ".join(hidden.counters)
+    for command in [each.show for each in commands_of(hidden)] or [""]:
+        yield Problem(
+            problem="counters_hidden",
+            computer=hidden.computer,
+            sentence=f"its counters {names} are hidden or not collected: no ratio, or no speed of "
+            "the scan. After the command begin the counter log anew (logman stop esewatch, then "
+            "logman start esewatch)",
+            command=command,
+            needs_person=asked,
+        )
+
+
+def _none_sampled(computer: str, known: Sequence[Known]) -> Problem:
+    library = "ESE" if known[0].database.provider.upper() == "ESE" else "ESENT"
+    return Problem(
+        problem="counters_missing",
+        computer=computer,
+        sentence=f"no counters are read of it ({plural(len(known), 'database')}): no ratio, no "
+        "latencies, no cache. Log them, and name the files in a source perfmon_csv",
+        command=LOGMAN.format(_JOB[library]),
+        setting=endpoint_setting(computer),
+        needs_person=any(each.model == "window" for each in known),
+    )
+
+
+def _not_sampled(state: State, known: Iterable[Known], sampled: set[str]) -> Iterator[Problem]:
+    for each in known:
+        database = each.database
+        instance = state.instances.get(instance_key(database))
+        if each.model != "window" or (
+            instance is not None and {READ, FREED} <= instance.totals.keys()
+        ):
+            continue
+        there = listed_names(sorted(sampled))
+        yield Problem(
+            problem="counters_missing",
+            computer=database.computer,
+            database=database.database,
+            sentence="pages read and freed of its instance "
+            f"{instance_label(database) or '(not told by its events)'} are not sampled; counters "
+            f"are read of {there}",
+            needs_person=True,
+        )
+
+
+def _namesakes(state: State, settings: Settings) -> Iterator[Problem]:
+    """Several machines behind one short name."""
+    for each in namesakes(state.hosts, settings):
+        other = each.others[0]
+        alias = f"computers: {{{quoted(other)}: {quoted(each.keeper)}}}"
+        yield Problem(
+            problem="computer_ambiguous",
+            computer=each.short,
+            sentence=f"{each.sentence}. If they are one:",
+            setting=alias if (other + each.keeper).isprintable() else "",
+            needs_person=False,
+        )
+
+
+def _names(host: Host, state: State, settings: Settings) -> Iterator[Problem]:
+    """One machine behind two labels."""
+    whole = settings.computer_label == "fqdn"
+    if whole and "." not in host.computer and ":" not in host.computer:
+        longer = sorted(name for name in state.hosts if name.startswith(host.computer + "."))
+        if longer:
+            yield Problem(
+                problem="computer_ambiguous",
+                computer=host.computer,
+                sentence=f"a source names it without a domain, others name {listed_names(longer)}"
+                f": {'it is' if len(longer) == 1 else 'which it is is not known, so it is'} "
+                "taken for another computer",
+                setting=f"computers: {{{quoted(host.computer)}: {quoted(longer[0])}}}"
+                if (host.computer + longer[0]).isprintable()
+                else "",
+                needs_person=True,
+            )
+
+
+def _rules(state: State, settings: Settings) -> Iterator[Problem]:
+    """Rules of `databases` that fit no database that is known."""
+    keys = [*state.databases, *state.sql_databases]
+    used = {id(rule_for(settings, *key)) for key in keys}
+    for rule in settings.databases if keys else ():
+        if id(rule) not in used:
+            of = f" on {rule.computer}" if rule.computer else ""
+            yield Problem(
+                problem="rule_unused",
+                computer=rule.computer or "",
+                database=rule.match,
+                sentence=f"this rule of `databases` fits no database that was seen{of}, or one "
+                "before it does",
+                command="curl -s http://127.0.0.1:19703/api/v1/databases",
+                needs_person=False,
+            )

@@ -1,0 +1,132 @@
+"""What single figures wait for: a setting, a backup, the counters of a disk. All are notes."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from esewatch.advice.history.copies import copies_of, member_of
+from esewatch.config import Settings, policy_for, rule_for
+from esewatch.expose.pages.problems.database_problems import Known, on_windows
+from esewatch.expose.pages.problems.problem import (
+    Problem,
+    ProblemName,
+    endpoint_setting,
+    rule_setting,
+)
+from esewatch.fold.identity.identity import device_of
+from esewatch.fold.identity.owners import instance_key
+from esewatch.fold.state.state import Host, Instance, State
+
+_EXCHANGE = ("msexchangeis", "information store", "microsoft.exchange.store")
+_NEVER = float("inf")
+
+
+def of_figures(state: State, settings: Settings, known: Sequence[Known]) -> Iterator[Problem]:
+    """Of each watched database."""
+    watched = [each for each in known if each.tier == "watched"]
+    yield from _roles(watched, settings)
+    for each in watched:
+        yield from _log_folder(each, settings)
+        yield from _mailboxes(each, settings)
+        yield from _disk(each, state, settings)
+        yield from _backup(each, state, settings)
+
+
+def _note(
+    problem: ProblemName, each: Known, sentence: str, setting: str = "", command: str = ""
+) -> Problem:
+    return Problem(
+        problem=problem,
+        computer=each.database.computer,
+        database=each.database.database,
+        sentence=sentence,
+        command=command,
+        setting=setting,
+        needs_person=False,
+    )
+
+
+def _roles(watched: Sequence[Known], settings: Settings) -> Iterator[Problem]:
+    members = [member_of(each.database, settings) for each in watched]
+    shared = copies_of(members)
+    number = Counter(shared)
+    configured = {key for key, each in zip(shared, members, strict=True) if each.copies}
+    for each, member, key in zip(watched, members, shared, strict=True):
+        if member.role or key is None:
+            continue
+        # By name and path alone servers that have nothing to do with one another are alike.
+        if key in configured or (member.named and number[key] > 1):
+            setting = rule_setting(settings, member.computer, member.database, "role: passive")
+            yield _note(
+                "copy_role_unknown",
+                each,
+                "it has copies, and no event tells whether it is the active one: what is judged "
+                "across copies leaves it out",
+                setting,
+            )
+
+
+def _log_folder(each: Known, settings: Settings) -> Iterator[Problem]:
+    database = each.database
+    rule = rule_for(settings, database.computer, database.database)
+    if (rule is None or rule.log_path is None) and each.model == "window":
+        yield _note(
+            "log_folder_unknown",
+            each,
+            "the folder of its transaction logs is not known: when their disk is full is not "
+            "forecast",
+            rule_setting(settings, database.computer, database.database, "log_path: 'L:\\SG06'"),
+        )
+
+
+def _mailboxes(each: Known, settings: Settings) -> Iterator[Problem]:
+    database = each.database
+    rule = rule_for(settings, database.computer, database.database)
+    if database.process.lower().startswith(_EXCHANGE) and (rule is None or rule.mailboxes is None):
+        yield _note(
+            "mailboxes_unknown",
+            each,
+            "how many mailboxes it has is not known: its cache is not judged",
+            rule_setting(settings, database.computer, database.database, "mailboxes: 800"),
+            "(Get-Mailbox -Database NAME -ResultSize Unlimited).Count",
+        )
+
+
+def _disk(each: Known, state: State, settings: Settings) -> Iterator[Problem]:
+    database = each.database
+    host = state.hosts.get(database.computer)
+    device = device_of(database, host.volumes if host is not None else {}, settings)
+    if device is None or (database.computer, device) in state.devices:
+        return
+    yield _note(
+        "disk_counters_missing",
+        each,
+        f"no counters of its disk {device} are read: no throughput and no latency of it",
+        endpoint_setting(database.computer) if on_windows(database) else "sources: [{type: disks}]",
+    )
+
+
+def _backup(each: Known, state: State, settings: Settings) -> Iterator[Problem]:
+    database = each.database
+    instance = state.instances.get(instance_key(database))
+    asked = policy_for(settings, database.database, database.computer).backup_within != _NEVER
+    if asked and not _backed_up(instance, state.hosts.get(database.computer)):
+        yield _note(
+            "backup_unseen",
+            each,
+            "no event of a backup of its instance is known: none is made, or its events do not "
+            "arrive. Where none is needed:",
+            rule_setting(
+                settings,
+                database.computer,
+                database.database,
+                "policy: {backup_within: never}",
+            ),
+        )
+
+
+def _backed_up(instance: Instance | None, host: Host | None) -> bool:
+    if host is not None and host.backup_sets:
+        return True
+    return instance is not None and bool(
+        instance.backup_events or instance.backup_totals or instance.backup_sets
+    )

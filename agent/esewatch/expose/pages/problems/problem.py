@@ -1,0 +1,134 @@
+"""One thing that esewatch cannot see, or not see right, and what mends it."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from esewatch.config import Settings, rule_for
+from esewatch.expose.formatting import tidy
+
+ProblemName = Literal[
+    "backup_unseen",
+    "clock_skew",
+    "computer_ambiguous",
+    "configuration_wrong",
+    "copy_role_unknown",
+    "counters_foreign",
+    "counters_hidden",
+    "counters_missing",
+    "daemon_silent",
+    "databases_dropped",
+    "device_unknown",
+    "disk_counters_missing",
+    "event_level_low",
+    "journal_damaged",
+    "journal_missing",
+    "journal_unwritable",
+    "log_folder_unknown",
+    "log_short",
+    "mailboxes_unknown",
+    "never_verified",
+    "no_permission",
+    "nothing_configured",
+    "path_hangs",
+    "path_matches_nothing",
+    "records_missed",
+    "rule_unused",
+    "snapshot_never",
+    "snapshot_old",
+    "source_behind",
+    "source_down",
+    "source_empty",
+    "source_not_taken_up",
+    "source_silent",
+    "time_zone_assumed",
+    "unreadable_input",
+    "window_unknown",
+]
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is missing, of what, and how to mend it. Text that is empty is unknown or not asked.
+
+    `sentence` is one line. `command` is exact, for the shell of the machine that it concerns
+    (PowerShell for Windows); `setting` is a line of the configuration where that mends it.
+    Without `needs_person` it is only said: nothing that is judged waits for it.
+    """
+
+    problem: ProblemName
+    source: str = ""
+    computer: str = ""
+    database: str = ""
+    sentence: str
+    command: str = ""
+    setting: str = ""
+    needs_person: bool
+
+    @property
+    def whose(self) -> str:
+        """Source, computer and database, as far as it has them."""
+        return " ".join(part for part in (self.source, self.computer, self.database) if part)
+
+
+def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Those that need a person first, each thing said once, fit to be shown."""
+    found = {
+        (each.problem, each.whose, each.sentence, each.command): _shown(each) for each in problems
+    }
+    return tuple(
+        sorted(found.values(), key=lambda each: (not each.needs_person, each.problem, each.whose))
+    )
+
+
+def _shown(problem: Problem) -> Problem:
+    return msgspec.structs.replace(
+        problem,
+        source=tidy(problem.source),
+        computer=tidy(problem.computer),
+        database=tidy(problem.database),
+        sentence=" ".join(tidy(problem.sentence).split()),
+        command=_encodable(problem.command),
+        setting=_encodable(problem.setting),
+    )
+
+
+def _encodable(text: str) -> str:
+    """`text`, with what no page can hold replaced: a path may be any bytes."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def quoted(text: str) -> str:
+    """A YAML scalar in single quotes, or plain where that is safe."""
+    if re.fullmatch(r"(?!(?i:null)\Z)[A-Za-z][A-Za-z0-9_.-]*", text):
+        return text
+    return "'" + text.replace("'", "''") + "'"
+
+
+def rule_setting(settings: Settings, computer: str, database: str, what: str) -> str:
+    """An entry of `databases` that says `what` (`device: lun7`) of one database.
+
+    The first rule that fits wins, so where there is one it is told what to add to it. Empty
+    where a name cannot stand on one line or would be a pattern.
+    """
+    rule = rule_for(settings, computer, database)
+    if rule is not None:
+        return f"{what}   # in its rule, match: {quoted(rule.match)}"
+    if not (computer + database).isprintable() or set(database) & set("*?"):
+        return ""
+    return f"databases: [{{match: {quoted(database)}, computer: {quoted(computer)}, {what}}}]"
+
+
+def endpoint_setting(computer: str) -> str:
+    """The entry of `sources` for the exporter of a computer, empty where that is no host name."""
+    if re.fullmatch(r"[A-Za-z0-9._-]{1,253}", computer) is None:
+        return ""
+    url = f"http://{computer}:9182/metrics"
+    return f"sources: [{{type: prometheus, url: '{url}', computer: {quoted(computer)}}}]"
+
+
+def listed_names(names: Sequence[str], most: int = 3) -> str:
+    """`a, b, c and 4 more`."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,56 @@
+"""What esewatch cannot see, and what mends it: the list of the status page and of `doctor`.
+
+A pure function of (state, settings, now), like the figures. What only a look at files and
+processes tells is found by the command `doctor` and is not on the page.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from esewatch.advice.unproven import is_never_proven, never_proven_text
+from esewatch.config import Settings
+from esewatch.expose.pages.hidden_counters import Hidden
+from esewatch.expose.pages.problems.database_problems import Known, of_databases
+from esewatch.expose.pages.problems.missing_figures import of_figures
+from esewatch.expose.pages.problems.problem import Problem, in_order
+from esewatch.expose.pages.problems.source_problems import of_sources
+from esewatch.fold.state.state import State
+
+
+def diagnose(
+    state: State,
+    settings: Settings,
+    now: float,
+    known: Sequence[Known],
+    hidden: Iterable[Hidden],
+) -> tuple[Problem, ...]:
+    """All that is missing, what needs a person first.
+
+    `known` are the databases that are shown, `hidden` the counters that are not.
+    """
+    return in_order(
+        [
+            *of_sources(state, settings, now),
+            *of_databases(state, settings, known, hidden),
+            *of_figures(state, settings, known),
+            *of_verification(settings, known, now),
+        ]
+    )
+
+
+def of_verification(settings: Settings, known: Iterable[Known], now: float) -> Iterator[Problem]:
+    """One for the whole estate, where there is one: nobody has to mend it."""
+    keys = []
+    for each in known:
+        key = (each.database.computer, each.database.database)
+        seconds = now - each.database.first_seen if each.database.first_seen > 0 else 0.0
+        if each.tier == "watched" and is_never_proven(
+            key, settings, each.model, each.verified, seconds
+        ):
+            keys.append(key)
+    if keys:
+        yield Problem(
+            problem="never_verified",
+            sentence=never_proven_text(sorted(keys)),
+            setting="sources: [{type: page_scan, paths: [/snap/ntds.dit], computer: dc01}]",
+            needs_person=False,
+        )

@@ -1,0 +1,228 @@
+"""What is missing of the sources: read to the end, in time, whole, with the right clock."""
+
+import re
+import shlex
+from collections.abc import Iterator
+
+from esewatch.advice.base.staleness import DAY, two_windows
+from esewatch.config import (
+    Disks,
+    Exporter,
+    LogFiles,
+    PageScan,
+    Settings,
+    SourceSettings,
+    WindowsCounters,
+    WindowsLog,
+)
+from esewatch.expose.formatting import duration, plural, size
+from esewatch.expose.pages.problems.problem import Problem, listed_names
+from esewatch.fold.channels.clock_guard import EARLIEST_NOW
+from esewatch.fold.state.state import Channel, SourceState, State
+
+AHEAD_SECONDS = 300.0
+"""A record may be so much later than this machine's clock: domains let clocks differ so far."""
+
+MANY = 100
+"""Of so many records one that is wrong is no accident."""
+
+BEHIND_BYTES = 64 << 20
+"""A source with less to read is done in seconds."""
+
+PATIENCE = 2 * DAY
+"""A snapshot is waited for so long where no window says when it is read."""
+
+EMPTY_SECONDS = 3600.0
+"""A log or counter source that gave nothing is waited for so long."""
+
+GAP_DAYS = 28
+"""Records that were missed longer ago are not spoken of any more."""
+
+GROUPS = {
+    "windows_log": "Add-LocalGroupMember -SID S-1-5-32-573 -Member 'NT SERVICE\\esewatch'",
+    "windows_counters": "Add-LocalGroupMember -SID S-1-5-32-558 -Member 'NT SERVICE\\esewatch'",
+}
+"""What lets the account of the service (docs/windows.md) read, by type of source: into Event Log
+Readers, into Performance Monitor Users, by number because their names are translated."""
+
+
+def of_sources(state: State, settings: Settings, now: float) -> Iterator[Problem]:
+    """Of each source and channel, and of the clock of this machine (`now`)."""
+    if all(isinstance(entry, Disks) for entry in settings.sources):
+        yield Problem(
+            problem="nothing_configured",
+            sentence="no source of events or counters is configured, so no database is watched",
+            setting="sources: [{type: evtx, path: '/logs/*.evtx'}]",
+            needs_person=True,
+        )
+    if now < EARLIEST_NOW:
+        yield Problem(
+            problem="clock_skew",
+            sentence="the clock of this machine is before 2026, which cannot be",
+            command="timedatectl set-ntp true",
+            needs_person=True,
+        )
+    for entry in settings.sources:
+        source = state.sources.get(entry.name)
+        if source is not None:
+            yield from _source(entry, source, settings, now)
+    for _, channel in sorted(state.channels.items()):
+        yield from _missed(channel, now)
+    if state.databases_dropped:
+        yield Problem(
+            problem="databases_dropped",
+            sentence=f"{plural(state.databases_dropped, 'name')} not taken in, as max_databases is "
+            "reached (databases, instances, devices, computers, channels, event ids): "
+            + _some(state),
+            setting=f"max_databases: {2 * settings.max_databases}",
+            needs_person=True,
+        )
+
+
+def _some(state: State) -> str:
+    """Names that were not taken in, the first ones, each with its computer."""
+    pairs = (key.split("|", 1) for key in sorted(state.dropped))
+    return listed_names([f"{name} on {computer}" if name else computer for computer, name in pairs])
+
+
+def _source(
+    entry: SourceSettings, source: SourceState, settings: Settings, now: float
+) -> Iterator[Problem]:
+    if not source.up:
+        yield _down(entry)
+    elif not source.caught_up and source.backlog_bytes >= BEHIND_BYTES:
+        yield Problem(
+            problem="source_behind",
+            source=entry.name,
+            sentence=f"{size(source.backlog_bytes)} of it are not read yet: what is shown is old",
+            needs_person=False,
+        )
+    if isinstance(entry, PageScan):
+        yield from _snapshots(entry, source, settings, now)
+    elif source.up and source.caught_up:
+        yield from _records(entry, source, settings, now)
+    yield from _clock(entry, source, now)
+    if source.unreadable:
+        # One torn record in a month of logs is no reason to get up.
+        many = source.unreadable * MANY > source.records
+        yield Problem(
+            problem="unreadable_input",
+            source=entry.name,
+            sentence=f"{plural(source.unreadable, 'piece')} of its input could not be read: "
+            "the log of esewatch names file and place",
+            command="journalctl -u esewatch -g unreadable",
+            needs_person=many,
+        )
+
+
+def _down(entry: SourceSettings) -> Problem:
+    return Problem(
+        problem="source_down",
+        source=entry.name,
+        sentence="it cannot be read; the log of esewatch says why",
+        command=GROUPS.get(
+            entry.type, f"journalctl -u esewatch -g {shlex.quote(re.escape(entry.name))}"
+        ),
+        needs_person=True,
+    )
+
+
+def _records(
+    entry: SourceSettings, source: SourceState, settings: Settings, now: float
+) -> Iterator[Problem]:
+    if not source.records:
+        if not isinstance(entry, Disks) and now - source.opened > EMPTY_SECONDS:
+            yield _empty(entry)
+        return
+    silent = settings.policy.source_silent
+    age = now - source.last_record
+    reports = isinstance(entry, (LogFiles, Exporter, WindowsLog, WindowsCounters))
+    if reports and source.last_record and age > silent:
+        yield Problem(
+            problem="source_silent",
+            source=entry.name,
+            sentence=f"its newest record is {duration(age)} old: what it reads is not written "
+            "any more, or does not arrive here",
+            needs_person=True,
+        )
+
+
+def _empty(entry: SourceSettings) -> Problem:
+    counters = entry.type in ("perfmon_csv", "prometheus", "windows_counters")
+    what = (
+        "it was read and has no counter of ESE: they are not collected, or have the names of a "
+        "language that is not known here"
+        if counters
+        else "it was read and gave no record"
+    )
+    return Problem(
+        problem="counters_foreign" if counters else "source_empty",
+        source=entry.name,
+        sentence=what,
+        command='typeperf -q | findstr "==>"' if counters else "",
+        needs_person=True,
+    )
+
+
+def _snapshots(
+    entry: PageScan, source: SourceState, settings: Settings, now: float
+) -> Iterator[Problem]:
+    window = settings.windows.get(entry.window) if entry.window else None
+    allowed = two_windows(window) if window is not None else PATIENCE
+    if not source.records:
+        if now - source.opened > allowed:
+            yield Problem(
+                problem="snapshot_never",
+                source=entry.name,
+                sentence=f"no page was read in {duration(now - source.opened)}: nothing was ever "
+                f"there at {listed_names(entry.paths)} when it looked",
+                needs_person=True,
+            )
+    elif now - source.last_record > allowed:
+        yield Problem(
+            problem="snapshot_old",
+            source=entry.name,
+            sentence="the youngest snapshot that it read is "
+            f"{duration(now - source.last_record)} old: no new one is taken, or it is elsewhere",
+            needs_person=True,
+        )
+
+
+def _clock(entry: SourceSettings, source: SourceState, now: float) -> Iterator[Problem]:
+    ahead = source.last_record - now
+    if now < EARLIEST_NOW:
+        return
+    if ahead > AHEAD_SECONDS:
+        zone = getattr(entry, "timezone", "told")
+        why = "or its times are local ones and need `timezone`" if zone is None else ""
+        yield Problem(
+            problem="clock_skew",
+            source=entry.name,
+            sentence=f"its newest record is {duration(ahead)} later than the clock of this "
+            f"machine: one of the clocks is wrong{', ' if why else ''}{why}",
+            command="w32tm /resync",
+            needs_person=True,
+        )
+    if source.implausible:
+        yield Problem(
+            problem="clock_skew",
+            source=entry.name,
+            sentence=f"{plural(source.implausible, 'record')} had a time more than a day later "
+            "than the clock of this machine and were taken in without it",
+            command="w32tm /resync",
+            needs_person=source.implausible * MANY > source.records,
+        )
+
+
+def _missed(channel: Channel, now: float) -> Iterator[Problem]:
+    recent = [gap for gap in channel.gaps if gap[1] > now - GAP_DAYS * DAY]
+    if recent:
+        missing = sum(gap[2] for gap in recent)
+        yield Problem(
+            problem="records_missed",
+            computer=channel.computer,
+            sentence=f"{plural(missing, 'record')} of the log {channel.channel} were gone before "
+            f"they were read, in the last {GAP_DAYS} days: it is too short for how often it is "
+            "read, or files were taken away",
+            needs_person=True,
+        )

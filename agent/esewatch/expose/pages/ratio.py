@@ -1,0 +1,55 @@
+"""Pages read for each page freed by online defragmentation (published facts P1).
+
+A ratio of sums over all that the counters cover, per instance, never a mean of ratios.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from esewatch.config import Policy
+from esewatch.fold.state.state import Instance
+
+READ = "ese_defrag_pages_read_total"
+FREED = "ese_defrag_pages_freed_total"
+
+Verdict = Literal["above", "within", "below", "none"]
+
+
+class Ratio(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Read to freed of one instance. `value` is None where there is nothing to divide."""
+
+    verdict: Verdict
+    sentence: str
+    pages_read: int | None = None
+    pages_freed: int | None = None
+    value: float | None = None
+
+
+def defrag_ratio(instance: Instance | None, policy: Policy) -> Ratio:
+    """The ratio of an instance (None: it has no counters) against the band of `policy`."""
+    totals = instance.totals if instance is not None else {}
+    if READ not in totals or FREED not in totals:
+        missing = "Online Defrag Pages Read/sec and Pages Freed/sec are not both in the input"
+        return Ratio(verdict="none", sentence=f"no verdict: the counters {missing}")
+    read, freed = round(totals[READ]), round(totals[FREED])
+    value = read / freed if freed > 0 else None
+    verdict, sentence = _judge(read, value, policy)
+    return Ratio(
+        verdict=verdict, sentence=sentence, pages_read=read, pages_freed=freed, value=value
+    )
+
+
+def _judge(read: int, value: float | None, policy: Policy) -> tuple[Verdict, str]:
+    low, high = f"{policy.ratio_low:g}", f"{policy.ratio_high:g}"
+    if read == 0:
+        return "none", "no verdict: online defragmentation read no page while counters were taken"
+    if read < policy.min_pages_read:
+        return "none", f"no verdict: fewer than {policy.min_pages_read:,} pages read"
+    if value is None:
+        return "above", f"nothing left to free (like over {high}:1)"
+    if value > policy.ratio_high:
+        return "above", f"above the band {low} to {high}: little is left to free"
+    if value < policy.ratio_low:
+        return "below", f"below the band {low} to {high}: much is left to free"
+    return "within", f"within the band {low} to {high}"

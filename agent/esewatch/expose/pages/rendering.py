@@ -1,0 +1,232 @@
+"""The pages for people: plain HTML from templates, no script, nothing fetched from elsewhere."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from esewatch import __version__
+from esewatch.advice.forecast.verdict import Verdict
+from esewatch.advice.window.window_rules import Action
+from esewatch.expose.formatting import (
+    VERIFIERS,
+    count,
+    days,
+    duration,
+    number,
+    plural,
+    size,
+    tidy,
+    time_tag,
+)
+from esewatch.expose.pages.checkdb_table import MAX_CHECKS
+from esewatch.expose.pages.database_page import MAX_PASSES, DatabasePage
+from esewatch.expose.pages.database_table import (
+    MAX_ADVICE_ROWS,
+    MAX_COMPUTERS,
+    MAX_ROWS,
+    MAX_SECTIONS,
+    computer_link,
+    database_link,
+    folded,
+    row_of,
+    shown_verdict,
+    window_rows,
+)
+from esewatch.expose.pages.hidden_counters import grouped
+from esewatch.expose.pages.overview import DatabaseFigures, Overview
+from esewatch.expose.pages.runbooks.markdown import to_html
+from esewatch.expose.pages.runbooks.runbook_files import Runbooks
+from esewatch.expose.pages.runbooks.runbook_links import runbook_links
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_UNSEEN = dict.fromkeys(
+    (
+        *(code for code in range(0x20) if chr(code) not in "\t\n"),
+        *range(0x7F, 0xA0),
+        0x061C,
+        *range(0x200E, 0x2010),
+        *range(0x2028, 0x202F),
+        *range(0x2066, 0x206A),
+        *range(0xD800, 0xE000),
+    ),
+    "\N{REPLACEMENT CHARACTER}",
+)
+"""Characters that control the text, turn it round or cannot be encoded."""
+
+BAD_KINDS = {
+    "uncorrectable": "bad checksum, not correctable",
+    "corrected": "one-bit error, corrected when read",
+    "wrong_page": "another page than asked for",
+    "lost_flush": "an old version: a write was lost",
+    "no_data": "no data",
+}
+MODELS = {
+    "window": "window",
+    "garbage_collection": "garbage collection",
+    "background": "background scan",
+    "application": "application",
+}
+VERDICTS: dict[Verdict, str] = {
+    "bad_pages": "bad pages",
+    "writes_at_risk": "writes at risk",
+    "unverified": "unverified",
+    "blind": "blind",
+    "look": "look",
+    "ok": "ok",
+}
+SIGNS: dict[Verdict, str] = {
+    "bad_pages": "✖",
+    "writes_at_risk": "◆",
+    "unverified": "▲",
+    "blind": "○",
+    "look": "◇",
+    "ok": "●",
+}
+"""A sign and a word: never the colour alone."""
+ACTIONS: dict[Action, str] = {
+    "move": "to move",
+    "grow": "to grow",
+    "shrink": "to shrink",
+    "keep": "to keep",
+    "insufficient_evidence": "without enough evidence",
+    "not_applicable": "not judged",
+}
+
+
+def urgent(view: Overview) -> tuple[DatabaseFigures, ...]:
+    """Those of which the status page shows everything at once: at most ten."""
+    return view.databases[:MAX_SECTIONS]
+
+
+def render_status(
+    view: Overview,
+    pages: Sequence[DatabasePage],
+    ready: tuple[bool, str],
+    runbooks: Runbooks,
+) -> str:
+    """The status page, with a section for each of `pages`.
+
+    `ready` says whether the first reading is done, and what is missing.
+    """
+    rows = [row_of(figures, view.now) for figures in view.databases]
+    windows = window_rows(rows)
+    computers = folded(view.databases[MAX_ROWS:])
+    return render(
+        "status.html.j2",
+        view=view,
+        ready=ready,
+        rows=rows[:MAX_ROWS],
+        computers=computers[:MAX_COMPUTERS],
+        more_computers=len(computers) - MAX_COMPUTERS,
+        more=len(rows) - MAX_ROWS,
+        sections=[(page, _runbooks(page.figures, runbooks)) for page in pages],
+        windows=windows[:MAX_ADVICE_ROWS],
+        more_windows=max(0, len(windows) - MAX_ADVICE_ROWS),
+        hidden=grouped(view.hidden),
+    )
+
+
+def render_database(page: DatabasePage, runbooks: Runbooks) -> str:
+    """All of one database."""
+    return render(
+        "database.html.j2", page=page, names=_runbooks(page.figures, runbooks), passes=MAX_PASSES
+    )
+
+
+def render_computer(view: Overview, computer: str) -> str | None:
+    """The databases of one computer and what is read of it; None when nothing knows of it."""
+    rows = [row_of(each, view.now) for each in view.databases if each.computer == computer]
+    sources = [source for source in view.sources if computer in source.computers]
+    hidden = [each for each in view.hidden if each.computer == computer]
+    checks = [each for each in view.checks if each.computer == computer]
+    if not rows and not sources and not hidden and not checks:
+        return None
+    return render(
+        "computer.html.j2",
+        view=view,
+        computer=computer,
+        rows=rows,
+        sources=sources,
+        checks=checks,
+        blind=[each for each in view.fleet.blind if each.name == computer],
+        hidden=grouped(hidden),
+    )
+
+
+def render_computers(view: Overview) -> str:
+    """All computers that have a database, with counts of the verdicts."""
+    return render("computers.html.j2", view=view, computers=folded(view.databases))
+
+
+def render_nothing(what: str, name: str, computer: str = "") -> str:
+    """The page for a database or computer that is not known."""
+    return render("nothing.html.j2", what=what, name=tidy(name), computer=tidy(computer))
+
+
+def _runbooks(figures: DatabaseFigures, runbooks: Runbooks) -> list[str]:
+    return [name for name in runbook_links(figures) if runbooks.has(name)]
+
+
+def render_runbooks(names: list[str]) -> str:
+    """The list of runbooks."""
+    return render("runbooks.html.j2", names=names)
+
+
+def render_runbook(name: str, markdown: str) -> str:
+    """One runbook."""
+    return render("runbook.html.j2", name=name, text=to_html(markdown))
+
+
+def render(template: str, **values: Any) -> str:
+    """A page from one of the templates; every value is escaped."""
+    return _environment().get_template(template).render(values)
+
+
+@cache
+def _environment() -> "Environment":
+    # Not before somebody looks at a page: many daemons are only scraped.
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
+
+    environment = Environment(
+        loader=PackageLoader("esewatch.expose.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        computer_link=computer_link,
+        count=count,
+        database_link=database_link,
+        days=days,
+        number=number,
+        plural=plural,
+        remedies=runbook_links,
+        size=size,
+        span=duration,
+        time=time_tag,
+        verdict=shown_verdict,
+    )
+    environment.globals.update(
+        actions=ACTIONS,
+        bad_kinds=BAD_KINDS,
+        max_checks=MAX_CHECKS,
+        models=MODELS,
+        signs=SIGNS,
+        verdicts=VERDICTS,
+        verifiers=VERIFIERS,
+        version=__version__,
+    )
+    return environment
+
+
+def _visible(value: object) -> object:
+    """Text without characters that hide or turn round what is read."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return value.translate(_UNSEEN)
+    return value

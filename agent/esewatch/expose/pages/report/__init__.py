@@ -1,0 +1,1 @@
+"""The report of a pile of logs, as one page."""

@@ -1,0 +1,1 @@
+"""Runbooks: which one helps a database, and how it is shown."""

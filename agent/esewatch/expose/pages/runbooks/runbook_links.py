@@ -1,0 +1,82 @@
+"""Which runbooks say what to do about a database."""
+
+from collections.abc import Mapping, Sequence
+
+from esewatch.advice.base.finding import DAMAGE_WORDS, Finding, FindingName
+from esewatch.advice.findings.risk import RISKS
+from esewatch.expose.pages.overview import DatabaseFigures
+from esewatch.fold.state.state import BadKind, DamageKind, EngineErrorKind
+
+_BAD_PAGES: Mapping[BadKind, str] = {
+    "uncorrectable": "EseKnownBadPage",
+    "wrong_page": "EseKnownBadPage",
+    "no_data": "EseKnownBadPage",
+    "lost_flush": "EseKnownBadPage",
+    "corrected": "EseCorrectedPage",
+}
+_DAMAGE: Mapping[FindingName, str] = {
+    "copy_divergence": "EseCopyDivergence",
+    "logical_damage": "EseLogicalCorruption",
+    "copy_suspect": "EseCopySuspect",
+}
+_NAMED_ONLY: Mapping[DamageKind, str] = {
+    "revert_snapshot": "EseCopySuspect",
+    "index": "EseIndexOutOfDate",
+}
+"""Damage that has no finding of its own: `investigate` names it."""
+_FINDINGS: Mapping[FindingName, str] = {
+    "backup_overlaps": "EseMaintenanceStopsEarly",
+    "defrag_overdue": "EseDefragIncomplete",
+    "engine_failure": "EseEngineFailure",
+    "never_verified": "EseVerificationOverdue",
+    "only_active_verified": "EseVerificationOverdue",
+    "only_passive_verified": "EseVerificationOverdue",
+    "scan_off": "EseVerificationAtRisk",
+    "scan_stalled": "EseVerificationAtRisk",
+    "scans_collide": "EseScansCollide",
+    "scans_do_not_fit": "EseScansCollide",
+    "stops_early": "EseMaintenanceStopsEarly",
+    "unknown_since": "EsewatchRecordsMissed",
+    "verification_overdue": "EseVerificationOverdue",
+}
+_RISKS: Mapping[EngineErrorKind, str] = {
+    "log_sequence": "EseLogSequenceHalted",
+    "disk_full": "EseDiskFull",
+    "log_disk_low": "EseLogDiskLow",
+    "version_store": "EseVersionStoreFull",
+    "database_full": "EseDatabaseFull",
+    "database_nearly_full": "EseDatabaseFull",
+}
+
+
+def runbook_links(figures: DatabaseFigures) -> tuple[str, ...]:
+    """Names of the alerts whose runbooks are about it, each once, worst first."""
+    found = [_BAD_PAGES[kind] for kind in _BAD_PAGES if kind in figures.bad_pages]
+    findings = figures.advice.findings if figures.advice is not None else ()
+    found += _damage(findings)
+    for finding, sentence in findings:
+        if finding == "writes_at_risk":
+            told = [name for kind, name in _RISKS.items() if RISKS[kind] in sentence]
+            found += told or ["EseVersionBucketsHigh"]
+        elif finding == "investigate" and "I/O error" in sentence:
+            found.append("EseIoError")
+        elif finding in _FINDINGS:
+            found.append(_FINDINGS[finding])
+    if figures.behind:
+        found.append("EsewatchBehind")
+    for forecast in figures.advice.forecasts if figures.advice is not None else ():
+        if forecast.late:
+            defrag = forecast.task == "defrag"
+            found.append("EseDefragIncomplete" if defrag else "EseVerificationAtRisk")
+    return tuple(dict.fromkeys(found))
+
+
+def _damage(findings: Sequence[Finding]) -> list[str]:
+    """Of damage that is no bad page, worst first."""
+    told = dict(findings)
+    named = told.get("investigate", "")
+    found = [_DAMAGE[finding] for finding in _DAMAGE if finding in told]
+    for kind, name in _NAMED_ONLY.items():
+        if any(words in named for words in DAMAGE_WORDS[kind]):
+            found.append(name)
+    return found

@@ -1,0 +1,57 @@
+"""The four numbers that a page begins with, and which computers nobody can see."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from esewatch.fold.state.state import SourceState
+
+MISSING = "events are missing"
+"""Why a computer is blind though its sources are read."""
+
+
+class Blind(NamedTuple):
+    """A computer, or a source that never told of one, and why what is known may be old."""
+
+    name: str
+    why: str
+
+    @property
+    def runbooks(self) -> tuple[str, ...]:
+        """The alerts whose runbooks are about it."""
+        causes = self.why.split(", ")
+        behind = ("EsewatchSourceDown",) if set(causes) - {MISSING} else ()
+        return (*behind, "EsewatchRecordsMissed") if MISSING in causes else behind
+
+
+class Summary(NamedTuple):
+    """Watched and observed databases by trouble; one with two troubles counts in both."""
+
+    bad: int
+    """With known bad pages that are not corrected."""
+    unverified: int
+    """Never verified, or not within their deadline."""
+    writes_at_risk: int
+    """That refuse writes or are about to."""
+    blind: tuple[Blind, ...]
+    """By name."""
+
+
+def blind_places(
+    behind: Mapping[str, str], unknown: Iterable[str], sources: Iterable[SourceState]
+) -> tuple[Blind, ...]:
+    """All that is blind, by name.
+
+    `behind`: why by computer, of those with a source that is behind. `unknown`: computers with a
+    database of which events are missing. A source that is down and never told of a computer
+    stands for those it would tell of.
+    """
+    whys = {computer: [why] for computer, why in behind.items()}
+    for computer in sorted(set(unknown)):
+        whys.setdefault(computer, []).append(MISSING)
+    found = [Blind(computer, ", ".join(why)) for computer, why in whys.items()]
+    found += [
+        Blind(source.name, "cannot be read, and nobody knows of which computers it tells")
+        for source in sources
+        if not source.up and not source.computers
+    ]
+    return tuple(sorted(found))

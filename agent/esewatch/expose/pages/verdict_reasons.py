@@ -1,0 +1,60 @@
+"""The verdict of one database and why, in words."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from esewatch.advice.base.finding import DAMAGE_FINDINGS, DAMAGE_WORDS, Finding, counted
+from esewatch.advice.forecast.verdict import Trouble, Verdict, verdict
+from esewatch.expose.formatting import plural, tidy
+from esewatch.fold.databases.integrity import count_pages
+from esewatch.fold.state.state import BadPage, Damage, DamageKind
+
+
+class Grounds(NamedTuple):
+    """What is known of it.
+
+    `pages` and `damage` are those that stand, `collisions` the databases that were scanned at the
+    same time on the same disks. `blind` says why what is known of its computer may be old, empty
+    when it is not.
+    """
+
+    pages: Sequence[BadPage]
+    damage: Mapping[DamageKind, Damage]
+    collisions: Sequence[str]
+    blind: str
+    findings: Sequence[Finding]
+
+
+def judged(told: Trouble, known: Grounds, *, unproven: bool) -> tuple[Verdict, tuple[str, ...]]:
+    """The verdict and its reasons. `unproven`: it should be verified, and no proof is known."""
+    reasons: list[str] = []
+    bad = [page for page in known.pages if page.kind != "corrected"]
+    if bad:
+        found = " (found in history)" if all(page.history for page in bad) else ""
+        reasons.append(f"{plural(count_pages(bad), 'known bad page')}{found}")
+    if told.corrected:
+        reasons.append(plural(told.corrected, "corrected page"))
+    reasons += [counted(each.count, *DAMAGE_WORDS[kind]) for kind, each in known.damage.items()]
+    reasons += [f"{task} failed and has not completed since" for task in told.failed]
+    reasons += [f"{task} may end after its deadline" for task in told.late]
+    neighbours = _neighbours(known.collisions, known.findings)
+    reasons += neighbours
+    names = {found.finding for found in known.findings}
+    if neighbours:
+        names.add("scans_collide")
+    if unproven and "never_verified" not in names:
+        # No bad page is known, but nothing has looked at every page either.
+        reasons.append("never seen verified")
+    said = {"investigate", *DAMAGE_FINDINGS} if known.pages or known.damage else set()
+    reasons += [tidy(why) for name, why in known.findings if name not in said]
+    if known.blind:
+        reasons.append(tidy(f"may be old: {known.blind}"))
+    return verdict(told, names, unproven=unproven, blind=bool(known.blind)), tuple(reasons)
+
+
+def _neighbours(collisions: Sequence[str], findings: Sequence[Finding]) -> list[str]:
+    """What is said of `collisions`, unless the finding of them says it."""
+    if not collisions or any(found.finding == "scans_collide" for found in findings):
+        return []
+    names = ", ".join(tidy(name) for name in collisions)
+    return [f"scanned at the same time as {names}, on the same disks"]

@@ -1,0 +1,1 @@
+"""Replay: history as OpenMetrics files."""

@@ -1,0 +1,45 @@
+"""Which metrics are replayed."""
+
+import re
+from collections.abc import Sequence
+
+from esewatch.expose.metrics.rows.advice_rows import ADVICE
+from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
+from esewatch.expose.metrics.rows.metric_row import S
+from esewatch.model import EsewatchError
+
+PREFIXES = ("ese_", "exchange_", "sqlserver_", "esewatch_policy_")
+"""Metrics with a past in the records. Those of the agent and its sources have none."""
+
+JUDGED = frozenset(row.name for row in ADVICE)
+"""Metrics of advice. A judgement is made of all databases and moves on with every second: at 2 to
+5 ms for each step of 5 minutes a year of one database would take 4 to 9 minutes. So they are
+replayed only when asked for, at steps of their own."""
+
+
+def replayed_metrics(patterns: Sequence[str], *, advice: bool = False) -> frozenset[str]:
+    """Names of the metrics that match one of the anchored regular expressions; all without any.
+
+    Those of `advice` are among them only when asked for. Raises EsewatchError for an expression
+    that is none or that matches nothing.
+    """
+    known = [
+        name
+        for name, row in CATALOGUE.items()
+        if name.startswith(PREFIXES) and row.labels != S and (advice or name not in JUDGED)
+    ]
+    if not patterns:
+        return frozenset(known)
+    found: set[str] = set()
+    for pattern in patterns:
+        try:
+            matches = {name for name in known if re.fullmatch(pattern, name)}
+        except re.error as error:
+            raise EsewatchError(f"--match {pattern}: not a regular expression: {error}") from error
+        if not matches:
+            raise EsewatchError(
+                f"--match {pattern}: matches the whole name of no metric that can be replayed"
+                f"{'' if advice else ' without --advice'} (docs/metrics.md has the names)"
+            )
+        found |= matches
+    return frozenset(found)

@@ -1,0 +1,379 @@
+"""History as metrics: records in order of time in, the changes of every series out.
+
+The fold and the views are the daemon's own. After each moment only the entities
+that the fold changed are computed again, and between records those whose values
+depend on time alone: an open pass that falls silent, a level that grows stale, an
+observed database that expires. What is advised is judged anew from time to time where that
+is asked for. The file is pure: no clock, no I/O.
+"""
+
+import heapq
+import math
+from collections.abc import Iterable, Iterator, Set
+from typing import NamedTuple
+
+import msgspec
+from prometheus_client.samples import Sample
+
+from esewatch.advice.advise import advise
+from esewatch.config import Settings
+from esewatch.expose.metrics.collectors.advice_families import add_advice
+from esewatch.expose.metrics.collectors.backup_families import add_backup_jobs
+from esewatch.expose.metrics.collectors.policy_families import add_default_policy
+from esewatch.expose.metrics.collectors.samples import Samples
+from esewatch.expose.metrics.collectors.sqlserver_families import add_sql_databases
+from esewatch.expose.metrics.rows.backup_rows import BACKUPS
+from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
+from esewatch.expose.metrics.rows.metric_row import D, I, V
+from esewatch.expose.metrics.rows.sqlserver_rows import SQLSERVER
+from esewatch.expose.metrics.snapshot import add_databases, add_devices, add_hosts, add_instances
+from esewatch.expose.replay.replay_ends import ends
+from esewatch.expose.replay.replay_names import JUDGED
+from esewatch.fold.folder import Folder
+from esewatch.fold.identity.entities import Entity
+from esewatch.fold.identity.owners import instance_key, instance_label
+from esewatch.fold.instances.instances import databases_of
+from esewatch.fold.instances.log_disks import volume_levels
+from esewatch.fold.readings import current
+from esewatch.fold.state.state import Database, Metered, State
+from esewatch.model import Batch, CountersSeen, Coverage, Event, Record, SetBackedUp
+
+GONE = math.nan
+"""Value of a change with which a series ends."""
+
+TIMELESS = (Coverage, CountersSeen)
+"""Records that feed no replayed metric. A range of record ids has no one place in time:
+folded before a record of its own, it would make that one a duplicate."""
+
+ADVISED: Entity = ("advice", "", "")
+"""Stands for the advice of all databases among what is shown."""
+
+POLICY: Entity = ("policy", "", "")
+"""Stands for the thresholds that all databases share."""
+
+_SOURCE = "replay"
+_TABLES: dict[tuple[str, ...], str] = {D: "database", I: "instance", V: "device"}
+_OF_SQL_SERVER = {row.name for row in SQLSERVER} | {"esewatch_policy_checkdb_within_seconds"}
+_OF_JOBS = {row.name for row in BACKUPS if row.labels == ("computer",)}
+_HEARD = (Event, SetBackedUp)
+"""Records of which more than their own entity may show."""
+_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+
+
+class Series(NamedTuple):
+    """One series: metric name, and the name with its labels as OpenMetrics writes them."""
+
+    name: str
+    text: str
+
+
+class SeriesChange(NamedTuple):
+    """From `time` (milliseconds) on, series number `series` has this value, or is GONE."""
+
+    time: int
+    series: int
+    value: float
+
+
+def milliseconds(time: float) -> int:
+    """Epoch seconds as whole milliseconds, the resolution of Prometheus."""
+    return round(time * 1000)
+
+
+class Replay:
+    """Folds records in order of time and says which series changed when.
+
+    `first` is the time of the first record in milliseconds, `step` the distance of
+    samples in milliseconds, `names` the metrics wanted. `judged_every`: milliseconds between two
+    judgements of all databases; without it nothing is judged.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        first: int,
+        step: int,
+        names: Set[str],
+        judged_every: int | None = None,
+    ) -> None:
+        self.folder = Folder(State(), settings)
+        # As old as its first record: nothing in a replay is history to it.
+        self.folder.open_source(_SOURCE, first / 1000)
+        self.series: list[Series] = []
+        self._step = step
+        self._names = names
+        self._tables = {_TABLES.get(CATALOGUE[name].labels[:2], "host") for name in names - JUDGED}
+        if not _OF_SQL_SERVER.isdisjoint(names):
+            self._tables.add("sql_database")
+        if not _OF_JOBS.isdisjoint(names):
+            self._tables.add("backup_jobs")
+        self._numbers: dict[tuple[str, ...], int] = {}
+        self._shown: dict[Entity, dict[int, float]] = {}
+        self._due: dict[Entity, int] = {}
+        self._schedule: list[tuple[int, Entity]] = []
+        self._values: dict[Entity, tuple[float | None, ...]] = {}
+        self._volumes: dict[str, dict[str, str]] = {}
+        self._free: dict[str, dict[str, float]] = {}
+        """By computer: free bytes of its volumes, as the instances show them."""
+        self._instance: dict[tuple[str, str], Entity] = {}
+        """The instance that each database was in when it was last looked at."""
+        self._copied: dict[tuple[str, str], set[tuple[str, str]]] = {}
+        self._judged_every = judged_every
+        self._wake(POLICY, first)
+        if judged_every is not None and not JUDGED.isdisjoint(names):
+            self._wake(ADVISED, -(-first // judged_every) * judged_every)
+
+    def changes(self, moments: Iterable[tuple[int, list[Record]]]) -> Iterator[SeriesChange]:
+        """The changes of all series in order of time.
+
+        `moments`: a time in milliseconds and all records of that time, times ascending.
+        At most one change for a series and a time.
+        """
+        for time, records in moments:
+            while self._schedule and self._schedule[0][0] < time:
+                step = self._schedule[0][0]
+                yield from self._show(step, self._fallen_due(step))
+            self.folder.fold(_SOURCE, Batch(records=records))
+            events = any(isinstance(record, _HEARD) for record in records)
+            dirty = self._dirty(time / 1000, events=events)
+            yield from self._show(time, dirty | self._fallen_due(time))
+
+    def _fallen_due(self, time: int) -> set[Entity]:
+        """Entities that time alone may have changed; databases that expired are gone."""
+        found = set()
+        while self._schedule and self._schedule[0][0] <= time:
+            step, entity = heapq.heappop(self._schedule)
+            if self._due.get(entity) == step:
+                del self._due[entity]
+                self._values.pop(entity, None)
+                if entity[0] == "instance":
+                    self._free.pop(entity[1], None)
+                found.add(entity)
+        if any(entity[0] in {"database", "sql_database"} for entity in found):
+            self.folder.expire(time / 1000)
+        found |= self._instances_of(entity[1:] for entity in found if entity[0] == "database")
+        return found | self._sharing_sets(found)
+
+    def _dirty(self, now: float, *, events: bool) -> set[Entity]:
+        """What the fold changed, and the databases that this shows in."""
+        changed, self.folder.changed = self.folder.changed, set()
+        dirty = {entity for entity in changed if entity[0] in self._tables}
+        dirty |= self._instances_of(entity[1:] for entity in changed if entity[0] == "database")
+        # The values are noted whether they decide or not.
+        dirty = {entity for entity in dirty if self._moved(entity, now) or events}
+        if events and "backup_jobs" in self._tables:
+            dirty |= {("backup_jobs", each[1], "") for each in changed if each[0] == "instance"}
+        if "instance" in self._tables:
+            dirty |= self._with_free_space({entity[1] for entity in changed if entity[0] == "host"})
+        if "database" not in self._tables:
+            return dirty
+        dirty |= self._sharing_sets(dirty)
+        for table, first, second in changed:
+            if table == "database" and events:
+                # Copies tell of each other: which is active, and what is damaged.
+                dirty |= {("database", *key) for key in self._copies(first, second)}
+            elif table == "instance" and events:
+                # Readings change its counters only, of which databases show nothing.
+                dirty |= self._databases_of(first, second)
+            elif table == "host":
+                volumes = self.folder.state.hosts[first].volumes
+                if volumes != self._volumes.get(first, {}):
+                    self._volumes[first] = volumes
+                    databases = self.folder.state.databases
+                    dirty |= {("database", *key) for key in databases if key[0] == first}
+        return dirty
+
+    def _with_free_space(self, computers: Iterable[str]) -> set[Entity]:
+        """Instances of these computers where the free space of a volume has changed."""
+        moved = set()
+        for computer in computers:
+            levels = volume_levels(self.folder.state.hosts[computer])
+            free = {volume: level.value for volume, level in levels.items()}
+            if free != self._free.get(computer, {}):
+                self._free[computer] = free
+                moved.add(computer)
+        return {entity for entity in self._instance.values() if entity[1] in moved}
+
+    def _moved(self, entity: Entity, now: float) -> bool:
+        """Whether the readings since the last look changed a value; most of a day none does."""
+        metered = self._metered(entity)
+        if metered is None:
+            return True
+        levels = (current(level, now) for level in metered.levels.values())
+        values = (*metered.totals.values(), metered.gap_seconds, *levels)
+        if self._values.get(entity) == values:
+            return False
+        self._values[entity] = values
+        return True
+
+    def _metered(self, entity: Entity) -> Metered | None:
+        """What of the entity has counters: a host, an instance or a device itself."""
+        table, first, second = entity
+        state = self.folder.state
+        if table == "host":
+            return state.hosts[first]
+        if table == "instance":
+            return state.instances.get((first, second))
+        if table == "device":
+            return state.devices[first, second]
+        return None
+
+    def _instances_of(self, databases: Iterable[tuple[str, str]]) -> set[Entity]:
+        """Instances that these databases are in or were in: what is shown of one depends on them.
+
+        Those without a name, of which the state may hold nothing, are among them.
+        """
+        found: set[Entity] = set()
+        if "instance" not in self._tables:
+            return found
+        for key in databases:
+            before = self._instance.pop(key, None)
+            database = self.folder.state.databases.get(key)
+            if database is not None:
+                now = ("instance", *instance_key(database))
+                self._instance[key] = now
+                found.add(now)
+            if before is not None:
+                found.add(before)
+        return found
+
+    def _sharing_sets(self, entities: Iterable[Entity]) -> set[Entity]:
+        """Databases of those instances whose backups are of the one database that they have."""
+        known = self.folder.state.instances
+        found: set[Entity] = set()
+        for table, computer, name in entities:
+            instance = known.get((computer, name)) if table == "instance" else None
+            if instance is not None and instance.backup_sets:
+                found |= self._databases_of(computer, name)
+        return found
+
+    def _databases_of(self, computer: str, name: str) -> set[Entity]:
+        """Databases that belong to the instance or are named by its backups."""
+        state = self.folder.state
+        instance = state.instances[computer, name]
+        files = {event.file for event in instance.backup_events} | instance.backup_totals.keys()
+        for file in files:
+            self._copied.setdefault((computer, file), set()).add((computer, name))
+        return {
+            ("database", *key)
+            for key, database in state.databases.items()
+            if key[0] == computer and (instance_key(database)[1] == name or key[1] in files)
+        }
+
+    def _show(self, time: int, entities: set[Entity]) -> Iterator[SeriesChange]:
+        for entity in sorted(entities):
+            shown = self._shown.get(entity, {})
+            fresh: dict[int, float] = {}
+            for sample in self._samples(entity, time / 1000):
+                if sample.name in self._names:
+                    number = self._number(sample)
+                    fresh[number] = sample.value
+                    if shown.get(number) != sample.value:
+                        yield SeriesChange(time, number, sample.value)
+            for number in shown.keys() - fresh.keys():
+                yield SeriesChange(time, number, GONE)
+            self._shown[entity] = fresh
+            self._plan(entity, time)
+
+    def _number(self, sample: Sample) -> int:
+        key = (sample.name, *sample.labels.values())
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self.series)
+            labels = ",".join(
+                f'{name}="{value.translate(_ESCAPES)}"' for name, value in sample.labels.items()
+            )
+            self.series.append(Series(sample.name, f"{sample.name}{{{labels}}}"))
+        return number
+
+    def _samples(self, entity: Entity, now: float) -> Samples:
+        """The samples of one entity: views of a state that holds only what they need."""
+        out = Samples()
+        table, first, second = entity
+        state = self.folder.state
+        if table == "host":
+            add_hosts(out, State(hosts={first: state.hosts[first]}), now)
+        elif table == "instance":
+            add_instances(out, self._instance_alone(first, second), self.folder.settings, now)
+        elif table == "device":
+            add_devices(out, State(devices={(first, second): state.devices[first, second]}), now)
+        elif entity == ADVISED:
+            # As of then no source is behind.
+            seen = msgspec.structs.replace(state, sources={})
+            add_advice(out, advise(seen, self.folder.settings, now))
+        elif entity == POLICY:
+            add_default_policy(out, self.folder.settings)
+        elif table == "backup_jobs":
+            instances = {key: each for key, each in state.instances.items() if key[0] == first}
+            hosts = {first: state.hosts[first]}
+            add_backup_jobs(out, State(hosts=hosts, instances=instances))
+        elif table == "sql_database":
+            if (sql := state.sql_databases.get((first, second))) is not None:
+                add_sql_databases(
+                    out, State(sql_databases={(first, second): sql}), self.folder.settings
+                )
+        elif (first, second) in state.databases:
+            key = (first, second)
+            add_databases(out, self._around(*key), self.folder.settings, now, only=key)
+        return out
+
+    def _instance_alone(self, computer: str, name: str) -> State:
+        state = self.folder.state
+        databases = {
+            key: database
+            for key, database in state.databases.items()
+            if instance_key(database) == (computer, name)
+        }
+        instance = state.instances.get((computer, name))
+        instances = {(computer, name): instance} if instance is not None else {}
+        hosts = {computer: state.hosts[computer]}
+        return State(instances=instances, databases=databases, hosts=hosts)
+
+    def _around(self, computer: str, label: str) -> State:
+        state = self.folder.state
+        database = state.databases[computer, label]
+        needed = {instance_key(database)}
+        needed |= self._copied.get((computer, label), set())
+        # In the order of the whole state: of two backups of one file the later instance counts.
+        instances = {key: value for key, value in state.instances.items() if key in needed}
+        hosts = {computer: state.hosts[computer]}
+        databases = {(computer, label): database}
+        if any(instance.backup_sets for instance in instances.values()):
+            beside = databases_of(state, computer, instance_label(database))
+            databases |= {(computer, each.database): each for each in beside}
+        databases |= self._copies(computer, label)
+        channels = {key: each for key, each in state.channels.items() if key[0] == computer}
+        return State(databases=databases, instances=instances, hosts=hosts, channels=channels)
+
+    def _copies(self, computer: str, label: str) -> dict[tuple[str, str], Database]:
+        """What may be a copy of the database: on the same path, or joined by the configuration."""
+        rules = self.folder.settings.databases
+        joined = any(rule.name or rule.copies for rule in rules)
+        return {
+            key: each
+            for key, each in self.folder.state.databases.items()
+            if key[0] != computer and (joined or key[1] == label)
+        }
+
+    def _plan(self, entity: Entity, time: int) -> None:
+        """Note the first step at which time alone changes the entity."""
+        if entity == ADVISED and self._judged_every is not None:
+            self._wake(entity, time + self._judged_every)
+            return
+        later = [
+            end
+            for end in ends(self.folder, entity, self._metered(entity), time / 1000)
+            if end >= time / 1000
+        ]
+        if not later:
+            self._due.pop(entity, None)
+            return
+        # A step within a millisecond of the end may lie on either side of it.
+        after = max(time, math.floor(min(later) * 1000) - 1)
+        self._wake(entity, (after // self._step + 1) * self._step)
+
+    def _wake(self, entity: Entity, step: int) -> None:
+        """Look at the entity again at that time (milliseconds)."""
+        if self._due.get(entity) != step:
+            self._due[entity] = step
+            heapq.heappush(self._schedule, (step, entity))

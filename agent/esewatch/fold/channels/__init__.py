@@ -1,0 +1,1 @@
+"""Event log channels: duplicates, the order of records, clocks that were wrong."""

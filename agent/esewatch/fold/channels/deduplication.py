@@ -1,0 +1,371 @@
+"""Deduplication by record id and time (semantics.md 2).
+
+A record is known where its id and its time fit a known one. The record ids of one
+(computer, channel) are kept by epochs, in each of which ids and times rise together: a cleared
+log starts again at low ids with later times. What fits no epoch opens one, so that the order
+of arrival makes no difference. An epoch need not be one life of the log: ids that a later
+life did not reach yet may stand behind those of an earlier one.
+"""
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import pairwise
+
+from esewatch.fold.channels import hours_heard, set_back
+from esewatch.fold.state.record_ranges import (
+    Range,
+    find,
+    insert,
+    join,
+    overlapped,
+    pause,
+    unbroken,
+    union,
+)
+from esewatch.fold.state.rollups import FURTHEST, HOUR_SECONDS
+from esewatch.fold.state.state import Channel, Epoch, SourceState
+from esewatch.model import Coverage
+
+MAX_INTERVALS = 1024
+MAX_EPOCHS = 16
+MAX_GAPS = 64
+MAX_HEARD = 128
+EXACT_INTERVALS = 128
+"""Beyond so many, neighbours in what was read whole become one."""
+STEP = 32
+"""So many intervals are joined or forgotten at a time."""
+SAME_SECONDS = 1.0
+"""Two readings of one record may tell its time so differently: some formats have whole seconds."""
+JITTER_SECONDS = 600.0
+"""Records of a range may be so much earlier or later than its ends."""
+DENSE_SECONDS = 60.0
+"""A log with a record a minute on average is not silent for long."""
+MOST = (1 << 63) - 1
+"""A larger record id is damage, and is not kept."""
+
+Intervals = list[tuple[int, int]]
+
+
+def contains(intervals: Intervals, number: int) -> bool:
+    """Whether `number` lies in one of the sorted disjoint closed intervals."""
+    at = bisect_right(intervals, number, key=lambda item: item[0])
+    return at > 0 and intervals[at - 1][1] >= number
+
+
+def add(intervals: Intervals, first: int, last: int) -> None:
+    """Add the closed range `first`..`last`, joining what touches it."""
+    low = bisect_right(intervals, first, key=lambda item: item[0])
+    if low > 0 and intervals[low - 1][1] >= first - 1:
+        low -= 1
+    high = low
+    while high < len(intervals) and intervals[high][0] <= last + 1:
+        first = min(first, intervals[high][0])
+        last = max(last, intervals[high][1])
+        high += 1
+    intervals[low:high] = [(first, last)]
+
+
+def admit(channel: Channel, record_id: int, time: float | None) -> bool:
+    """Take note of one record; False when it was seen before."""
+    if not 0 <= record_id <= MOST:
+        return True
+    if time is None or not abs(time) < FURTHEST:
+        return _admit_without_time(channel, record_id)
+    if _is_known(channel.epochs, record_id, time):
+        return False
+    new = Range(record_id, record_id, time, time)
+    epoch = _home(channel, new, read_whole=False)
+    if epoch is not None:
+        insert(epoch.seen, new)
+        set_back.note(epoch, new)
+        _lengthen(epoch, new)
+        _bound(channel, epoch)
+    _hear(channel.heard, time)
+    hours_heard.note(channel.hours, time)
+    return True
+
+
+def cover(channel: Channel, coverage: Coverage) -> None:
+    """Take note of a range that was read whole; one whose times are damaged is not."""
+    _hear_range(channel, coverage)
+    times = [time for time in (coverage.first_time, coverage.last_time) if abs(time) < FURTHEST]
+    if not times or not 0 <= coverage.first <= coverage.last <= MOST:
+        return
+    new = Range(coverage.first, coverage.last, min(times), max(times))
+    epoch = _home(channel, new, read_whole=True)
+    if epoch is not None:
+        insert(epoch.covered, new)
+        _lengthen(epoch, new)
+        _bound(channel, epoch)
+
+
+def claim_gaps(channel: Channel) -> int:
+    """Count the records missing between ranges that were read; each is claimed once.
+
+    Called when the source has caught up: until then a file not read yet may
+    still fill a hole.
+    """
+    read = (each for epoch in channel.epochs for each in epoch.covered)
+    runs = unbroken(read, set_back.MOST_SECONDS, JITTER_SECONDS)
+    missing = 0
+    before = None
+    for after in runs:
+        hole = _hole(before, after) if before is not None else None
+        if before is None or not _is_within(after, before):
+            before = after
+        if hole is None or _is_filled(hole, runs):
+            continue
+        new = hole.last - hole.first + 1 - _claimed(channel, hole)
+        if new > 0:
+            missing += new
+            channel.claimed.append(hole)
+            if len(channel.claimed) > MAX_INTERVALS:
+                channel.claimed[:2] = [union(channel.claimed[:2])]
+            channel.gaps.append((hole.early, hole.late, new))
+            del channel.gaps[:-MAX_GAPS]
+    return missing
+
+
+def claim_gaps_of(
+    source: SourceState,
+    known: Mapping[tuple[str, str], Channel],
+    settled: Collection[tuple[str, str]] = (),
+) -> set[tuple[str, str]]:
+    """Count what is missing in the channels of a source; the keys of those that changed.
+
+    `settled`: channels of which no range was read since this was asked last.
+    """
+    changed = set()
+    for key in source.channels:
+        channel = known.get(key) if key not in settled else None
+        if channel is not None and (missing := claim_gaps(channel)):
+            source.missed += missing
+            changed.add(key)
+    return changed
+
+
+def _hole(before: Range, after: Range) -> Range | None:
+    """What is missing between two ranges; None where a lower number begins another life."""
+    if after.first <= before.last + 1:
+        return None
+    end = max(before.late, after.early)
+    return Range(before.last + 1, after.first - 1, before.late, end)
+
+
+def _is_within(one: Range, other: Range) -> bool:
+    inside = other.first <= one.first and one.last <= other.last
+    return inside and not pause(one, other)
+
+
+def _is_filled(hole: Range, runs: Sequence[Range]) -> bool:
+    """Whether other ranges fill it exactly: the server's clock was set back.
+
+    Those of another life of the log would not.
+    """
+    filled = sum(
+        run.last - run.first + 1
+        for run in runs
+        if hole.first <= run.first and run.last <= hole.last
+    )
+    return filled == hole.last - hole.first + 1
+
+
+def _claimed(channel: Channel, hole: Range) -> int:
+    """Of how many of its numbers it is counted already that they are missing."""
+    return sum(
+        max(0, min(hole.last, each.last) - max(hole.first, each.first) + 1)
+        for each in channel.claimed
+        if not pause(each, hole)
+    )
+
+
+def _admit_without_time(channel: Channel, record_id: int) -> bool:
+    """Its number alone tells whether it is known."""
+    newest = channel.epochs[-1].seen if channel.epochs else []
+    if contains(channel.timeless, record_id) or find(newest, record_id) is not None:
+        return False
+    add(channel.timeless, record_id, record_id)
+    while len(channel.timeless) > MAX_INTERVALS:
+        del channel.timeless[0]
+        channel.forgotten += 1
+    return True
+
+
+def _is_known(epochs: Sequence[Epoch], record_id: int, time: float) -> bool:
+    found = []
+    for epoch in epochs:
+        if (seen := find(epoch.seen, record_id)) is not None:
+            if seen.early - SAME_SECONDS <= time <= seen.late + SAME_SECONDS:
+                return True
+            found.append(seen)
+    for epoch in epochs:
+        read = find(epoch.covered, record_id)
+        # The record of that number in what was read whole may be known, and be another one.
+        if (
+            read is not None
+            and read.early <= time <= read.late
+            and all(pause(seen, read) > JITTER_SECONDS for seen in found)
+        ):
+            return True
+    return False
+
+
+def _home(channel: Channel, new: Range, *, read_whole: bool) -> Epoch | None:
+    """The epoch that a record or range fits in, opened where there is none.
+
+    None for what is older than the oldest of as many epochs as are kept.
+    """
+    epochs = channel.epochs
+    if (found := _nearest(epochs, new, read_whole=read_whole)) is not None:
+        return found
+    if len(epochs) >= MAX_EPOCHS:
+        epochs[:] = _arranged(epochs)
+        if (found := _nearest(epochs, new, read_whole=read_whole)) is not None:
+            return found
+        if len(epochs) >= MAX_EPOCHS:
+            if new.early < epochs[0].start:
+                return None
+            del epochs[0]
+    return _opened(epochs, new)
+
+
+def _opened(epochs: list[Epoch], new: Range) -> Epoch:
+    epoch = Epoch(start=new.early, max_time=new.late)
+    epochs.append(epoch)
+    epochs.sort(key=_start)
+    return epoch
+
+
+def _nearest(epochs: Sequence[Epoch], new: Range, *, read_whole: bool) -> Epoch | None:
+    """Of the epochs that it fits in, the one with the record next to it in time."""
+    best: Epoch | None = None
+    least = math.inf
+    for epoch in reversed(epochs):
+        distance = _distance(epoch, new, read_whole=read_whole)
+        if distance is not None and (best is None or distance < least):
+            best, least = epoch, distance
+    return best
+
+
+def _distance(epoch: Epoch, new: Range, *, read_whole: bool) -> float | None:
+    """Seconds to the neighbours of a record or range in an epoch, None where it does not fit."""
+    least = math.inf
+    for ranges in (epoch.seen, epoch.covered):
+        same_kind = (ranges is epoch.covered) is read_whole
+        where = overlapped(ranges, new)
+        for each in ranges[where]:
+            # The id of another record, or a range with other records of these ids.
+            if pause(each, new) > (0.0 if same_kind else JITTER_SECONDS) or (
+                same_kind and not read_whole
+            ):
+                return None
+            least = 0.0
+        if where.start > 0:
+            before = ranges[where.start - 1]
+            if new.early < before.late - set_back.MOST_SECONDS:
+                return None
+            least = min(least, pause(before, new))
+        if where.stop < len(ranges):
+            after = ranges[where.stop]
+            if new.late > after.early + set_back.MOST_SECONDS:
+                return None
+            least = min(least, pause(new, after))
+    return least
+
+
+def _arranged(epochs: list[Epoch]) -> list[Epoch]:
+    """The same ranges in as few epochs as need be: one life after the other fills them."""
+    ranges = [(each, False) for epoch in epochs for each in epoch.seen]
+    ranges += [(each, True) for epoch in epochs for each in epoch.covered]
+    ranges.sort(key=lambda item: (item[0].early, item[0].first))
+    found: list[Epoch] = []
+    for each, whole in ranges:
+        epoch = _nearest(found, each, read_whole=whole) or _opened(found, each)
+        insert(epoch.covered if whole else epoch.seen, each)
+        _lengthen(epoch, each)
+    return found
+
+
+def _lengthen(epoch: Epoch, new: Range) -> None:
+    epoch.start = min(epoch.start, new.early)
+    epoch.max_time = max(epoch.max_time, new.late)
+
+
+def _bound(channel: Channel, epoch: Epoch) -> None:
+    """Join neighbours that nothing unknown lies between; where too many are left, forget the first.
+
+    A record that is read again then may be counted again: one that was never read would else be
+    taken for known, and a bad page be lost.
+    """
+
+    def adjacent(before: Range, after: Range) -> bool:
+        return before.last + 1 >= after.first
+
+    def read_whole(before: Range, after: Range) -> bool:
+        read = find(epoch.covered, before.last)
+        return (
+            read is not None
+            and read.last >= after.first
+            and not pause(read, before)
+            and not pause(read, after)
+        )
+
+    def at_once(before: Range, after: Range) -> bool:
+        return adjacent(before, after) and pause(before, after) <= JITTER_SECONDS
+
+    for ranges, wanted in ((epoch.seen, read_whole), (epoch.covered, at_once)):
+        if len(ranges) > EXACT_INTERVALS and len(ranges) % STEP == 0:
+            _join_tightest(ranges, wanted)
+        if len(ranges) > MAX_INTERVALS:
+            _join_tightest(ranges, adjacent)
+        if len(ranges) > MAX_INTERVALS:
+            del ranges[:STEP]
+            channel.forgotten += STEP
+
+
+def _join_tightest(ranges: list[Range], wanted: Callable[[Range, Range], bool]) -> None:
+    """Join pairs of neighbours that are `wanted`, of the least time."""
+    pairs = [
+        (max(before.late, after.late) - min(before.early, after.early), place)
+        for place, (before, after) in enumerate(pairwise(ranges))
+        if wanted(before, after)
+    ]
+    chosen: set[int] = set()
+    for _, place in sorted(pairs):
+        if not {place - 1, place + 1} & chosen:
+            chosen.add(place)
+            if len(chosen) == STEP:
+                break
+    join(ranges, chosen)
+
+
+def _start(epoch: Epoch) -> float:
+    return epoch.start
+
+
+def _hear_range(channel: Channel, coverage: Coverage) -> None:
+    """Its ends, and all of it where records are dense: else the log may have been silent."""
+    heard, hours = channel.heard, channel.hours
+    last, length = coverage.last_time, coverage.last_time - coverage.first_time
+    hours_heard.note(hours, coverage.first_time)
+    hours_heard.note(hours, last)
+    _hear(heard, coverage.first_time)
+    _hear(heard, last)
+    if 0 < length <= DENSE_SECONDS * (coverage.last - coverage.first):
+        hours_heard.note_all(hours, coverage.first_time, last)
+        for back in range(1, int(min(length / HOUR_SECONDS, MAX_HEARD)) + 1):
+            _hear(heard, last - back * HOUR_SECONDS)
+
+
+def _hear(heard: list[float], time: float) -> None:
+    """Take note that there is a record of this time; a damaged time is none."""
+    if not abs(time) < FURTHEST:
+        return
+    hour = time // HOUR_SECONDS
+    at = bisect_left(heard, (hour + 1) * HOUR_SECONDS)
+    if at > 0 and heard[at - 1] >= hour * HOUR_SECONDS:
+        heard[at - 1] = max(heard[at - 1], time)
+    elif at > 0 or len(heard) < MAX_HEARD:
+        heard.insert(at, time)
+        del heard[:-MAX_HEARD]

@@ -1,0 +1,73 @@
+"""The hours in which a log has a record, by day: what tells later when a computer was off.
+
+Rows of a day number (from 1970 on, UTC) and a bit for each of its hours. The last 96 days that
+have a record are kept, in 768 bytes.
+"""
+
+from bisect import bisect_left
+from struct import Struct
+
+from esewatch.fold.state.rollups import DAY_SECONDS, FURTHEST, HOUR_SECONDS
+
+MAX_DAYS = 96
+_ROW = Struct("<iI")
+_HOURS = 24
+
+
+def note(rows: bytearray, time: float) -> None:
+    """There is a record of this time (epoch seconds); a damaged time is none."""
+    if abs(time) < FURTHEST:
+        day, hour = divmod(int(time // HOUR_SECONDS), _HOURS)
+        _set(rows, day, 1 << hour)
+
+
+def note_all(rows: bytearray, first: float, last: float) -> None:
+    """There are records in all hours from `first` to `last`."""
+    if not (abs(first) < FURTHEST and abs(last) < FURTHEST):
+        return
+    begin, end = int(first // HOUR_SECONDS), int(last // HOUR_SECONDS)
+    begin = max(begin, end - MAX_DAYS * _HOURS)
+    for day in range(begin // _HOURS, end // _HOURS + 1):
+        low = max(0, begin - day * _HOURS)
+        high = min(_HOURS - 1, end - day * _HOURS)
+        _set(rows, day, (1 << high + 1) - (1 << low))
+
+
+def last_before(rows: bytearray, time: float) -> float | None:
+    """The end of the last such hour before the one that `time` lies in; None without one."""
+    if not abs(time) < FURTHEST:
+        return None
+    number = int(time // HOUR_SECONDS)
+    at = bisect_left(range(_count(rows)), number // _HOURS, key=lambda row: _row(rows, row)[0])
+    for row in range(min(at, _count(rows) - 1), -1, -1):
+        day, hours = _row(rows, row)
+        before = number - day * _HOURS
+        if before < _HOURS:
+            hours &= (1 << max(before, 0)) - 1
+        if hours:
+            return day * DAY_SECONDS + hours.bit_length() * HOUR_SECONDS
+    return None
+
+
+def _set(rows: bytearray, day: int, hours: int) -> None:
+    days = range(_count(rows))
+    at = len(days)
+    if days and _row(rows, days[-1])[0] >= day:
+        at = bisect_left(days, day, key=lambda row: _row(rows, row)[0])
+        known, before = _row(rows, at)
+        if known == day:
+            if before | hours != before:
+                _ROW.pack_into(rows, at * _ROW.size, day, before | hours)
+            return
+    if at > 0 or len(days) < MAX_DAYS:
+        rows[at * _ROW.size : at * _ROW.size] = _ROW.pack(day, hours)
+        del rows[: -MAX_DAYS * _ROW.size]
+
+
+def _count(rows: bytearray) -> int:
+    return len(rows) // _ROW.size
+
+
+def _row(rows: bytearray, at: int) -> tuple[int, int]:
+    day, hours = _ROW.unpack_from(rows, at * _ROW.size)
+    return day, hours

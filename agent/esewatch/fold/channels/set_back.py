@@ -1,0 +1,107 @@
+"""Clocks that were set back: what a log has later came later, whatever its time says.
+
+A record is taken to be no earlier than those with lower numbers (semantics.md 2). Where one of
+these is read after it, what is known already is put right: transitions and events of backups by
+their numbers. Errors have none, and count for both of the hours that have the same times.
+"""
+
+from bisect import bisect_left, bisect_right
+from itertools import pairwise
+
+import msgspec
+
+from esewatch.fold.databases import integrity
+from esewatch.fold.passes import transitions
+from esewatch.fold.state.record_ranges import Range, find
+from esewatch.fold.state.state import Channel, Database, Epoch, Instance, State
+from esewatch.model import Event
+
+LEAST_SECONDS = 60.0
+"""Times of one log jitter: a clock that is set back by less makes no difference."""
+MOST_SECONDS = 2 * 3600.0
+"""So much a later record may be earlier: a clock that was set back begins no other epoch."""
+MOST_RECORDS = 1024
+"""Numbers further apart, of about one time, are of two lives of the log: it was cleared."""
+MAX_TURNS = 64
+
+
+def note(epoch: Epoch, new: Range) -> None:
+    """Keep where the clock was set back, as `new` and the records beside it tell."""
+    at = bisect_left(epoch.seen, new.first, key=_first)
+    beside = epoch.seen[max(0, at - 1) : at + 2]
+    for before, after in pairwise(beside):
+        turn = (before.last, before.late)
+        if (
+            before.late - after.early >= LEAST_SECONDS
+            and after.first - before.last <= MOST_RECORDS
+            and turn not in epoch.turns
+        ):
+            epoch.turns = sorted([*epoch.turns, turn], key=lambda each: each[1])[-MAX_TURNS:]
+
+
+def in_order(
+    state: State, channel: Channel, event: Event
+) -> tuple[Event, set[tuple[str, str, str]]]:
+    """The event, known to its channel, with the time that the records before it allow.
+
+    And the rows of the journal that changed, where it tells that later ones came after it.
+    """
+    number, time = event.record_id, event.time
+    if number is None or time is None:
+        return event, set()
+    changed = set()
+    early = turned_to(channel, number, time)
+    if early is not None:
+        for key, entry in state.databases.items():
+            if key[0] == channel.computer and entry.channel in ("", channel.channel):
+                put_right(entry, number, early, time)
+                changed.add(("database", *key))
+        for key, instance in state.instances.items():
+            if key[0] == channel.computer:
+                put_backups_right(instance, number, time)
+                changed.add(("instance", *key))
+    logged = time_of(channel, number, time)
+    return event if logged == time else msgspec.structs.replace(event, time=logged), changed
+
+
+def time_of(channel: Channel, record_id: int, time: float) -> float:
+    """When a record that is known was logged, as far as those before it tell."""
+    found = time
+    for epoch in channel.epochs:
+        own = find(epoch.seen, record_id) if epoch.turns else None
+        if own is None or not own.early <= time <= own.late:
+            continue
+        for number, turn in epoch.turns:
+            if number < record_id and time < turn <= time + MOST_SECONDS:
+                found = max(found, turn)
+    return found
+
+
+def turned_to(channel: Channel, record_id: int, time: float) -> float | None:
+    """The earlier time of the next record that is known, where the clock was set back between."""
+    for epoch in channel.epochs:
+        if (record_id, time) in epoch.turns:
+            at = bisect_right(epoch.seen, record_id, key=_first)
+            return epoch.seen[at].early if at < len(epoch.seen) else None
+    return None
+
+
+def put_right(entry: Database, record_id: int, early: float, late: float) -> None:
+    """What is known of the records after this one, from `early` on, came at `late` or after."""
+    transitions.raise_times(entry.transitions, record_id, late - MOST_SECONDS, late)
+    if any(early <= last < late for _, last in entry.page_error_spans):
+        integrity.note_error(entry, late)
+    for bad in [bad for bad in entry.bad_pages if early <= bad.last < late]:
+        integrity.latch_found(entry, bad.page, bad.kind, late, history=bad.history)
+
+
+def put_backups_right(instance: Instance, record_id: int, late: float) -> None:
+    """The same of the events of backups."""
+    for at, each in enumerate(instance.backup_events):
+        if each.record_id > record_id and late - MOST_SECONDS <= each.time < late:
+            instance.backup_events[at] = msgspec.structs.replace(each, time=late)
+    instance.backup_events.sort(key=lambda each: (each.time, each.record_id))
+
+
+def _first(each: Range) -> int:
+    return each.first

@@ -1,0 +1,1 @@
+"""What events of other providers change: failovers, notices, free space."""

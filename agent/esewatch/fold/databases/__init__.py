@@ -1,0 +1,1 @@
+"""What records change in a database: events, bad pages, checks of its file."""

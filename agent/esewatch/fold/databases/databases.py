@@ -1,0 +1,270 @@
+"""What one event changes in one database (semantics.md 2 and 3)."""
+
+from collections.abc import Sequence
+from datetime import date
+
+from esewatch.fold.databases.integrity import (
+    IO_ERRORS,
+    LOGICAL_EVENTS,
+    PAGE_EVENTS,
+    READ_ERRORS,
+    REPAIR_EVENTS,
+    clean_scan_start,
+    hold_all_good,
+    latch,
+    mark_good,
+    note_error,
+    note_io_error,
+    verifies,
+)
+from esewatch.fold.identity import owners
+from esewatch.fold.identity.roles import family
+from esewatch.fold.passes import passes, transitions
+from esewatch.fold.state import damage, rollups, summaries, untimed
+from esewatch.fold.state.state import UNLOCATED, Database, Transition
+from esewatch.model import Event
+
+SLOW_IO = {507: "read", 509: "read", 508: "write", 510: "write"}
+HUNG_IO = {532: "read", 533: "write"}
+
+MAX_SECONDS = 100 * 365 * 86400
+"""No I/O takes a century; a larger number is damage."""
+
+FAMILY_2007 = frozenset({718, 720, *range(721, 728), 729, 730})
+FAMILY_CURRENT = frozenset({728, *range(732, 758)})
+MAINTENANCE = range(700, 758)
+
+ZEROING_KINDS = {
+    "pages_unchanged": "unchanged",
+    "unused_pages_zeroed": "unused_zeroed",
+    "used_pages_seen": "used",
+    "deleted_records_zeroed": "deleted_records_zeroed",
+    "unreferenced_chunks_zeroed": "unreferenced_chunks_zeroed",
+    "uninitialized_pages": "uninitialized",
+}
+"""Field of 722 and 707 -> label `kind`."""
+
+WITH_FREE_SPACE = frozenset({735, 737})
+
+_DAYS_AFTER_EPOCH = date(1970, 1, 1).toordinal()
+
+
+def meet(entry: Database, time: float) -> None:
+    """Note since when and until when the database was heard of."""
+    if entry.first_seen == 0.0 or time < entry.first_seen:
+        entry.first_seen = time
+    entry.last_seen = max(entry.last_seen, time)
+
+
+def is_dated(entry: Database) -> bool:
+    """Whether when it was heard of is known: not all of its events were without a time."""
+    return not entry.untimed.events or entry.named > 0.0
+
+
+def resize(entry: Database, size: float, time: float) -> None:
+    """Take over its size in bytes, and keep it for the day of `time`."""
+    entry.size_bytes = size
+    rollups.set_size(entry.sizes, time, size)
+
+
+def identify(entry: Database, event: Event, time: float) -> bool:
+    """Names, role and generation; the youngest event decides, and none of a tool.
+
+    True where it has another name by it, or another provider.
+
+    `time` is when the event was heard of where it has no time of its own: such a one decides
+    where none has.
+    """
+    meet(entry, time)
+    time = 0.0 if event.time is None else time
+    known = entry.ese_instance, entry.provider
+    owners.name(entry, event, time)
+    if not owners.is_tool(event.process):
+        entry.maintenance_seen = entry.maintenance_seen or event.event_id in MAINTENANCE
+        _role(entry, event, time)
+        _generation(entry, event, time)
+    return known != (entry.ese_instance, entry.provider)
+
+
+def _role(entry: Database, event: Event, time: float) -> None:
+    """The last scan event decides; the last state letter of `%2` is a hint (semantics.md 1)."""
+    role = family(event.event_id)
+    if role and time >= entry.role_time:
+        entry.role, entry.role_time, entry.role_event = role, time, event.event_id
+    if event.instance_state and time >= entry.letter_time:
+        entry.letter, entry.letter_time = event.instance_state, time
+
+
+def _generation(entry: Database, event: Event, time: float) -> None:
+    if time < entry.generation_time:
+        return
+    if event.instance_state or event.event_id in FAMILY_CURRENT:
+        entry.generation, entry.generation_time = "current", time
+    elif event.event_id in FAMILY_2007:
+        entry.generation, entry.generation_time = "2007", time
+
+
+def fold_event(
+    entry: Database, event: Event, time: float, *, history: bool, stops: Sequence[float]
+) -> None:
+    """Count the event and keep what passes and bad pages are derived from.
+
+    `time` is when the event was heard of where it has no time of its own: a bad page is one
+    all the same, and nothing else follows from it but what it says by itself.
+    """
+    identifier = event.event_id
+    summaries.keep(entry.summaries, event, event.time or 0.0)
+    if event.time is None:
+        _untimed(entry, event, time)
+        if identifier not in PAGE_EVENTS and identifier not in damage.DAMAGE:
+            return
+    elif identifier in passes.TRANSITIONS:
+        _transition(entry, event, time, history=history, stops=stops)
+    if identifier in READ_ERRORS:
+        note_error(entry, time)
+    if identifier in damage.DAMAGE:
+        damage.note(entry, event, time)
+    elif identifier == damage.INDEX_REBUILT:
+        entry.index_rebuilt = max(entry.index_rebuilt, time)
+    if identifier in PAGE_EVENTS or identifier in LOGICAL_EVENTS:
+        _page_error(entry, event, time, history=history)
+    elif identifier in REPAIR_EVENTS:
+        _repair(entry, event, time)
+    elif identifier in IO_ERRORS:
+        note_io_error(entry, time)
+    elif fold_slow_io(entry, event, time):
+        return
+    _sums(entry, event)
+    if identifier in WITH_FREE_SPACE:
+        _free_space_on_pages(entry, event, time)
+
+
+def _untimed(entry: Database, event: Event, time: float) -> None:
+    """Count it; a scan that found bad pages and names none has one unlocated."""
+    ended = passes.COMPLETES.get(event.event_id, ())
+    untimed.note(entry.untimed, event, ends=bool(ended))
+    if "checksum" in ended and _count(event, "bad_checksums"):
+        latch(entry, UNLOCATED, "uncorrectable", time, history=False)
+
+
+def _transition(
+    entry: Database, event: Event, time: float, *, history: bool, stops: Sequence[float]
+) -> None:
+    numbers: dict[str, int | float] = {}
+    if event.event_id in transitions.TOLD:
+        names = transitions.names(event.event_id)
+        kept = {name: event.fields[name] for name in names if name in event.fields}
+        numbers = {name: value for name, value in kept.items() if not isinstance(value, str)}
+        if "pass_started_day" in names:
+            numbers.update(_started_day(event))
+    transition = Transition(time, event.record_id or 0, event.event_id, numbers, history)
+    if time < entry.evicted_until:
+        passes.count_late(entry, transition)
+        return
+    transitions.insert(entry.transitions, transition)
+    proven = [done for done in passes.evict(entry, stops) if verifies(done, entry)]
+    if proven:
+        hold_all_good(entry, clean_scan_start(proven, entry))
+        last = max(done.ended or 0.0 for done in proven)
+        entry.verified["online_scan"] = max(entry.verified.get("online_scan", 0.0), last)
+
+
+def _started_day(event: Event) -> dict[str, float]:
+    """The date on which the pass began, in epoch seconds of its midnight; a start has no time."""
+    told = event.fields.get("pass_started_date")
+    try:
+        day = date.fromisoformat(str(told)).toordinal() - _DAYS_AFTER_EPOCH
+    except ValueError:
+        return {}
+    return {"pass_started_day": day * rollups.DAY_SECONDS}
+
+
+def _page_error(entry: Database, event: Event, time: float, *, history: bool) -> None:
+    if event.event_id in LOGICAL_EVENTS:
+        kind = "logical"
+    else:
+        kind, bad = PAGE_EVENTS[event.event_id]
+        page = event.fields.get("page_number", UNLOCATED)
+        latch(entry, page if isinstance(page, int) else UNLOCATED, bad, time, history=history)
+    entry.page_errors[kind] = entry.page_errors.get(kind, 0) + 1
+    entry.page_error_last[kind] = max(entry.page_error_last.get(kind, 0.0), time)
+
+
+def _repair(entry: Database, event: Event, time: float) -> None:
+    entry.patched_last = max(entry.patched_last, time)
+    first = event.fields.get("page_number")
+    last = event.fields.get("last_page_number", first)
+    if isinstance(first, int) and isinstance(last, int):
+        mark_good(entry, first, last, time)
+
+
+def fold_slow_io(entry: Database, event: Event, time: float) -> bool:
+    """Count slow and hung I/O; False when the event is neither.
+
+    One 509/510 stands for itself and the reports it says were suppressed.
+    """
+    identifier = event.event_id
+    if identifier in HUNG_IO:
+        operation = HUNG_IO[identifier]
+        entry.hung_io[operation] = entry.hung_io.get(operation, 0) + 1
+        return True
+    operation = SLOW_IO.get(identifier, "")
+    if not operation:
+        return False
+    suppressed = event.fields.get("suppressed", 0)
+    count = 1 + (suppressed if isinstance(suppressed, int) and suppressed > 0 else 0)
+    entry.slow_io[operation] = entry.slow_io.get(operation, 0) + count
+    seconds = event.fields.get("seconds")
+    if (
+        isinstance(seconds, int | float)
+        and 0 <= seconds < MAX_SECONDS
+        and time >= entry.slow_io_last.get(operation, 0.0)
+    ):
+        entry.slow_io_last[operation] = time
+        entry.slow_io_last_seconds[operation] = float(seconds)
+    return True
+
+
+def fold_free_space(entry: Database, free_bytes: float, time: float) -> None:
+    """White space, from the youngest report (1221, 1646, 737)."""
+    if time >= entry.free_time:
+        entry.free_bytes, entry.free_time = free_bytes, time
+
+
+def _free_space_on_pages(entry: Database, event: Event, time: float) -> None:
+    """The mean free bytes of record pages and of long-value pages."""
+    free = 0
+    for mean, pages in (
+        ("record_page_free_bytes", "record_pages"),
+        ("lv_page_free_bytes", "lv_pages"),
+    ):
+        if not (mean in event.fields and pages in event.fields):
+            return
+        free += _count(event, mean) * _count(event, pages)
+    fold_free_space(entry, float(free), time)
+
+
+def _sums(entry: Database, event: Event) -> None:
+    for task in passes.COMPLETES.get(event.event_id, ()):
+        _add(entry.pages_seen, task, event, "pages_seen")
+        _add(entry.bad_checksums, task, event, "bad_checksums")
+        _add(entry.bad_checksums, task, event, "run_bad_checksums")
+    if event.event_id in {701, 703}:
+        entry.reported_pages_freed += _count(event, "pages_freed")
+    elif event.event_id == 728:
+        entry.index_pages_visited += _count(event, "pages_visited")
+        entry.index_pages_freed += _count(event, "pages_freed")
+    elif event.event_id in {707, 722}:
+        for field, kind in ZEROING_KINDS.items():
+            _add(entry.zeroing_pages, kind, event, field)
+
+
+def _add(sums: dict[str, int], key: str, event: Event, field: str) -> None:
+    if field in event.fields:
+        sums[key] = sums.get(key, 0) + _count(event, field)
+
+
+def _count(event: Event, field: str) -> int:
+    """A count of the event; negative ones are 32-bit overflows of the engine and say nothing."""
+    value = event.fields.get(field, 0)
+    return value if isinstance(value, int) and value > 0 else 0

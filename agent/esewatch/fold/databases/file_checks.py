@@ -1,0 +1,111 @@
+"""What the reading of a file tells of its database: checks of all pages, and headers.
+
+The order of arrival makes no difference: times never go back (semantics.md 3).
+"""
+
+from collections.abc import Iterable
+
+from esewatch.fold.databases.databases import meet, resize
+from esewatch.fold.databases.integrity import (
+    HISTORY_SECONDS,
+    hold_all_good,
+    hold_unfit,
+    latch_found,
+    mark_good,
+)
+from esewatch.fold.identity.identity import is_snapshot
+from esewatch.fold.state.state import UNLOCATED, BadKind, Database, SourceState
+from esewatch.model import CopyChecked, HeaderSeen, PageFault, PagesScanned
+
+MOST = 2**64 - 1
+"""The journal keeps no larger number; the sums of damaged pieces stay there."""
+
+OfCopy = CopyChecked | HeaderSeen | PagesScanned
+
+
+def is_bad(record: OfCopy) -> bool:
+    """Whether it says that a page is bad."""
+    if isinstance(record, CopyChecked):
+        return bool(record.bad or record.bad_pages)
+    return isinstance(record, PagesScanned) and bool(record.bad or record.found)
+
+
+def told_at(record: OfCopy) -> float:
+    """When it was told: what a copy shows is older than the reading of it."""
+    return max(record.time, record.read) if isinstance(record, PagesScanned) else record.time
+
+
+def fold(entry: Database, record: OfCopy, source: SourceState) -> None:
+    """Take over what `source` read of the database's file, or of a copy of it."""
+    if not entry.path and not is_snapshot(record.database):
+        entry.path = record.database
+    if isinstance(record, HeaderSeen):
+        _header(entry, record)
+    elif isinstance(record, PagesScanned):
+        _piece(entry, record)
+    else:
+        old = record.time < source.opened - HISTORY_SECONDS
+        _check(entry, record, history=source.baseline and old)
+    meet(entry, record.time)
+
+
+def _check(entry: Database, checked: CopyChecked, *, history: bool) -> None:
+    """Latch the bad pages of a copy, or take all errors up to its time as dealt with.
+
+    A copy that was not read to its end proves nothing, but its bad pages are bad.
+    """
+    if checked.size_bytes is not None and checked.time >= entry.last_seen:
+        resize(entry, float(checked.size_bytes), checked.time)
+    if is_bad(checked):
+        _latch(entry, checked, history=history)
+    elif checked.complete:
+        known = entry.verified.get(checked.by, 0.0)
+        entry.verified[checked.by] = max(known, checked.time)
+        hold_all_good(entry, checked.time)
+
+
+def _latch(entry: Database, checked: CopyChecked, *, history: bool) -> None:
+    found = set(checked.bad_pages)
+    _latch_all(entry, found, checked.time, history=history)
+    unnamed = checked.bad - len(found)
+    if unnamed > 0 and not any(page == UNLOCATED for page, _ in found):
+        hold_unfit(entry, "uncorrectable", unnamed, checked.time)
+
+
+def _piece(entry: Database, piece: PagesScanned) -> None:
+    """A page is good as of the copy's content, and bad from the reading on.
+
+    What a scan finds is there now, however old the copy: it is never history.
+    """
+    scanned = entry.page_scan
+    for what, count in (("pages", piece.pages), ("bytes", piece.bytes), ("bad_pages", piece.bad)):
+        scanned[what] = min(scanned.get(what, 0) + count, MOST)
+    for page in piece.good:
+        mark_good(entry, page, page, piece.time)
+    _latch_all(entry, piece.found, max(piece.time, piece.read), history=False)
+
+
+def _latch_all(
+    entry: Database, found: Iterable[tuple[int, PageFault]], time: float, *, history: bool
+) -> None:
+    unfit: dict[BadKind, int] = {}
+    for page, fault in sorted(found):
+        if not latch_found(entry, page, fault, time, history=history):
+            unfit[fault] = unfit.get(fault, 0) + 1
+    for fault, count in unfit.items():
+        hold_unfit(entry, fault, count, time)
+
+
+def _header(entry: Database, seen: HeaderSeen) -> None:
+    """Of the counters the newest; a header that says nothing of them changes none."""
+    newest = seen.time >= entry.header_time
+    if seen.page_size is not None and (newest or entry.page_size is None):
+        entry.page_size = seen.page_size
+    if seen.size_bytes is not None and (newest or entry.size_bytes is None):
+        resize(entry, float(seen.size_bytes), seen.time)
+    counters = (seen.bad_checksums, seen.corrected, seen.correction_failed)
+    if newest and any(counter is not None for counter in counters):
+        entry.header_time = seen.time
+        entry.header_bad_checksums = seen.bad_checksums
+        entry.header_corrected = seen.corrected
+        entry.header_correction_failed = seen.correction_failed

@@ -1,0 +1,393 @@
+"""Bad pages and verification: what a database is known to hold (semantics.md 3).
+
+The fold latches what events say; this module answers what still stands, from
+the latched set, the repairs and the derived passes. Order of arrival makes no
+difference.
+"""
+
+import math
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from esewatch.fold.identity.roles import family
+from esewatch.fold.passes.completions import WALL_CLOCK, counted_bad, owns_its_pages, read_all_pages
+from esewatch.fold.passes.passes import TaskView, derive
+from esewatch.fold.state.state import (
+    UNLOCATED,
+    BadKind,
+    BadPage,
+    Damage,
+    DamageKind,
+    Database,
+    EngineError,
+    EngineErrorKind,
+    Instance,
+    Notice,
+    PageErrorKind,
+    Pass,
+)
+
+MAX_BAD_PAGES = 1000
+MAX_ERROR_SPANS = 96
+MAX_SPARED = MAX_ERROR_SPANS // 2 - 1
+ERROR_SLACK = 32
+"""So many more are let in before any are joined: one walk through the passes for all of them."""
+HISTORY_SECONDS = 7 * 86400.0
+"""A bad page that the first reading finds older than this is history: a warning, not a page."""
+
+PAGE_EVENTS: dict[int, tuple[PageErrorKind, BadKind]] = {
+    398: ("checksum", "uncorrectable"),
+    399: ("corrected", "corrected"),
+    474: ("checksum", "uncorrectable"),
+    475: ("wrong_page", "wrong_page"),
+    476: ("no_data", "no_data"),
+    530: ("lost_flush", "lost_flush"),
+    544: ("lost_flush", "lost_flush"),
+    727: ("checksum", "uncorrectable"),
+}
+"""Event id -> the kind it counts under and the kind it latches."""
+
+READ_ERRORS = frozenset({481, 516, 539, 540, 541, 557, 559, 560})
+"""Beside those of pages: no scan in which one of them falls verifies the copy that logs it."""
+
+LOGICAL_EVENTS = frozenset({447, 448, 467, 537, 540, 542, 549, 550, 556, 566})
+"""Corruption of content, not of a page's checksum: counted, not latched."""
+
+REPAIR_EVENTS = frozenset({905, 911})
+IO_ERRORS = frozenset({481, 482, 551})
+"""A read, write or flush that failed: no page of it is known bad."""
+COUNTED_KINDS: frozenset[BadKind] = frozenset({"uncorrectable", "wrong_page"})
+"""What a scan counts as a bad checksum: -1018 and -1118."""
+MAX_IO_ERRORS = 64
+MAX_TIMES = 4
+RANGES_SLACK = 128
+"""So many more are let in before any are dropped: one walk for all of them."""
+
+
+class Around(NamedTuple):
+    """What is known beside a database's own events of the time in which it was scanned."""
+
+    gaps: Sequence[tuple[float, float]] = ()
+    """(from, to) in which events of its computer are missing."""
+    against: Sequence[float] = ()
+    """When another copy found that this one differs (538, 540, 545)."""
+    elsewhere: Sequence[float] = ()
+    """When another copy of it was the active one, sorted: scanned pages that this one counts."""
+
+    def hides(self, start: float, end: float) -> bool:
+        """Whether something from `start` to `end` speaks against the copy, or may."""
+        return any(begin < end and until > start for begin, until in self.gaps) or any(
+            start <= time <= end for time in self.against
+        )
+
+    def was_elsewhere(self, start: float, end: float) -> bool:
+        """Whether another copy was the active one from `start` to `end`."""
+        place = bisect_left(self.elsewhere, start)
+        return place < len(self.elsewhere) and self.elsewhere[place] <= end
+
+
+ALONE = Around()
+
+
+class Told(NamedTuple):
+    """What is told of a database beside its own events (`advice.surroundings`)."""
+
+    around: Around = ALONE
+    damage: Mapping[DamageKind, Damage] = {}
+    """By kind what other copies found in it."""
+    errors: Mapping[int, EngineError] = {}
+    """By event id: unexplained errors of it, its instance or its computer."""
+    notices: Sequence[Notice] = ()
+    """What other programs say of it, the latest last."""
+    reported: Mapping[EngineErrorKind, tuple[int, float]] = {}
+    """By kind how many failures the engine reported that are open, and when the last."""
+
+
+def note_io_error(of: Database | Instance, time: float) -> None:
+    """Keep when a read, write or flush of its files failed."""
+    insort(of.io_error_times, time)
+    del of.io_error_times[:-MAX_IO_ERRORS]
+
+
+def io_errors(database: Database, instance: Instance | None) -> list[float]:
+    """When reads and writes of its files and of the logs of its instance failed, sorted.
+
+    Those that a person took as dealt with are left out.
+    """
+    of_logs = instance.io_error_times if instance is not None else []
+    times = (*database.io_error_times, *of_logs)
+    return sorted(time for time in times if time > database.acknowledged)
+
+
+def latch(database: Database, page: int, kind: BadKind, time: float, *, history: bool) -> None:
+    """Add one bad page that an event reports, or renew it.
+
+    Beyond 1,000 pages only the number is kept.
+    """
+    if kind != "corrected":
+        note_error(database, time)
+    if not latch_found(database, page, kind, time, history=history):
+        count, last = database.bad_pages_overflow.get(kind, (0, 0.0))
+        database.bad_pages_overflow[kind] = (count + 1, max(last, time))
+
+
+def note_error(database: Database, time: float) -> None:
+    """Keep when a page error was met that nothing corrected."""
+    spans = database.page_error_spans
+    place = bisect_right(spans, (time, math.inf))
+    if place == 0 or spans[place - 1][1] < time:
+        spans.insert(place, (time, time))
+        if len(spans) > MAX_ERROR_SPANS + ERROR_SLACK:
+            _join_spans(database)
+
+
+def _join_spans(database: Database) -> None:
+    """Join the spans that are closest until 96 are left, none across a gap that decides a pass."""
+    spans = database.page_error_spans
+    kept = {bisect_right(spans, (end, math.inf)) for end in _ends_of_spared(database)}
+    gaps = [(spans[at][0] - spans[at - 1][1], at) for at in range(1, len(spans)) if at not in kept]
+    joined = {at for _, at in sorted(gaps)[: len(spans) - MAX_ERROR_SPANS]}
+    left: list[tuple[float, float]] = []
+    for at, (first, last) in enumerate(spans):
+        if at in joined:
+            left[-1] = (left[-1][0], last)
+        else:
+            left.append((first, last))
+    database.page_error_spans = left
+
+
+def _ends_of_spared(database: Database) -> list[float]:
+    """Ends of the scans that are what they are because no error fell within them.
+
+    The youngest of those that verify and of those that count bad pages: fewer than the gaps.
+    """
+    scans = sorted(_scans(derive(database)), key=lambda done: done.ended or 0.0)
+    clean = [done for done in scans if verifies(done, database)]
+    unnamed = [done for done in scans if _named_too_few(done, database)]
+    return [done.ended or 0.0 for done in (*clean[-MAX_SPARED:], *unnamed[-MAX_SPARED:])]
+
+
+def latch_found(
+    database: Database, page: int, kind: BadKind, time: float, *, history: bool
+) -> bool:
+    """Add one bad page, or renew it; False when there are 1,000 others.
+
+    For pages that reading the file found: no error that a pass of the engine met.
+    """
+    for known in database.bad_pages:
+        if known.page == page and known.kind == kind:
+            times = sorted({*known.times, known.first, known.last, time})
+            known.first, known.last = times[0], times[-1]
+            known.times = times[-MAX_TIMES:] if len(times) > len((known.first, known.last)) else []
+            known.history = known.history and history
+            return True
+    if len(database.bad_pages) >= MAX_BAD_PAGES:
+        return False
+    database.bad_pages.append(BadPage(page=page, kind=kind, first=time, last=time, history=history))
+    _make_room(database)
+    return True
+
+
+def _make_room(database: Database) -> None:
+    """Of as many as are kept all stand, so that one more is told without a walk through them."""
+    if len(database.bad_pages) >= MAX_BAD_PAGES:
+        database.bad_pages = [bad for bad in database.bad_pages if _stands(bad, database, 0.0)]
+
+
+def hold_unfit(database: Database, kind: BadKind, count: int, time: float) -> None:
+    """Note `count` pages found at once for which there was no room.
+
+    The same finding read again changes nothing, so the larger number holds.
+    """
+    known, last = database.bad_pages_overflow.get(kind, (0, 0.0))
+    database.bad_pages_overflow[kind] = (max(known, count), max(last, time))
+
+
+def acknowledge(entry: Database, pages: Collection[int], now: float) -> None:
+    """Take known bad pages as dealt with up to `now`, all and all damage when none is named."""
+    for page in pages:
+        mark_good(entry, page, page, now)
+    if not pages:
+        hold_all_good(entry, now)
+        entry.damage_mended = max(entry.damage_mended, now)
+        entry.acknowledged = max(entry.acknowledged, now)
+
+
+def hold_all_good(database: Database, time: float) -> None:
+    """Every page was good, or taken as dealt with, at `time`."""
+    database.all_good = max(database.all_good, time)
+    _make_room(database)
+
+
+def mark_good(database: Database, first: int, last: int, time: float) -> None:
+    """Pages `first` to `last` were repaired, read good or acknowledged at `time`."""
+    if len(database.bad_pages) >= MAX_BAD_PAGES:
+        database.bad_pages = [
+            bad for bad in database.bad_pages if bad.last > time or not first <= bad.page <= last
+        ]
+    ranges = database.good_ranges
+    for index, (low, high, when) in enumerate(ranges):
+        if (low, high) == (first, last):
+            ranges[index] = (first, last, max(when, time))
+            return
+    ranges.append((first, last, time))
+    if len(ranges) > MAX_BAD_PAGES + RANGES_SLACK:
+        _drop_ranges(database)
+
+
+def _drop_ranges(database: Database) -> None:
+    """Keep the last that each known bad page needs, of the others the youngest: 1,000 in all."""
+    needed = {_good_range(database, bad.page) for bad in database.bad_pages}
+    others = [each for each in database.good_ranges if each not in needed]
+    drop = set(sorted(others, key=lambda each: each[2])[: -MAX_BAD_PAGES + len(needed) or None])
+    database.good_ranges = [each for each in database.good_ranges if each not in drop]
+
+
+def _good_range(database: Database, page: int) -> tuple[int, int, float] | None:
+    """The youngest that holds the page, None where it was never said to be good."""
+    holding = (each for each in database.good_ranges if each[0] <= page <= each[1])
+    return max(holding, key=lambda each: each[2], default=None)
+
+
+def _stands(bad: BadPage, database: Database, clean: float) -> bool:
+    """`clean` is the start of the last scan that found every page good: 0 without one."""
+    good = _good_range(database, bad.page)
+    dealt_with = database.all_good if good is None else max(database.all_good, good[2])
+    return bad.last > dealt_with and bad.last >= clean
+
+
+def verifies(done: Pass, database: Database, around: Around = ALONE) -> bool:
+    """Whether a completed scan proves every page of this copy good (semantics.md 2).
+
+    It counted no bad page, all of its pages were read here, something bounds its start, and from
+    there to its end no page error of this copy is known and no event is missing.
+    """
+    if done.outcome != "completed" or done.partial or done.task == "defrag":
+        return False
+    if done.earliest is None or done.ended is None:
+        return False
+    span = (done.earliest, done.ended)
+    moved = family(done.completion_event) == "active" and around.was_elsewhere(*span)
+    if not owns_its_pages(done) or (moved and not read_all_pages(done)):
+        return False
+    counted = done.completion_event in WALL_CLOCK or done.bad_checksums is not None
+    if counted_bad(done) or not counted:
+        return False
+    return not _errors_within(database, *span) and not around.hides(*span)
+
+
+def _errors_within(database: Database, start: float, end: float) -> bool:
+    spans = database.page_error_spans
+    place = bisect_right(spans, (end, math.inf))
+    return place > 0 and spans[place - 1][1] >= start
+
+
+def clean_scan_start(passes: Iterable[Pass], database: Database, around: Around = ALONE) -> float:
+    """Start of the youngest scan that found every page good; errors before it are healed."""
+    starts = [done.earliest or 0.0 for done in passes if verifies(done, database, around)]
+    return max(starts, default=0.0)
+
+
+def known_bad_pages(
+    database: Database, views: Mapping[str, TaskView], around: Around = ALONE
+) -> list[BadPage]:
+    """The bad pages that stand, with one unlocated entry for scans that did not name theirs."""
+    scans = [done for done in _scans(views) if done.outcome == "completed"]
+    clean = clean_scan_start(scans, database, around)
+    healed = {id(bad) for done in scans for bad in _healed_by(done, database)}
+    standing = [
+        bad for bad in database.bad_pages if id(bad) not in healed and _stands(bad, database, clean)
+    ]
+    unlocated = _unlocated(scans, database, clean)
+    if unlocated is not None:
+        standing.append(unlocated)
+    for kind, (count, last) in database.bad_pages_overflow.items():
+        if last >= clean and last > database.all_good:
+            standing.append(BadPage(page=UNLOCATED, kind=kind, first=last, last=last, pages=count))
+    return standing
+
+
+def _scans(views: Mapping[str, TaskView]) -> list[Pass]:
+    return [done for task in ("checksum", "zeroing") for done in views[task].passes]
+
+
+def count_pages(standing: Iterable[BadPage]) -> int:
+    """How many pages these entries stand for."""
+    return sum(bad.pages for bad in standing)
+
+
+def _met_in(done: Pass, database: Database) -> list[BadPage]:
+    """The bad pages of the kinds that a scan counts, reported while it ran, oldest first."""
+    start, end = done.earliest, done.ended
+    if start is None or end is None:
+        return []
+    met = []
+    told = _errors_within(database, start, end)
+    for bad in database.bad_pages:
+        time = _time_within(bad, start, end, told=told)
+        if time is not None and bad.kind in COUNTED_KINDS:
+            met.append((time, bad.page, bad))
+    return [bad for _, _, bad in sorted(met, key=lambda each: each[:2])]
+
+
+def _time_within(bad: BadPage, start: float, end: float, *, told: bool) -> float | None:
+    """When it was last reported from `start` to `end`, None if it was not.
+
+    Where the times of then are not kept, the errors that are `told` of it are taken for its own.
+    """
+    within = [time for time in (*bad.times, bad.first, bad.last) if start <= time <= end]
+    if within:
+        return max(within)
+    forgotten = len(bad.times) == MAX_TIMES and bad.first < start and end < bad.times[0]
+    return start if told and forgotten else None
+
+
+def _healed_by(done: Pass, database: Database) -> list[BadPage]:
+    """Those that a scan met and found good, as it counted fewer bad pages: never the last ones."""
+    counted = done.bad_checksums
+    if not counted or counted < 0 or done.partial:
+        return []
+    met = _met_in(done, database)
+    return [bad for bad in met[: max(0, len(met) - counted)] if bad.last <= (done.ended or 0.0)]
+
+
+def _unlocated(scans: Iterable[Pass], database: Database, clean: float) -> BadPage | None:
+    found = [
+        done
+        for done in scans
+        if _named_too_few(done, database)
+        and (done.ended or 0.0) > database.all_good
+        and (done.ended or 0.0) >= clean
+    ]
+    if not found:
+        return None
+    times = [done.ended or 0.0 for done in found]
+    return BadPage(
+        page=UNLOCATED,
+        kind="uncorrectable",
+        first=min(times),
+        last=max(times),
+        history=all(done.history for done in found),
+    )
+
+
+def _named_too_few(done: Pass, database: Database) -> bool:
+    """Whether a completed scan counted more bad pages than events named while it ran.
+
+    A page of two errors is one page.
+    """
+    if done.outcome != "completed":
+        return False
+    return counted_bad(done) > len({bad.page for bad in _met_in(done, database)})
+
+
+def last_verifications(
+    database: Database, views: Mapping[str, TaskView], around: Around = ALONE
+) -> dict[str, float]:
+    """By verifier, when every page was last proven good. A verifier that never did is absent."""
+    verified = dict(database.verified)
+    for done in _scans(views):
+        if verifies(done, database, around) and done.ended is not None:
+            verified["online_scan"] = max(verified.get("online_scan", 0.0), done.ended)
+    return verified

@@ -1,0 +1,142 @@
+"""How many names are taken in: they are the data's, and so is their number.
+
+What did not fit in is counted and remembered.
+"""
+
+import zlib
+from collections.abc import Mapping, Sized
+from operator import attrgetter
+
+import msgspec
+
+from esewatch.config import Settings
+from esewatch.ese.catalogue.event_table import CATALOGUE
+from esewatch.fold.identity.identity import full_name, is_configured
+from esewatch.fold.state.state import Host, State
+from esewatch.model import Coverage, Event, Feed, Reading, Record
+
+MAX_DROPPED = 1000
+OWNERS_A_DATABASE = 4
+"""So many instances, devices, processes, computers and channels are taken in for each of
+`max_databases`."""
+EVENTS_A_DATABASE = 20
+"""So many pairs of computer and event id are counted apart for each of `max_databases`."""
+MAX_EVENT_IDS = 500
+"""Ids of one provider on one computer that are counted apart, those that we know not counted."""
+MAX_PROVIDERS = 32
+OTHER_EVENT, OTHER_PROVIDER = -1, "other"
+"""What events beyond these limits are counted as: no event is left out of the sum."""
+CROWDED = 0.9
+"""Once no more computers fit in, none is taken in until they are below this part of the limit."""
+PASSING_SECONDS, PASSED_SECONDS = 3600.0, 86400.0
+"""Where it is crowded a computer without a database goes that was heard of for an hour at most,
+a day after that."""
+MAX_NAME = 255
+"""A longer name is cut; a digest behind it keeps it apart from others."""
+MAX_LABEL = 1024
+"""The same of what may be a path."""
+_NAMES: Mapping[type, tuple[str, ...]] = {
+    Event: ("computer", "channel", "provider", "process", "ese_instance"),
+    Reading: ("computer", "object", "counter", "instance"),
+    Coverage: ("computer", "channel"),
+}
+"""The names that records have; others have a computer only."""
+
+
+def fits(state: State, settings: Settings, known: Sized, computer: str, label: str) -> bool:
+    """Whether one more database fits in; a configured one always does."""
+    if len(known) < settings.max_databases or is_configured(computer, label, settings):
+        return True
+    drop(state, computer, label)
+    return False
+
+
+def has_room(state: State, settings: Settings, known: Sized, computer: str, name: str) -> bool:
+    """Whether one more instance, device or process fits in."""
+    if len(known) < OWNERS_A_DATABASE * settings.max_databases:
+        return True
+    drop(state, computer, name)
+    return False
+
+
+def drop(state: State, computer: str, name: str) -> None:
+    """Count what was not taken in, each name once."""
+    known = state.dropped
+    key = f"{computer}|{name}"
+    if key not in known:
+        state.databases_dropped += 1
+    if key in known or len(known) < MAX_DROPPED:
+        known[key] = known.get(key, 0) + 1
+
+
+def computers(settings: Settings) -> int:
+    """How many computers are taken in."""
+    return OWNERS_A_DATABASE * settings.max_databases
+
+
+def expects(settings: Settings, name: str) -> bool:
+    """Whether the configuration names the computer: it always fits in."""
+    return full_name(name, settings) in {each.lower() for each in settings.computers.values()}
+
+
+def is_passing(host: Host, now: float) -> bool:
+    """Whether all that is known of a computer are a few records, of long ago."""
+    heard = host.last_heard - host.first_heard
+    return heard <= PASSING_SECONDS and now - host.last_heard > PASSED_SECONDS
+
+
+class EventIds:
+    """Under which provider and id an event is counted, so that their number stays bounded."""
+
+    def __init__(self, state: State) -> None:
+        self._counted = sum(
+            len(ids) for host in state.hosts.values() for ids in host.events.values()
+        )
+
+    def count(self, state: State, settings: Settings, host: Host, event: Event) -> bool:
+        """Count the event; False where it went to the others."""
+        ids = host.events.get(event.provider)
+        if ids is not None and event.event_id in ids:
+            ids[event.event_id] += 1
+            return True
+        crowded = self._counted >= EVENTS_A_DATABASE * settings.max_databases
+        provider, event_id = event.provider, event.event_id
+        if ids is None and (crowded or len(host.events) >= MAX_PROVIDERS):
+            provider = OTHER_PROVIDER
+        known = host.events.setdefault(provider, {})
+        if event_id not in CATALOGUE and (crowded or len(known) >= MAX_EVENT_IDS):
+            event_id = OTHER_EVENT
+        self._counted += event_id not in known
+        known[event_id] = known.get(event_id, 0) + 1
+        fits = (provider, event_id) == (event.provider, event.event_id)
+        if not fits:
+            drop(state, host.computer, f"{event.provider} {event.event_id}")
+        return fits
+
+
+def shortened(record: Record) -> Record:
+    """The record with no name longer than any real one."""
+    names = _NAMES.get(type(record), ("computer",))
+    told = attrgetter(*names)(record) if len(names) > 1 else (record.computer,)
+    if sum(map(len, told)) > MAX_NAME:
+        record = msgspec.structs.replace(record, **dict(zip(names, map(short, told), strict=True)))
+    if isinstance(record, Reading) and record.feed is not None and _is_long(record.feed):
+        return msgspec.structs.replace(record, feed=_short_feed(record.feed))
+    return record
+
+
+def short(name: str, most: int = MAX_NAME) -> str:
+    """`name`, cut where it is longer than `most`."""
+    if len(name) <= most:
+        return name
+    digest = zlib.crc32(name.encode("utf-8", "surrogatepass"))
+    return f"{name[: most - 9]}~{digest:08x}"
+
+
+def _is_long(feed: Feed) -> bool:
+    return len(feed.name) + sum(map(len, feed.labels)) > MAX_NAME
+
+
+def _short_feed(feed: Feed) -> Feed:
+    labels = tuple(short(label, MAX_LABEL) for label in feed.labels)
+    return msgspec.structs.replace(feed, name=short(feed.name), labels=labels)

@@ -1,0 +1,105 @@
+"""The entities of the state, each made when it is first met, as far as there is room."""
+
+from collections.abc import Sized
+
+from esewatch.config import Settings
+from esewatch.fold.identity import dropped_names, identity
+from esewatch.fold.identity.computers import Computers
+from esewatch.fold.identity.owners import is_tool
+from esewatch.fold.state.state import Channel, Database, Device, Instance, SourceState, State
+
+Entity = tuple[str, str, str]
+"""(table, first key, second key or empty): one row of the journal."""
+
+
+class NoRoomError(Exception):
+    """The record is of a computer that is not taken in."""
+
+
+class Entities:
+    """A state, and which of its entities have changed."""
+
+    def __init__(self, state: State, settings: Settings) -> None:
+        self.state = state
+        self.settings = settings
+        self.changed: set[Entity] = set()
+        self.computers = Computers(state, settings)
+        self._failovers_told = True  # more is known: whose they are is to be worked out anew
+
+    def _touch(self, table: str, first: str, second: str = "") -> None:
+        self.changed.add((table, first, second))
+
+    def _computer(self, source: SourceState, logged: str, time: float | None = None) -> str:
+        """Its label. Raises NoRoomError where it is one too many."""
+        label = self.computers.label(source, logged, time)
+        if label is None:
+            label = self.computers.meet(source, logged, time)
+            if label is None:
+                self._touch("dropped", "")
+                raise NoRoomError
+            self._touch("host", label)
+            self._failovers_told = True
+        return label
+
+    def _channel(self, computer: str, name: str) -> Channel | None:
+        key = (computer, name.lower())
+        channel = self.state.channels.get(key)
+        if channel is None:
+            if not self._has_room(self.state.channels, computer, name):
+                return None
+            channel = self.state.channels[key] = Channel(computer=computer, channel=key[1])
+        self._touch("channel", *key)
+        return channel
+
+    def _instance(self, computer: str, name: str, *, named_by_event: bool) -> Instance | None:
+        key = (computer, name.lower())
+        instance = self.state.instances.get(key)
+        if instance is None:
+            if not self._has_room(self.state.instances, computer, name):
+                return None
+            instance = self.state.instances[key] = Instance(computer=computer, ese_instance=name)
+            self._touch("instance", *key)
+        if named_by_event and not instance.named_by_event:
+            instance.ese_instance, instance.named_by_event = name, True
+            self._touch("instance", *key)
+        return instance
+
+    def _database(self, computer: str, path: str, process: str, *, bad: bool) -> Database | None:
+        label = identity.label_kept(path, bad=bad)
+        if label is None:
+            return None
+        if not bad and identity.is_ignored(computer, label, self.settings):
+            return None
+        key = (computer, label)
+        owner = "" if is_tool(process) else process
+        entry = self.state.databases.get(key)
+        if entry is not None:
+            entry.process = entry.process or owner
+            return entry
+        entry = Database(computer=computer, database=label, process=owner)
+        if identity.tier(entry, self.settings) == "ignored" and not bad:
+            return None
+        if not self._fits(self.state.databases, computer, label):
+            return None
+        self.state.databases[key] = entry
+        self._failovers_told = True
+        return entry
+
+    def _fits(self, known: Sized, computer: str, label: str) -> bool:
+        fits = dropped_names.fits(self.state, self.settings, known, computer, label)
+        if not fits:
+            self._touch("dropped", "")
+        return fits
+
+    def _device(self, computer: str, name: str) -> Device | None:
+        key = (computer, name)
+        device = self.state.devices.get(key)
+        if device is None and self._has_room(self.state.devices, computer, name):
+            device = self.state.devices[key] = Device(computer=computer, device=name)
+        return device
+
+    def _has_room(self, known: Sized, computer: str, name: str) -> bool:
+        has_room = dropped_names.has_room(self.state, self.settings, known, computer, name)
+        if not has_room:
+            self._touch("dropped", "")
+        return has_room

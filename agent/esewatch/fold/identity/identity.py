@@ -1,0 +1,193 @@
+"""Who is who: labels, tiers and names (semantics.md 1)."""
+
+import re
+from collections.abc import Mapping
+from fnmatch import translate
+from functools import lru_cache
+from typing import Literal
+
+from esewatch.config import Settings, rule_for
+from esewatch.ese.volumes import volume_of
+from esewatch.fold.identity.owners import EXCHANGE
+from esewatch.fold.identity.roles import OF_BOTH_GENERATIONS
+from esewatch.fold.state.damage import CORRUPTION
+from esewatch.fold.state.state import Database
+
+Tier = Literal["watched", "observed", "ignored"]
+
+MAX_PATH = 1024
+"""A longer path is damage; as a label it would be repeated in every series."""
+
+_PREFIX = re.compile(r"^(?:\\\\[?.]\\(?:UNC\\)?)", re.IGNORECASE)
+_DRIVE_OR_UNC = re.compile(r"^(?:[A-Za-z]:[\\/]|\\\\[^\\])")
+_SNAP_VOLUME = re.compile(r"^[a-z]:\\\$snap_[^\\]*_volume([a-z])\$\\(.*)$", re.IGNORECASE)
+_SNAPSHOT = re.compile(r"harddiskvolumeshadowcopy|\\\$snap_|(?:^|\\)snapshots\\", re.IGNORECASE)
+
+_IGNORED = tuple(
+    re.compile(translate(pattern), re.IGNORECASE)
+    for pattern in (
+        "*\\Temp\\*",
+        "*/Temp/*",
+        "*\\tmp.edb",
+        "tmp.edb",
+        "*\\WebCache\\*",
+        "*\\WebCacheV*.dat",
+        "*\\SRUDB.dat",
+        "*\\{S-1-5-*}.edb",
+        "*\\S-1-5-*.edb",
+    )
+)
+_WATCHED_FILES = tuple(
+    re.compile(translate(pattern), re.IGNORECASE)
+    for pattern in (
+        "*ntds.dit",
+        "*adamntds.dit",
+        "*\\CertLog\\*.edb",
+        "*\\CertSrv\\*.edb",
+        "*\\dhcp.mdb",
+        "*\\wins.mdb",
+        "*\\dfsr.db",
+        "*\\DFSR\\*.db",
+    )
+)
+_EXCHANGE_ENGINE = "ESE"
+_REPLICATION = "msexchangerepl"
+"""Exchange's replication service: the copy of CCR and LCR is known by it."""
+
+
+def full_name(name: str, settings: Settings) -> str:
+    """A computer's name whole: the alias if one is configured, lower case."""
+    aliases = {key.lower(): value for key, value in settings.computers.items()}
+    lowered = name.strip().lower().rstrip(".")
+    return aliases.get(lowered, lowered).lower()
+
+
+def computer_label(name: str, settings: Settings) -> str:
+    """Label of a computer: the alias if one is configured, lower case, first DNS label.
+
+    `computer_label: fqdn` keeps the whole name. An address is not cut.
+    """
+    lowered = full_name(name, settings)
+    if settings.computer_label == "fqdn" or re.fullmatch(r"[\d.]+|.*:.*", lowered):
+        return lowered
+    return lowered.split(".", 1)[0]
+
+
+@lru_cache(maxsize=4096)
+def database_label(path: str) -> str | None:
+    r"""Label of a database file, None for a snapshot whose origin the path does not tell.
+
+    `\\?\` and `\\.\` are stripped; lower case where there is a drive letter or a
+    UNC root, POSIX paths unchanged.
+    """
+    stripped = path.strip()
+    prefix = _PREFIX.match(stripped)
+    if prefix:
+        rest = stripped[prefix.end() :]
+        stripped = f"\\\\{rest}" if prefix.group().upper().endswith("UNC\\") else rest
+    snap = _SNAP_VOLUME.match(stripped)
+    if snap:
+        return f"{snap.group(1)}:\\{snap.group(2)}".lower()
+    if _SNAPSHOT.search(stripped):
+        return None
+    if _DRIVE_OR_UNC.match(stripped):
+        return stripped.lower()
+    return stripped
+
+
+def label_kept(path: str, *, bad: bool) -> str | None:
+    """Label under which what is told of the path is kept, None for nowhere.
+
+    A snapshot of an unknown origin is nobody's copy, but its bad page is somebody's.
+    """
+    if len(path) > MAX_PATH:
+        return None
+    label = database_label(path)
+    return path if label is None and bad else label
+
+
+@lru_cache(maxsize=4096)
+def is_snapshot(path: str) -> bool:
+    """Whether the path leads into a shadow copy or snapshot, mapped to its origin or not."""
+    return _SNAPSHOT.search(path) is not None
+
+
+def is_configured(computer: str, database: str, settings: Settings) -> bool:
+    """Whether the configuration names this database."""
+    return rule_for(settings, computer, database) is not None
+
+
+def is_ignored(computer: str, label: str, settings: Settings) -> bool:
+    """Whether nothing of it is kept but that it is damaged."""
+    return _is_ignored(label) and not is_configured(computer, label, settings)
+
+
+@lru_cache(maxsize=4096)
+def _is_ignored(label: str) -> bool:
+    return any(pattern.match(label) for pattern in _IGNORED)
+
+
+def tier(database: Database, settings: Settings) -> Tier:
+    """How much a database is watched; the configuration decides first."""
+    rule = rule_for(settings, database.computer, database.database)
+    if rule is not None:
+        return rule.tier or "watched"
+    if not _is_ignored(database.database):
+        asked_for = database.maintenance_seen or bool(database.page_scan)
+        return _tier(database.database, database.process.lower(), asked_for)
+    # Whatever the file is for, its disk is not sound.
+    corrupt = database.page_errors or not CORRUPTION.isdisjoint(
+        {*database.damage, *database.damage_of_active}
+    )
+    bad = corrupt or database.page_scan.get("bad_pages") or database.bad_pages
+    return "observed" if bad else "ignored"
+
+
+@lru_cache(maxsize=4096)
+def _tier(label: str, process: str, asked_for: bool) -> Tier:
+    if (
+        asked_for
+        or process.startswith(EXCHANGE)
+        or any(pattern.match(label) for pattern in _WATCHED_FILES)
+    ):
+        return "watched"
+    return "observed"
+
+
+def database_name(database: Database, settings: Settings) -> str:
+    """Name that copies share: configuration, else the instance's name, else the file's stem."""
+    rule = rule_for(settings, database.computer, database.database)
+    if rule is not None and rule.name:
+        return rule.name
+    if database.ese_instance:
+        return database.ese_instance
+    return re.split(r"[\\/]", database.database)[-1].rsplit(".", 1)[0]
+
+
+def role_of(database: Database, settings: Settings) -> str:
+    """active or passive: as its scan tells, else as configured, else empty (semantics.md 1).
+
+    Beyond that the letter D of Exchange is taken as a hint: R is logged by every start.
+    """
+    current = database.generation == "current" or database.role_event not in OF_BOTH_GENERATIONS
+    if database.role and current:
+        return database.role
+    if database.process.lower().startswith(_REPLICATION):
+        return "passive"
+    rule = rule_for(settings, database.computer, database.database)
+    configured = (rule.role if rule is not None else None) or ""
+    at_run_time = database.provider.upper() == _EXCHANGE_ENGINE and database.letter == "D"
+    return configured or ("active" if at_run_time else "")
+
+
+def device_of(database: Database, volumes: Mapping[str, str], settings: Settings) -> str | None:
+    """Device that a database lies on; None when it is not known (never a guess).
+
+    The configuration decides, else the volume whose path is the longest beginning of the
+    database's (`volumes`: mount point or drive -> device, of the database's computer).
+    """
+    rule = rule_for(settings, database.computer, database.database)
+    if rule is not None and rule.device is not None:
+        return rule.device
+    mount = volume_of(database.database, volumes)
+    return volumes[mount] if mount is not None else None

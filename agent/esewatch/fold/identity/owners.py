@@ -1,0 +1,80 @@
+"""Whose a database is: the process and the instance that serve it.
+
+A process is an attribute of an event, and not of the database: a program that works on its
+file once, as eseutil does, neither has it nor changes what it is.
+"""
+
+from esewatch.fold.state.state import Database, Instance, State
+from esewatch.model import Event
+
+TOOLS = frozenset(
+    {
+        *("eseutil", "esentutl", "isinteg", "ntdsutil"),
+        *("ntbackup", "wbadmin", "wbengine", "vssvc", "beremote", "dpmra"),
+        *("msmpeng", "mcshield", "rtvscan", "savservice"),
+    }
+)
+"""Programs that work on files of other processes, in lower case: repair, backup, antivirus."""
+STORES = ("msexchangeis", "msexchangerepl", "information store", "microsoft.exchange.store")
+"""What the names of the processes of Exchange that have mailbox databases begin with."""
+EXCHANGE = (*STORES, "edgetransport")
+"""What the names of the processes of Exchange that have databases begin with."""
+SERVERS = (*EXCHANGE, "ntds", "lsass", "certsrv", "dfsr")
+"""What the names of processes begin with that have databases of their own."""
+
+_MAINTENANCE = range(700, 758)
+_NONE, _OPENS, _SERVES = range(3)
+
+
+def is_tool(process: str) -> bool:
+    """Whether it is a program that works on the databases of others; with `.exe` or without."""
+    return process.strip().lower().removesuffix(".exe") in TOOLS
+
+
+def instance_name(ese_instance: str, process: str) -> str:
+    """Name of an instance: one that has none is known by its process."""
+    return ese_instance or process.strip()
+
+
+def instance_label(database: Database) -> str:
+    """Name of the instance of a database, empty while no event told it."""
+    return instance_name(database.ese_instance, database.process)
+
+
+def instance_key(database: Database) -> tuple[str, str]:
+    """Key of its instance in the state."""
+    return database.computer, instance_label(database).lower()
+
+
+def instances_on(state: State, computer: str) -> list[Instance]:
+    """All that are known of the computer."""
+    return [instance for (host, _), instance in state.instances.items() if host == computer]
+
+
+def name(entry: Database, event: Event, time: float) -> None:
+    """Take path, provider, process and instance from the event, if its process has the database.
+
+    Who maintains it has it rather than who only opens it; of both the youngest event decides.
+    """
+    claim = _claim(event)
+    if claim == _NONE:
+        entry.path = entry.path or event.database
+        return
+    if (claim, time) < (entry.claim, entry.named):
+        return
+    another = bool(event.process) and event.process.lower() != entry.process.lower()
+    entry.claim, entry.named = claim, time
+    entry.path = event.database
+    entry.channel = event.channel.lower() or entry.channel
+    entry.provider = event.provider or entry.provider
+    entry.process = event.process or entry.process
+    entry.ese_instance = event.ese_instance or ("" if another else entry.ese_instance)
+
+
+def _claim(event: Event) -> int:
+    """How surely the process of the event serves its database."""
+    process = event.process.lower()
+    if is_tool(process):
+        return _NONE
+    serves = event.event_id in _MAINTENANCE or process.startswith(SERVERS)
+    return _SERVES if serves else _OPENS

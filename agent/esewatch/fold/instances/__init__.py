@@ -1,0 +1,1 @@
+"""What records change in an instance: its life, backups, errors and log files."""

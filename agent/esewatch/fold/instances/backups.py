@@ -1,0 +1,197 @@
+"""Streaming and shadow-copy backups, derived from the kept backup events of an instance.
+
+A streaming backup (210 … 213) reads and verifies every page of the databases
+it copies; a shadow copy (2001-2010) proves nothing about pages (published facts P1).
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from esewatch.fold.state.backup_jobs import BackupSet
+from esewatch.fold.state.state import BackupEvent, BackupTotals, Instance
+
+BackupKind = Literal[
+    "full", "incremental", "shadow_full", "shadow_incremental", "shadow_copy", "shadow_differential"
+]
+
+STARTS: dict[int, BackupKind] = {
+    210: "full",
+    211: "incremental",
+    2005: "shadow_full",
+    2008: "shadow_incremental",
+    2009: "shadow_copy",
+    2010: "shadow_differential",
+}
+FILE_STARTS, FILE_ENDS = 220, 221
+FAILURES = frozenset({214, 215, 217, 218, 222, 226, 2002, 2004, 2007})
+ABORTS = frozenset({214, 215, 226, 2002, 2004, 2007})
+"""Failures with which the whole backup is over, not that of one file."""
+COMPLETIONS = frozenset({213, 2006})
+BACKUP_EVENTS = frozenset({*STARTS, FILE_STARTS, FILE_ENDS, *FAILURES, *COMPLETIONS, 219})
+
+MAX_EVENTS = 512
+_LATEST_EVENTS = 128
+MAX_STREAMED = 8
+Stretch = tuple[float, float]
+"""From, to: epoch seconds."""
+
+LONGEST = 86400.0
+"""A backup without an end that began longer ago is not believed."""
+
+
+class Backup(msgspec.Struct):
+    """One backup that completed: `files` maps each database to its bytes, 0 when not said."""
+
+    kind: BackupKind
+    started: float
+    ended: float
+    files: dict[str, int]
+    verifying: bool
+
+
+def insert(instance: Instance, new: BackupEvent) -> None:
+    """Keep one event in the order of (time, record id); the oldest beyond 512 become totals.
+
+    One that has a number and is kept already changes nothing.
+    """
+    events = instance.backup_events
+    at = bisect_right(events, (new.time, new.record_id), key=lambda e: (e.time, e.record_id))
+    if new.record_id and at and events[at - 1] == new:
+        return
+    events.insert(at, new)
+    surplus = len(events) - MAX_EVENTS
+    if surplus > 0:
+        cut = _boundary(events, surplus)
+        for backup in completed(events[:cut]):
+            _add(instance.backup_totals, backup)
+        del events[:cut]
+
+
+def _boundary(events: list[BackupEvent], least: int) -> int:
+    """Cut after a completed backup where possible, so that none is torn in two."""
+    for index in range(least, min(least + MAX_EVENTS // 2, len(events))):
+        if events[index].event_id in STARTS:
+            return index
+    return least
+
+
+def completed(events: Iterable[BackupEvent]) -> list[Backup]:
+    """The backups that completed, in order of time."""
+    done: list[Backup] = []
+    running: Backup | None = None
+    open_files: set[str] = set()
+    open_logs = 0
+    failed = False
+    for event in events:
+        if event.event_id in STARTS:
+            kind = STARTS[event.event_id]
+            running = Backup(kind, event.time, event.time, {}, verifying=kind == "full")
+            open_files, open_logs, failed = set(), 0, False
+        elif running is None:
+            continue
+        elif event.event_id in FAILURES:
+            failed = True
+        elif event.event_id == FILE_STARTS and event.file:
+            running.files[event.file] = event.bytes
+            open_files.add(event.file)
+        elif event.event_id == FILE_STARTS:
+            open_logs += 1
+        elif event.event_id == FILE_ENDS and not event.file:
+            open_logs -= 1
+        elif event.event_id == FILE_ENDS:
+            open_files.discard(event.file)
+        elif event.event_id in COMPLETIONS:
+            running.ended = event.time
+            running.verifying = (
+                running.verifying and not failed and not open_files and not open_logs
+            )
+            if not failed:
+                done.append(running)
+            running = None
+    return done
+
+
+def spans(events: Iterable[BackupEvent]) -> list[Stretch]:
+    """From the start to the end of each, completed or failed; what has no end is left out."""
+    found: list[Stretch] = []
+    start: float | None = None
+    for event in events:
+        if event.event_id in STARTS:
+            start = event.time
+        elif start is not None and event.event_id in COMPLETIONS | ABORTS:
+            found.append((start, event.time))
+            start = None
+    return found
+
+
+def begun(events: Sequence[BackupEvent]) -> float | None:
+    """When the backup began that has not ended, None without one; `events` are sorted."""
+    for event in reversed(events):
+        if event.event_id in STARTS:
+            return event.time
+        if event.event_id in COMPLETIONS or event.event_id in ABORTS:
+            return None
+    return None
+
+
+def at_work(instance: Instance, now: float) -> bool | None:
+    """Whether a backup of the instance is at work at `now`; None where none was ever seen."""
+    if not instance.backup_events and not instance.backup_totals:
+        return None
+    since = begun(instance.backup_events)
+    if since is None or any(stop > since for stop in instance.stops[-1:]):
+        return False
+    return now - since <= LONGEST
+
+
+def totals(instance: Instance) -> dict[str, dict[str, BackupTotals]]:
+    """database -> kind -> totals of all completed backups."""
+    result = {
+        database: {kind: msgspec.structs.replace(each) for kind, each in kinds.items()}
+        for database, kinds in instance.backup_totals.items()
+    }
+    for backup in completed(instance.backup_events):
+        _add(result, backup)
+    return result
+
+
+def _add(result: dict[str, dict[str, BackupTotals]], backup: Backup) -> None:
+    for database, size in backup.files.items():
+        entry = result.setdefault(database, {}).setdefault(backup.kind, BackupTotals())
+        add_totals(entry, size, backup.ended - backup.started, backup.ended)
+
+
+def add_totals(totals: BackupTotals, size: float, seconds: float, ended: float) -> None:
+    """Add one completed backup of `size` bytes."""
+    totals.bytes_total += size
+    totals.seconds_total += seconds
+    totals.last_completion = max(totals.last_completion, ended)
+
+
+def streamed(instance: Instance) -> list[BackupSet]:
+    """The last full streaming backups of the instance as sets, at most 8."""
+    backups = completed(instance.backup_events[-_LATEST_EVENTS:])
+    return [
+        BackupSet(
+            ended=backup.ended,
+            started=backup.started,
+            ese_instance=instance.ese_instance.lower(),
+            kind=backup.kind,
+            bytes=float(sum(backup.files.values())),
+            seconds=backup.ended - backup.started,
+        )
+        for backup in [each for each in backups if each.kind == "full"][-MAX_STREAMED:]
+    ]
+
+
+def verified_by_streaming(backups: Iterable[Backup]) -> dict[str, float]:
+    """database -> end of the last streaming backup that read every page of it without error."""
+    result: dict[str, float] = {}
+    for backup in backups:
+        if backup.verifying:
+            for database in backup.files:
+                result[database] = max(result.get(database, 0.0), backup.ended)
+    return result

@@ -1,0 +1,130 @@
+"""Errors of the engine that belong to an instance: which events are of which kind.
+
+They are counted by kind and kept with the time of the last one; what they mean for the pages
+of a database is in `integrity.py`. An error is open until its instance came up again after it,
+or somebody took it as dealt with; of some kinds until the latter. No time ends it.
+"""
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable, Iterator, Mapping
+
+from esewatch.config import Settings
+from esewatch.ese.events.from_strings import has_own_messages
+from esewatch.fold.identity.identity import database_label, is_snapshot, tier
+from esewatch.fold.identity.owners import instance_label, instance_name
+from esewatch.fold.state.state import Database, EngineErrorKind, Instance, State
+from esewatch.model import Event
+
+ENGINE_ERRORS: Mapping[EngineErrorKind, frozenset[int]] = {
+    "io": frozenset({481, 482, 551}),
+    "log_sequence": frozenset({492}),
+    "disk_full": frozenset({413, 429}),
+    "log_disk_low": frozenset({428}),
+    "recovery": frozenset({104, 454, 455, 465, 494}),
+    "version_store": frozenset({623, 624, 630}),
+    "database_full": frozenset({445}),
+    "database_nearly_full": frozenset({755}),
+    "memory": frozenset({907}),
+    "failure_item": frozenset({*range(3001, 3005), *range(3007, 3010), *range(3011, 3015)}),
+    "corruption_item": frozenset({3005, 3006, 3010}),
+}
+"""Kind -> event ids (semantics.md 7)."""
+REPORTED: tuple[EngineErrorKind, ...] = ("memory", "failure_item", "corruption_item")
+"""What the engine reports of itself; each of the other kinds is one failure, with its own alert."""
+LASTING: frozenset[EngineErrorKind] = frozenset({"memory", "corruption_item"})
+"""What an instance that comes up has not mended: an acknowledgement alone ends it."""
+OF_COMPUTER: EngineErrorKind = "memory"
+"""It is trouble of the whole computer, whichever instance met it."""
+KIND_OF: Mapping[int, EngineErrorKind] = {
+    event: kind for kind, events in ENGINE_ERRORS.items() for event in events
+}
+"""Event id -> kind."""
+
+_FILES = ("file", "log_file", "log_folder")
+"""Fields of these events that say which file or folder failed, beside the database itself."""
+
+
+MAX_TIMES = 64
+
+
+def counts(computer: str, event: Event, settings: Settings) -> bool:
+    """Whether it is an error of the engine, and of no ignored file.
+
+    Logs count as the database in whose folder they lie. Snapshots end while they are read:
+    an error there says nothing of their origin.
+    """
+    if event.event_id not in KIND_OF or has_own_messages(event.provider):
+        return False
+    return not any(
+        is_snapshot(path) or _ignored(computer, path, event.process, settings)
+        for path in _paths(event)
+    )
+
+
+def instance_of(state: State, computer: str, event: Event) -> str:
+    """The instance that it names, else that of its database, else its process."""
+    label = database_label(event.database) if event.database else None
+    entry = state.databases.get((computer, label or ""))
+    of_database = instance_label(entry) if entry is not None else ""
+    return event.ese_instance or of_database or instance_name("", event.process)
+
+
+def note(instance: Instance, event: Event, time: float, *, history: bool) -> None:
+    """Count one error that `counts`. What the first reading finds old is not open."""
+    kind = KIND_OF[event.event_id]
+    count, last = instance.errors.get(kind, (0, time))
+    instance.errors[kind] = (count + 1, max(last, time))
+    if not history:
+        times = instance.error_times.setdefault(kind, [])
+        insort(times, time)
+        del times[:-MAX_TIMES]
+
+
+def open_errors(instance: Instance, acknowledged: float) -> dict[EngineErrorKind, int]:
+    """By kind that it ever logged, how many errors are open.
+
+    Those of the second in which it came up are: which was first cannot be told.
+    `acknowledged` is up to when a person took them as dealt with.
+    """
+    found = {}
+    for kind in instance.errors:
+        times = instance.error_times.get(kind, [])
+        came_up = 0.0 if kind in LASTING else instance.mounted
+        ended = max(bisect_left(times, came_up), bisect_right(times, acknowledged))
+        found[kind] = len(times) - ended
+    return found
+
+
+def open_of(
+    instance: Instance | None, computer: Iterable[Instance], acknowledged: float
+) -> dict[EngineErrorKind, tuple[int, float]]:
+    """By kind how many errors of a database are open, and the time of the last one.
+
+    They are those of its `instance`, and of all instances of its `computer` what concerns them all.
+    """
+    found = {}
+    if instance is not None:
+        for kind, still in open_errors(instance, acknowledged).items():
+            if still and kind != OF_COMPUTER:
+                found[kind] = still, instance.error_times[kind][-1]
+    for each in computer:
+        if still := open_errors(each, acknowledged).get(OF_COMPUTER, 0):
+            count, last = found.get(OF_COMPUTER, (0, 0.0))
+            found[OF_COMPUTER] = count + still, max(last, each.error_times[OF_COMPUTER][-1])
+    return found
+
+
+def _paths(event: Event) -> Iterator[str]:
+    if event.database:
+        yield event.database
+    for name in _FILES:
+        path = event.fields.get(name)
+        if isinstance(path, str):
+            # Patterns of folders end in a separator.
+            yield path + "\\" if name == "log_folder" else path
+
+
+def _ignored(computer: str, path: str, process: str, settings: Settings) -> bool:
+    label = database_label(path) or path
+    entry = Database(computer=computer, database=label, process=process)
+    return tier(entry, settings) == "ignored"

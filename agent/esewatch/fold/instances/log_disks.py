@@ -1,0 +1,71 @@
+"""The volumes that transaction logs are on, and what is free there.
+
+No input tells where the logs of an instance are: the configuration does (`log_path`). Of the
+volumes of a computer only those are kept that a configured path may lie on, so the configuration
+bounds their number.
+"""
+
+from collections.abc import Mapping
+
+from esewatch.config import Settings, glob_matches, rule_for
+from esewatch.ese.volumes import FREE_BYTES, is_below, volume_of
+from esewatch.fold.identity.identity import tier
+from esewatch.fold.identity.owners import instance_key, instance_label
+from esewatch.fold.readings import current
+from esewatch.fold.state.state import SEPARATOR, Host, Level, State
+from esewatch.model import Feed
+
+
+def is_kept(feed: Feed, computer: str, settings: Settings) -> bool:
+    """Whether the level is no free space, or that of a volume that may hold logs."""
+    if feed.metric != FREE_BYTES:
+        return True
+    return any(
+        rule.log_path is not None
+        and (rule.computer is None or glob_matches(rule.computer, computer))
+        and is_below(rule.log_path, feed.labels[0])
+        for rule in settings.databases
+    )
+
+
+def log_disks(state: State, settings: Settings, now: float) -> dict[tuple[str, str], float]:
+    """Free bytes of the volume of an instance's logs, by (computer, instance as logged).
+
+    An instance has one folder of logs: where its databases name several volumes, nothing is said.
+    """
+    if all(rule.log_path is None for rule in settings.databases):
+        return {}
+    paths: dict[tuple[str, str], set[str]] = {}
+    names: dict[tuple[str, str], str] = {}
+    for _, database in sorted(state.databases.items()):
+        rule = rule_for(settings, database.computer, database.database)
+        if rule is None or rule.log_path is None or tier(database, settings) == "ignored":
+            continue
+        key = instance_key(database)
+        instance = state.instances.get(key)
+        names[key] = instance.ese_instance if instance is not None else instance_label(database)
+        paths.setdefault(key, set()).add(rule.log_path)
+    levels = {name: volume_levels(host) for name, host in state.hosts.items()}
+    free = {
+        (computer, names[computer, key]): _free(named, levels.get(computer, {}), now)
+        for (computer, key), named in paths.items()
+    }
+    return {key: found for key, found in free.items() if found is not None}
+
+
+def volume_levels(host: Host) -> dict[str, Level]:
+    """The kept levels of the volumes of a computer, in bytes, by label."""
+    return {
+        key.partition(SEPARATOR)[2]: level
+        for key, level in host.levels.items()
+        if key.startswith(FREE_BYTES + SEPARATOR)
+    }
+
+
+def _free(paths: set[str], levels: Mapping[str, Level], now: float) -> float | None:
+    volumes = {volume_of(path, levels) for path in paths}
+    volume = volumes.pop()
+    if volume is None or volumes:
+        return None
+    free = current(levels[volume], now)
+    return free if free is not None and free >= 0 else None

@@ -1,0 +1,68 @@
+"""Errors of the engine that no rule, metric or finding of ours uses: none is lost (semantics.md 3).
+
+They are kept where they belong: with the database they name, else with their instance, else with
+their computer.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from esewatch.ese.events.message_table import is_unexplained
+from esewatch.fold.identity.identity import database_label
+from esewatch.fold.identity.owners import instance_name
+from esewatch.fold.state.state import EngineError, State
+from esewatch.model import Event
+
+MAX_IDS = 16
+MAX_TEXT = 200
+MOST_STRINGS = 16
+"""Paths are looked for among the first strings."""
+
+
+def counts(event: Event, extra_providers: Sequence[str]) -> bool:
+    """Whether it is an error that nothing of ours uses."""
+    return is_unexplained(
+        event.event_id, event.level, event.provider, extra_providers=extra_providers
+    )
+
+
+def fold(state: State, computer: str, event: Event, time: float) -> tuple[str, str, str]:
+    """Keep it; returns the row of the journal that changed.
+
+    It belongs to the database that it names, else to its instance, else to its computer. What is
+    not known yet is remembered: in a log that is read late it comes after its errors.
+    """
+    labels = [
+        label
+        for path in (event.database, *event.strings[3:MOST_STRINGS])
+        if path and (label := database_label(path)) is not None
+    ]
+    for label in labels:
+        entry = state.databases.get((computer, label))
+        if entry is not None:
+            _note(entry.unexplained, event, EngineError(1, time, _text(event)))
+            return "database", computer, entry.database
+    named = next((label for label in labels if "\\" in label), "")
+    instance_key = instance_name(event.ese_instance, event.process).lower()
+    error = EngineError(1, time, _text(event), named, instance_key)
+    if (instance := state.instances.get((computer, instance_key))) is not None:
+        _note(instance.unexplained, event, error)
+        return "instance", computer, instance_key
+    _note(state.hosts[computer].unexplained, event, error)
+    return "host", computer, ""
+
+
+def _text(event: Event) -> str:
+    return " ".join(event.strings[3:])[:MAX_TEXT]
+
+
+def _note(known: dict[int, EngineError], event: Event, error: EngineError) -> None:
+    """Count it by its id; beyond 16 ids the one heard of the longest ago is dropped."""
+    before = known.get(event.event_id)
+    if before is not None:
+        youngest = before if error.last < before.last else error
+        error = msgspec.structs.replace(youngest, count=before.count + 1)
+    known[event.event_id] = error
+    if len(known) > MAX_IDS:
+        del known[min(known, key=lambda each: (known[each].last, each))]

@@ -1,0 +1,1 @@
+"""Passes of maintenance, derived from kept transitions (semantics.md 2)."""

@@ -1,0 +1,109 @@
+"""The end of a pass: what its event tells, and when the pass began at the earliest."""
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from esewatch.fold.state.rollups import DAY_SECONDS
+from esewatch.fold.state.state import Pass, Transition
+
+LATE = frozenset({733, 735})
+WALL_CLOCK = frozenset({732, 735, 737})
+"""Completions whose seconds run from start to end and whose bad count is of the last run only."""
+COPY_SCAN_END = 732
+
+DATE_SLACK = 14 * 3600.0
+"""The date of a start is local: midnight comes so much earlier than in UTC where it is earliest."""
+
+
+def unknown(task: str, time: float) -> Pass:
+    """A pass that was heard of at `time` and whose start was not seen."""
+    return Pass(task=task, started=None, ended=None, outcome="open", last_event=time)
+
+
+def completed(
+    current: Pass, transition: Transition, before: Sequence[Pass], role_changed: float
+) -> Pass:
+    """The pass `current`, ended by `transition`; `before` are the passes that ended before.
+
+    `role_changed` is when the copy last changed its role.
+    """
+    fields, time = transition.fields, transition.time
+    seconds = fields.get("seconds")
+    wall = transition.event_id in WALL_CLOCK
+    started = current.started
+    if started is None and seconds is not None and (wall or fields.get("invocations") == 1):
+        started = time - seconds
+    done = msgspec.structs.replace(
+        current,
+        started=started,
+        ended=time,
+        outcome="completed",
+        interrupted=False,
+        last_event=time,
+        late=current.late or transition.event_id in LATE,
+        work_seconds=None if wall or seconds is None else float(seconds),
+        wall_seconds=float(seconds) if wall and seconds is not None else None,
+        invocations=_integer(fields.get("invocations")),
+        pages_seen=_integer(fields.get("pages_seen")),
+        pages_freed=_integer(fields.get("pages_freed")),
+        bad_checksums=_integer(fields.get("bad_checksums")),
+        run_pages=_integer(fields.get("run_pages")),
+        run_bad_checksums=_integer(fields.get("run_bad_checksums")),
+        days=_integer(fields.get("days")),
+        completion_event=transition.event_id,
+        history=transition.history,
+    )
+    earliest = _earliest(done, transition, before)
+    # A resumed scan of a copy goes back beyond its start: a change of role may lie there.
+    own = earliest is None or role_changed <= earliest
+    return msgspec.structs.replace(done, earliest=earliest, start_seen=done.start_seen and own)
+
+
+def _earliest(done: Pass, transition: Transition, before: Sequence[Pass]) -> float | None:
+    """A time before which this completed scan had not begun, None when nothing bounds it.
+
+    A scan of a copy that was resumed may have pages of the scan before it (semantics.md 2).
+    """
+    event, time, fields = transition.event_id, transition.time, transition.fields
+    if event == COPY_SCAN_END and (done.resumed or not done.start_seen):
+        return next((each.ended for each in reversed(before) if _is_copy_scan(each)), None)
+    if done.start_seen:
+        return done.started
+    if event in WALL_CLOCK:
+        return done.started
+    if "pass_started_day" in fields:
+        return fields["pass_started_day"] - DATE_SLACK
+    return time - (fields["days"] + 1) * DAY_SECONDS if "days" in fields else None
+
+
+def _is_copy_scan(done: Pass) -> bool:
+    return done.outcome == "completed" and done.completion_event == COPY_SCAN_END
+
+
+def owns_its_pages(done: Pass) -> bool:
+    """Whether a completed scan read all of its pages on this computer, in this role.
+
+    Else pages that it counts may have been read on another server (semantics.md 2). A scan of
+    Exchange 2007 stays on its server.
+    """
+    return done.completion_event not in WALL_CLOCK or done.start_seen or read_all_pages(done)
+
+
+def read_all_pages(done: Pass) -> bool:
+    """Whether the last run alone read all pages: `run_pages` is its last page minus its first."""
+    if done.completion_event not in WALL_CLOCK:
+        return True
+    return done.run_pages is not None and done.run_pages + 1 >= (done.pages_seen or math.inf)
+
+
+def counted_bad(done: Pass) -> int:
+    """Bad pages that the completion counts; that of the scan of a copy always says 0."""
+    if done.completion_event == COPY_SCAN_END:
+        return 0
+    return max(done.bad_checksums or 0, done.run_bad_checksums or 0)
+
+
+def _integer(value: int | float | None) -> int | None:
+    return None if value is None else int(value)

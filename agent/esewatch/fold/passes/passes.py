@@ -1,0 +1,353 @@
+"""Passes, derived from the kept transitions of a database.
+
+Which event does what is semantics.md 2; the ids are those of the engine's
+message table. Transitions are sorted by time, so the order in which records
+arrived makes no difference.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from esewatch.fold.identity.owners import instance_key
+from esewatch.fold.identity.roles import SKIPPED, family
+from esewatch.fold.passes.completions import LATE, completed, unknown
+from esewatch.fold.passes.transitions import count, take, unpack
+from esewatch.fold.state.state import Database, Pass, State, TaskTotals, Transition
+
+OPENS = {700: "defrag", 717: "checksum", 718: "zeroing", 736: "checksum"}
+RESUMES = {702: "defrag", 719: "checksum", 720: "zeroing", 738: "checksum"}
+COMPLETES = {
+    701: ("defrag",),
+    703: ("defrag",),
+    721: ("checksum",),
+    722: ("zeroing", "checksum"),
+    732: ("checksum",),
+    735: ("checksum",),
+    737: ("checksum",),
+}
+INTERRUPTS = {704: "defrag", 725: "checksum", 726: "zeroing", 745: "checksum"}
+RUNNING = {733: "checksum", 744: "checksum"}
+FAILS = {705: "defrag", 723: "checksum", 724: "zeroing", 734: "checksum"}
+TOLD_LATE = {733: "checksum", 735: "checksum", 745: "checksum"}
+"""Events by which the engine says itself that a scan is late, or that it broke one off."""
+PARTIAL = {746: "checksum", 747: "checksum"}
+DETACH = 327
+STOP = 103
+
+BROKEN_OFF = 745
+SKIPPED_WITHIN = 1.0
+"""Seconds before the resume that it belongs to, in which 747 is logged."""
+
+TRANSITIONS = frozenset(
+    {*OPENS, *RESUMES, *COMPLETES, *INTERRUPTS, *RUNNING, *FAILS, *PARTIAL, DETACH}
+)
+TASKS = ("defrag", "checksum", "zeroing")
+
+MAX_TRANSITIONS = 512
+SLACK = 128
+"""So many more are let in before the oldest leave: one walk for all of them."""
+MAX_PASSES = 64
+DEFAULT_STALE_SECONDS = 7 * 86400.0
+
+
+class TaskView(msgspec.Struct):
+    """One task of one database: totals and passes.
+
+    `current` is the pass that is open (running or interrupted), `passes` those that
+    ended, oldest first: of the kept transitions all, of older ones the last 64.
+    """
+
+    started: int = 0
+    completed: int = 0
+    interrupted: int = 0
+    failed: int = 0
+    current: Pass | None = None
+    last_completed: Pass | None = None
+    last_started: float | None = None
+    last_failed: float | None = None
+    last_late: float | None = None
+    """When the engine said last that it is late, or broke it off (733, 735, 745)."""
+    passes: list[Pass] = []
+
+    def running(self, now: float, stale_seconds: float = DEFAULT_STALE_SECONDS) -> bool:
+        """Whether a pass is at work: open, not interrupted, heard of within `stale_seconds`."""
+        current = self.current
+        return (
+            current is not None
+            and not current.interrupted
+            and now - current.last_event <= stale_seconds
+        )
+
+
+def derive(database: Database, stops: Sequence[float] = ()) -> dict[str, TaskView]:
+    """Passes and totals by task. `stops` are the times at which its instance stopped."""
+    return replay(database, unpack(database.transitions), stops)
+
+
+def views_in(state: State, database: Database) -> dict[str, TaskView]:
+    """Passes and totals by task of a database of the state, its instance's stops included."""
+    instance = state.instances.get(instance_key(database))
+    return derive(database, instance.stops if instance is not None else ())
+
+
+def evict(database: Database, stops: Sequence[float] = ()) -> list[Pass]:
+    """Fold transitions beyond the kept 512 into the totals; returns the passes that are dropped."""
+    surplus = count(database.transitions) - MAX_TRANSITIONS
+    if surplus <= SLACK:
+        return []
+    leaving = take(database.transitions, surplus)
+    horizon = leaving[-1].time
+    # A stop comes behind what has its time, and some of that may be kept: it is left for later.
+    machine = _walk(database, leaving, stops, until=horizon)
+    dropped: list[Pass] = []
+    kept: list[Pass] = []
+    for task, view in machine.views.items():
+        database.evicted[task] = TaskTotals(
+            started=view.started,
+            completed=view.completed,
+            interrupted=view.interrupted,
+            failed=view.failed,
+            last_failed=view.last_failed,
+            last_late=view.last_late,
+        )
+        if view.current is not None:
+            database.evicted_open[task] = view.current
+        else:
+            database.evicted_open.pop(task, None)
+        dropped += view.passes[:-MAX_PASSES]
+        kept += view.passes[-MAX_PASSES:]
+    database.old_passes = sorted(kept, key=lambda item: item.ended or 0.0)
+    database.evicted_role, database.evicted_role_changed = machine.role, machine.changed
+    database.evicted_until = horizon
+    return dropped
+
+
+def count_late(database: Database, transition: Transition) -> None:
+    """Count a transition that arrived after younger ones were evicted.
+
+    Its place among passes is gone; what it says by itself still counts.
+    """
+    event = transition.event_id
+    for task in COMPLETES.get(event, ()):
+        database.evicted.setdefault(task, TaskTotals()).completed += 1
+    if event in OPENS:
+        database.evicted.setdefault(OPENS[event], TaskTotals()).started += 1
+    if event in INTERRUPTS:
+        database.evicted.setdefault(INTERRUPTS[event], TaskTotals()).interrupted += 1
+    if event in FAILS:
+        totals = database.evicted.setdefault(FAILS[event], TaskTotals())
+        totals.failed += 1
+        totals.last_failed = _later(totals.last_failed, transition.time)
+    if event in TOLD_LATE:
+        totals = database.evicted.setdefault(TOLD_LATE[event], TaskTotals())
+        totals.last_late = _later(totals.last_late, transition.time)
+
+
+def replay(
+    database: Database, transitions: Iterable[Transition], stops: Sequence[float]
+) -> dict[str, TaskView]:
+    """Passes and totals by task after `transitions`, its kept ones or the oldest of them.
+
+    Goes on from what was evicted; the stops before `evicted_until` are part of that.
+    """
+    return _walk(database, transitions, stops).views
+
+
+def _walk(
+    database: Database,
+    transitions: Iterable[Transition],
+    stops: Sequence[float],
+    until: float = math.inf,
+) -> "_Machine":
+    machine = _Machine(database)
+    ends = [(stop, False) for stop in stops] + [(time, True) for time in database.failovers]
+    pending = iter(sorted(end for end in ends if database.evicted_until <= end[0] < until))
+    end = next(pending, None)
+    for transition in transitions:
+        while end is not None and end[0] < transition.time:
+            machine.end(*end)
+            end = next(pending, None)
+        machine.step(transition)
+    while end is not None:
+        machine.end(*end)
+        end = next(pending, None)
+    return machine
+
+
+class _Machine:
+    """Walks transitions in order and keeps one open pass a task."""
+
+    def __init__(self, database: Database) -> None:
+        self.role = database.evicted_role
+        self.changed = database.evicted_role_changed
+        """When the copy last changed its role."""
+        self.skipped = -math.inf
+        """When pages were last told to be skipped (747)."""
+        self.views: dict[str, TaskView] = {}
+        for task in TASKS:
+            totals = database.evicted.get(task, TaskTotals())
+            current = database.evicted_open.get(task)
+            self.views[task] = TaskView(
+                started=totals.started,
+                completed=totals.completed,
+                interrupted=totals.interrupted,
+                failed=totals.failed,
+                current=current,
+                last_started=current.started if current else None,
+                last_failed=totals.last_failed,
+                last_late=totals.last_late,
+                passes=[item for item in database.old_passes if item.task == task],
+            )
+        for view in self.views.values():
+            for item in view.passes:
+                if item.outcome == "completed":
+                    view.last_completed = item
+                if item.started is not None:
+                    view.last_started = max(view.last_started or 0.0, item.started)
+
+    def step(self, transition: Transition) -> None:
+        event, time = transition.event_id, transition.time
+        if event in TOLD_LATE:
+            view = self.views[TOLD_LATE[event]]
+            view.last_late = _later(view.last_late, time)
+        if event != SKIPPED and (role := family(event)):
+            if self.role and role != self.role:
+                self.change_role(time)
+            self.role = role
+        if event in COMPLETES:
+            self._complete(transition)
+        elif event in OPENS:
+            self._open(OPENS[event], time)
+        elif event in RESUMES:
+            self._resume(RESUMES[event], time)
+        elif event in INTERRUPTS:
+            self._interrupt(INTERRUPTS[event], time, critical=event == BROKEN_OFF)
+        elif event in FAILS:
+            self._fail(FAILS[event], time)
+        elif event in RUNNING:
+            self._running(RUNNING[event], time, late=event in LATE)
+        elif event in PARTIAL:
+            self._partial(event, PARTIAL[event], time)
+        elif event == DETACH:
+            self.stop(time)
+
+    def end(self, time: float, failover: bool) -> None:
+        """The instance stopped, or its copy changed its role."""
+        if failover:
+            self.change_role(time)
+        else:
+            self.stop(time)
+
+    def stop(self, time: float) -> None:
+        """The instance stopped or the database was detached: what runs is interrupted."""
+        for task, view in self.views.items():
+            if view.current is not None and not view.current.interrupted:
+                self._interrupt(task, time)
+
+    def change_role(self, time: float) -> None:
+        """What is open ends: its place travels with the database, to be read on by another copy."""
+        self.changed = time
+        for task in self.views:
+            self._abandon(task, time)
+
+    def _change(self, task: str, **changes: object) -> None:
+        view = self.views[task]
+        if view.current is not None:
+            view.current = msgspec.structs.replace(view.current, **changes)
+
+    def _end(self, task: str, ended: Pass) -> None:
+        view = self.views[task]
+        view.current = None
+        view.passes.append(ended)
+        if ended.outcome == "completed":
+            view.last_completed = ended
+
+    def _abandon(self, task: str, time: float) -> None:
+        current = self.views[task].current
+        if current is not None:
+            self._end(task, msgspec.structs.replace(current, ended=time, outcome="abandoned"))
+
+    def _open(self, task: str, time: float) -> None:
+        self._abandon(task, time)
+        view = self.views[task]
+        view.started += 1
+        view.last_started = time
+        view.current = Pass(
+            task=task, started=time, ended=None, outcome="open", start_seen=True, last_event=time
+        )
+
+    def _resume(self, task: str, time: float) -> None:
+        """A resume is no start: where nothing is open, the pass began at some time before."""
+        view = self.views[task]
+        if view.current is None:
+            view.started += 1
+            view.current = self._heard_of(task, time)
+        elif view.current.started is None and not view.current.resumed:
+            view.started += 1
+        skipped = task == "checksum" and time - self.skipped <= SKIPPED_WITHIN
+        partial = view.current.partial or skipped
+        self._change(task, interrupted=False, resumed=True, partial=partial, last_event=time)
+
+    def _heard_of(self, task: str, time: float) -> Pass:
+        """A pass whose start was not seen: of an incomplete scan what goes on is no whole one.
+
+        The scan of the other role is another one.
+        """
+        before = self.views[task].passes[-1:]
+        incomplete = any(
+            each.outcome == "partial" and (each.ended or 0.0) >= self.changed for each in before
+        )
+        return msgspec.structs.replace(unknown(task, time), partial=incomplete)
+
+    def _interrupt(self, task: str, time: float, *, critical: bool = False) -> None:
+        view = self.views[task]
+        view.interrupted += 1
+        if view.current is not None:
+            count = view.current.interruptions + 1
+            resumed = view.current.resumed or critical
+            self._change(
+                task, interrupted=True, interruptions=count, resumed=resumed, last_event=time
+            )
+
+    def _fail(self, task: str, time: float) -> None:
+        view = self.views[task]
+        view.failed += 1
+        view.last_failed = _later(view.last_failed, time)
+        if view.current is not None:
+            count = view.current.failures + 1
+            self._change(task, interrupted=True, failures=count, last_event=time)
+
+    def _running(self, task: str, time: float, *, late: bool) -> None:
+        """Seen at work without its start: open, but not counted as started."""
+        view = self.views[task]
+        view.current = view.current or self._heard_of(task, time)
+        self._change(task, interrupted=False, last_event=time, late=late or view.current.late)
+
+    def _partial(self, event: int, task: str, time: float) -> None:
+        current = self.views[task].current or self._heard_of(task, time)
+        marked = msgspec.structs.replace(current, partial=True, last_event=time)
+        if event == SKIPPED:
+            self.skipped = time
+            self.views[task].current = msgspec.structs.replace(marked, interrupted=False)
+        else:
+            self._end(task, msgspec.structs.replace(marked, ended=time, outcome="partial"))
+
+    def _complete(self, transition: Transition) -> None:
+        tasks = COMPLETES[transition.event_id]
+        # 722 ends a zeroing pass, which was the checksum pass too: one scan, one start.
+        shared_start = self.views[tasks[0]].current
+        for task in tasks:
+            view = self.views[task]
+            view.completed += 1
+            current = view.current or shared_start or self._heard_of(task, transition.time)
+            done = completed(current, transition, view.passes, self.changed)
+            done = msgspec.structs.replace(done, task=task)
+            if done.started is not None:
+                view.last_started = max(view.last_started or 0.0, done.started)
+            self._end(task, done)
+
+
+def _later(known: float | None, time: float) -> float:
+    return time if known is None else max(known, time)

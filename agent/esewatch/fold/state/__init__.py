@@ -1,0 +1,1 @@
+"""The state, and the values that it is made of."""

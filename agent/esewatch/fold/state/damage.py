@@ -1,0 +1,85 @@
+"""Damage that has no page checksum error: what an event says of which copy (semantics.md 3).
+
+It is latched a copy and a kind, and stands until it is acknowledged or the database is
+restored, an index also until it is rebuilt. No scan of checksums clears it.
+"""
+
+from bisect import insort
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+from esewatch.fold.state.state import Damage, DamageKind, Database, Instance
+from esewatch.model import Event
+
+Whose = Literal["own", "active", "both"]
+"""Which copy an event speaks of: the one that logs it, the active one, or both."""
+
+DAMAGE_KINDS: tuple[DamageKind, ...] = get_args(DamageKind)
+NOT_FATAL: DamageKind = "logical_nonfatal"
+EXPOSED_KINDS = tuple(kind for kind in DAMAGE_KINDS if kind != NOT_FATAL)
+"""As metrics tell them: a bad page link that is not fatal is logical damage too."""
+BAD_LINK = 447
+INDEX_REBUILT = 612
+"""The clean-up of the indexes of a database is done."""
+CORRUPTION: frozenset[DamageKind] = frozenset(
+    {"divergence", "suspect", "logical", "logical_nonfatal"}
+)
+"""Kinds by which an ignored database is taken into account (semantics.md 1)."""
+DAMAGE: Mapping[int, tuple[DamageKind, Whose]] = {
+    **dict.fromkeys((516, 539, 541, 557, 559, 560), ("divergence", "own")),
+    **dict.fromkeys((538, 545), ("divergence", "active")),
+    540: ("suspect", "both"),
+    **dict.fromkeys((BAD_LINK, 448, 467, 537, 542, 549, 550, 556, 566), ("logical", "own")),
+    **dict.fromkeys((613, 614, 643), ("index", "own")),
+    **dict.fromkeys((568, 569, 570), ("revert_snapshot", "own")),
+}
+"""Event id -> the kind of damage that it latches, and whose it is."""
+CORRUPTION_EVENTS = frozenset(event for event, (kind, _) in DAMAGE.items() if kind in CORRUPTION)
+MAX_TIMES = 64
+
+
+def note(database: Database, event: Event, time: float) -> None:
+    """Latch what `event`, which the database logged, says of it or of its active copy."""
+    kind, whose = DAMAGE[event.event_id]
+    if event.event_id == BAD_LINK and event.fields.get("fatal") == 0:
+        kind = NOT_FATAL
+    if whose != "active":
+        _add(database.damage, kind, event.event_id, time)
+    if whose != "own":
+        _add(database.damage_of_active, kind, event.event_id, time)
+
+
+def note_of_instance(instance: Instance, event: Event, time: float) -> None:
+    """Latch what an event that names no database says of all databases of its instance."""
+    _add(instance.damage, DAMAGE[event.event_id][0], event.event_id, time)
+
+
+def mend(database: Database, time: float) -> None:
+    """The database was last restored at `time`."""
+    database.damage_mended = max(database.acknowledged, time)
+
+
+def known_damage(
+    database: Database, told_by_others: Mapping[DamageKind, Damage]
+) -> dict[DamageKind, Damage]:
+    """By kind the damage that stands; `told_by_others` is what its other copies found in it."""
+    found: dict[DamageKind, Damage] = {}
+    for kind in DAMAGE_KINDS:
+        mended = database.damage_mended
+        if kind == "index":
+            mended = max(mended, database.index_rebuilt)
+        told = [each[kind] for each in (database.damage, told_by_others) if kind in each]
+        times = [time for each in told for time in each.times if time > mended]
+        if times:
+            ids = sorted({event for each in told for event in each.events})
+            found[kind] = Damage(sum(each.count for each in told), sorted(times), ids)
+    return found
+
+
+def _add(known: dict[DamageKind, Damage], kind: DamageKind, event_id: int, time: float) -> None:
+    damage = known.setdefault(kind, Damage())
+    damage.count += 1
+    insort(damage.times, time)
+    del damage.times[:-MAX_TIMES]
+    if event_id not in damage.events:
+        insort(damage.events, event_id)

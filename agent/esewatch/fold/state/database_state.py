@@ -1,0 +1,236 @@
+"""The state of one database: what the fold keeps of it, one row of the journal.
+
+As in `fold.state`, everything here is plain data, and bounds are in the comments.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from esewatch.fold.state.summaries import Told
+from esewatch.fold.state.untimed import Untimed
+from esewatch.model import PageFault
+
+DatabaseKey = tuple[str, str]
+"""(computer, database label)."""
+
+BadKind = PageFault
+DamageKind = Literal[
+    "divergence", "suspect", "logical", "logical_nonfatal", "index", "revert_snapshot"
+]
+
+
+class Transition(msgspec.Struct, frozen=True):
+    """One maintenance event, as far as passes need it.
+
+    `history` says that the first reading found it already older than 7 days.
+    """
+
+    time: float
+    record_id: int
+    event_id: int
+    fields: dict[str, int | float] = {}
+    history: bool = False
+
+
+class Pass(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One run of a task over one database, from start through interruptions to its end.
+
+    `started` is None when the start is not known; `start_seen` says that its event was. `ended`
+    is None while it is open. `work_seconds` is time spent (701/703/721/722), `wall_seconds` the
+    time from start to end (732/735/737); never both.
+    """
+
+    task: str
+    started: float | None
+    ended: float | None
+    start_seen: bool = False
+    resumed: bool = False
+    """Was resumed, or broken off as critical (719, 738, 745), after its start."""
+    earliest: float | None = None
+    """Of a completed scan: it had not begun before. None: nothing bounds it."""
+    outcome: Literal["open", "completed", "partial", "abandoned"]
+    interrupted: bool = False
+    """Open and stopped for now (704, 725, 726, 745, a failure, a stopped instance)."""
+    last_event: float = 0.0
+    interruptions: int = 0
+    failures: int = 0
+    late: bool = False
+    partial: bool = False
+    work_seconds: float | None = None
+    wall_seconds: float | None = None
+    invocations: int | None = None
+    pages_seen: int | None = None
+    pages_freed: int | None = None
+    bad_checksums: int | None = None
+    """Of the whole pass (721, 722)."""
+    run_pages: int | None = None
+    """Pages that the last run advanced: last page minus first (732, 735, 737)."""
+    run_bad_checksums: int | None = None
+    days: int | None = None
+    """Whole days from start to end as the engine counts them, at least 1."""
+    completion_event: int = 0
+    history: bool = False
+
+
+class TaskTotals(msgspec.Struct):
+    """Counts of one task, of transitions that left the kept window."""
+
+    started: int = 0
+    completed: int = 0
+    interrupted: int = 0
+    failed: int = 0
+    last_failed: float | None = None
+    last_late: float | None = None
+
+
+class BadPage(msgspec.Struct, array_like=True):
+    """One latched bad page: stays until proven good, patched or acknowledged.
+
+    `history` marks one that the first reading found already older than 7 days.
+    `pages` is above 1 for those beyond the limit, of which only the number is known.
+    `times` are those at which it was reported, where there are more than `first` and `last`: the
+    last 4, sorted.
+    """
+
+    page: int
+    kind: BadKind
+    first: float
+    last: float
+    history: bool = False
+    pages: int = 1
+    times: list[float] = []
+
+
+class Damage(msgspec.Struct, array_like=True):
+    """Reports of one kind of damage: how many, when (the last 64, sorted), by which events."""
+
+    count: int = 0
+    times: list[float] = []
+    events: list[int] = []
+
+
+class EngineError(msgspec.Struct, array_like=True):
+    """Errors of one event id that no rule of ours uses: how many, the last one and its strings."""
+
+    count: int
+    last: float
+    text: str
+    database: str = ""
+    """The label of the database that the last one named, where it was not known yet."""
+    ese_instance: str = ""
+    """The instance that logged the last one, as the state's key has it."""
+
+
+class Database(msgspec.Struct, kw_only=True):
+    """One database file on one computer."""
+
+    computer: str
+    database: str
+    """The label: normalised path."""
+    path: str = ""
+    """The path as it was logged."""
+    ese_instance: str = ""
+    process: str = ""
+    provider: str = ""
+    role: str = ""
+    """As its last scan event tells: active, passive, or empty without one."""
+    role_time: float = 0.0
+    role_event: int = 0
+    """The scan event that told the role; 717 and 719 tell it of a current engine only."""
+    letter: str = ""
+    """The last state letter of its instance (`%2`): D is no state of a start."""
+    letter_time: float = 0.0
+    generation: str = ""
+    """2007 or current: which family of maintenance events it logs."""
+    generation_time: float = 0.0
+    first_seen: float = 0.0
+    last_seen: float = 0.0
+    channel: str = ""
+    """The log that its instance writes to, in lower case; empty where that is not told."""
+    named: float = 0.0
+    """Time of the event that path, instance and process were taken from."""
+    claim: int = 1  # how surely its process serves the database (`fold.owners`)
+    maintenance_seen: bool = False
+    """Has logged one of 700-757."""
+    size_bytes: float | None = None
+    sizes: bytearray = msgspec.field(default_factory=bytearray)
+    """Its size by day, as rows of `fold.rollups`, the last 400."""
+    page_size: int | None = None
+    header_time: float = 0.0
+    """When the header's counters below were true."""
+    header_bad_checksums: int | None = None
+    header_corrected: int | None = None
+    header_correction_failed: int | None = None
+    free_bytes: float | None = None
+    free_time: float = 0.0
+    transitions: bytearray = msgspec.field(default_factory=bytearray)
+    """The last 512, sorted by (time, record id), as rows of `fold.transitions`."""
+    evicted: dict[str, TaskTotals] = {}
+    """By task: counts of transitions older than the kept ones."""
+    evicted_open: dict[str, Pass] = {}
+    """By task: the pass that was open where the kept transitions begin."""
+    evicted_until: float = 0.0
+    """Time of the youngest transition that was evicted."""
+    evicted_role: str = ""
+    """Role of the copy where the kept transitions begin: active, passive, or empty."""
+    evicted_role_changed: float = 0.0
+    """When the copy had last changed its role there, 0 for never."""
+    failovers: list[float] = []
+    """Sorted times at which another program said that the copy changed its role, the last 64."""
+    old_passes: list[Pass] = []
+    """Ended passes older than the kept transitions, the last 64 a task."""
+    pages_seen: dict[str, int] = {}
+    """By task, sum of pass summaries."""
+    bad_checksums: dict[str, int] = {}
+    """By task, sum of pass summaries."""
+    reported_pages_freed: int = 0
+    index_pages_visited: int = 0
+    index_pages_freed: int = 0
+    zeroing_pages: dict[str, int] = {}
+    """By kind (unused, unchanged, used, deleted_records, unreferenced_chunks, uninitialized)."""
+    page_errors: dict[str, int] = {}
+    page_error_last: dict[str, float] = {}
+    bad_pages: list[BadPage] = []
+    """At most 1,000; more are counted in bad_pages_overflow."""
+    bad_pages_overflow: dict[BadKind, tuple[int, float]] = {}
+    """By kind: pages that did not fit, and the time of the last one."""
+    good_ranges: list[tuple[int, int, float]] = []
+    """(first page, last page, time) repaired, read good or acknowledged; the last 1,000."""
+    patched_last: float = 0.0
+    """When the engine last repaired a page of it, 0 for never."""
+    all_good: float = 0.0
+    """Errors up to this time are dealt with (acknowledged, or a clean scan that was evicted)."""
+    damage: dict[DamageKind, Damage] = {}
+    """By kind, what its own events say of it (fold/state/damage.py)."""
+    damage_of_active: dict[DamageKind, Damage] = {}
+    """By kind, what its events say of the active copy."""
+    acknowledged: float = 0.0
+    """When a person last took all that is known of it as dealt with."""
+    damage_mended: float = 0.0
+    """Damage up to this time is dealt with: acknowledged or restored."""
+    index_rebuilt: float = 0.0
+    """When an index of it was last rebuilt."""
+    unexplained: dict[int, EngineError] = {}
+    """By event id: errors of the engine that nothing of ours uses; at most 16 ids."""
+    page_scan: dict[str, int] = {}
+    """What page scans read of it: pages, bytes, bad_pages; empty when none has."""
+    page_error_spans: list[tuple[float, float]] = []
+    """(first, last) of uncorrected page errors, sorted, apart; at most 128.
+
+    Each end is the time of an error, the first 0 where older ones are not known. Between them
+    are others, and no scan that had none.
+    """
+    io_error_times: list[float] = []
+    """Sorted times of the last 64 failed reads, writes and flushes (481, 482, 551)."""
+    verified: dict[str, float] = {}
+    """By verifier: time of the last full verification that is not derived from kept passes."""
+    slow_io: dict[str, int] = {}
+    """By operation, 1 + suppressed for each report."""
+    slow_io_last_seconds: dict[str, float] = {}
+    slow_io_last: dict[str, float] = {}
+    hung_io: dict[str, int] = {}
+    summaries: dict[str, Told] = {}
+    """By figure: the newest that a pass summary told (`fold.summaries`)."""
+    untimed: Untimed = msgspec.field(default_factory=Untimed)
+    """What its events without a time tell."""

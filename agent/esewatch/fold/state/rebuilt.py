@@ -1,0 +1,40 @@
+"""What could not be rebuilt after a damaged journal was set aside.
+
+The sources are read from their beginning again. What the old journal knew and the sources no
+longer hold is a range of time: from the oldest record that it had seen to the oldest one that
+is still there. Should older ones come back, the range shrinks.
+"""
+
+import msgspec
+
+from esewatch.fold.state.state import SourceState
+
+
+class Unrebuilt(msgspec.Struct, frozen=True):
+    """A range of time whose records are no longer there. `since` is None when nobody knows."""
+
+    since: float | None
+    until: float
+
+
+def begin(source: SourceState, salvaged: SourceState | None) -> None:
+    """The source is read anew; `salvaged` is what the damaged journal still said of it."""
+    source.rebuilding = True
+    source.salvaged = (salvaged.oldest, salvaged.last_record) if salvaged else None
+
+
+def unrebuilt(source: SourceState) -> Unrebuilt | None:
+    """The range that could not be rebuilt; None when all was, or nothing was damaged."""
+    if source.rebuilt is None:
+        return None
+    since, last = source.rebuilt
+    until = source.oldest or last
+    return Unrebuilt(since or None, until) if since < until else None
+
+
+def settle(source: SourceState) -> None:
+    """All that is still there of the source has been read."""
+    source.rebuilding = False
+    # An old journal that knew of no record had nothing to lose.
+    if source.salvaged != (0.0, 0.0):
+        source.rebuilt = source.salvaged or (0.0, 0.0)

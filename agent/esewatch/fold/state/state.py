@@ -1,0 +1,342 @@
+"""The state: what the fold keeps, and the only thing the journal stores.
+
+Everything here is plain data (msgspec structs), so that a whole entity is one
+journal row. Bounds are in the comments; a database stays under 100 KB.
+Times are epoch seconds, UTC.
+"""
+
+from typing import Literal, get_args
+
+import msgspec
+
+from esewatch.fold.state.backup_jobs import BackupSet
+from esewatch.fold.state.checkdb_results import SqlDatabase
+from esewatch.fold.state.database_state import (
+    BadKind,
+    BadPage,
+    Damage,
+    DamageKind,
+    Database,
+    EngineError,
+    Pass,
+    TaskTotals,
+    Transition,
+)
+from esewatch.fold.state.record_ranges import Range
+
+__all__ = [
+    "BAD_KINDS",
+    "ENGINE_ERROR_KINDS",
+    "PAGE_ERROR_KINDS",
+    "SEPARATOR",
+    "UNLOCATED",
+    "BackupEvent",
+    "BackupTotals",
+    "BadKind",
+    "BadPage",
+    "Channel",
+    "CounterState",
+    "Damage",
+    "DamageKind",
+    "Database",
+    "Device",
+    "EngineError",
+    "EngineErrorKind",
+    "Epoch",
+    "Failover",
+    "Host",
+    "Instance",
+    "Level",
+    "Metered",
+    "Notice",
+    "PageErrorKind",
+    "Pass",
+    "SourceState",
+    "State",
+    "TaskTotals",
+    "Transition",
+    "Verifier",
+    "series",
+]
+
+PageErrorKind = Literal["checksum", "corrected", "wrong_page", "no_data", "lost_flush", "logical"]
+EngineErrorKind = Literal[
+    "io",
+    "log_sequence",
+    "disk_full",
+    "log_disk_low",
+    "recovery",
+    "version_store",
+    "database_full",
+    "database_nearly_full",
+    "memory",
+    "failure_item",
+    "corruption_item",
+]
+Verifier = Literal["online_scan", "page_scan", "streaming_backup", "external"]
+
+BAD_KINDS: tuple[BadKind, ...] = get_args(BadKind)
+PAGE_ERROR_KINDS: tuple[PageErrorKind, ...] = get_args(PageErrorKind)
+ENGINE_ERROR_KINDS: tuple[EngineErrorKind, ...] = get_args(EngineErrorKind)
+
+UNLOCATED = -1
+"""Page number of a bad page that a summary counted without saying which."""
+
+
+class BackupEvent(msgspec.Struct, array_like=True, frozen=True):
+    """One backup event of an instance (210-226, 2001-2010)."""
+
+    time: float
+    record_id: int
+    event_id: int
+    file: str = ""
+    """Label of the database file, empty for logs and events without a file."""
+    bytes: int = 0
+
+
+class BackupTotals(msgspec.Struct):
+    """Completed backups of one kind of one database, older than the kept events."""
+
+    bytes_total: float = 0.0
+    seconds_total: float = 0.0
+    last_completion: float = 0.0
+
+
+class CounterState(msgspec.Struct, array_like=True):
+    """One column of a rate or running total, in the counter's own unit."""
+
+    last_time: float
+    last_value: float
+    intervals: list[float] = []
+    """Of a rate: the last 15 sample intervals, for their median."""
+
+
+class Level(msgspec.Struct, array_like=True):
+    """The latest sample of a gauge, in base units, and its distance from the one before."""
+
+    value: float
+    time: float
+    interval: float = 0.0
+
+
+class Metered(msgspec.Struct, kw_only=True):
+    """Whatever has counters. A series is the metric and its further label values (`series`)."""
+
+    counters: dict[str, CounterState] = {}
+    """By `object|counter|instance` in lower case."""
+    totals: dict[str, float] = {}
+    """By series: the integral exported as a counter, in base units."""
+    levels: dict[str, Level] = {}
+    """By series: the latest value exported as a gauge."""
+    running_totals: set[str] = set()
+    """Series that have a running total, which then outranks the formatted rate."""
+    gap_seconds: float = 0.0
+    """Time between samples that was too long to integrate, counted once for all columns."""
+    gap_until: float = 0.0
+    """End of the latest such time."""
+    gaps: list[tuple[float, float]] = []
+    """(from, to) of such times, the last 64; of two that touch, one."""
+
+
+SEPARATOR = "\x1f"
+
+
+def series(metric: str, labels: tuple[str, ...] = ()) -> str:
+    """Key of a series: the metric, then the values of its further labels in their order."""
+    return SEPARATOR.join((metric, *(label.replace(SEPARATOR, " ") for label in labels)))
+
+
+class Device(Metered, kw_only=True):
+    """One whole disk of one computer."""
+
+    computer: str
+    device: str
+    """The label: wwid or serial, else the kernel's or the exporter's name."""
+
+
+class Instance(Metered, kw_only=True):
+    """One ESE instance on one computer: where its counters live."""
+
+    computer: str
+    ese_instance: str
+    process: str = ""
+    named_by_event: bool = False
+    stops: list[float] = []
+    """Sorted times of the last 640 stops (103, 104), as `starts` are of 102."""
+    starts: list[float] = []
+    engines: dict[str, float] = {}
+    """Engine version without its revision -> when it was first told; the last 8 (102, `%2`)."""
+    damage: dict[DamageKind, Damage] = {}
+    """By kind, what events without a database say of all of its databases."""
+    io_error_times: list[float] = []
+    """Sorted times of the last 64 failed reads, writes and flushes of its logs (481, 482, 551)."""
+    restores: list[float] = []
+    """Sorted times of its last 16 restores (205), failed ones too, as `recovery_errors` are."""
+    recovery_errors: list[float] = []
+    restored: float = 0.0
+    """When its databases were last restored from a backup."""
+    unexplained: dict[int, EngineError] = {}
+    """By event id: errors without a database that nothing of ours uses; at most 16 ids."""
+    errors: dict[EngineErrorKind, tuple[int, float]] = {}
+    """By kind: how many errors it logged, and the time of the last one."""
+    error_times: dict[EngineErrorKind, list[float]] = {}
+    """By kind: sorted times of the last 64 of them that the first reading did not find old."""
+    mounted: float = 0.0
+    """When it last came up or completed its recovery (105, 302)."""
+    backup_events: list[BackupEvent] = []
+    """Sorted, the last 512."""
+    backup_totals: dict[str, dict[str, BackupTotals]] = {}
+    """database -> kind -> totals of backups whose events were evicted."""
+    backup_sets: dict[str, BackupTotals] = {}
+    """By kind: totals of the sets that logs of backup programs tell of."""
+    days: bytearray = msgspec.field(default_factory=bytearray)
+    """How much its totals grew by day, as rows of `fold.rollups`, the last 400."""
+    sampled_since: float | None = None
+    """Since when pages read and pages freed by online defragmentation are both sampled.
+
+    None: one of them never was.
+    """
+
+
+class Epoch(msgspec.Struct):
+    """Records of a channel whose ids and times rise together."""
+
+    start: float
+    max_time: float
+    seen: list[Range] = []
+    covered: list[Range] = []
+    """Read whole, of complete channels; of both at most 1,024."""
+    turns: list[tuple[int, float]] = []
+    """Id and time of records after which the clock was set back, by time; the last 64."""
+
+
+class Channel(msgspec.Struct, kw_only=True):
+    """Deduplication and gaps of one channel of one computer."""
+
+    computer: str
+    channel: str
+    epochs: list[Epoch] = []
+    """Oldest first, at most 16."""
+    timeless: list[tuple[int, int]] = []
+    """Sorted disjoint closed intervals of the ids of records without a time, at most 1,024."""
+    claimed: list[Range] = []
+    """Holes already counted as missed, at most 1,024."""
+    forgotten: int = 0
+    """Intervals of ids that there was no room for: their records are new when they come again."""
+    gaps: list[tuple[float, float, int]] = []
+    """(from, to, records missing), the last 64."""
+    heard: list[float] = []
+    """The last record of each of the last 128 hours that have one, sorted."""
+    hours: bytearray = msgspec.field(default_factory=bytearray)
+    """The hours that have a record, as rows of `fold.hours_heard`, the last 96 days of them."""
+
+
+class Failover(msgspec.Struct, array_like=True, frozen=True):
+    """A move of the active copy to another server, as another program logged it."""
+
+    time: float
+    done: bool
+    """False: it only begins; the event of its end may not name what it is of."""
+    operation: str
+    """The same for all events of one move, empty where it is not told."""
+    names: tuple[str, ...]
+    """What may name the database and the servers, in lower case."""
+    whole_server: bool = False
+    """It is of all databases of Exchange on the computer that logged it."""
+
+
+class Notice(msgspec.Struct, array_like=True):
+    """What another program said of a copy or of a directory: how often, and the last time."""
+
+    state: str
+    """The field `state` of its event."""
+    event_id: int
+    names: tuple[str, ...]
+    """What may name the database and its server, or the instance of AD LDS; in lower case."""
+    count: int
+    last: float
+    text: str
+    """The reason or the error, as it was given the last time."""
+
+
+class Host(Metered, kw_only=True):
+    """What belongs to a computer and to no database."""
+
+    computer: str
+    events: dict[str, dict[int, int]] = {}
+    """provider -> event id -> count; at most 32 providers with 500 ids each that we do not know,
+    the id -1 and the provider `other` are all others."""
+    first_heard: float = 0.0
+    """Time of its oldest event, 0 without one, and of its last one."""
+    last_heard: float = 0.0
+    unexplained: dict[int, EngineError] = {}
+    """By event id: errors without an instance that nothing of ours uses; at most 16 ids."""
+    failovers: list[Failover] = []
+    """Sorted, the last 1,024 that it logged, of whatever copies."""
+    notices: list[Notice] = []
+    """What else its other programs said of copies and directories, the last 64."""
+    counters_present: dict[str, bool] = {}
+    aliases_seen: list[str] = []
+    """Names as logged, at most 8."""
+    full_name: str = ""
+    """The first name with a domain, lower case; empty while none was met."""
+    volumes: dict[str, str] = {}
+    """Mount point or drive -> device, at most 1,000."""
+    rpc_latency: bytearray = msgspec.field(default_factory=bytearray)
+    """The latency of RPC requests by hour, as rows of `fold.rollups`, the last 14 x 24."""
+    backup_sets: list[BackupSet] = []
+    """Sorted, those that logs of backup programs tell of, the last 256."""
+
+
+class SourceState(msgspec.Struct, kw_only=True):
+    """One configured source."""
+
+    name: str
+    opened: float = 0.0
+    """When the first reading began; decides what is history."""
+    baseline: bool = True
+    """True until the source has caught up once."""
+    up: bool = False
+    caught_up: bool = False
+    records: int = 0
+    unreadable: int = 0
+    missed: int = 0
+    duplicates: int = 0
+    implausible: int = 0
+    """Records whose time lies in the future."""
+    untimed: int = 0
+    """Events without a time."""
+    set_aside: int = 0
+    """Records that could not be taken in, for a defect of ours."""
+    oldest: float = 0.0
+    """Time of the oldest record, 0 without one."""
+    last_record: float = 0.0
+    backlog_bytes: int = 0
+    computers: list[str] = []
+    channels: list[tuple[str, str]] = []
+    settings: str = ""
+    """Digest of what is configured but the name: a source that is renamed is known by it."""
+    rebuilding: bool = False
+    """Read from its beginning because the journal was damaged, and not done yet."""
+    salvaged: tuple[float, float] | None = None
+    """Oldest and last record that the damaged journal knew, 0 for none; None: not readable."""
+    rebuilt: tuple[float, float] | None = None
+    """The same once the rebuilding is done, 0 where nobody knows; None: never damaged."""
+
+
+class State(msgspec.Struct, kw_only=True):
+    """All of it. Keys: source name; computer; (computer, channel or instance or database)."""
+
+    sources: dict[str, SourceState] = {}
+    hosts: dict[str, Host] = {}
+    channels: dict[tuple[str, str], Channel] = {}
+    instances: dict[tuple[str, str], Instance] = {}
+    """(computer, instance name in lower case)."""
+    devices: dict[tuple[str, str], Device] = {}
+    """(computer, device)."""
+    databases: dict[tuple[str, str], Database] = {}
+    sql_databases: dict[tuple[str, str], SqlDatabase] = {}
+    """Of SQL Server; (computer, label). At most `max_databases`."""
+    dropped: dict[str, int] = {}
+    """`computer|database` of databases over the limit -> events not folded, at most 1,000."""
+    databases_dropped: int = 0

@@ -1,0 +1,1 @@
+"""Verification of one file: every page read, suspect pages read again, results counted."""

@@ -1,0 +1,373 @@
+"""The scan of one database file: every page, from where an earlier scan of it stopped."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from pathlib import Path
+
+import msgspec
+
+from esewatch.ese.pages.header import Header, NotDatabase
+from esewatch.ese.pages.kernels import classify
+from esewatch.ese.pages.layout import BLANK, GOOD, HEADER_PAGES, number_at, offset_of
+from esewatch.scan.open_errors import is_gone, why_not_opened, why_not_read
+from esewatch.scan.pace import Pace
+from esewatch.scan.reading.direct import ALIGNMENT
+from esewatch.scan.reading.header_reading import read_header
+from esewatch.scan.reading.reading import DatabaseFile
+from esewatch.scan.results import MAX_LISTED, BadPage, Counts, Ended, FileResult, Kind, Place, Step
+from esewatch.scan.verify.latency import Latencies
+from esewatch.scan.verify.stream import RATED_READ_SIZE, READ_SIZE, THROTTLED_READ_SIZE, stream
+from esewatch.scan.verify.suspect_pages import PAUSE_SECONDS, Suspects
+
+
+class Tally:
+    """Counts the pages of one file in their order. `place` is where it begins."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._counts = copy(place.counts)
+        self._began = time.monotonic() - place.counts.seconds
+        self.offset = place.offset
+        """The next byte to read."""
+        self.size = place.size
+        """Bytes of the file."""
+
+    def pages(self, classes: bytes) -> None:
+        """Whole pages that were read, with what they are: BLANK, or anything else."""
+        size = len(classes) * self._place.page_size
+        self._counts.pages_seen += len(classes)
+        self._counts.uninitialized_pages += classes.count(BLANK)
+        self._counts.bytes += size
+        self.offset += size
+
+    def unread(self, size: int) -> None:
+        """Bytes that could not be read."""
+        self._counts.unread_bytes += size
+        self.offset += size
+
+    def bad(self, page: BadPage) -> None:
+        """A bad page of any kind; also `pages` or `unread` must be told of it."""
+        counts = self._counts
+        match page.kind:
+            case "checksum":
+                counts.bad_checksums += 1
+            case "correctable":
+                counts.correctable += 1
+            case "wrong_page":
+                counts.wrong_page_number += 1
+            case "truncated":
+                counts.truncated += 1
+        if len(counts.listed) < MAX_LISTED:
+            # A new list: places that were handed out keep theirs.
+            counts.listed = [*counts.listed, page]
+        else:
+            counts.unlisted += 1
+
+    def place(self) -> Place:
+        """Where it stands now; does not change any more."""
+        counts = copy(self._counts)
+        counts.seconds = time.monotonic() - self._began
+        return msgspec.structs.replace(
+            self._place, offset=self.offset, size=self.size, counts=counts
+        )
+
+
+MAX_LOOKS = 16
+"""How often the end of a file that moves is looked at again."""
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """How a file is read. `read_size` in bytes, `throttle` in seconds, `rate` in bytes/s.
+
+    `read_size` None: that of `stream`, smaller when throttled or at a low rate; it is rounded
+    down to whole pages.
+    `throttle` and `rate` are what the Pace was made of.
+    """
+
+    read_size: int | None = None
+    throttle: float = 0.0
+    rate: float | None = None
+    buffered: bool = False
+    """Through the page cache: what the system remembers is checked, not the disk."""
+
+
+def scan_file(
+    path: str,
+    options: Options,
+    pace: Pace,
+    *,
+    place: Place | None = None,
+    taken: float | None = None,
+    known_bad: Sequence[int] = (),
+    clock: Callable[[], float] = time.time,
+) -> Iterator[Step]:
+    """Verify the pages of `path`; the last step has the result. Raises nothing.
+
+    `place`: goes on there where it is one of this database, else begins anew and says so.
+    `taken`: epoch seconds of what the file shows (see Place), default now. `known_bad`: numbers
+    of pages that are read first; what they are is told in a step without place, and not again.
+    Each step's place is enough to go on from exactly. `clock` is time.time.
+    """
+    try:
+        file = DatabaseFile(path, buffered=options.buffered)
+    except (OSError, ValueError) as error:
+        yield Step(result=FileResult(path=path, ended="failed", reason=why_not_opened(path, error)))
+        return
+    try:
+        header = read_header(file, sleep=pace.sleep)
+        if isinstance(header, NotDatabase):
+            reason = f"{path}: {header.reason}"
+            yield Step(result=FileResult(path=path, ended="failed", reason=reason))
+            return
+        began = clock()
+        scan = _Scan(file, header, options, pace)
+        scan.begin(place, began, began if taken is None else taken)
+        yield from scan.steps(known_bad)
+    except OSError as error:
+        reason = why_not_read(path, error)
+        yield Step(result=FileResult(path=path, ended="failed", reason=reason))
+    finally:
+        file.close()
+
+
+def signature_of(header: Header) -> str:
+    """What tells this database from others: random number and time of creation, hex and ISO."""
+    created = header.signature.created
+    return f"{header.signature.random}-{created.isoformat() if created else ''}"
+
+
+class _Scan:
+    """One run over one open file."""
+
+    def __init__(self, file: DatabaseFile, header: Header, options: Options, pace: Pace) -> None:
+        self._file = file
+        self._header = header
+        self._pace = pace
+        self._page_size = header.page_size
+        self._read_size = _whole(options, self._page_size)
+        self._suspects = Suspects(file, self._page_size, pace)
+        self._size = self._end = 0
+        self._latencies = Latencies()
+        self._remarks = [header.remark] if header.remark else []
+        self._told: set[int] = set()
+        self._failed = ""
+        self._looks = 0
+
+    def begin(self, place: Place | None, began: float, taken: float) -> None:
+        """Take up `place`, or begin at the first page. Raises OSError."""
+        self._measured(self._file.size())
+        first = HEADER_PAGES * self._page_size
+        fresh = Place(
+            path=self._file.path,
+            offset=first,
+            size=self._size,
+            signature=signature_of(self._header),
+            page_size=self._page_size,
+            began=began,
+            taken=taken,
+            counts=Counts(bytes=min(first, self._size)),
+        )
+        why = "" if place is None else _unfit(place, fresh, self._end)
+        if why:
+            self._remarks.append(f"begun anew: {why}")
+        if place is None or why:
+            self._tally = Tally(fresh)
+        else:
+            place = msgspec.structs.replace(place, taken=min(place.taken, taken), size=self._size)
+            self._tally = Tally(place)
+
+    def steps(self, known_bad: Sequence[int]) -> Iterator[Step]:
+        """The header, known pages, all from the place on, and the result."""
+        yield Step(place=self._tally.place(), header=self._header)
+        yield from self._known(known_bad)
+        ended: Ended | None = None
+        while ended is None:
+            yield from self._pages()
+            ended = self._how_it_ended()
+        yield self._last(ended)
+
+    def _how_it_ended(self) -> Ended | None:
+        """After all that could be read from the place on. None: there is more to read now."""
+        if self._failed:
+            return "failed"
+        if self._tally.offset >= self._end:
+            return None if self._went_on() else "complete"
+        size = self._file.size()
+        if size < self._end:
+            self._remarks.append(
+                f"the file shrank from {self._size} to {size} bytes while it was read"
+            )
+            self._measured(size)
+            return None
+        if over := self._pace.over():
+            return over
+        self._looks += 1
+        if self._looks > MAX_LOOKS:
+            self._failed = f"{self._file.path}: reads end before the end of the file"
+            return "failed"
+        return None
+
+    def _went_on(self) -> bool:
+        """At the end of what was known of the file: whether its last page is whole meanwhile."""
+        while self._end < self._size and self._looks < MAX_LOOKS:
+            self._looks += 1
+            self._pace.sleep(PAUSE_SECONDS)
+            size = self._file.size()
+            if size >= self._end + self._page_size:
+                self._measured(self._end + self._page_size)
+                return True
+            if size == self._size:
+                break
+            self._measured(size)
+        grown = self._file.size()
+        if grown > self._size:
+            self._remarks.append(
+                f"the file grew from {self._size} to {grown} bytes while it was read:"
+                " what was added was not read"
+            )
+        return False
+
+    def _measured(self, size: int) -> None:
+        """Take `size` for the size of the file."""
+        self._size = self._suspects.size = size
+        self._end = size - size % self._page_size
+
+    def _pages(self) -> Iterator[Step]:
+        """Read on from the place, as far as it goes without looking at the file's end again."""
+        start = self._tally.offset
+        pieces = stream(
+            self._file,
+            start,
+            max(start, self._end),
+            page_size=self._page_size,
+            pace=self._pace,
+            read_size=self._read_size,
+        )
+        for piece in pieces:
+            if piece.error is None:
+                self._latencies.add(piece.seconds)
+                yield self._taken(piece.data, piece.classes)
+            else:
+                yield from self._salvaged(piece.offset, piece.length, piece.error)
+            if self._tally.offset < piece.offset + piece.length:
+                break
+
+    def _taken(self, data: memoryview | bytes, classes: bytes) -> Step:
+        """The whole pages of `data` from the place on, as many as can be judged now."""
+        classes, found = self._suspects.judged(
+            number_at(self._tally.offset, self._page_size), data, classes
+        )
+        self._tally.pages(classes)
+        return self._step(found)
+
+    def _step(self, found: Sequence[BadPage]) -> Step:
+        for page in found:
+            self._tally.bad(page)
+        new = [page for page in found if page.page_number not in self._told]
+        return Step(place=self._tally.place(), found=new)
+
+    def _salvaged(self, offset: int, length: int, error: OSError) -> Iterator[Step]:
+        """Page by page what could not be read at once."""
+        unit = max(self._page_size, ALIGNMENT)
+        for start in range(offset, offset + length, unit):
+            if is_gone(error):
+                self._failed = why_not_read(self._file.path, error)
+            if self._failed or self._pace.over():
+                return
+            size = min(unit, offset + length - start)
+            first = number_at(start, self._page_size)
+            try:
+                data = self._file.read(start, size)
+            except OSError as again:
+                error = again
+                if not is_gone(error):
+                    self._tally.unread(size)
+                    yield self._step(
+                        [
+                            self._bad(first + at, "unreadable")
+                            for at in range(size // self._page_size)
+                        ]
+                    )
+            else:
+                yield self._taken(data, classify(data, self._page_size, first))
+                if self._tally.offset < start + size:
+                    return
+
+    def _bad(self, number: int, kind: Kind) -> BadPage:
+        return BadPage(page_number=number, offset=offset_of(number, self._page_size), kind=kind)
+
+    def _known(self, numbers: Sequence[int]) -> Iterator[Step]:
+        """What the known bad pages are now. One that is blank is neither good nor bad."""
+        for number in numbers:
+            offset = offset_of(number, self._page_size)
+            if number < 1 or offset + self._page_size > self._end or number in self._told:
+                continue
+            if not self._pace.wait(self._page_size):
+                return
+            try:
+                data = self._file.read(offset, self._page_size)
+            except OSError:
+                self._told.add(number)
+                yield Step(found=[self._bad(number, "unreadable")])
+                continue
+            classes, found = self._suspects.judged(
+                number, data, classify(data, self._page_size, number)
+            )
+            if found:
+                self._told.add(number)
+                yield Step(found=found)
+            elif classes == bytes([GOOD]):
+                yield Step(good=[number])
+
+    def _last(self, ended: Ended) -> Step:
+        """The step with the result; a file that ends within a page has that page in it."""
+        found = []
+        cut = self._end < self._size or self._end <= HEADER_PAGES * self._page_size
+        if ended == "complete" and cut:
+            number = max(1, number_at(self._end, self._page_size))
+            found.append(self._bad(number, "truncated"))
+        if not Path(self._file.path).exists():
+            self._remarks.append("the file was deleted or renamed while it was read")
+        self._tally.size = self._size
+        step = self._step(found)
+        at = f"at {self._tally.offset} of {self._size} bytes"
+        reasons = {
+            "complete": "",
+            "time": f"the time was up {at}",
+            "stopped": f"stopped {at}",
+            "failed": self._failed,
+        }
+        step.result = FileResult(
+            path=self._file.path,
+            ended=ended,
+            reason=reasons[ended],
+            header=self._header,
+            place=step.place,
+            latency=self._latencies.percentiles(),
+            direct=self._file.direct,
+            remarks=self._remarks,
+        )
+        return step
+
+
+def _whole(options: Options, page_size: int) -> int:
+    """The read size in whole pages, and in whole blocks of a disk."""
+    size = options.read_size or (THROTTLED_READ_SIZE if options.throttle else READ_SIZE)
+    if options.rate and not options.read_size:
+        # Several reads a second, so that little is lost when it is killed.
+        limit = THROTTLED_READ_SIZE if options.throttle else RATED_READ_SIZE
+        size = min(limit, int(options.rate / 4))
+    unit = max(page_size, ALIGNMENT)
+    return max(unit, size - size % unit)
+
+
+def _unfit(place: Place, fresh: Place, end: int) -> str:
+    """Why the scan cannot go on from `place`, empty when it can."""
+    if (place.signature, place.page_size) != (fresh.signature, fresh.page_size):
+        return "the position is that of another database"
+    if place.offset > end:
+        return f"the file ends before the position, byte {place.offset}"
+    if place.offset < fresh.offset or place.offset % place.page_size:
+        return f"the position, byte {place.offset}, is no page of this file"
+    return ""

@@ -1,0 +1,1 @@
+"""Performance counters: perfmon logs, exporters, the disks of this machine."""

@@ -1,0 +1,262 @@
+"""A windows_exporter, or another endpoint with metrics in the Prometheus format.
+
+A thread scrapes, so that a dead exporter holds nobody up; `poll` hands out what came.
+Rates of perfmon come as the running counts behind them, levels as levels.
+"""
+
+import math
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from esewatch.ese.counters.counter_feeds import present
+from esewatch.model import (
+    Batch,
+    CountersSeen,
+    Reading,
+    Record,
+    SourceError,
+    Unreadable,
+    VolumesSeen,
+)
+from esewatch.sources.counters.exporter_map import VOLUME_INFO, Shown, is_instances, read_map
+from esewatch.sources.counters.exposition import BadLine, Sample, samples
+from esewatch.sources.counters.poll_timer import PollTimer, SampleClock
+from esewatch.sources.counters.scrape import Page, Target, scrape
+
+MAX_TIMEOUT = 10.0
+GRACE = 5.0
+"""Seconds beyond the timeout before a scrape that does not end is reported."""
+MAX_READINGS = 20_000
+BATCH = 2000
+MAX_TOLD = 1000
+MAX_FAULTS = 20
+MAX_INSTANCE = 256
+MAX_AHEAD = 300.0
+"""Seconds that the clock of the exporter may be ahead of this one."""
+_SHORT = 60
+
+_DRIVE = re.compile(r"[A-Za-z]:(?:\\|$)")
+
+
+class Scraped(NamedTuple):
+    """What one scrape gave, or why it gave nothing."""
+
+    batches: list[Batch]
+    failure: str = ""
+
+
+class ExporterSource:
+    """Scrapes `target` every `interval` seconds.
+
+    `computer`: default the host of the address. `entries`: metric -> `object\\counter`, over the
+    shipped map. Raises SourceError when an entry names no counter that is read.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        target: Target,
+        *,
+        interval: float,
+        computer: str = "",
+        entries: Mapping[str, str] | None = None,
+        pace: PollTimer | None = None,
+        clock: SampleClock | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.name = name
+        self._target = target
+        self._computer = computer or urlsplit(target.url).hostname or ""
+        self._reader = _Reader(self._computer, target.shown, read_map(entries or {}))
+        self._pace = pace or PollTimer(interval)
+        self._clock = clock or SampleClock()
+        self._monotonic = monotonic
+        self._thread: threading.Thread | None = None
+        self._began = 0.0
+        self._result: Scraped | None = None
+        self._failure = ""
+        self._heard = False
+
+    def restore(self, positions: Mapping[str, bytes]) -> None:
+        """Times go on behind the last sample."""
+        self._clock.restore(positions)
+
+    def poll(self, *, final: bool = False) -> Iterator[Batch]:
+        """What the last scrape gave; starts the next one when it is due.
+
+        Raises SourceError while the last scrape failed; the next one then starts at once. Before
+        the first one has ended the source is not caught up.
+        """
+        batches: list[Batch] = []
+        if (result := self._finished()) is not None:
+            self._heard = True
+            batches, self._failure = result
+            if self._failure:
+                self._pace.again()
+        if self._thread is None:
+            if self._pace.due():
+                self._start()
+        elif self._monotonic() - self._began > self._target.timeout + GRACE:
+            self._failure = f"{self._target.shown}: no answer, not even to the name of the server"
+        if self._failure:
+            raise SourceError(self._failure)
+        if not batches:
+            yield Batch(caught_up=self._heard)
+            return
+        batches[-1].positions = self._clock.positions()
+        batches[-1].caught_up = True
+        yield from batches
+
+    def _start(self) -> None:
+        self._began = self._monotonic()
+        began = self._clock.next()
+        self._thread = threading.Thread(
+            target=self._scrape, args=(began,), name=f"scrape {self.name}", daemon=True
+        )
+        self._thread.start()
+
+    def _scrape(self, began: float) -> None:
+        try:
+            self._result = Scraped(self._reader.read(began, scrape(self._target)))
+        except SourceError as error:
+            self._result = Scraped([], str(error))
+        except Exception as error:  # a defect must not end in silence
+            reason = f"unexpected {type(error).__name__}: {error}"
+            self._result = Scraped([], f"{self._target.shown}: {reason}")
+
+    def _finished(self) -> Scraped | None:
+        """The result of a scrape that has ended since the last look."""
+        if self._thread is None or self._thread.is_alive():
+            return None
+        self._thread.join()
+        self._thread = None
+        result, self._result = self._result, None
+        return result
+
+    def close(self) -> None:
+        """A scrape on its way ends by its own time limit; it is not waited for."""
+
+
+class _Reader:
+    """Pages into records. Keeps what was said before, so that it is said once."""
+
+    def __init__(self, computer: str, url: str, shown: Mapping[str, Shown]) -> None:
+        self._computer = computer
+        self._url = url
+        self._shown = shown
+        self._told: set[str] = set()
+        self._counted: set[tuple[str, str]] = set()
+        """Running totals (metric, instance) that were above 0."""
+        self._present: dict[str, bool] = {}
+        self._volumes: dict[str, str] | None = None
+
+    def read(self, time: float, page: Page) -> list[Batch]:
+        """The records of one page in batches. Raises SourceError when it is no such text."""
+        found: list[Record] = []
+        unreadable: list[Unreadable] = []
+        seen: set[tuple[str, str]] = set()
+        disks: dict[str, set[str]] = {}
+        read = bad = 0
+        for item in samples(page, lambda name: name in self._shown or name == VOLUME_INFO):
+            if isinstance(item, BadLine):
+                bad += 1
+                self._tell(unreadable, item.text[:_SHORT], f"line {item.number}", item.reason)
+                continue
+            read += 1
+            if item is None:
+                continue
+            if item.name == VOLUME_INFO:
+                self._volume(item, disks)
+            elif reading := self._reading(item, time, unreadable):
+                if is_instances(self._shown[item.name]):
+                    seen.add((reading.object, reading.counter))
+                if len(found) == MAX_READINGS:
+                    reason = f"more than {MAX_READINGS} counters, the rest is not read"
+                    self._tell(unreadable, reason, "", reason)
+                    break
+                found.append(reading)
+        if not read and bad:
+            raise SourceError(f"{self._url}: what it answers is no text of the Prometheus format")
+        records = [*self._seen(time, seen), *self._changed_volumes(time, disks), *found]
+        batches = [Batch(records=records[at : at + BATCH]) for at in range(0, len(records), BATCH)]
+        batches = batches or [Batch()]
+        batches[0].unreadable = unreadable
+        return batches
+
+    def _tell(self, unreadable: list[Unreadable], key: str, place: str, reason: str) -> None:
+        """Once for each key, a few for each page: most faults come with every scrape."""
+        if key not in self._told and len(self._told) < MAX_TOLD and len(unreadable) < MAX_FAULTS:
+            self._told.add(key)
+            unreadable.append(Unreadable(path=self._url, place=place, reason=reason))
+
+    def _reading(self, sample: Sample, time: float, unreadable: list[Unreadable]) -> Reading | None:
+        shown = self._shown[sample.name]
+        feed = shown.feed(sample.labels)
+        if feed is None or len(feed.name) > MAX_INSTANCE:
+            return None
+        if reason := _unfit(shown, sample, time):
+            self._tell(unreadable, sample.name, sample.name, reason)
+            return None
+        instance = shown.instance(sample.labels)
+        if shown.kind == "total":
+            # The exporter writes 0 for a counter that Windows did not give it this time. Held
+            # back, a true restart is seen as well: at the next sample, which is below the last.
+            series = (sample.name, instance)
+            if sample.value > 0 and len(self._counted) < MAX_READINGS:
+                self._counted.add(series)
+            elif sample.value == 0 and series in self._counted:
+                return None
+        return Reading(
+            time=time if sample.time is None else sample.time,
+            computer=self._computer,
+            object=shown.object,
+            counter=shown.counter,
+            instance=instance,
+            value=sample.value,
+            kind=shown.kind,
+            feed=feed,
+        )
+
+    def _volume(self, sample: Sample, disks: dict[str, set[str]]) -> None:
+        """Note the disks of a volume with a drive letter; several are separated by semicolons."""
+        volume = sample.labels.get("volume", "")
+        if _DRIVE.match(volume):
+            below = sample.labels.get("disk", "").split(";")
+            disks.setdefault(volume.lower().rstrip("\\"), set()).update(below)
+
+    def _changed_volumes(self, time: float, disks: dict[str, set[str]]) -> Iterator[VolumesSeen]:
+        # A volume over several disks is on none of them alone.
+        devices = {
+            volume: next(iter(below))
+            for volume, below in disks.items()
+            if len(below) == 1 and "" not in below
+        }
+        if disks and devices != self._volumes:
+            self._volumes = devices
+            yield VolumesSeen(time=time, computer=self._computer, devices=devices)
+
+    def _seen(self, time: float, seen: set[tuple[str, str]]) -> Iterator[CountersSeen]:
+        groups = present(seen)
+        if groups and groups != self._present:
+            self._present = groups
+            yield CountersSeen(time=time, computer=self._computer, present=groups)
+
+
+def _unfit(shown: Shown, sample: Sample, time: float) -> str:
+    """Why the value of a sample cannot be taken, empty when it can."""
+    if not math.isfinite(sample.value):
+        return "is not a number"
+    if sample.time is not None and not 0 <= sample.time <= time + MAX_AHEAD:
+        return "its time lies in the future, or is none"
+    if shown.counts and sample.type != "counter":
+        return (
+            "a running count is wanted, this may be a formatted rate: "
+            "set `type: counter` for it in windows_exporter, with `type: raw` of its object"
+        )
+    if shown.kind == "total" and sample.value < 0:
+        return "a running count is below 0"
+    return ""

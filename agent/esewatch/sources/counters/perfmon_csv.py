@@ -1,0 +1,235 @@
+"""Perfmon counter logs as text: PDH-CSV and PDH-TSV 4.0.
+
+Rates in them are formatted per-second values. A blank cell is no sample.
+"""
+
+import csv
+import math
+import zlib
+from collections.abc import Sequence
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from esewatch.model import CountersSeen, Reading, Source, SourceError
+from esewatch.sources.counters.pdh_clock import ClockState, PdhClock
+from esewatch.sources.counters.perfmon_header import Column, PerfmonHeader, is_header, read_header
+from esewatch.sources.files.follow import Decoder, Fed, FollowedFiles
+
+_TRACE_MARKERS = (b"\x02\x00\x01\xc0", b"\x02\x00\x02\xc0")
+_TRACE_MARKER_AT = 72
+"""A binary log is a trace file: its first event, behind a buffer header of 72 bytes,
+begins with version 2 and the marker 0xC001 or 0xC002."""
+
+_LONGEST_CELL = 40
+
+
+class Context(msgspec.Struct, array_like=True):
+    """What a decoder needs to continue in the middle of a file."""
+
+    header: bytes = b""
+    """The header line, deflated; empty while none was seen."""
+    clock: ClockState = msgspec.field(default_factory=ClockState)
+    seen_pending: bool = False
+    headless_told: bool = False
+    width_told: bool = False
+    told: set[int] = set()
+    """Columns whose cells were reported as unreadable."""
+
+
+def perfmon_csv_source(
+    name: str,
+    paths: Sequence[str],
+    *,
+    computer: str = "",
+    timezone: str | None = None,
+    ese_only: bool = False,
+) -> Source:
+    """A source over perfmon text logs named by `paths` (paths and globs).
+
+    `computer`: for columns that name no host. `timezone` (zoneinfo name) overrules the
+    header's offset. `ese_only`: only the counters that feed a metric. Raises
+    SourceError when the time zone is unknown.
+    """
+    zone = None
+    if timezone:
+        try:
+            zone = ZoneInfo(timezone)
+        except (KeyError, ValueError, OSError):
+            raise SourceError(f"time zone {timezone!r} is not known here") from None
+
+    def factory(path: str, head: bytes, saved: bytes) -> Decoder:
+        if not saved:
+            _refuse_others(path, head)
+        return PerfmonDecoder(saved, computer=computer, zone=zone, ese_only=ese_only)
+
+    def first_time(path: str, head: bytes) -> float | None:
+        return _first_time(head, zone)
+
+    return FollowedFiles(name, paths, factory, order=first_time)
+
+
+def is_binary_log(head: bytes) -> bool:
+    """Is a file that begins with `head` a binary perfmon log (.blg)?"""
+    marker = head[_TRACE_MARKER_AT : _TRACE_MARKER_AT + 4]
+    return marker in _TRACE_MARKERS or head[:16].lstrip(b'"').startswith(b"(PDH-BIN")
+
+
+def is_perfmon_text(head: bytes) -> bool:
+    """Does a file that begins with `head` (UTF-8) look like a perfmon text log?"""
+    return any(is_header(line) for line in head.split(b"\n", 8)[:8])
+
+
+def _refuse_others(path: str, head: bytes) -> None:
+    if is_binary_log(head):
+        raise SourceError(
+            f'{path}: a binary perfmon log, convert it on Windows: relog "{path}" '
+            f'-f csv -o "{path}.csv"'
+        )
+    first, newline, _ = head.lstrip().partition(b"\n")
+    if first and newline and b"(PDH-" not in head:
+        raise SourceError(f"{path}: no perfmon log in CSV or TSV form: no (PDH-CSV 4.0) header")
+
+
+def _first_time(head: bytes, zone: ZoneInfo | None) -> float | None:
+    clock = PdhClock(zone, ClockState())
+    header = None
+    for line in head.split(b"\n"):
+        if is_header(line):
+            header = read_header(line)
+            clock.header(header.west_seconds, is_utc=header.is_utc, fresh=True)
+        elif header is not None:
+            cell = line.decode("latin-1").split(header.delimiter, 1)[0]
+            if (seconds := clock.read(cell.strip('" '))) is not None:
+                return seconds
+    return None
+
+
+class PerfmonDecoder:
+    """Decoder of one file."""
+
+    def __init__(
+        self, saved: bytes, *, computer: str, zone: ZoneInfo | None, ese_only: bool
+    ) -> None:
+        self._computer = computer
+        self._ese_only = ese_only
+        self._context = msgspec.msgpack.decode(saved, type=Context) if saved else Context()
+        self._clock = PdhClock(zone, self._context.clock)
+        self._header: PerfmonHeader | None = None
+        self._columns: list[Column] = []
+        if self._context.header:
+            self._take_header(zlib.decompress(self._context.header), fresh=False)
+
+    def save(self) -> bytes:
+        """The header and where the clock stands."""
+        return msgspec.msgpack.encode(self._context)
+
+    def feed(self, data: bytes, *, final: bool) -> Fed:
+        """Every line is a record of its own."""
+        fed = Fed(consumed=len(data))
+        at = 0
+        for line in data.splitlines(keepends=True):
+            if is_header(line):
+                header = self._take_header(line, fresh=True)
+                fed.unreadable += [(at, fault) for fault in header.faults]
+            elif line.strip():
+                self._row(line, at, fed)
+            at += len(line)
+        return fed
+
+    def _take_header(self, line: bytes, *, fresh: bool) -> PerfmonHeader:
+        header = read_header(line, computer=self._computer)
+        self._clock.header(header.west_seconds, is_utc=header.is_utc, fresh=fresh)
+        self._header = header
+        self._columns = [column for column in header.columns if column.feed or not self._ese_only]
+        if fresh:
+            context = self._context
+            context.header = zlib.compress(line)
+            context.seen_pending = bool(header.present)
+            context.width_told = False
+            context.told = set()
+        return header
+
+    def _row(self, line: bytes, at: int, fed: Fed) -> None:
+        header = self._header
+        if header is None:
+            if not self._context.headless_told:
+                self._context.headless_told = True
+                fed.unreadable.append((at, "rows before any (PDH-CSV 4.0) header"))
+            return
+        text = line.decode("latin-1").rstrip("\r\n")
+        try:
+            cells = next(csv.reader([text], delimiter=header.delimiter), [])
+        except csv.Error as error:
+            fed.unreadable.append((at, f"row cannot be read: {error}"))
+            return
+        time = self._clock.read(cells[0]) if cells else None
+        if time is None:
+            fed.unreadable.append(
+                (at, f"no time at the start of the row: {text[:_LONGEST_CELL]!r}")
+            )
+            return
+        if self._context.seen_pending:
+            self._context.seen_pending = False
+            for computer, found in header.present.items():
+                fed.records.append(CountersSeen(time=time, computer=computer, present=found))
+        self._check_width(header, cells, text, at, fed)
+        self._cells(cells, time, at, fed)
+
+    def _check_width(
+        self, header: PerfmonHeader, cells: list[str], text: str, at: int, fed: Fed
+    ) -> None:
+        if len(cells) < header.width or text.count('"') % 2 == 1:
+            # The last cell of a row that was cut may be half a number.
+            cells.pop()
+        elif len(cells) == header.width:
+            return
+        if not self._context.width_told:
+            self._context.width_told = True
+            fed.unreadable.append(
+                (at, f"row has {len(cells)} whole cells where the header has {header.width}")
+            )
+
+    def _cells(self, cells: list[str], time: float, at: int, fed: Fed) -> None:
+        width = len(cells)
+        append = fed.records.append
+        for column in self._columns:
+            if column.index >= width:
+                continue
+            cell = cells[column.index]
+            try:
+                value = float(cell)
+            except ValueError:
+                if not cell.strip():
+                    continue
+                value = _with_comma(cell)
+            if not math.isfinite(value) or "_" in cell:
+                self._tell_cell(column, cell, at, fed)
+                continue
+            append(
+                Reading(
+                    time=time,
+                    computer=column.computer,
+                    object=column.object,
+                    counter=column.counter,
+                    instance=column.instance,
+                    value=value,
+                    kind=column.kind,
+                    feed=column.feed,
+                )
+            )
+
+    def _tell_cell(self, column: Column, cell: str, at: int, fed: Fed) -> None:
+        if column.index not in self._context.told:
+            self._context.told.add(column.index)
+            fed.unreadable.append(
+                (at, f"column {column.index + 1} is not a number: {cell[:_LONGEST_CELL]!r}")
+            )
+
+
+def _with_comma(cell: str) -> float:
+    """The number with a decimal comma, not a number if it is none."""
+    try:
+        return float(cell.replace(",", ".", 1))
+    except ValueError:
+        return math.nan

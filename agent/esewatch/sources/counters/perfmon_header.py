@@ -1,0 +1,143 @@
+"""The header of a perfmon log in text form: its clock and its columns.
+
+`"(PDH-CSV 4.0) (W. Europe Daylight Time)(-120)","\\\\HOST\\Object(instance)\\Counter",...`
+The number is minutes west of UTC: local time plus offset is UTC.
+"""
+
+import csv
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from esewatch.ese.counters.counter_feeds import feed_of, kind_of, present
+from esewatch.model import Feed, Kind
+
+_ZONE = re.compile(r"\(PDH-[CT]SV \d+\.\d+\)(.*)\(([+-]?\d{1,4})\)\s*")
+_UTC = re.compile(r"\bUTC\b|univers|weltzeit|世界时|世界時", re.IGNORECASE)
+"""What Windows calls UTC in its languages: no zone with daylight saving time is called so."""
+_LONGEST_CELL = 100
+
+
+class Column(msgspec.Struct, frozen=True, gc=False):
+    """One counter of the header; `index` is its cell in a row."""
+
+    index: int
+    computer: str
+    object: str
+    instance: str
+    counter: str
+    kind: Kind
+    feed: Feed | None
+
+
+class PerfmonHeader(msgspec.Struct, frozen=True):
+    """What a header line says."""
+
+    delimiter: str
+    west_seconds: int | None
+    """Seconds to add to local time for UTC; None where the log does not say."""
+    is_utc: bool
+    """Whether its zone is UTC by name. Offset 0 alone is also Western Europe in winter."""
+    width: int
+    """Cells of a whole row."""
+    columns: list[Column]
+    present: dict[str, dict[str, bool]]
+    """By computer: which groups of counters its ESE instances object exposes."""
+    faults: list[str]
+    """What is wrong with the header."""
+
+
+def is_header(line: bytes) -> bool:
+    """Does a line begin as the header of a perfmon text log?"""
+    return line[:32].lstrip(b'"').startswith(b"(PDH-")
+
+
+def read_header(line: bytes, *, computer: str = "") -> PerfmonHeader:
+    """Read a header line (UTF-8 or a code page). `computer`: for columns without a host.
+
+    Columns that are no counter paths are left out and named in `faults`.
+    """
+    text = _decode(line).strip("\r\n")
+    delimiter = _delimiter(text)
+    faults: list[str] = []
+    try:
+        cells = next(csv.reader([text], delimiter=delimiter), [])
+    except csv.Error as error:
+        return PerfmonHeader(delimiter, None, False, 0, [], {}, [f"header cannot be read: {error}"])
+    cut = len(cells) > 1 and text.count('"') % 2 == 1
+    if cut:
+        faults.append(f"header is cut short behind column {len(cells) - 1}")
+    columns, strange = [], []
+    for index, cell in enumerate(cells[1 : -1 if cut else None], 1):
+        if column := _column(index, cell, computer):
+            columns.append(column)
+        else:
+            strange.append(index + 1)
+    if strange:
+        sample = cells[strange[0] - 1][:_LONGEST_CELL]
+        faults.append(
+            f"{len(strange)} columns are no counter paths, first column {strange[0]}: {sample!r}"
+        )
+    zone = _ZONE.fullmatch(cells[0]) if cells else None
+    return PerfmonHeader(
+        delimiter=delimiter,
+        west_seconds=int(zone[2]) * 60 if zone else None,
+        is_utc=zone is not None and _UTC.search(zone[1]) is not None,
+        width=len(cells),
+        columns=columns,
+        present=_present(columns),
+        faults=faults,
+    )
+
+
+def _decode(line: bytes) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return line.decode("cp1252", "replace")
+
+
+def _delimiter(text: str) -> str:
+    if "(PDH-TSV" in text[:16]:
+        return "\t"
+    end = text.find('"', 1) if text.startswith('"') else text.find(")", text.rfind("(", 0, 100))
+    behind = text[end + 1 : end + 2]
+    return behind if behind and behind in ",;\t" else ","
+
+
+def _column(index: int, path: str, computer: str) -> Column | None:
+    """Take `\\\\host\\object(parent/instance#1)\\counter` apart."""
+    path = path.strip()
+    host = computer
+    if path.startswith("\\\\"):
+        named, _, rest = path[2:].partition("\\")
+        host = named or computer
+    elif path.startswith("\\"):
+        rest = path[1:]
+    else:
+        return None
+    bracket, slash = rest.find("("), rest.find("\\")
+    if 0 <= bracket < slash and (end := rest.rfind(")\\")) > bracket:
+        name, instance, counter = rest[:bracket], rest[bracket + 1 : end], rest[end + 2 :]
+    else:
+        name, _, counter = rest.partition("\\")
+        instance = ""
+    if not name or not counter:
+        return None
+    return Column(
+        index=index,
+        computer=host,
+        object=name,
+        instance=instance,
+        counter=counter,
+        kind=kind_of(name, counter),
+        feed=feed_of(name, instance, counter),
+    )
+
+
+def _present(columns: Iterable[Column]) -> dict[str, dict[str, bool]]:
+    names: dict[str, set[tuple[str, str]]] = {}
+    for column in columns:
+        names.setdefault(column.computer, set()).add((column.object, column.counter))
+    return {computer: found for computer, pairs in names.items() if (found := present(pairs))}

@@ -1,0 +1,1 @@
+"""Windows event logs in their binary form (.evtx)."""

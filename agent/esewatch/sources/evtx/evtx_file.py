@@ -1,0 +1,293 @@
+"""Reading one event log file: which of its chunks are new, and what they hold."""
+
+import time
+import zlib
+from collections.abc import Iterator
+from os import name as os_name
+from os import stat_result
+from typing import Final
+
+import msgspec
+
+from esewatch.model import Record, Unreadable
+from esewatch.sources.evtx.chunks import (
+    CHUNK_BYTES,
+    CHUNK_HEADER_BYTES,
+    CHUNK_MAGIC,
+    DIGEST_BYTES,
+    FILE_HEADER_BYTES,
+    FRAME_BYTES,
+    MAX_CHUNKS,
+    Chunk,
+    chunk_count,
+    chunk_offset,
+    digest,
+    digest_of,
+    examine,
+    file_header,
+    frame_offset,
+    may_grow_unseen,
+)
+from esewatch.sources.evtx.evtx_records import ChunkDecoder
+from esewatch.sources.files.raw_file import RawFile, open_raw, read_at
+
+_UNKNOWN: Final = bytes(DIGEST_BYTES)
+_EMPTY: Final = digest_of(bytes(CHUNK_BYTES))
+_SETTLED_SECONDS: Final = 2.0
+"""Coarsest resolution of modification times (FAT)."""
+_PROBED: Final = 16
+"""Chunks looked at to tell whether a file without file header is an event log."""
+
+Key = tuple[int, int, int, int]
+"""Device, inode, size and modification time (ns) of a file."""
+
+
+class Tail(msgspec.Struct, array_like=True, frozen=True):
+    """How far the chunk was read that grows: a prefix with this checksum was handed out."""
+
+    number: int
+    end: int
+    crc: int
+    last: int
+    """Id of the last record handed out."""
+
+
+class FileState(msgspec.Struct, array_like=True):
+    """What is known of one file; its position in the journal."""
+
+    key: Key | None = None
+    """As it was when last read; its time is -1 when something is left to look at."""
+    digests: bytearray = msgspec.field(default_factory=bytearray)
+    """Fingerprints of the chunks, 6 bytes each, zeroes where the chunk is to be read."""
+    tail: Tail | None = None
+
+    def copy(self) -> "FileState":
+        """A state of its own."""
+        return FileState(self.key, bytearray(self.digests), self.tail)
+
+    def known(self, number: int) -> bytes:
+        """Fingerprint of chunk `number`."""
+        at = number * DIGEST_BYTES
+        return bytes(self.digests[at : at + DIGEST_BYTES]).ljust(DIGEST_BYTES, b"\0")
+
+    def learn(self, number: int, value: bytes) -> None:
+        """Keep the fingerprint of chunk `number`."""
+        at = number * DIGEST_BYTES
+        self.digests.extend(bytes(max(0, at + DIGEST_BYTES - len(self.digests))))
+        self.digests[at : at + DIGEST_BYTES] = value
+
+
+class Plan(msgspec.Struct):
+    """What is to be read of a file: chunk numbers, oldest first."""
+
+    path: str
+    key: Key
+    chunks: list[int] = []
+    compressed: bool = False
+    dirty: bool = False
+    problem: Unreadable | None = None
+    """What is wrong with the file as such; without a place nothing of it can be read."""
+    settled: bool = True
+    """The modification time is old enough to tell the next change."""
+
+    @property
+    def size(self) -> int:
+        """Bytes to be read."""
+        return self.key[2] if self.compressed else len(self.chunks) * CHUNK_BYTES
+
+
+class Step(msgspec.Struct):
+    """What one chunk gave."""
+
+    records: list[Record] = []
+    unreadable: list[Unreadable] = []
+    bytes_read: int = 0
+
+
+def key_of(stat: stat_result) -> Key:
+    """What changes when the file does."""
+    return (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+
+
+def plan(path: str, state: FileState) -> Plan:
+    """Find out what of the file is new against `state`. Raises OSError."""
+    raw = open_raw(path)
+    try:
+        stat = raw.stat()
+        # Windows does not keep the times of an open log up to date.
+        settled = os_name != "nt" and time.time() - stat.st_mtime > _SETTLED_SECONDS
+        found = Plan(path, key_of(stat), compressed=raw.compressed, settled=settled)
+        header = read_at(raw, 0, FILE_HEADER_BYTES)
+        found.problem = _header_problem(path, raw, header) or _too_long(path, stat.st_size)
+        if found.problem is not None and not found.problem.place:
+            return found
+        known = file_header(header)
+        found.dirty = known is not None and known.dirty
+        if raw.compressed:
+            return found
+        count = chunk_count(stat.st_size)
+        first = known.first_chunk if known is not None and known.first_chunk < count else 0
+        order = (*range(first, count), *range(first))
+        found.chunks = [n for n in order if _changed(raw, n, stat.st_size, state)]
+    finally:
+        raw.close()
+    return found
+
+
+def _header_problem(path: str, raw: RawFile, header: bytes) -> Unreadable | None:
+    if file_header(header) is not None:
+        return None
+    if not header:
+        return Unreadable(path=path, place="", reason=raw.damage or "the file is empty")
+    probes = (read_at(raw, chunk_offset(number), len(CHUNK_MAGIC)) for number in range(_PROBED))
+    if CHUNK_MAGIC not in probes:
+        return Unreadable(path=path, place="", reason="not a Windows event log (.evtx)")
+    return Unreadable(path=path, place="file header", reason="the file header is damaged")
+
+
+def _too_long(path: str, size: int) -> Unreadable | None:
+    end = chunk_offset(MAX_CHUNKS)
+    if size <= end:
+        return None
+    reason = f"the rest is left out: an event log has at most {MAX_CHUNKS} chunks"
+    return Unreadable(path=path, place=f"offset {end}", reason=reason)
+
+
+def _changed(raw: RawFile, number: int, size: int, state: FileState) -> bool:
+    """Is chunk `number` other than when it was read last?"""
+    known = state.known(number)
+    if known == _UNKNOWN:
+        return True
+    start = chunk_offset(number)
+    header = read_at(raw, start, CHUNK_HEADER_BYTES)
+    frame = read_at(raw, start + frame_offset(header), FRAME_BYTES)
+    return digest(header, frame, min(CHUNK_BYTES, size - start)) != known
+
+
+class FileReader:
+    """Reads the planned chunks of one file, one `Step` each.
+
+    `state` is brought up to date chunk by chunk. `deferred` holds the chunks of
+    this file that were found damaged in the poll before: a chunk of an open log
+    may be caught half written, so damage is believed the second time only.
+    """
+
+    def __init__(
+        self, what: Plan, state: FileState, deferred: set[int], decoder: ChunkDecoder
+    ) -> None:
+        self.state = state
+        self._plan = what
+        self._deferred = deferred
+        self._decoder = decoder
+        self._empty: list[int] = []
+        self._left = False
+
+    def steps(self, *, final: bool) -> Iterator[Step]:
+        """Read chunk after chunk. Raises OSError when the file cannot be opened."""
+        raw = open_raw(self._plan.path)
+        self.state.key = (*self._plan.key[:3], -1)
+        try:
+            if self._plan.compressed:
+                yield from self._compressed(raw)
+                return
+            del self.state.digests[chunk_count(self._plan.key[2]) * DIGEST_BYTES :]
+            for number in self._plan.chunks:
+                yield self._step(raw, number, final=final)
+        finally:
+            raw.close()
+        yield Step(unreadable=self._zeroed())
+        if self._plan.settled and not self._left:
+            self.state.key = self._plan.key
+
+    def _step(self, raw: RawFile, number: int, *, final: bool) -> Step:
+        start = chunk_offset(number)
+        try:
+            data = read_at(raw, start, CHUNK_BYTES)
+            chunk = examine(data)
+            if chunk is not None and chunk.problem:
+                data = read_at(raw, start, CHUNK_BYTES)
+                chunk = examine(data)
+        except OSError as error:
+            return self._failed(number, error)
+        doubtful = chunk is not None and chunk.problem and self._plan.dirty and not final
+        if doubtful and number not in self._deferred:
+            self._deferred.add(number)
+            self._left = True
+            return Step(bytes_read=CHUNK_BYTES)
+        self._deferred.discard(number)
+        if chunk is None:
+            self._note_empty(number)
+            return Step(bytes_read=CHUNK_BYTES)
+        step = self._take(number, chunk)
+        grows = not chunk.problem and may_grow_unseen(data)
+        self.state.learn(number, _UNKNOWN if grows else digest_of(data))
+        return step
+
+    def _failed(self, number: int, error: OSError) -> Step:
+        """The medium does not give the chunk: said once, tried again at every poll."""
+        self._left = True
+        step = Step(bytes_read=CHUNK_BYTES)
+        if number not in self._deferred:
+            self._deferred.add(number)
+            step.unreadable.append(self._at(number, error.strerror or str(error)))
+        return step
+
+    def _note_empty(self, number: int) -> None:
+        if self.state.known(number) != _EMPTY:
+            self._empty.append(number)
+        self.state.learn(number, _EMPTY)
+
+    def _take(self, number: int, chunk: Chunk) -> Step:
+        """Events, coverage and complaints of one chunk."""
+        decoded = self._decoder.decode(chunk, after=self._handed_out(number, chunk))
+        step = Step(records=[*decoded.events], bytes_read=CHUNK_BYTES)
+        if decoded.coverage is not None:
+            step.records.append(decoded.coverage)
+        reasons = [chunk.problem] if chunk.problem else []
+        if decoded.failed:
+            reasons.append(f"{decoded.failed} records cannot be decoded: {decoded.reason}")
+        if reasons:
+            step.unreadable.append(self._at(number, "; ".join(reasons)))
+        elif chunk.end > CHUNK_HEADER_BYTES:
+            self.state.tail = Tail(number, chunk.end, chunk.crc, chunk.last)
+        return step
+
+    def _handed_out(self, number: int, chunk: Chunk) -> int:
+        """Id of the last record of this chunk that was handed out before, -1 if unsure."""
+        tail = self.state.tail
+        if tail is None or tail.number != number or tail.end > chunk.end or chunk.problem:
+            return -1
+        same = zlib.crc32(chunk.data[CHUNK_HEADER_BYTES : tail.end]) == tail.crc
+        return tail.last if same else -1
+
+    def _zeroed(self) -> list[Unreadable]:
+        """Chunks without any byte are room kept for later, unless used ones follow."""
+        digests = self.state.digests
+        used = 0
+        for number in range(len(digests) // DIGEST_BYTES):
+            if self.state.known(number) not in (_UNKNOWN, _EMPTY):
+                used = number
+        holes = [number for number in self._empty if number < used]
+        return (
+            [self._at(min(holes), f"{len(holes)} chunks are zeroed, first here")] if holes else []
+        )
+
+    def _at(self, number: int, reason: str) -> Unreadable:
+        return Unreadable(path=self._plan.path, place=f"chunk {number}", reason=reason)
+
+    def _compressed(self, raw: RawFile) -> Iterator[Step]:
+        """All chunks of a gzip file; its position is only whether it was read to the end."""
+        read_at(raw, 0, FILE_HEADER_BYTES)
+        before = raw.backlog()
+        for number in range(MAX_CHUNKS):
+            data = read_at(raw, chunk_offset(number), CHUNK_BYTES)
+            chunk = examine(data) if data else None
+            step = self._take(number, chunk) if chunk is not None else Step()
+            left = raw.backlog()
+            step.bytes_read, before = before - left, left
+            if raw.damage:
+                step.unreadable.append(self._at(number, raw.damage))
+            yield step
+            if len(data) < CHUNK_BYTES:
+                break
+        self.state.key = self._plan.key

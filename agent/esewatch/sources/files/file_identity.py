@@ -1,0 +1,119 @@
+"""Which file is which: a file is known by its content before the position, not by its name."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Generic, TypeVar
+
+import msgspec
+
+from esewatch.sources.files.encodings import Encoding
+from esewatch.sources.files.raw_file import RawFile, read_at
+
+T = TypeVar("T")
+
+SAMPLE = 1024
+"""Bytes at the beginning and before the position that tell a file from another."""
+
+
+class Position(msgspec.Struct, array_like=True, forbid_unknown_fields=True, kw_only=True):
+    """Where reading of one file stands; what the journal keeps for it.
+
+    `offset` counts bytes as they are in the (decompressed) file, byte order mark
+    included. `line` is the number of lines consumed. `head` and `tail` are digests
+    of the first and of the last up to 1 KiB before `offset`: the file is the same
+    while they hold.
+    """
+
+    path: str
+    """Where the file was first seen."""
+    offset: int = 0
+    line: int = 0
+    encoding: Encoding = "utf-8"
+    head: bytes = b""
+    tail: bytes = b""
+    context: bytes = b""
+    """What the decoder saved."""
+    skipping: bool = False
+    """Inside a line too long to be read."""
+    ended: tuple[int, int] = (0, 0)
+    """Size and mtime (ns) of a compressed file that was read to its end, damaged or not."""
+    gone: int = 0
+    """Counts up with each file lost from sight; 0 while the file is there."""
+
+
+def digest(data: bytes) -> bytes:
+    """Short digest of a piece of a file."""
+    return hashlib.blake2b(data, digest_size=16).digest()
+
+
+def holds(raw: RawFile, position: Position) -> bool:
+    """Is what was read up to `position` still what stands there? Raises OSError."""
+    size = min(position.offset, SAMPLE)
+    return (
+        digest(read_at(raw, 0, size)) == position.head
+        and digest(read_at(raw, position.offset - size, size)) == position.tail
+    ) or position.offset == 0
+
+
+def best_match(raw: RawFile, candidates: Sequence[Position]) -> Position | None:
+    """The candidate that `raw` continues, the furthest one if several; None if none.
+
+    Raises OSError.
+    """
+    start = read_at(raw, 0, SAMPLE)
+    heads = Heads(start)
+    found = None
+    # From front to back, so that a compressed file is decompressed once.
+    for position in sorted(candidates, key=lambda candidate: candidate.offset):
+        size = min(position.offset, SAMPLE)
+        if heads[size] == position.head and (
+            digest(read_at(raw, position.offset - size, size)) == position.tail
+        ):
+            found = position
+    return found
+
+
+class Heads(dict[int, bytes]):
+    """Digests of the first so many bytes of a file that begins with `start` (up to 1 KiB)."""
+
+    def __init__(self, start: bytes) -> None:
+        super().__init__()
+        self.start = start
+
+    def __missing__(self, size: int) -> bytes:
+        self[size] = digest(self.start[:size])
+        return self[size]
+
+
+class Beginnings(Generic[T]):
+    """Files by how they begin, so that those that begin like another are found without a search."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, bytes], list[T]] = {}
+        self._sizes: set[int] = set()
+
+    def add(self, position: Position, file: T) -> None:
+        """Take in a file as far as it was read; one of which nothing was read begins like none."""
+        if size := min(position.offset, SAMPLE):
+            self._known.setdefault((size, position.head), []).append(file)
+            self._sizes.add(size)
+
+    def like(self, start: bytes) -> Iterator[T]:
+        """Those that a file which begins with `start` (up to 1 KiB) begins like."""
+        heads = Heads(start)
+        for size in self._sizes:
+            if size <= len(start):
+                yield from self._known.get((size, heads[size]), ())
+
+
+def same_so_far(raw: RawFile, other: RawFile) -> bool:
+    """Do the first and the last KiB of `raw` stand at the same places in `other`?
+
+    An empty file is like no other. Raises OSError.
+    """
+    size = raw.stat().st_size
+    sample = min(size, SAMPLE)
+    return size > 0 and all(
+        read_at(raw, offset, sample) == read_at(other, offset, sample)
+        for offset in (0, size - sample)
+    )

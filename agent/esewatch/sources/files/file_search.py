@@ -1,0 +1,173 @@
+"""Finding files by path and glob while others rename them."""
+
+import glob
+import os
+import stat
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from esewatch.sources.files.globs import barring, base, search
+from esewatch.sources.files.raw_file import RawFile, open_raw
+
+STABLE_TRIES = 5
+
+Stat = tuple[int, int]
+"""Size and mtime in nanoseconds."""
+
+
+class MovedError(Exception):
+    """A path leads to another file than a moment ago: look again before reading on.
+
+    Not an OSError: nothing is wrong with the file.
+    """
+
+
+class Seen(msgspec.Struct, frozen=True, gc=False):
+    """A file found by its path. `key` names the file itself: device and inode."""
+
+    key: str
+    path: str
+    stat: Stat
+    literal: bool
+
+
+class Scan(msgspec.Struct, gc=False):
+    """What one look at the paths found."""
+
+    seen: dict[str, Seen] = {}
+    missing: list[str] = []
+    """Paths without glob characters that lead to no regular file, and why."""
+    troubles: dict[str, str] = {}
+    """Path -> reason of files that cannot be looked at, and of folders that bar the way."""
+    gone: dict[str, str] = {}
+    """See Listing."""
+
+
+class Listing(NamedTuple):
+    """What paths and patterns lead to."""
+
+    paths: dict[str, bool]
+    """Path -> whether it was named itself, and not found by a pattern."""
+    barred: dict[str, str]
+    """Folder -> why it cannot be listed or passed, see `search`."""
+    gone: dict[str, str]
+    """Folder -> why there is none, of those that all of a pattern is below.
+
+    Files come and go by their names, as when they are rotated; their folder stays.
+    """
+
+
+def key_of(state: os.stat_result, path: str) -> str:
+    """Device and inode; the path where the system has no inodes."""
+    return f"{state.st_dev}:{state.st_ino or path}"
+
+
+def open_known(path: str, key: str) -> RawFile:
+    """Open `path` if it still leads to the file `key`. Raises OSError, MovedError."""
+    try:
+        raw = open_raw(path)
+    except FileNotFoundError:
+        raise MovedError(path) from None
+    if key_of(raw.stat(), path) != key:
+        raw.close()
+        raise MovedError(path)
+    return raw
+
+
+def look(
+    paths: Sequence[str], path_of: Callable[[str], str | None], expected: Callable[[set[str]], bool]
+) -> Scan:
+    """Find the files of `paths`.
+
+    A file that is renamed between the listing of its folder and the look at it would be
+    missed, and a younger one read before it. So unless exactly the files are there that
+    were `expected`, the folders are listed again until two listings agree.
+    `path_of` tells under which path a file is known.
+    """
+    listing = listed(paths)
+    for _ in range(STABLE_TRIES):
+        found = _look(listing, path_of)
+        if expected(set(found.seen)):
+            break
+        again = listed(paths)
+        if again == listing:
+            break
+        listing = again
+    return found
+
+
+def _look(listing: Listing, path_of: Callable[[str], str | None]) -> Scan:
+    found = Scan(troubles=dict(listing.barred), gone=listing.gone)
+    for path, literal in listing.paths.items():
+        try:
+            state = os.stat(path)  # noqa: PTH116 - strings all the way
+        except FileNotFoundError:
+            if literal:
+                found.missing.append(path)
+            continue
+        except OSError as error:
+            # One line for a folder that is listed and may not be passed, not one for each file.
+            found.troubles[path if literal else barring(path)] = reason_of(error)
+            continue
+        if not stat.S_ISREG(state.st_mode):
+            if literal:
+                found.missing.append(path)
+            continue
+        key = key_of(state, path)
+        if key not in found.seen or path_of(key) == path:
+            found.seen[key] = Seen(key, path, (state.st_size, state.st_mtime_ns), literal)
+    return found
+
+
+def listed(paths: Sequence[str]) -> Listing:
+    """What `paths` lead to. One with glob characters that is itself there is that file."""
+    listing = Listing({}, {}, {})
+    for pattern in paths:
+        if not glob.has_magic(pattern) or os.path.exists(pattern):  # noqa: PTH110 - never raises
+            listing.paths[pattern] = True
+            continue
+        found = search(pattern)
+        for path in found.paths:
+            listing.paths.setdefault(path, False)
+        listing.barred.update(found.barred)
+        if not found.paths and not found.barred:
+            listing.gone.update(_gone(base(pattern)))
+    return listing
+
+
+def _gone(folder: str) -> dict[str, str]:
+    try:
+        with os.scandir(folder):
+            return {}
+    except OSError as error:
+        return {folder: reason_of(error)}
+
+
+def reason_of(error: OSError) -> str:
+    """What the system says, without number and path."""
+    return error.strerror or str(error)
+
+
+def all_unreadable(paths: Iterable[str], failed: dict[str, str]) -> str:
+    """`PATH: reason` of the first that failed, when none of `paths` can be opened; else empty.
+
+    `failed` is what failed in this poll already, by path. A file that did not fail was
+    perhaps not opened, having not changed: so it is tried here, up to the first that opens.
+    """
+    for path in paths:
+        if path in failed:
+            continue
+        # Not opened where nothing failed: on Windows its writer could not rename it meanwhile.
+        if not failed and os.access(path, os.R_OK):
+            return ""
+        try:
+            open_raw(path).close()
+        except FileNotFoundError:
+            return ""
+        except OSError as error:
+            failed[path] = reason_of(error)
+        else:
+            return ""
+    return next((f"{path}: {reason}" for path, reason in failed.items()), "")

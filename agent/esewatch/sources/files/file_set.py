@@ -1,0 +1,365 @@
+"""Which files there are: new, grown, renamed, rewritten, compressed, gone."""
+
+import os
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from esewatch import names
+from esewatch.model import Unreadable
+from esewatch.sources.files.file_identity import (
+    SAMPLE,
+    Beginnings,
+    Position,
+    best_match,
+    holds,
+    same_so_far,
+)
+from esewatch.sources.files.file_search import (
+    Seen,
+    Stat,
+    all_unreadable,
+    look,
+    open_known,
+    reason_of,
+)
+from esewatch.sources.files.followed_file import FollowedFile
+from esewatch.sources.files.raw_file import RawFile, read_at
+from esewatch.sources.files.text_file import TextFile
+
+REMEMBERED = 1000
+"""Lost files whose position is kept in case they come back under another name."""
+
+MAX_OPEN = 0 if os.name == "nt" else 200
+"""Files kept open, so that one renamed out of sight is read to its end.
+
+None on Windows, where an open file could not be renamed by its writer.
+"""
+
+TINY = 4
+"""A shorter file does not show its encoding yet."""
+
+PATIENCE = 12
+"""Times `settle_seconds` that a file which never stops growing is waited for."""
+
+
+ALIKE = 64
+"""Files that begin alike, such as with one header, that a new one is compared with."""
+
+
+class Waiting(msgspec.Struct, gc=False):
+    """A file met but not taken up yet: it may be a copy in the making."""
+
+    stat: Stat
+    first: float
+    changed: float
+
+
+class FileSet:
+    """The files of one source. `look` brings it up to date."""
+
+    def __init__(
+        self, paths: Sequence[str], settle_seconds: float, clock: Callable[[], float]
+    ) -> None:
+        self.files: dict[str, FollowedFile] = {}
+        self.errors: list[str] = []
+        """What is wrong with paths without glob characters."""
+        self.failed: dict[str, str] = {}
+        """Path -> reason of what could not be listed, opened or read since the last look."""
+        self.problems: list[Unreadable] = []
+        self.changes: dict[str, bytes | None] = {}
+        """Positions to be committed that belong to no watched file."""
+        self.touched: dict[str, FollowedFile] = {}
+        """Files whose position is to be committed."""
+        self.settle_seconds = settle_seconds
+        self.clock = clock
+        self._paths = list(paths)
+        self.unmet: deque[Seen] = deque()
+        """New files that are still to be met, the oldest first."""
+        self._detached: list[FollowedFile] = []
+        self._beginnings: Beginnings[FollowedFile] | None = None
+        """Of the files that were there before; made when it is needed."""
+        self._restored: dict[str, Position] = {}
+        self._lost: dict[str, Position] = {}
+        self._last_lost = 0
+        self._waiting: dict[str, Waiting] = {}
+        self._told: dict[str, int] = {}
+        self._out_of_reach: dict[str, str] = {}
+        """Path -> reason of what the last look could not look at: told once while it lasts."""
+        self._there: list[str] = []
+        self._opened: dict[str, FollowedFile] = {}
+
+    def restore(self, positions: Mapping[str, bytes]) -> None:
+        """Take up stored positions. One that is not understood is reported and dropped."""
+        for key, value in positions.items():
+            try:
+                position = names.unpack(value, Position)
+            except (msgspec.MsgspecError, UnicodeError):
+                self.problems.append(
+                    Unreadable(path=key, place="", reason="stored position is not understood")
+                )
+                self.changes[key] = None
+                continue
+            (self._lost if position.gone else self._restored)[key] = position
+        self._lost = dict(sorted(self._lost.items(), key=lambda item: item[1].gone))
+        self._last_lost = max((lost.gone for lost in self._lost.values()), default=0)
+
+    def look(self) -> None:
+        """Find the files, new ones (`unmet`) and what became of the old ones.
+
+        Raises MovedError when a file was renamed meanwhile; what was found stays.
+        """
+        now = self.clock()
+        seen = self._scan()
+        for key, position in self._restored.items():
+            if found := seen.get(key):
+                self.files[key] = FollowedFile(found, position, now)
+            else:
+                self.changes[key] = None
+                self._remember(position)
+        self._restored = {}
+        for file in list(self.files.values()):
+            self._revisit(file, seen.get(file.key), now)
+        self._detached = [file for file in self.files.values() if file.detached]
+        self._beginnings = None
+        unknown = [found for key, found in seen.items() if key not in self.files]
+        self.unmet = deque(sorted(unknown, key=lambda found: (found.stat[1], found.path)))
+        self._waiting = {
+            key: waiting
+            for key, waiting in self._waiting.items()
+            if key in seen and key not in self.files
+        }
+
+    def meet(self, most: int, *, final: bool) -> None:
+        """Take up as many of the new files that `look` found. Raises MovedError as it does."""
+        now = self.clock()
+        for _ in range(min(most, len(self.unmet))):
+            self._meet(self.unmet.popleft(), now, final=final)
+
+    def lose(self, file: FollowedFile) -> None:
+        """Forget a file that is gone or rewritten; its position is kept for a while."""
+        file.close()
+        del self.files[file.key]
+        self.touched.pop(file.key, None)
+        self.changes[file.key] = None
+        self._remember(file.position)
+
+    def blind(self) -> str:
+        """`PATH: reason` when nothing of what is there can be read now; empty otherwise."""
+        reading = (file for file in self.files.values() if file.text and not file.detached)
+        if any(file.path not in self.failed for file in reading):
+            return ""
+        return all_unreadable(self._there, self.failed)
+
+    def fail(self, path: str, error: OSError, mtime: int = 0) -> None:
+        """Note and report a file that the system does not let us read."""
+        self.failed[path] = reason_of(error)
+        self.trouble(path, self.failed[path], mtime)
+
+    def trouble(self, path: str, reason: str, mtime: int = 0) -> None:
+        """Report a file that cannot be read, once a state of the file."""
+        if self._told.get(path) != mtime:
+            self._told[path] = mtime
+            if len(self._told) > REMEMBERED:
+                del self._told[next(iter(self._told))]
+            self.problems.append(Unreadable(path=path, place="", reason=reason))
+
+    def open(self, file: FollowedFile) -> TextFile:
+        """The open file at its position. Raises OSError, MovedError."""
+        if file.text is None:
+            raw = open_known(file.path, file.key)
+            try:
+                file.text = TextFile(raw, file.position)
+            except OSError:
+                raw.close()
+                raise
+            file.compressed = raw.compressed
+        self._opened.pop(file.key, None)
+        self._opened[file.key] = file
+        return file.text
+
+    def trim(self) -> None:
+        """Close the files read longest ago where too many are open."""
+        for key, file in list(self._opened.items())[: -MAX_OPEN or None]:
+            if not file.detached:
+                file.close()
+            if file.text is None:
+                del self._opened[key]
+
+    def close(self) -> None:
+        """Close all files."""
+        for file in self.files.values():
+            file.close()
+
+    def _scan(self) -> dict[str, Seen]:
+        known = set(self.files) | set(self._restored)
+
+        def path_of(key: str) -> str | None:
+            file = self.files.get(key)
+            return file.path if file else None
+
+        found = look(self._paths, path_of, lambda keys: keys == known)
+        self.errors = [
+            f"{path}: not a regular file" if Path(path).exists() else f"{path}: no such file"
+            for path in found.missing
+            if Path(path).exists() or not self._may_be_moved(path)
+        ]
+        self._there = [seen.path for seen in found.seen.values()]
+        out_of_reach = found.troubles | found.gone
+        for path, reason in out_of_reach.items():
+            if self._out_of_reach.get(path) != reason:
+                self.problems.append(Unreadable(path=path, place="", reason=reason))
+        self._out_of_reach = out_of_reach
+        self.failed = dict(out_of_reach)
+        return found.seen
+
+    def _may_be_moved(self, path: str) -> bool:
+        """Whether it was there, and the folder still is, so that it may come again."""
+        if not Path(path).parent.is_dir():
+            return False
+        known = [*(file.position for file in self.files.values()), *self._lost.values()]
+        return any(position.path == path for position in [*known, *self._restored.values()])
+
+    def _revisit(self, file: FollowedFile, seen: Seen | None, now: float) -> None:
+        file.detached = seen is None
+        if seen is not None:
+            file.path = seen.path
+            new = seen.stat
+        elif file.text is not None:
+            state = file.text.raw.stat()
+            new = (state.st_size, state.st_mtime_ns)
+        else:
+            self.lose(file)
+            return
+        if file.known and new == file.stat:
+            return
+        file.known = False
+        try:
+            holds_on = file.position.ended == new or self._holds(file, new)
+        except OSError as error:
+            self.fail(file.path, error, new[1])
+            return
+        if not holds_on and seen is not None:
+            self.lose(file)
+            return
+        if not holds_on:
+            self._begin_anew(file)
+        file.known = True
+        file.note(new, now)
+
+    def _holds(self, file: FollowedFile, new: Stat) -> bool:
+        position = file.snapshot()
+        raw = file.text.raw if file.text else open_known(file.path, file.key)
+        try:
+            if not raw.compressed and new[0] < position.offset:
+                return False
+            return holds(raw, position)
+        finally:
+            if file.text is None:
+                raw.close()
+
+    def _begin_anew(self, file: FollowedFile) -> None:
+        """A file was rewritten and then deleted; only the open handle leads to it."""
+        assert file.text is not None
+        self._remember(file.snapshot())
+        self.touched.pop(file.key, None)
+        self.changes[file.key] = None
+        file.position = Position(path=file.path)
+        file.text = TextFile(file.text.raw, file.position)
+        file.decoder = file.done = None
+        file.refused = ""
+
+    def _remember(self, position: Position) -> None:
+        if not position.offset:
+            return
+        self._last_lost += 1
+        position.gone = self._last_lost
+        key = f"gone:{position.gone}"
+        self._lost[key] = position
+        self.changes[key] = names.pack(position)
+        if len(self._lost) > REMEMBERED:
+            oldest = next(iter(self._lost))
+            del self._lost[oldest]
+            self.changes[oldest] = None
+
+    def _meet(self, seen: Seen, now: float, *, final: bool) -> None:
+        """Take up a new file, unless it may be a copy that is still being made."""
+        if not seen.stat[0]:
+            return
+        waiting = self._waiting.setdefault(seen.key, Waiting(seen.stat, now, now))
+        if waiting.stat != seen.stat:
+            waiting.stat, waiting.changed = seen.stat, now
+        quiet = (
+            final
+            or now - waiting.changed >= self.settle_seconds
+            or now - waiting.first >= PATIENCE * self.settle_seconds
+        )
+        try:
+            raw = open_known(seen.path, seen.key)
+        except OSError as error:
+            self.fail(seen.path, error, seen.stat[1])
+            return
+        try:
+            if not quiet and (raw.compressed or seen.stat[0] < TINY):
+                return
+            owner, position = self._continued(raw, seen.stat[0])
+            if position is None and not quiet and self._is_copy(raw):
+                return
+        except OSError as error:
+            self.fail(seen.path, error, seen.stat[1])
+            return
+        finally:
+            raw.close()
+        file = FollowedFile(seen, position or Position(path=seen.path), waiting.changed)
+        file.known = True
+        self.files[seen.key] = file
+        if position is not None:
+            self._hand_over(owner, file)
+
+    def _continued(self, raw: RawFile, size: int) -> tuple[str, Position | None]:
+        """Key and position of the lost or vanished file that `raw` holds; None if none."""
+        candidates = dict(self._lost)
+        for file in self._detached:
+            if file.key not in self.files or file.text is None:
+                continue
+            if file.snapshot().offset:
+                candidates[file.key] = file.position
+            elif same_so_far(file.text.raw, raw):
+                return file.key, file.position
+        if not raw.compressed:
+            candidates = {key: item for key, item in candidates.items() if item.offset <= size}
+        found = best_match(raw, list(candidates.values())) if candidates else None
+        key = next((key for key, position in candidates.items() if position is found), "")
+        return key, found
+
+    def _hand_over(self, owner: str, file: FollowedFile) -> None:
+        if owner in self.files:
+            self.files.pop(owner).close()
+            self.touched.pop(owner, None)
+        self._lost.pop(owner, None)
+        self.changes[owner] = None
+        file.position = msgspec.structs.replace(file.position, gone=0, ended=(0, 0))
+        self.touched[file.key] = file
+
+    def _is_copy(self, raw: RawFile) -> bool:
+        """Does all of `raw` stand in a file that is still there?"""
+        if self._beginnings is None:
+            self._beginnings = Beginnings()
+            for file in sorted(self.files.values(), key=lambda file: -file.stat[1]):
+                if not file.detached:
+                    self._beginnings.add(file.snapshot(), file)
+        # Who copies a log writes on in it, so that it is among the youngest.
+        for file in islice(self._beginnings.like(read_at(raw, 0, SAMPLE)), ALIKE):
+            if file.key not in self.files:
+                continue
+            known = file.text.raw if file.text else open_known(file.path, file.key)
+            try:
+                if same_so_far(raw, known):
+                    return True
+            finally:
+                if file.text is None:
+                    known.close()
+        return False

@@ -1,0 +1,307 @@
+"""Following text files: growth, rotation, compression and encodings, each line exactly once.
+
+A file is known by its content before the position (see `fileident`), so that it
+may be renamed, copied and truncated, compressed or replaced between two polls or
+while the agent is down.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from esewatch import names
+from esewatch.model import Batch, Record, SourceError, Unreadable
+from esewatch.sources.files.decoder import Decoder, DecoderFactory, Fed, OrderKey
+from esewatch.sources.files.encodings import detect, to_utf8
+from esewatch.sources.files.file_search import MovedError, open_known
+from esewatch.sources.files.file_set import PATIENCE, FileSet
+from esewatch.sources.files.followed_file import FollowedFile
+from esewatch.sources.files.raw_file import RawFile, open_raw, open_regular, read_at
+from esewatch.sources.files.text_file import BLOCK, HEAD, LONGEST, Lines, TextFile
+
+__all__ = ["Decoder", "DecoderFactory", "Fed", "FollowedFiles", "OrderKey", "sniff"]
+
+BATCH_RECORDS = 4000
+BATCH_BYTES = 16 << 20
+PORTION = 1000
+"""New files that are looked at together."""
+_SMALLEST_BLOCK = 4096
+_TRIES = 10
+"""Rounds of one poll that renamed files may begin again."""
+
+GROWING, SETTLED, FINISHED = range(3)
+"""How far the end of a file is an end: not at all, of a record, of a half line too."""
+
+
+def sniff(path: str) -> tuple[bytes, bytes]:
+    """First 64 KiB of `path` (decompressed, as UTF-8) and its first 16 bytes as stored.
+
+    Raises SourceError when it cannot be opened or is not a regular file.
+    """
+    try:
+        raw = open_raw(path)
+        try:
+            head = _head(raw)
+        finally:
+            raw.close()
+        with open_regular(path) as file:
+            stored = file.read(16) or b""
+    except OSError as error:
+        raise SourceError(f"{path}: {error.strerror or error}") from error
+    return head, stored
+
+
+def _head(raw: RawFile) -> bytes:
+    head = read_at(raw, 0, HEAD)
+    return to_utf8(head, detect(head)[0])
+
+
+class FollowedFiles:
+    """A source over text files named by paths and globs. Implements `model.Source`.
+
+    `factory` makes the decoder of a file from its beginning. `order` tells the time
+    of a file's first record: files are read oldest first. A batch is handed out when it
+    has `BATCH_RECORDS`. A file that has not grown for `settle_seconds` of `clock` makes a
+    record without successor complete, unless it ends in half a line; half a line is a line
+    when the file was renamed, deleted or compressed, and in a final poll.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        paths: Sequence[str],
+        factory: DecoderFactory,
+        *,
+        settle_seconds: float = 5.0,
+        order: OrderKey | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        in_portions: bool = False,
+    ) -> None:
+        self.name = name
+        self._in_portions = in_portions
+        self._factory = factory
+        self._order = order
+        self._set = FileSet(paths, settle_seconds, clock)
+        self._records: list[Record] = []
+        self._unreadable: list[Unreadable] = []
+        self._bytes = 0
+
+    def restore(self, positions: Mapping[str, bytes]) -> None:
+        """Take up the positions of the journal, once, before the first poll."""
+        self._set.restore(positions)
+
+    def poll(self, *, final: bool = False) -> Iterator[Batch]:
+        """Read what is new; see `model.Source.poll`.
+
+        Raises SourceError behind the last batch when a path without glob characters
+        names no file, or one whose format cannot be read, and, unless `final`, when nothing
+        that the paths lead to can be listed or opened.
+        """
+        for _ in range(_TRIES):
+            try:
+                yield from self._poll(final=final)
+            except MovedError:
+                # What follows may be younger than what just moved: begin the round again.
+                yield self._batch(0)
+            else:
+                return
+
+    def _poll(self, *, final: bool) -> Iterator[Batch]:
+        self._set.look()
+        while True:
+            self._set.meet(PORTION, final=final)
+            if not self._set.unmet or self._in_portions:
+                yield from self._round(final=final)
+            if not self._set.unmet:
+                break
+            yield self._batch(0)  # so that nobody takes it for silent
+        errors = self._set.errors + [
+            file.refused for file in self._set.files.values() if file.literal and file.refused
+        ]
+        if not final and not errors and (blind := self._set.blind()):
+            errors = [blind]
+        yield self._batch(0, caught_up=not errors)
+        if errors:
+            raise SourceError("; ".join(errors))
+
+    def _round(self, *, final: bool) -> Iterator[Batch]:
+        """Read what is due of the files that were met, oldest first."""
+        todo = [(file, level) for file in self._sorted() if (level := self._due(file, final))]
+        waiting = sum(_rest(file) for file, _ in todo)
+        for file, level in todo:
+            waiting -= _rest(file)
+            for _ in self._read(file, level - 1):
+                yield self._batch(waiting + _rest(file))
+
+    def close(self) -> None:
+        """Close all files."""
+        self._set.close()
+
+    def _sorted(self) -> list[FollowedFile]:
+        if self._order is not None:
+            for file in self._set.files.values():
+                if file.order is None and file.known:
+                    file.order = self._first_time(file, self._order)
+        return sorted(
+            self._set.files.values(),
+            key=lambda file: (
+                file.stat[1] / 1e9 if file.order is None else file.order,
+                file.stat[1],
+                file.path,
+            ),
+        )
+
+    def _first_time(self, file: FollowedFile, order: OrderKey) -> float | None:
+        if file.position.ended == file.stat or (file.done and file.done[0] == file.stat):
+            return None
+        try:
+            raw = open_known(file.path, file.key)
+        except OSError:
+            return None
+        try:
+            return order(file.path, _head(raw))
+        except (OSError, SourceError):
+            return None
+        finally:
+            raw.close()
+
+    def _due(self, file: FollowedFile, final: bool) -> int:
+        """1 + how final the end of the file is; 0 when there is nothing to read."""
+        now = self._set.clock()
+        level = GROWING
+        if final:
+            level = FINISHED
+        elif now - file.changed >= self._set.settle_seconds:
+            level = FINISHED if file.detached or file.moved or file.compressed else SETTLED
+        if not file.known or file.refused or file.done == (file.stat, level):
+            return 0
+        return 0 if file.position.ended == file.stat else 1 + level
+
+    def _read(self, file: FollowedFile, level: int) -> Iterator[None]:
+        """Read a file as far as it goes; yields where a batch should be handed out."""
+        start = None
+        try:
+            text = self._set.open(file)
+            start = text.offset
+            if file.compressed and level < FINISHED and not self._overdue(file):
+                return
+            text.refresh()
+            yield from self._decode(file, text, level)
+            self._finish(file, text, level)
+        except OSError as error:
+            self._set.fail(file.path, error, file.stat[1])
+            if start is not None and text.offset > start:
+                del self._set.failed[file.path]
+        except SourceError as error:
+            file.refused = str(error)
+            file.close()
+            if not file.literal:
+                self._set.trouble(file.path, file.refused, file.stat[1])
+        self._set.trim()
+
+    def _overdue(self, file: FollowedFile) -> bool:
+        """Has a compressed file that keeps growing waited long enough to be read once more?"""
+        now = self._set.clock()
+        return now - file.read_at >= PATIENCE * self._set.settle_seconds
+
+    def _finish(self, file: FollowedFile, text: TextFile, level: int) -> None:
+        file.done = (file.stat, level)
+        file.read_at = self._set.clock()
+        if file.compressed and level == FINISHED:
+            file.position.ended = file.stat
+            self._set.touched[file.key] = file
+            if text.raw.damage:
+                self._tell(file, f"offset {text.raw.position}", text.raw.damage)
+            elif file.unread and text.only_zeros:
+                self._tell(file, "line 1", f"nothing but zeros in {text.offset} bytes")
+            file.close()
+        if file.detached and level == FINISHED:
+            self._set.lose(file)
+
+    def _decode(self, file: FollowedFile, text: TextFile, level: int) -> Iterator[None]:
+        want = file.block
+        while True:
+            before = text.offset
+            text.fill(want)
+            lines = text.lines(want, tail=level == FINISHED and not text.raw.damage)
+            if lines.data or lines.too_long or (text.text and text.at_end and level >= SETTLED):
+                file.decoder = file.decoder or self._decoder(file, text)
+            if text.zeros and text.text:
+                self._tell(file, f"line {text.line + 1}", f"{text.zeros} zero bytes")
+                text.zeros = 0
+            if lines.too_long:
+                self._tell(file, f"line {text.line + 1}", "line longer than 8 MiB")
+                text.skip_line()
+            elif lines.data:
+                self._feed(file, text, lines, level)
+            self._bytes += text.offset - before
+            if text.offset != before:
+                self._set.touched[file.key] = file
+                want = file.block
+            elif not lines.last and not lines.cut_off and want < LONGEST:
+                want = min(LONGEST, 2 * max(want, len(lines.data)))
+            elif lines.data and (not lines.last or level == FINISHED):
+                self._give_up(file, text, lines)
+            else:
+                return
+            if self._full():
+                yield
+
+    def _decoder(self, file: FollowedFile, text: TextFile) -> Decoder:
+        return self._factory(file.path, text.first_text(), file.position.context)
+
+    def _feed(self, file: FollowedFile, text: TextFile, lines: Lines, level: int) -> None:
+        assert file.decoder is not None
+        complete = lines.cut_off or (
+            level >= SETTLED and lines.last and (lines.all or bool(text.raw.damage))
+        )
+        fed = file.decoder.feed(lines.data, final=complete)
+        self._records += fed.records
+        at = line = 0
+        for offset, reason in sorted(fed.unreadable):
+            line += lines.data.count(b"\n", at, offset)
+            at = offset
+            self._tell(file, f"line {text.line + line + 1}", reason)
+        text.take(fed.consumed)
+        found = len(fed.records) + len(fed.unreadable)
+        if found > 2 * BATCH_RECORDS:
+            file.block = max(_SMALLEST_BLOCK, fed.consumed * BATCH_RECORDS // found)
+        elif found < BATCH_RECORDS // 2:
+            file.block = min(BLOCK, 2 * file.block)
+
+    def _give_up(self, file: FollowedFile, text: TextFile, lines: Lines) -> None:
+        """A record that never ends must not hold up those behind it."""
+        reason = "record does not end" if lines.last else "record does not end within 8 MiB"
+        self._tell(file, f"line {text.line + 1}", reason)
+        text.take(lines.data.find(b"\n") + 1 or len(lines.data))
+        self._set.touched[file.key] = file
+
+    def _tell(self, file: FollowedFile, place: str, reason: str) -> None:
+        self._unreadable.append(Unreadable(path=file.path, place=place, reason=reason))
+
+    def _full(self) -> bool:
+        found = len(self._records) + len(self._unreadable)
+        return found >= BATCH_RECORDS or self._bytes >= BATCH_BYTES
+
+    def _batch(self, backlog: int, *, caught_up: bool = False) -> Batch:
+        positions = self._set.changes
+        for file in self._set.touched.values():
+            positions[file.key] = names.pack(file.snapshot())
+        batch = Batch(
+            records=self._records,
+            unreadable=self._unreadable + self._set.problems,
+            positions=positions,
+            backlog_bytes=backlog,
+            caught_up=caught_up,
+        )
+        self._records, self._unreadable, self._bytes = [], [], 0
+        self._set.changes, self._set.touched, self._set.problems = {}, {}, []
+        return batch
+
+
+def _rest(file: FollowedFile) -> int:
+    """Stored bytes of a file that are not consumed, roughly where it is compressed."""
+    if file.text is None:
+        return max(0, file.stat[0] - file.position.offset)
+    if file.text.raw.compressed:
+        return file.text.raw.backlog()
+    return max(0, file.text.raw.stat().st_size - file.text.offset)

@@ -1,0 +1,177 @@
+"""One text file as UTF-8 lines, with a position that survives rotation and restart."""
+
+import msgspec
+
+from esewatch.sources.files.encodings import Encoding, Transcoder, detect, to_utf8
+from esewatch.sources.files.file_identity import SAMPLE, Position, digest
+from esewatch.sources.files.raw_file import RawFile, read_at
+
+BLOCK = 128 << 10
+"""What is read and decoded at once: small enough to stay in a cache while it is searched."""
+LONGEST = 8 << 20
+"""A longer line, or a record that is not complete within so many bytes, is given up."""
+
+HEAD = 64 << 10
+_THROWN_BLOCKS = 512
+
+
+def _reading(missing: int) -> int:
+    return max(HEAD, min(BLOCK, missing))
+
+
+class Lines(msgspec.Struct, gc=False):
+    """Lines to decode."""
+
+    data: bytes
+    too_long: bool = False
+    """The first line is longer than 8 MiB."""
+    cut_off: bool = False
+    """Zeros of a crash follow: what is not complete will never be."""
+    last: bool = False
+    """No whole line follows for now."""
+    all: bool = False
+    """Not even half a line follows for now."""
+
+
+class TextFile:
+    """An open file from a position on. `text` is what is read and not yet consumed.
+
+    Raises OSError from `refresh` and `fill` where the file cannot be read.
+    """
+
+    def __init__(self, raw: RawFile, position: Position) -> None:
+        self.raw = raw
+        self.offset = position.offset
+        self.line = position.line
+        self.skipping = position.skipping
+        self.encoding: Encoding = position.encoding
+        size = min(self.offset, SAMPLE)
+        self._head = read_at(raw, 0, size)
+        self._tail = read_at(raw, self.offset - size, size)
+        self.text = b""
+        self.at_end = False
+        self.zeros = 0
+        """Zero bytes thrown away where a line should begin, not yet reported."""
+        self._codec = Transcoder(self.encoding)
+        self._stored = b""
+
+    def refresh(self) -> None:
+        """Forget what is not consumed and read it again: the file may have changed there."""
+        if self.offset == 0:
+            head = read_at(self.raw, 0, HEAD)
+            self.encoding, mark = detect(head)
+            self._advance(head[:mark])
+        self._codec = Transcoder(self.encoding)
+        self.text = self._stored = b""
+        self.at_end = False
+        self.zeros = 0
+        self.raw.seek(self.offset)
+
+    def first_text(self) -> bytes:
+        """The first up to 64 KiB as UTF-8."""
+        at = self.raw.position
+        head = read_at(self.raw, 0, HEAD)
+        self.raw.seek(at)
+        return to_utf8(head, self.encoding)
+
+    def fill(self, want: int) -> None:
+        """Read until `want` bytes of text are there or nothing more is to be had for now.
+
+        Returns earlier after 64 MiB that were thrown away.
+        """
+        thrown = 0
+        self._drop_zeros()
+        while len(self.text) < want and not self.at_end and thrown < _THROWN_BLOCKS:
+            start = self.raw.position
+            block = self.raw.read(BLOCK if self.skipping else _reading(want - len(self.text)))
+            self.at_end = not block
+            if block.endswith(b"\0"):
+                block = self._without_padding(start, block)
+            self.text += self._codec.feed(block)
+            if self.encoding != "utf-8":
+                self._stored += block
+            if self.skipping:
+                self._skip()
+            else:
+                self._drop_zeros()
+            thrown += not self.text
+
+    def _drop_zeros(self) -> None:
+        """Throw away the zeros the text begins with: a crash left them, no line has them."""
+        if self.text.startswith(b"\0"):
+            zeros = len(self.text) - len(self.text.lstrip(b"\0"))
+            self.zeros += zeros
+            self.take(zeros)
+
+    def _without_padding(self, start: int, block: bytes) -> bytes:
+        """Zeros up to the end of the file are space set aside for later, not data."""
+        data = len(block.rstrip(b"\0"))
+        if self.encoding != "utf-8":
+            data += (start + data) % 2
+        if data < len(block) and self.raw.next_data(start + len(block)) is None:
+            self.at_end = True
+            return block[:data]
+        return block
+
+    def lines(self, want: int, *, tail: bool) -> "Lines":
+        """Whole lines of the text: up to `want` bytes, at least one line.
+
+        `tail` says that a last line without newline is a line.
+        """
+        text = self.text
+        end = text.rfind(b"\n", 0, want) + 1 or text.find(b"\n", want) + 1
+        if end > LONGEST or (not end and len(text) >= LONGEST):
+            return Lines(b"", too_long=True)
+        # One byte is found far faster than two, and nearly all texts have no zeros.
+        if b"\0" in text:
+            end = text.find(b"\n\0", 0, end + 1) + 1 or end
+        cut_off = end > 0 and text.startswith(b"\0", end)
+        if self.at_end and tail and not cut_off and text.find(b"\n", end) < 0:
+            end = len(text)
+        return Lines(
+            text[:end],
+            cut_off=cut_off,
+            last=self.at_end and not cut_off and text.find(b"\n", end) < 0,
+            all=self.at_end and end == len(text),
+        )
+
+    def take(self, size: int) -> None:
+        """Consume the first `size` bytes of the text; they end at a line end or at its end."""
+        piece, self.text = self.text[:size], self.text[size:]
+        self.line += piece.count(b"\n")
+        if self.encoding == "utf-8":
+            self._advance(piece)
+        else:
+            length = self._codec.raw_length(piece)
+            stored, self._stored = self._stored[:length], self._stored[length:]
+            self._advance(stored)
+
+    def _advance(self, stored: bytes) -> None:
+        self.offset += len(stored)
+        if len(self._head) < SAMPLE:
+            self._head += stored[: SAMPLE - len(self._head)]
+        self._tail = (self._tail + stored[-SAMPLE:])[-SAMPLE:]
+
+    def skip_line(self) -> None:
+        """Give up the line the text begins with; it is thrown away up to its newline."""
+        self.skipping = True
+        self._skip()
+
+    def _skip(self) -> None:
+        end = self.text.find(b"\n")
+        self.skipping = end < 0
+        self.take(end + 1 or len(self.text))
+
+    @property
+    def only_zeros(self) -> bool:
+        """No line was consumed, and the last KiB of what was are zeros."""
+        return self.offset > 0 and self.line == 0 and not self._tail.strip(b"\0")
+
+    def mark(self, position: Position) -> None:
+        """Write where reading stands into `position`."""
+        position.offset = self.offset
+        position.line = self.line
+        position.encoding = self.encoding
+        position.head = digest(self._head)
+        position.tail = digest(self._tail)
+        position.skipping = self.skipping

@@ -1,0 +1,1 @@
+"""Logs in text form: events of every kind, eseutil, NTBACKUP, SQL Server."""

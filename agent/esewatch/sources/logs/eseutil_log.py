@@ -1,0 +1,284 @@
+"""Saved output of `eseutil /k` and `/mh` (and of `esentutl`): checks of copies, and headers.
+
+eseutil writes neither a time nor a computer. A run ended when the file was last written;
+of several in one file the last did, the others are put before it, back to back. What a
+check proves holds for its start: a page may have gone bad while it ran. A file is small,
+so one that has changed is read again whole, and a run is handed out when it has ended.
+"""
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from esewatch.ese.programs.eseutil import Check, Run, is_output, runs
+from esewatch.model import Batch, SourceError, Unreadable
+from esewatch.sources.files.encodings import detect, to_utf8
+from esewatch.sources.files.file_search import (
+    MovedError,
+    Seen,
+    Stat,
+    all_unreadable,
+    look,
+    open_known,
+    reason_of,
+)
+from esewatch.sources.files.raw_file import read_at
+from esewatch.sources.logs.eseutil_records import Whose, bad_count, complaints, record_of
+
+MAX_BYTES = 16 << 20
+"""A larger file is no output of eseutil."""
+BATCH_RECORDS = 1000
+REMEMBERED = 1000
+"""Files out of sight that are not forgotten while a folder or a file cannot be looked at."""
+SETTLE_SECONDS = 60.0
+"""A file in which no run has begun is judged when it was not written for so long."""
+ABANDONED_SECONDS = 86400.0
+"""A run of which nothing was written for so long has been stopped. The progress of a check
+is buffered, so that hours without a byte are usual."""
+
+
+class FileState(msgspec.Struct, array_like=True, forbid_unknown_fields=True, kw_only=True):
+    """What the journal keeps of one file. `stat` is its size and mtime (ns) when it was read."""
+
+    stat: Stat = (0, 0)
+    offset: int = 0
+    """Characters up to the end of the last run that was handed out."""
+    digest: bytes = b""
+    """Of those characters: another text begins anew."""
+    told: int = 0
+    """Bad pages that were handed out of a run that had not ended."""
+    known: bool = False
+    """A check or a header of a database was found in it, or why there is none was told."""
+    settled: bool = False
+    """Nothing is left to say of it as it is."""
+
+
+def is_eseutil_text(head: bytes) -> bool:
+    """Does a file that begins with `head` (UTF-8) look like output of eseutil?"""
+    return is_output(head.decode("utf-8", "replace"))
+
+
+class EseutilLogSource:
+    """A source over saved output of eseutil in the files named by `paths` (paths and globs).
+
+    `computer` is the one whose databases were checked. `database`, where it is not empty,
+    overrules the paths in the text; `{name}` in it is the file name of the copy. `clock`
+    gives epoch seconds. Implements `model.Source`. Raises SourceError without a computer.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        paths: Sequence[str],
+        *,
+        computer: str,
+        database: str = "",
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        if not computer:
+            where = name if name in paths else f"{name}: {paths[0]}"
+            raise SourceError(
+                f"{where}: output of eseutil does not name the computer: give it as --computer, "
+                "or as computer: in the configuration"
+            )
+        self.name = name
+        self._paths = list(paths)
+        self._whose = Whose(computer, database)
+        self._clock = clock
+        self._files: dict[str, FileState] = {}
+        self._again: dict[str, float] = {}
+        """When an unchanged file is to be judged once more."""
+        self._complaints: dict[str, str] = {}
+        self._failed: dict[str, str] = {}
+        """Path -> reason of what could not be listed or opened in this poll."""
+        self._batch = Batch()
+
+    def restore(self, positions: Mapping[str, bytes]) -> None:
+        """See `model.Source.restore`. A position that is not understood begins anew."""
+        for key, value in positions.items():
+            try:
+                self._files[key] = msgspec.msgpack.decode(value, type=FileState)
+            except msgspec.MsgspecError:
+                continue
+
+    def close(self) -> None:
+        """Nothing stays open between polls."""
+
+    def poll(self, *, final: bool = False) -> Iterator[Batch]:
+        """See `model.Source.poll`. A file that did not change costs a stat.
+
+        Raises SourceError behind the last batch when a path that is no pattern does not exist,
+        and, unless `final`, when nothing that the paths lead to can be listed or opened.
+        """
+        self._batch = Batch()
+        known = set(self._files)
+        found = look(self._paths, lambda key: None, lambda keys: keys == known)
+        self._failed = found.troubles | found.gone
+        there = {seen.path for seen in found.seen.values()}.union(self._failed)
+        self._complaints = {path: why for path, why in self._complaints.items() if path in there}
+        for path, reason in self._failed.items():
+            self._complain(path, reason)
+        unlisted = bool(self._failed)
+        files = sorted(found.seen.values(), key=lambda seen: (seen.stat[1], seen.path))
+        for seen in files:
+            for _ in self._file(seen, final=final):
+                yield self._take(caught_up=False)
+        self._drop(
+            [key for key in self._files if key not in found.seen], REMEMBERED if unlisted else 0
+        )
+        error = "" if final else all_unreadable([seen.path for seen in files], self._failed)
+        if found.missing:
+            error = f"{found.missing[0]}: no such file; name an existing file or a pattern"
+        yield self._take(caught_up=not error)
+        if error:
+            raise SourceError(error)
+
+    def _drop(self, gone: Sequence[str], kept: int) -> None:
+        """Forget the files out of sight, but for the `kept` last ones."""
+        for key in gone[: max(0, len(gone) - kept)]:
+            del self._files[key]
+            self._again.pop(key, None)
+            self._batch.positions[key] = None
+
+    def _take(self, *, caught_up: bool) -> Batch:
+        batch, self._batch = self._batch, Batch()
+        batch.caught_up = caught_up
+        return batch
+
+    def _complain(self, path: str, reason: str) -> None:
+        """What cannot be read, once for each reason."""
+        if self._complaints.get(path) != reason:
+            self._complaints[path] = reason
+            self._tell(path, "", reason)
+
+    def _tell(self, path: str, place: str, reason: str) -> None:
+        self._batch.unreadable.append(Unreadable(path=path, place=place, reason=reason))
+
+    def _file(self, seen: Seen, *, final: bool) -> Iterator[None]:
+        """Read one file where there may be news; yields where a batch should be handed out."""
+        state = self._files.get(seen.key)
+        again = self._again.get(seen.key, 0.0)
+        if (
+            state is not None
+            and state.stat == seen.stat
+            and (state.settled or (self._clock() < again and not final))
+        ):
+            return
+        try:
+            text, stat = self._text(seen)
+        except MovedError:
+            return
+        except OSError as error:
+            self._failed[seen.path] = reason_of(error)
+            self._complain(seen.path, reason_of(error))
+            return
+        state = self._continued(state, text, stat)
+        state.stat = stat
+        for _ in self._runs(seen, text, state, final=final):
+            yield
+
+    def _runs(self, seen: Seen, text: str, state: FileState, *, final: bool) -> Iterator[None]:
+        """Hand out the runs of one file that were not handed out before."""
+        now = self._clock()
+        written = min(state.stat[1] / 1e9, now)
+        silent = float("inf") if final else now - written
+        place = _Place(text, state.offset)
+        later = sum(run.seconds or 0.0 for run in runs(text, state.offset))
+        again = None
+        for run in runs(text, state.offset):
+            state.known = state.known or bool(run.result or complaints(run, self._whose))
+            line = place.line_of(run.start)
+            if run.outcome == "open":
+                if silent < ABANDONED_SECONDS:
+                    again = written + ABANDONED_SECONDS
+                    self._still_running(run, state, written)
+                else:
+                    self._hand_out(seen.path, line, run, written)
+                break
+            later -= run.seconds or 0.0
+            self._hand_out(seen.path, line, run, written - later)
+            state.offset, state.told = run.end, 0
+            if len(self._batch.records) + len(self._batch.unreadable) >= BATCH_RECORDS:
+                self._keep(seen.key, state, place)
+                yield
+        if not state.known and text.strip() and again is None:
+            if silent < SETTLE_SECONDS:
+                again = written + SETTLE_SECONDS
+            else:
+                self._tell(seen.path, "", "no output of eseutil /k or /mh of a database in it")
+        state.settled = again is None
+        self._again[seen.key] = again or 0.0
+        self._keep(seen.key, state, place)
+
+    def _still_running(self, run: Run, state: FileState, written: float) -> None:
+        """A run goes on; the bad pages that it has named so far are bad already."""
+        bad = bad_count(run.result) if isinstance(run.result, Check) else 0
+        if bad > state.told and (record := record_of(run, self._whose, written)) is not None:
+            self._batch.records.append(record)
+            state.told = bad
+
+    def _hand_out(self, path: str, line: int, run: Run, end: float) -> None:
+        record = record_of(run, self._whose, end)
+        if record is not None:
+            self._batch.records.append(record)
+        for reason in complaints(run, self._whose):
+            self._tell(path, f"line {line}", reason)
+
+    def _keep(self, key: str, state: FileState, place: "_Place") -> None:
+        state.digest = place.digest_to(state.offset)
+        self._files[key] = state
+        self._batch.positions[key] = msgspec.msgpack.encode(state)
+
+    def _text(self, seen: Seen) -> tuple[str, Stat]:
+        """The text of a file, empty for one that is too large, and the state it was read in."""
+        raw = open_known(seen.path, seen.key)
+        try:
+            now = raw.stat()
+            stat = (now.st_size, now.st_mtime_ns)
+            data = read_at(raw, 0, MAX_BYTES + 1) if stat[0] <= MAX_BYTES else b""
+            damage = raw.damage
+        finally:
+            raw.close()
+        if stat[0] > MAX_BYTES or len(data) > MAX_BYTES:
+            self._complain(seen.path, f"larger than {MAX_BYTES >> 20} MiB: no output of eseutil")
+            return "", stat
+        if damage:
+            self._complain(seen.path, damage)
+        return to_utf8(data, detect(data)[0]).decode("utf-8", "replace"), stat
+
+    def _continued(self, state: FileState | None, text: str, stat: Stat) -> FileState:
+        """What was handed out of `text` before, under whatever name; a new state if nothing."""
+        if state is not None and not state.offset and stat[0] >= state.stat[0]:
+            return msgspec.structs.replace(state, settled=False)
+        others = [other for other in self._files.values() if other is not state]
+        place, found = _Place(text), FileState()
+        for known in sorted([*([state] if state else []), *others], key=lambda each: each.offset):
+            if 0 < known.offset <= len(text) and known.digest == place.digest_to(known.offset):
+                found = known
+        told = found.told if found is state else 0
+        return msgspec.structs.replace(found, told=told, settled=False)
+
+
+class _Place:
+    """Where reading stands in a text: the line, and the digest of what comes before."""
+
+    def __init__(self, text: str, start: int = 0) -> None:
+        self._text = text
+        self._line = 1 + text.count("\n", 0, start)
+        self._counted = start
+        self._hash = hashlib.blake2b(digest_size=16)
+        self._hashed = 0
+
+    def line_of(self, offset: int) -> int:
+        """Number of the line at `offset`, which never goes back."""
+        self._line += self._text.count("\n", self._counted, offset)
+        self._counted = offset
+        return self._line
+
+    def digest_to(self, offset: int) -> bytes:
+        """Digest of the text up to `offset`, which never goes back."""
+        self._hash.update(self._text[self._hashed : offset].encode("utf-8", "surrogatepass"))
+        self._hashed = offset
+        return self._hash.digest()

@@ -1,0 +1,96 @@
+"""Records of the runs of eseutil: what one run says of which database, and when."""
+
+import re
+from typing import NamedTuple
+
+from esewatch.ese.programs.eseutil import Check, HeaderDump, Run
+from esewatch.fold.identity.identity import database_label
+from esewatch.fold.state.state import UNLOCATED
+from esewatch.model import CopyChecked, HeaderSeen, PageFault
+from esewatch.names import printable
+
+
+class Whose(NamedTuple):
+    """Whose databases a source speaks of.
+
+    `database`, where it is not empty, overrules the paths in the text; `{name}` in it
+    is the file name of the copy.
+    """
+
+    computer: str
+    database: str
+
+    def name(self, path: str) -> str:
+        """The database that the file at `path` is or stands for."""
+        named = self.database.replace("{name}", re.split(r"[\\/]", path)[-1]) or path
+        return printable(named)
+
+
+def record_of(run: Run, whose: Whose, end: float) -> CopyChecked | HeaderSeen | None:
+    """The record of a run that ended at `end` (epoch seconds); None when it has none.
+
+    A check has the time of its start: a page that went bad while it ran may have been
+    read before. Where several pages of a fault are counted and not named, one entry without
+    a page number stands for them.
+    """
+    name = whose.name(run.database)
+    if isinstance(run.result, HeaderDump):
+        return HeaderSeen(
+            time=end,
+            computer=whose.computer,
+            database=name,
+            page_size=run.result.page_size,
+            state=run.result.state,
+            bad_checksums=run.result.bad_checksums,
+            corrected=run.result.corrected,
+            correction_failed=run.result.correction_failed,
+        )
+    if isinstance(run.result, Check):
+        return CopyChecked(
+            time=max(0.0, end - (run.seconds or 0.0)),
+            computer=whose.computer,
+            database=name,
+            by="external",
+            complete=run.result.complete,
+            pages_seen=run.result.pages_seen,
+            bad=bad_count(run.result),
+            uninitialized=run.result.uninitialized,
+            bad_pages=_bad_pages(run.result),
+        )
+    return None
+
+
+def bad_count(check: Check) -> int:
+    """How many pages were found bad, whatever their fault."""
+    return sum(check.counted.values())
+
+
+def _bad_pages(check: Check) -> tuple[tuple[int, PageFault], ...]:
+    unnamed: list[tuple[int, PageFault]] = [
+        (UNLOCATED, fault)
+        for fault, count in check.counted.items()
+        if count > sum(named == fault for _, named in check.named)
+    ]
+    return (*check.named, *unnamed)
+
+
+def complaints(run: Run, whose: Whose) -> list[str]:
+    """Why a run says nothing or less than it could; empty when all of it is understood."""
+    if not run.database:
+        return []
+    found = []
+    if run.outcome in {"cut", "open"}:
+        found.append("this run of eseutil does not end")
+    elif isinstance(run.result, Check) and run.result.unread:
+        found.append(f"{run.result.unread} reads failed: {run.closing}")
+    elif isinstance(run.result, Check):
+        if not run.result.complete and not run.result.counted:
+            found.append(f"not a check of all pages: {run.closing}")
+    elif run.outcome == "failed":
+        found.append(run.closing)
+    if run.result is not None and database_label(whose.name(run.database)) is None:
+        found.append(
+            f"{run.database} does not tell which database it is a snapshot of: "
+            "as: in the configuration names it"
+        )
+    return found

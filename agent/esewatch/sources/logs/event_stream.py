@@ -1,0 +1,131 @@
+"""Event texts of every kind, recognised by content: JSON, XML, separated values, plain text.
+
+Files are followed as they grow (`follow.py`); what stands in them is decided by the
+first lines alone, never by the name.
+"""
+
+import re
+from collections.abc import Sequence
+
+from esewatch.ese.dates import DateOrder
+from esewatch.model import Source, SourceError
+from esewatch.sources.files.decoder import Decoder, DecoderFactory, OrderKey
+from esewatch.sources.files.follow import FollowedFiles
+from esewatch.sources.logs.formats.columns import find_columns
+from esewatch.sources.logs.formats.csv_events import CsvEvents
+from esewatch.sources.logs.formats.decoder_state import Format, read_decoder_state
+from esewatch.sources.logs.formats.event_builder import Maker, Options
+from esewatch.sources.logs.formats.json_events import JsonEvents
+from esewatch.sources.logs.formats.prefilter import Prefilter
+from esewatch.sources.logs.formats.text_events import TextEvents
+from esewatch.sources.logs.formats.times import Times, UnknownTimeError
+from esewatch.sources.logs.formats.xml_events import XmlEvents
+
+_DATE = re.compile(
+    r"(?<![\w.])(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,9})?Z?"
+    r"|\d{1,2}([/.])\d{1,2}\1\d{4},? +\d{1,2}:\d\d(?::\d\d)?(?:\s[AaPp][Mm])?)"
+)
+_BANNER_LINES = 4
+_JSON = re.compile(r"\[?\s*\{\s*(?:[\"}]|$)|\[\s*$")
+_XML = re.compile(r"<(?:\?xml|!DOCTYPE|!--|Events?[\s>])")
+_RECORD = re.compile(r"Record \d+\s*$")
+_CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+
+
+def event_stream_source(
+    name: str,
+    paths: Sequence[str],
+    *,
+    providers: Sequence[str] = (),
+    computer: str = "",
+    timezone: str | None = None,
+    date_order: DateOrder | None = None,
+    companions: bool = False,
+) -> Source:
+    """A source over event texts in the files named by `paths` (paths and globs).
+
+    `providers`: further event sources of ESE. `computer`: for records that name none.
+    `timezone` (zoneinfo name) and `date_order`: for times without offset.
+    `companions`: let events of semantics.md 4 through.
+    Raises SourceError when the time zone is unknown.
+    """
+    options = Options(
+        providers=tuple(providers),
+        computer=computer,
+        timezone=timezone,
+        date_order=date_order,
+        companions=companions,
+    )
+    return FollowedFiles(
+        name, paths, decoder_factory(options), order=first_time(options), in_portions=True
+    )
+
+
+def decoder_factory(options: Options) -> DecoderFactory:
+    """A factory of decoders for `FollowedFiles`. Raises SourceError for an unknown time zone."""
+    try:
+        Maker(options)
+    except (KeyError, ValueError, OSError) as error:
+        raise SourceError(f"time zone {options.timezone!r} is not known here: {error}") from None
+
+    needles = Prefilter(options.providers, companions=options.companions)
+
+    def factory(path: str, head: bytes, saved: bytes) -> Decoder:
+        return _decoder(path, head, saved, options, needles)
+
+    return factory
+
+
+def first_time(options: Options) -> OrderKey:
+    """The key by which files are read oldest first: the first date in their first block."""
+
+    def key(path: str, head: bytes) -> float | None:
+        text = head.decode("utf-8", "replace")
+        times = Times(options.timezone, options.date_order)
+        times.learn(text)
+        for found in _DATE.finditer(text):
+            try:
+                return times.read(found[0])
+            except UnknownTimeError:
+                continue
+        return None
+
+    return key
+
+
+def recognise(head: bytes) -> Format | None:
+    """The format of a file by its first bytes (UTF-8); None when it is no text."""
+    if len(_CONTROLS.findall(head)) * 50 > len(head):
+        return None
+    text = head.decode("utf-8", "replace").lstrip("\ufeff")
+    lines = [line.strip() for line in text.split("\n", 40)[:40]]
+    for line in [line for line in lines if line and not _RECORD.match(line)][:_BANNER_LINES]:
+        if _JSON.match(line):
+            return "json"
+        if _XML.match(line):
+            return "xml"
+    return "csv" if find_columns(text) else "text"
+
+
+def _decoder(path: str, head: bytes, saved: bytes, options: Options, needles: Prefilter) -> Decoder:
+    maker = Maker(options)
+    kept = read_decoder_state(saved)
+    text = head.decode("utf-8", "replace").lstrip("\ufeff")
+    form = kept.format if kept else recognise(head)
+    if kept:
+        maker.restore(kept.maker)
+    else:
+        maker.times.learn(text)
+    match form:
+        case "json":
+            return JsonEvents(maker, needles, kept)
+        case "xml":
+            return XmlEvents(maker, needles, kept)
+        case "csv":
+            layout = kept.layout if kept else None
+            layout = layout or find_columns(text)
+            if layout is not None:
+                return CsvEvents(maker, needles, layout)
+        case None:
+            raise SourceError(f"{path}: not a supported input: no text")
+    return TextEvents(maker, needles, kept)

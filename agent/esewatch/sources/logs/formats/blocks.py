@@ -1,0 +1,168 @@
+"""Events as blocks of labelled lines: Event Viewer's copy, wevtutil, classic logs, Format-List."""
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from esewatch.sources.logs.formats.fields import FIELD_OF, Found, gather, integer, plain
+from esewatch.sources.logs.formats.times import looks_dated
+
+LABEL = re.compile(
+    r"[ \t]*(?P<label>[^\W\d_][^:\n\t\d=]{0,30}?)[ \t]*"
+    r"(?::[ \t]+(?P<value>[^\n]*)|:[ \t]*$|(?<=[^\W\d_]{6}):(?P<tight>[^\W\d_][^\n]*))"
+)
+"""`label: value`; a long label may stand right before its value (`Aufgabenkategorie:Keine`)."""
+
+_SEPARATOR = re.compile(r"\s*(?:={3,}|-{5,}|\*{3,}|#{3,})")
+_NUMBERED = re.compile(r"\s*Event\s?\[\d+\]:?\s*$")
+_STARTERS = frozenset(
+    {"logname", "eventtype", "eventid", "protokollname", "nomdujournal", "nombrederegistro"}
+)
+_ORDER = ("logname", "source", "date", "eventid", "", "level", "", "", "computer")
+"""Order of the labels in Event Viewer's "copy as text", in every language."""
+
+_LOCAL = {"data": "date", "ora": "time", "hora": "time", "uhrzeit": "time", "heure": "time"}
+_ABSENT = frozenset({"n/a", "-", "not available", "nicht zutreffend"})
+_EMBEDDED = re.compile(r"\s*(?:Event Xml|Ereignis-XML|XML de l[^:]*|XML de evento|XML evento)\s*:")
+_HEADER_LINES = 16
+
+
+class Label(NamedTuple):
+    """A line `label: value`."""
+
+    name: str
+    value: str
+    indent: int
+
+
+@lru_cache(maxsize=128)
+def label_of(line: str) -> Label | None:
+    """The label and value of a line; None when it is no labelled line."""
+    found = LABEL.match(line)
+    if found is None:
+        return None
+    name = plain(found["label"])
+    return Label(
+        _LOCAL.get(name, name),
+        (found["value"] or found["tight"] or "").strip(),
+        found.start("label"),
+    )
+
+
+def is_separator(line: str) -> bool:
+    """Is it a rule such as `=====`, perhaps with a title behind it?"""
+    return _SEPARATOR.match(line) is not None
+
+
+def ends_block(line: str, first: str) -> bool:
+    """Does this line begin something new? `first` is the first label of the running block."""
+    if is_separator(line) or _NUMBERED.match(line):
+        return True
+    label = label_of(line)
+    return label is not None and (label.name in _STARTERS or label.name == first)
+
+
+class Header(NamedTuple):
+    """The labelled lines at the top of a block."""
+
+    values: dict[str, object]
+    lines: int
+    """How many lines the header has; the message begins behind them."""
+    message: str
+    first: str
+
+
+def read_header(lines: list[str]) -> Header | None:
+    """The header at the start of `lines`; None when they do not begin a block of an event."""
+    labels: list[Label] = []
+    count = 0
+    message = ""
+    for line in lines[: 2 * _HEADER_LINES]:
+        label = label_of(line)
+        if label is None and (not _NUMBERED.match(line) or labels):
+            break
+        count += 1
+        if label is None:
+            continue
+        if _knows(labels):
+            ends = FIELD_OF.get(label.name) == "message"
+        else:
+            ends = len(labels) == len(_ORDER) and _in_order(labels)
+        if ends:
+            message = label.value
+            break
+        labels.append(label)
+    if not labels:
+        return None
+    if _knows(labels):
+        values: dict[str, object] = {}
+        for label in labels:
+            values.setdefault(label.name, label.value)
+        return Header(values, count, message, labels[0].name)
+    if _in_order(labels):
+        values = {name: label.value for name, label in zip(_ORDER, labels, strict=False) if name}
+        return Header(values, count, message, labels[0].name)
+    return None
+
+
+def _knows(labels: list[Label]) -> bool:
+    fields = {FIELD_OF.get(label.name) for label in labels}
+    numbered = any(
+        FIELD_OF.get(label.name) == "event_id" and integer(label.value) is not None
+        for label in labels
+    )
+    return numbered and bool(fields & {"provider", "level", "time"})
+
+
+def _in_order(labels: list[Label]) -> bool:
+    return (
+        len(labels) >= len(_ORDER)
+        and looks_dated(labels[2].value)
+        and integer(labels[3].value) is not None
+    )
+
+
+def read_block(text: str) -> Found | None:
+    """The fields of one block; None when it is no event."""
+    lines = text.splitlines()
+    header = read_header(lines)
+    if header is None:
+        return None
+    values = {
+        name: value
+        for name, value in header.values.items()
+        if str(value).lower() not in _ABSENT and value != ""
+    }
+    _join_date(values)
+    body = [header.message, *lines[header.lines :]]
+    message, trailing = _message(body)
+    for name, value in trailing.items():
+        values.setdefault(name, value)
+    found = gather(values)
+    found.message = message
+    return found
+
+
+def _join_date(values: dict[str, object]) -> None:
+    """Classic blocks give date and time of day in two lines."""
+    date, clock = values.get("date"), values.get("time")
+    if isinstance(date, str) and isinstance(clock, str):
+        values["date"] = f"{date} {clock}"
+        del values["time"]
+    elif isinstance(clock, str) and not looks_dated(clock):
+        del values["time"]
+
+
+def _message(body: list[str]) -> tuple[str, dict[str, object]]:
+    """The message, and labels behind it as `Format-List` prints them (`Source  : NTDS ISAM`)."""
+    kept: list[str] = []
+    trailing: dict[str, object] = {}
+    for line in body:
+        if _EMBEDDED.match(line):
+            break
+        label = label_of(line)
+        if label is not None and label.indent == 0 and re.match(r"\w+ +: ", line):
+            trailing[label.name] = label.value
+        elif not trailing:
+            kept.append(line.strip())
+    return "\n".join(kept).strip(), trailing

@@ -1,0 +1,65 @@
+"""Which columns a table of separated values has, by its first rows."""
+
+import csv
+import io
+from collections.abc import Sequence
+
+import msgspec
+
+from esewatch.sources.logs.formats.fields import FIELD_OF, integer, plain
+from esewatch.sources.logs.formats.times import looks_dated
+
+_SEPARATORS = (",", ";", "\t")
+_VIEWER = ("level", "dateandtime", "source", "eventid", "taskcategory", "message")
+
+
+class Columns(msgspec.Struct, frozen=True):
+    """The separator and the plain name of each column."""
+
+    separator: str
+    columns: tuple[str, ...]
+
+
+def find_columns(head: str) -> Columns | None:
+    """The layout of a table by its first rows; None when the text is no table of events."""
+    lines = head.split("\n", 1)
+    if lines[0].startswith("#TYPE"):
+        head = lines[1] if len(lines) > 1 else ""
+    for separator in _SEPARATORS:
+        rows = _first_rows(head.lstrip("\r\n"), separator)
+        if not rows or len(rows[0]) < 3:
+            continue
+        if any(_is_viewer_row(row) for row in rows) and len(rows[0]) in (5, 6):
+            return Columns(separator, _VIEWER)
+        layout = header_of(rows[0], separator)
+        if layout is not None:
+            return layout
+    return None
+
+
+def _first_rows(head: str, separator: str) -> list[list[str]]:
+    rows: list[list[str]] = []
+    try:
+        for row in csv.reader(io.StringIO(head, newline=""), delimiter=separator):
+            rows.append(row)
+            if len(rows) == 2:
+                break
+    except csv.Error:
+        pass
+    return rows
+
+
+def _is_viewer_row(cells: Sequence[str]) -> bool:
+    """Level, date and time, source, event id, task category, message: Event Viewer's order."""
+    return len(cells) == 6 and looks_dated(cells[1]) and integer(cells[3]) is not None
+
+
+def header_of(cells: Sequence[str], separator: str) -> Columns | None:
+    """The layout a header row gives; None when the row is no header of events."""
+    columns = tuple(plain(cell) for cell in cells)
+    fields = {FIELD_OF.get(column) for column in columns}
+    if len(columns) < 3 or "event_id" not in fields or not fields & {"provider", "message"}:
+        return None
+    if any(integer(cell) is not None for cell in cells):
+        return None
+    return Columns(separator, columns)

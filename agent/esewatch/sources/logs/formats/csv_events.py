@@ -1,0 +1,99 @@
+"""Events in tables of separated values: Export-Csv, and the exports of Event Viewer."""
+
+import csv
+import io
+from bisect import bisect_left
+
+from esewatch.sources.files.decoder import Fed
+from esewatch.sources.logs.formats.columns import Columns, header_of
+from esewatch.sources.logs.formats.decoder_state import DecoderState
+from esewatch.sources.logs.formats.event_builder import Harvest, Maker
+from esewatch.sources.logs.formats.fields import gather
+from esewatch.sources.logs.formats.json_values import numbered
+from esewatch.sources.logs.formats.prefilter import Prefilter
+
+_ROW_LINES = 400
+_ROW_BYTES = 1 << 17
+_HEADER_WORDS = (b"ProviderName", b"SourceName", b"ReplacementStrings", b"Date and Time")
+
+
+class CsvEvents:
+    """Decoder of rows under a header; the layout is its context."""
+
+    def __init__(self, maker: Maker, needles: Prefilter, layout: Columns) -> None:
+        self._maker = maker
+        self._needles = needles
+        self._layout = layout
+        self._alone = 0
+
+    def feed(self, data: bytes, *, final: bool) -> Fed:
+        """See `follow.Decoder.feed`."""
+        harvest = Harvest()
+        hits = self._needles.hits(data, _HEADER_WORDS)
+        self._alone = at = 0
+        while at < len(data):
+            end = self._row_end(data, at, final=final)
+            if end is None:
+                break
+            index = bisect_left(hits, at)
+            if index < len(hits) and hits[index] < end:
+                end = self._row(data, at, end, harvest)
+            at = end
+        return harvest.fed(data, at)[0]
+
+    def _row_end(self, data: bytes, at: int, *, final: bool) -> int | None:
+        """End of the row that starts at `at`: the line end outside of quotes.
+
+        A quote that is not closed within 400 lines is taken as a letter: `_alone`
+        is how far each line is then a row of its own.
+        """
+        quotes, start = 0, at
+        for _ in range(_ROW_LINES):
+            end = data.find(b"\n", start) + 1
+            if not end:
+                if not final:
+                    return None
+                end = len(data)
+            quotes += data.count(b'"', start, end)
+            if quotes % 2 == 0 or at < self._alone:
+                return end
+            if end - at > _ROW_BYTES:
+                break
+            if end == len(data):
+                if final:
+                    break
+                return None
+            start = end
+        self._alone = end
+        return data.find(b"\n", at) + 1 or len(data)
+
+    def _row(self, data: bytes, at: int, end: int, harvest: Harvest) -> int:
+        """Take one row; where it ends may turn out to be earlier than its quotes said."""
+        text = data[at:end].decode("utf-8", "replace")
+        try:
+            rows = csv.reader(io.StringIO(text, newline=""), delimiter=self._layout.separator)
+            cells = next(rows)
+        except (csv.Error, StopIteration):
+            cells = []
+        columns = self._layout.columns
+        layout = header_of(cells, self._layout.separator)
+        if layout is not None:
+            self._layout = layout
+            return end
+        if len(cells) == len(columns) + 1 and "message" not in columns:
+            columns = (*columns, "message")
+        if len(cells) == len(columns):
+            values = dict(zip(columns, cells, strict=True))
+            found = gather(values)
+            found.strings = numbered(values)
+            self._maker.add(found, at, harvest)
+            return end
+        first = data.find(b"\n", at, end) + 1 or end
+        if self._needles.any_in(data[at:first]) or first == end:
+            harvest.complain(at, f"a row of {len(cells)} columns under {len(columns)} names")
+        self._alone = max(self._alone, end)
+        return first
+
+    def save(self) -> bytes:
+        """See `follow.Decoder.save`."""
+        return DecoderState("csv", self._maker.save(), layout=self._layout).encoded()

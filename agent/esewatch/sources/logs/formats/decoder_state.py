@@ -1,0 +1,42 @@
+"""What a decoder must know to continue in the middle of a file."""
+
+from typing import Literal
+
+import msgspec
+
+from esewatch.sources.logs.formats.columns import Columns
+from esewatch.sources.logs.formats.console import Table
+from esewatch.sources.logs.formats.event_builder import MakerState
+
+Format = Literal["json", "xml", "csv", "text"]
+
+
+class DecoderState(msgspec.Struct, omit_defaults=True):
+    """Context of a position: what was chosen and learnt before it."""
+
+    format: Format
+    maker: MakerState
+    layout: Columns | None = None
+    """Columns of the running table of separated values."""
+    table: Table | None = None
+    """Columns of the console table the position is in."""
+    heading: str = ""
+    """Provider that a heading named for the next console table."""
+
+    broken_at: int | None = None
+    """Indent of a broken JSON object, of which deeper lines are still a part."""
+
+    taken: int = 0
+    """Bytes of the next line that are already taken."""
+
+    def encoded(self) -> bytes:
+        """The context as it is kept with the position."""
+        return msgspec.json.encode(self)
+
+
+def read_decoder_state(saved: bytes) -> DecoderState | None:
+    """The context kept by `Context.encoded`; None when there is none to be read."""
+    try:
+        return msgspec.json.decode(saved, type=DecoderState)
+    except (msgspec.DecodeError, msgspec.ValidationError):
+        return None

@@ -1,0 +1,241 @@
+"""From the fields of a record to an `Event`: the one way for all formats."""
+
+from collections.abc import Hashable
+
+import msgspec
+
+from esewatch.ese.dates import DateOrder
+from esewatch.ese.events.from_strings import event_from_strings
+from esewatch.ese.events.from_text import event_from_text
+from esewatch.ese.providers import is_ese_provider
+from esewatch.model import Event, Record
+from esewatch.sources.files.decoder import Fed
+from esewatch.sources.logs.formats.fields import Found, level_of
+from esewatch.sources.logs.formats.times import Times, TimesState, UnknownTimeError
+
+RECORD_LIMIT = 1 << 20
+"""Longest record in bytes. An event of Windows has at most 64 KiB of text."""
+
+_UNREADABLE_LIMIT = 1_000
+_LONGEST_KEPT = 1024
+_KEPT = 512
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """How an input is to be read, from the configuration or the command line."""
+
+    providers: tuple[str, ...] = ()
+    computer: str = ""
+    timezone: str | None = None
+    date_order: DateOrder | None = None
+    companions: bool = False
+
+
+class Harvest:
+    """Records and complaints of one feed; the complaints are bounded."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self.unreadable: list[tuple[int, str]] = []
+        self._left_out = 0
+
+    def fed(self, data: bytes, end: int) -> tuple[Fed, int]:
+        """The outcome when the data is taken up to `end`, and how far that is within its line.
+
+        Positions are at line ends: the whole line is fed again, and the decoder
+        passes over the part of it that is taken.
+        """
+        line = len(data) if end >= len(data) else data.rfind(b"\n", 0, end) + 1
+        places = [(min(offset, line), reason) for offset, reason in self.unreadable]
+        return Fed(records=self.records, unreadable=places, consumed=line), end - line
+
+    def complain(self, offset: int, reason: str) -> None:
+        """Note that what stands at `offset` could not be read."""
+        if len(self.unreadable) < _UNREADABLE_LIMIT:
+            self.unreadable.append((offset, reason))
+            return
+        self._left_out += 1
+        self.unreadable[-1] = (offset, f"{self._left_out + 1} more places that cannot be read")
+
+
+class MakerState(msgspec.Struct):
+    """What the maker must remember between feeds."""
+
+    times: TimesState = msgspec.field(default_factory=TimesState)
+    told: list[str] = []
+    """Remarks already made about this file."""
+
+
+MAX_EVENT_ID = 0xFFFFFFFF
+"""The widest form of an id, with qualifiers and severity (InstanceId)."""
+
+
+class Maker:
+    """Makes events of what was found in one file."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.times = Times(options.timezone, options.date_order)
+        self._told: list[str] = []
+        self._plain: dict[Hashable, Event] = {}
+
+    def save(self) -> MakerState:
+        """State at this point of the file."""
+        return MakerState(times=self.times.state, told=self._told)
+
+    def restore(self, state: MakerState) -> None:
+        """Continue where `save` was called."""
+        self.times.state, self._told = state.times, state.told
+
+    def add(self, found: Found, offset: int, harvest: Harvest, *, certain: bool = True) -> bool:
+        """Put the event of `found` into the harvest. False when it is none of ours.
+
+        Only what is `certain` to be an event and cannot be told is complained of.
+        """
+        ours = is_ese_provider(found.provider, self.options.providers)
+        if found.provider and not ours and not self.options.companions:
+            return False
+        _clean(found)
+        unknown = ""
+        time = None
+        if found.time is not None and found.time != "":
+            try:
+                time = self.times.read(found.time)
+            except UnknownTimeError as error:
+                unknown = str(error)
+        event = self._repeated(found, time)
+        if event is None or (event.companion and not self.options.companions):
+            if ours and certain and event is None:
+                harvest.complain(offset, f"an event of {found.provider} without an event id")
+            return False
+        if unknown:
+            self._complain_of_time(unknown, offset, harvest)
+        if self.times.notes:
+            for note in self.times.notes:
+                harvest.complain(offset, note)
+            self.times.notes.clear()
+        harvest.records.append(event)
+        return True
+
+    def add_own(self, event: Event, harvest: Harvest) -> None:
+        """Put an event that was read back whole into the harvest, if it is one of ours."""
+        ours = is_ese_provider(event.provider, self.options.providers)
+        if not ours and not self.options.companions:
+            return
+        told = event_from_strings(
+            provider=event.provider,
+            event_id=event.event_id,
+            strings=event.strings,
+            extra_providers=self.options.providers,
+        )
+        if told is None:
+            return
+        kept = {
+            "companion": not ours,
+            "instance_state": event.instance_state or told.instance_state,
+            "engine_version": event.engine_version or told.engine_version,
+            "computer": event.computer or self.options.computer,
+        }
+        harvest.records.append(msgspec.structs.replace(event, **kept))
+
+    def remark(self, offset: int, text: str, harvest: Harvest) -> None:
+        """Say something about the whole file, once."""
+        if text not in self._told:
+            self._told.append(text)
+            harvest.complain(offset, text)
+
+    def _complain_of_time(self, reason: str, offset: int, harvest: Harvest) -> None:
+        if reason.endswith("has no year"):
+            self.remark(offset, "dates without a year: the times are unknown", harvest)
+        else:
+            harvest.complain(offset, f"{reason}: the time of this event is unknown")
+
+    def _repeated(self, found: Found, time: float | None) -> Event | None:
+        """The event of `found`; one without figures is logged again and again, word for word."""
+        if found.strings or found.record_id is not None:
+            return self._event(found, time)
+        key = (
+            found.message,
+            found.event_id,
+            found.provider,
+            found.computer,
+            found.channel,
+            found.level,
+        )
+        event = self._plain.get(key)
+        if event is not None:
+            return msgspec.structs.replace(event, time=time)
+        event = self._event(found, time)
+        if event is not None and not event.fields and len(found.message) <= _LONGEST_KEPT:
+            if len(self._plain) >= _KEPT:
+                self._plain.clear()
+            self._plain[key] = event
+        return event
+
+    def _event(self, found: Found, time: float | None) -> Event | None:
+        options = self.options
+        computer = found.computer or options.computer
+        level = level_of(found.level) if found.level else None
+        by_strings = by_text = None
+        if found.event_id is not None and (found.strings or not found.message):
+            by_strings = event_from_strings(
+                provider=found.provider,
+                event_id=found.event_id,
+                strings=found.strings,
+                time=time,
+                computer=computer,
+                channel=found.channel,
+                record_id=found.record_id,
+                level=level,
+                extra_providers=options.providers,
+                date_order=options.date_order,
+            )
+        if found.message and (by_strings is None or lacks(by_strings)):
+            by_text = event_from_text(
+                message=found.message,
+                provider=found.provider,
+                event_id=found.event_id,
+                time=time,
+                computer=computer,
+                channel=found.channel,
+                record_id=found.record_id,
+                level=level,
+                extra_providers=options.providers,
+                date_order=options.date_order,
+            )
+        if by_strings is None or by_text is None or by_strings.event_id != by_text.event_id:
+            return by_strings or by_text
+        return completed(by_strings, by_text)
+
+
+def _clean(found: Found) -> None:
+    """Half characters (`\\ud800` in JSON, invalid bytes) become U+FFFD; no id is no id."""
+    if found.event_id is not None and found.event_id > MAX_EVENT_ID:
+        found.event_id = None
+    time = found.time if isinstance(found.time, str) else ""
+    head = found.provider + found.computer + found.channel + time
+    if not (found.message.isascii() and head.isascii() and "".join(found.strings).isascii()):
+        found.provider, found.computer, found.channel, found.message = map(
+            _valid, (found.provider, found.computer, found.channel, found.message)
+        )
+        found.time = _valid(time) if time else found.time
+        found.strings = tuple(map(_valid, found.strings))
+
+
+def _valid(text: str) -> str:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def lacks(event: Event) -> bool:
+    """Could the rendered text tell more than the strings did?"""
+    return not event.fields or not event.database
+
+
+def completed(event: Event, by_text: Event) -> Event:
+    """`event` with what only its rendered text told."""
+    gained: dict[str, object] = {
+        name: getattr(by_text, name)
+        for name in ("process", "instance_state", "engine_version", "ese_instance", "database")
+        if not getattr(event, name)
+    }
+    return msgspec.structs.replace(event, fields={**by_text.fields, **event.fields}, **gained)

@@ -1,0 +1,201 @@
+"""Events written as JSON: one object a line, pretty-printed, concatenated, or in arrays."""
+
+import json
+import re
+from bisect import bisect_left
+
+import msgspec
+
+from esewatch.sources.files.decoder import Fed
+from esewatch.sources.logs.formats.decoder_state import DecoderState
+from esewatch.sources.logs.formats.esewatch_json import esewatch_event
+from esewatch.sources.logs.formats.event_builder import RECORD_LIMIT, Harvest, Maker
+from esewatch.sources.logs.formats.json_values import events_in
+from esewatch.sources.logs.formats.prefilter import Prefilter
+
+_START = re.compile(rb"^[ \t\[,\]}]*(?=\{)", re.MULTILINE)
+_NEXT = re.compile(
+    rb'(?:[ \t\r\n\[,\]}:]|"(?:[^"\\\r\n]|\\.)*+"|-?\d[\d.eE+-]*+|true|false|null)*+(?=\{)'
+)
+"""From one object to the next: ends of lists, and what stands beside the list of a wrapper."""
+_WRAPPER = re.compile(
+    rb'(?:\{\s*"(?:value|events|records|results|hits|items|logs|data)"\s*:\s*)+\[\s*(?=\{)',
+    re.IGNORECASE,
+)
+_OTLP = re.compile(
+    rb'\{\s*"(?:(?:resourceLogs|scopeLogs|instrumentationLibraryLogs)"\s*:\s*\['
+    rb'|(?:resource|scope|instrumentationLibrary)"\s*:\s*\{)'
+)
+"""What comes before the records of an OTLP line, which may be many and far over the limit."""
+_LOG_RECORDS = re.compile(rb'"logRecords"\s*:\s*\[\s*(?=\{)')
+_OTLP_HEAD = 1 << 14
+"""Longest resource and scope before the records."""
+_OTHER_LINE_ENDS = (b"}\r\n", b"},\n", b"},\r\n")
+_SIZES = (4096, 65536, RECORD_LIMIT)
+
+
+class BrokenError(ValueError):
+    """The object can never become valid, whatever follows."""
+
+
+class JsonEvents:
+    """Decoder of JSON objects, each of which stands for itself."""
+
+    def __init__(self, maker: Maker, needles: Prefilter, kept: DecoderState | None = None) -> None:
+        self._maker = maker
+        self._needles = needles
+        self._broken_at = kept.broken_at if kept else None
+        self._taken = kept.taken if kept else 0
+
+    def feed(self, data: bytes, *, final: bool) -> Fed:
+        """See `follow.Decoder.feed`."""
+        harvest = Harvest()
+        hits = self._needles.hits(data)
+        at = self._taken
+        consumed = len(data)
+        while (start := self._next_start(data, at, hits)) is not None:
+            end = self._line_object(data, start, hits, harvest)
+            if end is None:
+                end = self._long_object(data, start, hits, harvest, final=final)
+            if end is None:
+                consumed = start
+                break
+            at = end
+        fed, self._taken = harvest.fed(data, consumed)
+        return fed
+
+    def _next_start(self, data: bytes, at: int, hits: list[int]) -> int | None:
+        """Offset of the next `{` that opens a record; foreign one-line objects are passed over."""
+        if self._broken_at is None:
+            at = self._pass_lines(data, at, hits)
+            found = _NEXT.match(data, at) or _START.search(data, at)
+        else:
+            starts = _START.finditer(data, at)
+            found = next((s for s in starts if s.end() - s.start() <= self._broken_at), None)
+        if found is None:
+            return None
+        self._broken_at = None
+        return _unwrapped(data, found.end())
+
+    def _pass_lines(self, data: bytes, at: int, hits: list[int]) -> int:
+        """Behind the lines before the next hit, if each of them holds one whole object."""
+        index = bisect_left(hits, at)
+        limit = hits[index] if index < len(hits) else len(data)
+        start = 0 if at == 0 else data.find(b"\n", at, limit) + 1
+        end = data.rfind(b"\n", start, limit) + 1
+        if (at and not start) or end <= start or data[at:start].strip(b" \t\r\n,]"):
+            return at
+        lines = data.count(b"\n", start, end)
+        opened = data.count(b"\n{", start, end - 1) + data.startswith(b"{", start)
+        if lines != opened:
+            return at
+        closed = data.count(b"}\n", start, end)
+        if lines != closed:
+            closed += sum(data.count(mark, start, end) for mark in _OTHER_LINE_ENDS)
+        return end if lines == closed else at
+
+    def _line_object(
+        self, data: bytes, start: int, hits: list[int], harvest: Harvest
+    ) -> int | None:
+        """Take an object that fills the rest of its line; None when it does not."""
+        # Within a list on one line the rest of the line is other objects, not worth a look.
+        if data[max(0, start - 2) : start].rstrip(b" \t").endswith((b"[", b",")):
+            return None
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end
+        if end - start > RECORD_LIMIT:
+            return None
+        text = data[start:end].rstrip(b" \t\r,]")
+        if not text.endswith(b"}"):
+            return None
+        if not _hit_between(hits, start, end) and text.count(b"{") == text.count(b"}"):
+            return end
+        try:
+            value = msgspec.json.decode(text)
+        except (msgspec.DecodeError, RecursionError, UnicodeError):
+            return None
+        self._take(value, start, harvest)
+        return end
+
+    def _long_object(
+        self, data: bytes, start: int, hits: list[int], harvest: Harvest, *, final: bool
+    ) -> int | None:
+        """Take an object of any layout; None when its end is not there yet."""
+        try:
+            value, length = _whole_object(data, start)
+        except BrokenError as error:
+            harvest.complain(start, f"not valid JSON: {error}")
+            return self._give_up(data, start)
+        if length is None:
+            if not final and len(data) - start <= RECORD_LIMIT:
+                return None
+            harvest.complain(start, "the JSON object does not end")
+            return self._give_up(data, start)
+        if _hit_between(hits, start, start + length):
+            self._take(value, start, harvest)
+        return start + length
+
+    def _give_up(self, data: bytes, start: int) -> int:
+        """Behind the line of a broken object: what is indented deeper is a part of it."""
+        self._broken_at = start - (data.rfind(b"\n", 0, start) + 1)
+        return data.find(b"\n", start) + 1 or len(data)
+
+    def _take(self, value: object, start: int, harvest: Harvest) -> None:
+        event = esewatch_event(value)
+        if event is not None:
+            self._maker.add_own(event, harvest)
+            return
+        for found in events_in(value):
+            if found.broken:
+                harvest.complain(start, found.broken)
+            else:
+                self._maker.add(found, start, harvest)
+
+    def save(self) -> bytes:
+        """See `follow.Decoder.save`."""
+        return DecoderState(
+            "json", self._maker.save(), broken_at=self._broken_at, taken=self._taken
+        ).encoded()
+
+
+def _unwrapped(data: bytes, start: int) -> int:
+    """Offset of the first record of a wrapper that opens at `start`, else `start` itself."""
+    if wrapper := _WRAPPER.match(data, start):
+        return wrapper.end()
+    if _OTLP.match(data, start):
+        at = data.find(b'"logRecords"', start, start + _OTLP_HEAD)
+        records = _LOG_RECORDS.match(data, at) if at >= 0 else None
+        return records.end() if records else start
+    return start
+
+
+def _hit_between(hits: list[int], start: int, end: int) -> bool:
+    index = bisect_left(hits, start)
+    return index < len(hits) and hits[index] < end
+
+
+def _whole_object(data: bytes, start: int) -> tuple[object, int | None]:
+    """The object at `start` and its length in bytes; (None, None) when the data ends within it."""
+    decoder = json.JSONDecoder()
+    for size in _SIZES:
+        text = data[start : start + size].decode("utf-8", "surrogateescape")
+        try:
+            value, end = decoder.raw_decode(text)
+        except json.JSONDecodeError as error:
+            if _breaks(text, error):
+                raise BrokenError(error.msg) from None
+        except (RecursionError, ValueError):
+            raise BrokenError("nested too deep or a number too long") from None
+        else:
+            return value, len(text[:end].encode("utf-8", "surrogateescape"))
+        if start + size >= len(data):
+            break
+    return None, None
+
+
+def _breaks(text: str, error: json.JSONDecodeError) -> bool:
+    """Is the fault in the text itself, or only that the text ends too early?"""
+    rest = text[error.pos :]
+    if error.msg.startswith("Unterminated string"):
+        return "\n" in rest
+    return len(rest.strip()) > 8

@@ -1,0 +1,208 @@
+"""One event in one line of a log, with the lines that continue its message."""
+
+import re
+from typing import NamedTuple
+
+from esewatch.ese.companions.companion_table import PROVIDER_PATTERNS
+from esewatch.ese.providers import PATTERNS
+from esewatch.sources.logs.formats.fields import Found, integer, level_of
+from esewatch.sources.logs.formats.times import leading_time
+
+_PREFIX = re.compile(r"\(\(? ?\d{1,10} ?(?:,[A-Z-],\d{1,10}[^)\n]{0,40})?\)[\s)']")
+_PROCESS = re.compile(r"(?:Information Store(?: - [^\s(]+)?|'?[^\s(]+) *$")
+_PRIORITY = re.compile(r"<\d{1,3}>(?:1 )?")
+_LEVEL = re.compile(r"\[?([A-Za-z]{4,13})\]?[\s:,|]+(?!Store\b)")
+_NUMBER = re.compile(
+    r"[\s:,;(/#=|\-]*(?:\[\d+\]:?\s*)?[\s:,(/#=|\-]*(?:event\s?)?(?:id\s*[:=]?\s*)?\(?(\d{1,5})\)?(?![\w.(])[\s:,|\-]*",
+    re.IGNORECASE,
+)
+_BRACKET = re.compile(r"\[\d+\]:?\s*|[\s:,|\-]+")
+_NAMED_ID = re.compile(r"\b(?:event\s?id|eventcode)\s*[:=#]?\s*(\d{1,5})\b", re.IGNORECASE)
+_UNDESCRIBED = re.compile(r"description for event id\W{0,3}\d+\W{0,3} (?:from|in) source")
+_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,253}")
+_CATEGORIES = (
+    "General",
+    "Database Page Cache",
+    "Logging/Recovery",
+    "Space Management",
+    "Table/Column/Index Definition",
+    "Record Manipulation",
+    "Performance",
+    "Database Repair",
+    "Database Conversion",
+    "Online Defragmentation",
+    "System Parameter Settings",
+    "Database Corruption",
+    "Database Zeroing",
+    "Transaction Manager",
+    "Resource Failure Simulation",
+    "ShadowCopy",
+    "Failure Items",
+    "System Device",
+    "None",
+)
+_CATEGORY = re.compile(rf"(?:(?:{'|'.join(map(re.escape, _CATEGORIES))})|\(\d+\))[\s:,|]+")
+
+
+_LONGEST_KEPT = 200
+_KEPT_HEADINGS = 4096
+
+
+class _Heading(NamedTuple):
+    """What stands between the time of a line and its message."""
+
+    provider: str
+    level: str
+    computer: str
+    numbered: bool
+    event_id: int | None
+    end: int
+    """Where it ends in the line behind the time; of a numbered one, with its category."""
+
+
+class LineReader:
+    """Reads one-line events; knows which words are names of providers."""
+
+    def __init__(self, providers: tuple[str, ...], *, companions: bool = False) -> None:
+        known = {*PATTERNS, *map(re.escape, filter(None, providers))}
+        names = [*sorted(known, key=len, reverse=True), *(PROVIDER_PATTERNS if companions else ())]
+        self._known = re.compile("|".join(known), re.IGNORECASE)
+        self._headings: dict[str, _Heading | None] = {}
+        self._provider = re.compile(
+            rf"(?<![\w.\\/-])({'|'.join(names)})(?![\w\\.-])",
+            re.IGNORECASE,
+        )
+
+    def read(self, text: str) -> tuple[Found, bool] | None:
+        """What the line says, and whether it is certain to be an event; None if it is none.
+
+        Certain is a line with a time and the process prefix that every ESE text has.
+        """
+        if is_undescribed(text):
+            return Found(message=text), False
+        found = Found()
+        rest = _opening(text, found)
+        prefix = _PREFIX.search(rest)
+        head = rest[: prefix.start()] if prefix else rest
+        heading = self._heading(head)
+        if heading is None or (prefix and self._is_process(heading, head)):
+            return self._unnamed(rest, prefix, found)
+        dated = found.time is not None
+        found.provider = heading.provider
+        found.level = found.level or heading.level
+        if dated:
+            found.computer = heading.computer
+        at = heading.end
+        if heading.numbered:
+            found.event_id = heading.event_id
+        elif (spelt := _NAMED_ID.search(rest)) is not None:
+            found.event_id = integer(spelt[1])
+        elif bracket := _BRACKET.match(rest, at):
+            at = bracket.end()
+        if not heading.numbered or (prefix and at == prefix.start()):
+            at = _behind_category(rest, at)
+        found.message = rest[at:].strip().strip('"')
+        if prefix is None and not (dated and found.event_id is not None):
+            found.event_id = None
+        return found, dated and prefix is not None
+
+    def _heading(self, head: str) -> "_Heading | None":
+        """What stands before the message; a file has few of them, so they are remembered."""
+        if len(head) > _LONGEST_KEPT:
+            return self._read_heading(head)
+        try:
+            return self._headings[head]
+        except KeyError:
+            if len(self._headings) >= _KEPT_HEADINGS:
+                self._headings.clear()
+            found = self._headings[head] = self._read_heading(head)
+            return found
+
+    def _is_process(self, heading: "_Heading", head: str) -> bool:
+        """`MSExchangeIS (3392)` is a process, though a provider of companions has its name."""
+        return not self._known.fullmatch(heading.provider) and not head[heading.end :].strip()
+
+    def _read_heading(self, head: str) -> "_Heading | None":
+        named = self._provider.search(head)
+        if named is None:
+            return None
+        level, computer = _host(head[: named.start()])
+        number = _NUMBER.match(head, named.end())
+        if number is None:
+            return _Heading(named[1], level, computer, False, None, named.end())
+        end = _behind_category(head, number.end())
+        return _Heading(named[1], level, computer, True, integer(number[1]), end)
+
+    @staticmethod
+    def _unnamed(
+        rest: str, prefix: re.Match[str] | None, found: Found
+    ) -> tuple[Found, bool] | None:
+        """A line without a provider: the prefix and the words of the text decide."""
+        if prefix is None:
+            return None
+        process = _PROCESS.search(rest, 0, prefix.start())
+        start = process.start() if process else prefix.start()
+        if spelt := _NAMED_ID.search(rest, 0, start):
+            found.event_id = integer(spelt[1])
+        level, computer = _host(rest[:start])
+        found.level = found.level or level
+        if found.time is not None:
+            found.computer = computer
+        found.message = rest[start:].strip()
+        return found, False
+
+
+def _opening(text: str, found: Found) -> str:
+    """Take priority, level and time from the start of the line; what is left is returned."""
+    rest = text.lstrip(" \t\"'[(")
+    if rest.startswith("<") and (priority := _PRIORITY.match(rest)):
+        rest = rest[priority.end() :]
+    if not rest[:1].isdigit():
+        rest = _behind_level(rest, found)
+    rest = _behind_level(_behind_time(rest, found), found)
+    return rest if found.time else _behind_time(rest, found)
+
+
+def _behind_level(text: str, found: Found) -> str:
+    level = _LEVEL.match(text)
+    if level is None or found.level or not level_of(level[1]):
+        return text
+    found.level = level[1]
+    return text[level.end() :]
+
+
+def _behind_time(text: str, found: Found) -> str:
+    time, behind = leading_time(text)
+    if not time:
+        return text
+    found.time = time
+    return behind.lstrip(" \t])\"',;|-")
+
+
+def _behind_category(text: str, at: int) -> int:
+    """Where a category that begins at `at` ends; `at` if there is none."""
+    category = _CATEGORY.match(text, at)
+    return category.end() if category else at
+
+
+def is_undescribed(text: str) -> bool:
+    """Does Windows say here that it has no message text, and list the strings?"""
+    low = text.lower()
+    return "description for event id" in low and _UNDESCRIBED.search(low) is not None
+
+
+def _host(text: str) -> tuple[str, str]:
+    """Level and computer before a provider: one word left that is no level is the computer."""
+    level = ""
+    words = []
+    for word in text.replace("\t", " ").split():
+        bare = word.strip("[]():,|\"'")
+        if level_of(bare) and not bare.isdigit():
+            level = level or bare
+        elif bare and bare != "-":
+            words.append(bare)
+    if not words or len(words) > 2:
+        return level, ""
+    host = words[0]
+    named = _HOST.fullmatch(host) and not host.isdigit() and not host.lower().startswith("event")
+    return level, host if named else ""

@@ -1,0 +1,352 @@
+"""Events in plain text: log lines, labelled blocks, console tables, pasted XML and JSON.
+
+Only lines near a hit of the cheap filter are looked at. What a record is depends on
+the lines around it alone, never on where a feed began.
+"""
+
+import re
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from esewatch.sources.files.decoder import Fed
+from esewatch.sources.logs.formats.blocks import (
+    ends_block,
+    is_separator,
+    label_of,
+    read_block,
+    read_header,
+)
+from esewatch.sources.logs.formats.console import DASHES, read_table
+from esewatch.sources.logs.formats.decoder_state import DecoderState
+from esewatch.sources.logs.formats.event_builder import RECORD_LIMIT, Harvest, Maker
+from esewatch.sources.logs.formats.json_values import events_in
+from esewatch.sources.logs.formats.lines import LineReader, is_undescribed
+from esewatch.sources.logs.formats.prefilter import Prefilter
+from esewatch.sources.logs.formats.xml_events import CLOSE, OPEN, add_element
+
+_ANCHORS = re.compile(
+    rb"\n(?=[ \tEIP-])[ \t]*(?:Event ID:|EventID |Ereignis-ID:|ID de l|ID evento:|ID do Evento:"
+    rb"|Id\. del evento:|InstanceId |ProviderName[: ]|-{2,}[ \t])"
+)
+"""Lines that tell what those near them are: labels of events, dashes of tables."""
+
+_ELEMENT = re.compile(rb"<Event[ >]")
+_STARTS = re.compile(
+    rb"[\s<\[(\"'>]{0,4}(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}\.?[T ,]+\d{1,2}[:.]\d\d|\d{8}T\d{4}"
+    rb"|[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d|\d{1,3}>|\{|<Event[ >]"
+    rb"|(?:Information|Warning|Error|Critical|Verbose|INFO|WARN|WARNING|ERROR|DEBUG)[\t ,:|\]]+\d)"
+)
+_BEFORE_ELEMENT = re.compile(rb"\s*(?:[^\n]*(?:</Event>|<Events>)\s*)?")
+_BACK_LINES = 16
+_WRAPPED_LINES = 64
+_BLOCK_LINES = 400
+_RECORD_BYTES = 1 << 17
+_LONG_LINE = 1 << 16
+_LONGEST_ANCHOR = 256
+_ANGLE = ord("<")
+
+Kind = Literal["skip", "dashes", "heading", "xml", "json", "row", "block", "line"]
+
+
+class Piece(NamedTuple):
+    """A stretch of the data that is one record; `open` if more of it may follow."""
+
+    kind: Kind
+    start: int
+    end: int
+    open: bool = False
+
+
+class TextEvents:
+    """Decoder of plain text."""
+
+    def __init__(self, maker: Maker, needles: Prefilter, kept: DecoderState | None = None) -> None:
+        self._maker = maker
+        self._needles = needles
+        self._lines = LineReader(maker.options.providers, companions=maker.options.companions)
+        self._table = kept.table if kept else None
+        self._heading = kept.heading if kept else ""
+        self._taken = kept.taken if kept else 0
+
+    def feed(self, data: bytes, *, final: bool) -> Fed:
+        """See `follow.Decoder.feed`."""
+        harvest = Harvest()
+        at = self._taken
+        consumed = -1
+        anchors = _anchors(data)
+        for hit in sorted([*self._needles.hits(data), *anchors]):
+            if hit < at:
+                continue
+            piece = self._piece(data, at, hit, told=hit not in anchors, final=final)
+            if piece.open and not final:
+                consumed = piece.start
+                break
+            self._take(data, at, piece, harvest)
+            at = piece.end
+        if consumed < 0:
+            consumed = len(data) if final else self._settled(data, at)
+        fed, self._taken = harvest.fed(data, consumed)
+        return fed
+
+    def save(self) -> bytes:
+        """See `follow.Decoder.save`."""
+        return DecoderState(
+            "text",
+            self._maker.save(),
+            table=self._table,
+            heading=self._heading,
+            taken=self._taken,
+        ).encoded()
+
+    def _piece(self, data: bytes, at: int, hit: int, *, told: bool, final: bool) -> Piece:
+        """What record the hit is in. Never looks before `at`, the end of the record before.
+
+        `told` says that the line is known to have a needle.
+        """
+        start = data.rfind(b"\n", at, hit) + 1 or at
+        end = data.find(b"\n", hit) + 1 or len(data)
+        line = data[start:end]
+        if (
+            data[hit] == _ANGLE
+            and OPEN.match(data, hit)
+            and _BEFORE_ELEMENT.fullmatch(data, _line_start(data, 0, hit), hit)
+        ):
+            return _element(data, hit)
+        # Most lines begin with a date: no dashes, no label, no rule does.
+        dated = line[:1].isdigit()
+        if not dated and DASHES.fullmatch(line):
+            return Piece("dashes", start, end)
+        if line.rstrip().endswith(b"}") and b'{"' in line:
+            return Piece("json", start, end)
+        if self._table is not None:
+            piece = self._row_piece(data, at, start, end)
+            if piece is not None:
+                return piece
+        if not dated and (label := label_of(_text(line))) is not None:
+            block = _block_piece(data, at, start, final=final)
+            if block is not None:
+                return block
+            if label.name == "providername" and label.value:
+                return Piece("heading", start, end)
+        if (
+            len(line) > _LONG_LINE
+            or (not dated and is_separator(_text(line[:80])))
+            or not (told or self._needles.any_in(line))
+        ):
+            return Piece("skip", start, end)
+        return self._line_piece(data, start, end)
+
+    def _row_piece(self, data: bytes, at: int, start: int, end: int) -> Piece | None:
+        """The row of the table, and the lines that continue its message."""
+        first = start
+        for _ in range(_WRAPPED_LINES):
+            line = _text(data[first : _line_end(data, first)])
+            if self._is_row(line):
+                break
+            if first <= at or not self._continues(line):
+                return None
+            first = _line_start(data, at, first - 1)
+        else:
+            return None
+        end = _line_end(data, first)
+        stop = end
+        for _ in range(_WRAPPED_LINES):
+            if end >= len(data):
+                return Piece("row", first, stop, open=True)
+            following = _line_end(data, end)
+            line = _text(data[end:following])
+            if not self._continues(line):
+                break
+            end = following
+            stop = end if line.strip() else stop
+        return Piece("row", first, stop)
+
+    def _is_row(self, line: str) -> bool:
+        return self._table is not None and self._table.row(line) is not None
+
+    def _continues(self, line: str) -> bool:
+        return self._table is not None and self._table.continues(line)
+
+    def _line_piece(self, data: bytes, start: int, end: int) -> Piece:
+        """A log line and the lines behind it that do not begin something of their own."""
+        stop = end
+        for _ in range(_WRAPPED_LINES):
+            if stop >= len(data):
+                return Piece("line", start, stop, open=True)
+            following = _line_end(data, stop)
+            if _STARTS.match(data, stop, following):
+                break
+            line = data[stop:following]
+            if not line.strip() and not is_undescribed(_text(data[start:end])):
+                break
+            if self._needles.any_in(line):
+                break
+            if ends_block(_text(line), "") or following - start > _RECORD_BYTES:
+                break
+            stop = following
+        return Piece("line", start, stop)
+
+    def _take(self, data: bytes, at: int, piece: Piece, harvest: Harvest) -> None:
+        content = data[piece.start : piece.end]
+        text = _text(content)
+        match piece.kind:
+            case "line":
+                read = self._lines.read(text)
+                if read is not None:
+                    self._maker.add(read[0], piece.start, harvest, certain=read[1])
+            case "dashes":
+                header = _line_start(data, at, max(piece.start - 1, at))
+                self._table = read_table(_text(data[header : piece.start]), text, self._heading)
+                self._heading = "" if self._table else self._heading
+            case "heading":
+                label = label_of(text)
+                self._heading = label.value if label else ""
+            case "xml":
+                if self._needles.any_in(content):
+                    add_element(content, piece.start, self._maker, harvest)
+            case "json":
+                self._take_json(text, piece.start, harvest)
+            case "row":
+                self._take_row(text, piece.start, harvest)
+            case "block":
+                if self._needles.any_in(content):
+                    self._take_block(content, piece.start, harvest)
+
+    def _take_json(self, text: str, offset: int, harvest: Harvest) -> None:
+        try:
+            value = msgspec.json.decode(text[text.index('{"') :].strip())
+        except (msgspec.DecodeError, RecursionError, UnicodeError):
+            harvest.complain(offset, "not valid JSON")
+            return
+        for found in events_in(value):
+            if found.broken:
+                harvest.complain(offset, found.broken)
+            else:
+                self._maker.add(found, offset, harvest)
+
+    def _take_row(self, text: str, offset: int, harvest: Harvest) -> None:
+        first, _, rest = text.partition("\n")
+        found = self._table.row(first.rstrip("\r")) if self._table else None
+        if found is None:
+            return
+        wrapped = " ".join(line.strip() for line in rest.splitlines() if line.strip())
+        found.message = f"{found.message} {wrapped}".strip()
+        if self._maker.add(found, offset, harvest) and found.time is None:
+            self._maker.remark(offset, "a table without times: the times are unknown", harvest)
+
+    def _take_block(self, content: bytes, offset: int, harvest: Harvest) -> None:
+        found = read_block(_text(content))
+        if found is None:
+            return
+        opened = OPEN.search(content)
+        close = content.find(CLOSE, opened.start()) if opened else -1
+        if opened and close >= 0:
+            element = content[opened.start() : close + len(CLOSE)]
+            if add_element(element, offset, self._maker, harvest, found.message):
+                return
+        self._maker.add(found, offset, harvest)
+
+    def _settled(self, data: bytes, at: int) -> int:
+        """Up to where nothing that follows can change what was read.
+
+        Labelled lines and a table's header at the end may belong to what comes.
+        """
+        start = len(data)
+        for _ in range(_BACK_LINES):
+            if start <= at:
+                break
+            before = _line_start(data, at, start - 1)
+            line = data[before:start]
+            if len(line) > _LONG_LINE or not (label_of(_text(line)) or b"Message" in line):
+                break
+            start = before
+        return min(start, self._open_row(data, at))
+
+    def _open_row(self, data: bytes, at: int) -> int:
+        """Start of the table row at the end of the data, to which further lines may belong."""
+        start = len(data)
+        for _ in range(_WRAPPED_LINES if self._table else 0):
+            if start <= at:
+                break
+            start = _line_start(data, at, start - 1)
+            line = _text(data[start : _line_end(data, start)])
+            if self._is_row(line):
+                return start
+            if not self._continues(line):
+                break
+        return len(data)
+
+
+def _anchors(data: bytes) -> set[int]:
+    """Offsets in lines that tell what those near them are, and of XML elements."""
+    found = {match.end() - 1 for match in _ANCHORS.finditer(data)}
+    found |= {match.start() for match in _ELEMENT.finditer(data)}
+    if first := _ANCHORS.match(b"\n" + data[:_LONGEST_ANCHOR]):
+        found.add(first.end() - 2)
+    return found
+
+
+def _element(data: bytes, start: int) -> Piece:
+    """A pasted `<Event>` element; of one that does not end the first line is passed over."""
+    following = OPEN.search(data, start + 1, start + RECORD_LIMIT)
+    limit = following.start() if following else start + RECORD_LIMIT
+    close = data.find(CLOSE, start, limit)
+    if close >= 0:
+        return Piece("xml", start, close + len(CLOSE))
+    is_open = following is None and len(data) - start < RECORD_LIMIT
+    return Piece("skip", start, _line_end(data, start), open=is_open)
+
+
+def _block_piece(data: bytes, at: int, line: int, *, final: bool) -> Piece | None:
+    """The block of labelled lines around this line; None when it is no block of an event."""
+    start = line
+    for _ in range(_BACK_LINES):
+        if start <= at:
+            break
+        before = _line_start(data, at, start - 1)
+        text = _text(data[before:start])
+        if label_of(text) is None:
+            break
+        start = before
+    end = start
+    lines: list[str] = []
+    for _ in range(2 * _BACK_LINES):
+        if end >= len(data):
+            break
+        following = _line_end(data, end)
+        lines.append(_text(data[end:following]).rstrip("\r\n"))
+        end = following
+        if label_of(lines[-1]) is None and len(lines) > 1:
+            break
+    header = read_header(lines)
+    if header is None:
+        undecided = end >= len(data) and not final and all(map(label_of, lines))
+        return Piece("block", start, end, open=True) if undecided else None
+    end = start
+    for _ in range(header.lines):
+        end = _line_end(data, end)
+    for _ in range(_BLOCK_LINES):
+        if end >= len(data):
+            return Piece("block", start, end, open=True)
+        following = _line_end(data, end)
+        content = data[end:following]
+        begins = ends_block(_text(content), header.first) or _STARTS.match(content.lstrip())
+        if begins and not OPEN.match(content.lstrip()):
+            break
+        if following - start > _RECORD_BYTES:
+            break
+        end = following
+    return Piece("block", start, end)
+
+
+def _line_start(data: bytes, at: int, offset: int) -> int:
+    return data.rfind(b"\n", at, offset) + 1 or at
+
+
+def _line_end(data: bytes, offset: int) -> int:
+    return data.find(b"\n", offset) + 1 or len(data)
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")

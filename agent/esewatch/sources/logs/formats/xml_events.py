@@ -1,0 +1,148 @@
+"""Events written as XML: Event Viewer, `wevtutil qe /f:xml`, `.ToXml()`, evtx_dump.
+
+Each `<Event>` element is cut out and parsed by itself, so a document type with its
+entities is never seen by the parser, and roots may follow each other as they like.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from xml.etree import ElementTree
+
+from esewatch.sources.files.decoder import Fed
+from esewatch.sources.logs.formats.decoder_state import DecoderState
+from esewatch.sources.logs.formats.event_builder import RECORD_LIMIT, Harvest, Maker
+from esewatch.sources.logs.formats.fields import Found, integer
+from esewatch.sources.logs.formats.prefilter import Prefilter
+
+OPEN = re.compile(rb"<Event(?=[\s>])")
+CLOSE = b"</Event>"
+_ILLEGAL = re.compile(
+    rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|&#0*(?:[0-8]|1[124-9]|2\d|3[01]);|&#x0*(?:[0-8bcef]|1[0-9a-f]);",
+    re.IGNORECASE,
+)
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}".encode()
+_ENDLESS = "the <Event> element does not end within 1 MiB"
+_DECLARATION = re.compile(rb"<!(?!\[CDATA\[|--)")
+
+
+class XmlEvents:
+    """Decoder of `<Event>` elements, each of which stands for itself."""
+
+    def __init__(self, maker: Maker, needles: Prefilter, kept: DecoderState | None = None) -> None:
+        self._maker = maker
+        self._needles = needles
+        self._taken = kept.taken if kept else 0
+
+    def feed(self, data: bytes, *, final: bool) -> Fed:
+        """See `follow.Decoder.feed`."""
+        harvest = Harvest()
+        hits = self._needles.hits(data)
+        consumed = len(data)
+        for start, end in elements(data, self._taken):
+            closed = data.startswith(CLOSE, end - len(CLOSE))
+            if end == len(data) and not closed and not final and end - start <= RECORD_LIMIT:
+                consumed = start
+            elif not closed:
+                if _hit_between(hits, start, end):
+                    harvest.complain(start, _ENDLESS)
+            elif _hit_between(hits, start, end):
+                add_element(data[start:end], start, self._maker, harvest)
+        fed, self._taken = harvest.fed(data, consumed)
+        return fed
+
+    def save(self) -> bytes:
+        """See `follow.Decoder.save`."""
+        return DecoderState("xml", self._maker.save(), taken=self._taken).encoded()
+
+
+def elements(data: bytes, at: int) -> Iterator[tuple[int, int]]:
+    """Start and end of each `<Event>` element; one that is not closed ends at the next."""
+    found = OPEN.search(data, at)
+    while found is not None:
+        start = found.start()
+        found = OPEN.search(data, found.end())
+        limit = found.start() if found else len(data)
+        close = data.find(CLOSE, start, limit)
+        yield start, limit if close < 0 else close + len(CLOSE)
+
+
+def add_element(
+    element: bytes, offset: int, maker: Maker, harvest: Harvest, message: str = ""
+) -> bool:
+    """Put the event of one whole element into the harvest. False when it is none of ours."""
+    try:
+        found = found_in(element)
+    except ValueError as error:
+        reason = str(error)
+        harvest.complain(
+            offset, reason if reason == _ENDLESS else f"not a readable <Event> element: {reason}"
+        )
+        return False
+    found.message = found.message or message
+    return maker.add(found, offset, harvest)
+
+
+def found_in(element: bytes) -> Found:
+    """The fields of one `<Event>` element in UTF-8. Raises ValueError."""
+    if len(element) > RECORD_LIMIT:
+        raise ValueError(_ENDLESS)
+    if _DECLARATION.search(element):
+        raise ValueError("a declaration within it")
+    text = _ILLEGAL.sub(_REPLACEMENT, element).decode("utf-8", "replace")
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise ValueError(str(error)) from None
+    found = Found()
+    for section in root:
+        name = _local(section)
+        if name == "System":
+            _read_system(section, found)
+        elif name == "EventData":
+            found.strings = tuple(_string(item) for item in section if _local(item) == "Data")
+        elif name == "RenderingInfo":
+            _read_rendering(section, found)
+    return found
+
+
+def _read_system(system: ElementTree.Element, found: Found) -> None:
+    for item in system:
+        text = (item.text or "").strip()
+        match _local(item):
+            case "Provider":
+                found.provider = item.get("Name") or item.get("EventSourceName") or ""
+            case "EventID":
+                found.event_id = integer(text)
+            case "TimeCreated":
+                found.time = item.get("SystemTime")
+            case "EventRecordID":
+                found.record_id = integer(text)
+            case "Computer":
+                found.computer = text
+            case "Channel":
+                found.channel = text
+            case "Level":
+                found.level = text
+
+
+def _read_rendering(rendering: ElementTree.Element, found: Found) -> None:
+    for item in rendering:
+        if _local(item) == "Message":
+            found.message = (item.text or "").strip()
+
+
+def _string(item: ElementTree.Element) -> str:
+    """The text of a `Data` element; nothing but a line break and indent is layout."""
+    text = item.text or ""
+    return "" if "\n" in text and not text.strip() else text
+
+
+def _local(element: ElementTree.Element) -> str:
+    tag = element.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+
+
+def _hit_between(hits: list[int], start: int, end: int) -> bool:
+    index = bisect_left(hits, start)
+    return index < len(hits) and hits[index] < end

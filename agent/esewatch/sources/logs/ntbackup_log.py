@@ -1,0 +1,230 @@
+"""Logs of NTBACKUP (`backup01.log` …): how much each storage group was, and how long it took.
+
+They are UTF-16 or in a code page, in local time and in the language of Windows. The program keeps
+ten of them and writes a new job over the oldest, so a name comes back with another text.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from esewatch.ese.dates import DateOrder
+from esewatch.ese.programs import ntbackup
+from esewatch.ese.programs.ntbackup import (
+    Count,
+    Heading,
+    Moment,
+    Rule,
+    Took,
+    Trouble,
+    Value,
+    line_of,
+)
+from esewatch.fold.state.backup_jobs import follows
+from esewatch.model import SetBackedUp, Source, SourceError
+from esewatch.sources.files.decoder import Fed
+from esewatch.sources.files.follow import FollowedFiles
+from esewatch.sources.logs.formats.times import Times, TimesState, UnknownTimeError
+
+CODE_PAGE = "cp1252"
+"""Of bytes that are not UTF-8, where no encoding is configured."""
+_LONGEST = 4096
+_SAYS = 200
+_APART = 7200.0
+"""The time that a set took may differ so much from its start and end: clocks are set forward
+and back in between. Where it differs more, day and month were mistaken."""
+
+
+def ntbackup_log_source(
+    name: str,
+    paths: Sequence[str],
+    *,
+    computer: str = "",
+    timezone: str | None = None,
+    date_order: DateOrder | None = None,
+    encoding: str | None = None,
+) -> Source:
+    """A source over logs of NTBACKUP named by `paths` (paths and globs).
+
+    `computer`: whose storage groups they are, else the one that each set names. `timezone`
+    (zoneinfo name): of its times, else UTC. `encoding`: Python's name of the code page.
+    Raises SourceError when the time zone is unknown.
+    """
+    try:
+        Times(timezone)
+    except (KeyError, ValueError, OSError) as error:
+        raise SourceError(f"time zone {timezone!r} is not known here: {error}") from None
+
+    def decoder(_path: str, head: bytes, saved: bytes) -> NtbackupDecoder:
+        times = Times(timezone, date_order)
+        code_page = encoding or CODE_PAGE
+        times.learn(_dates(head, code_page))
+        return NtbackupDecoder(saved, times, computer=computer, code_page=code_page)
+
+    return FollowedFiles(name, paths, decoder)
+
+
+def is_ntbackup_log(head: bytes) -> bool:
+    """Does a file that begins with `head` (UTF-8) look like a log of NTBACKUP?"""
+    return ntbackup.is_log(_text(head, CODE_PAGE))
+
+
+def _dates(head: bytes, code_page: str) -> str:
+    """The dates and times among the first lines, one a line."""
+    told = map(line_of, _text(head, code_page).splitlines())
+    return "\n".join(line.text for line in told if isinstance(line, Moment))
+
+
+def _text(data: bytes, code_page: str) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode(code_page, "replace")
+
+
+class _Set(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """The set that is being read."""
+
+    computer: str
+    group: str
+    """Empty for what is no storage group."""
+    backup: bool | None
+    name: str
+    started: str = ""
+    ended: str = ""
+    bytes: int | None = None
+    logs_only: bool = False
+    trouble: str = ""
+
+
+class _Context(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """What is kept with the position."""
+
+    open: _Set | None = None
+    job: str = ""
+    """Empty before its first set has ended."""
+    last: float = 0.0
+    """When the last set of the job ended."""
+    times: TimesState = msgspec.field(default_factory=TimesState)
+
+
+class NtbackupDecoder:
+    """Decodes the lines of one log. Implements `decoder.Decoder`."""
+
+    def __init__(
+        self, saved: bytes, times: Times, *, computer: str = "", code_page: str = CODE_PAGE
+    ) -> None:
+        self._times = times
+        self._computer = computer
+        self._code_page = code_page
+        self._context = _Context()
+        if saved:
+            self._context = msgspec.msgpack.decode(saved, type=_Context)
+            times.state = self._context.times
+
+    def save(self) -> bytes:
+        """See `decoder.Decoder.save`."""
+        self._context.times = self._times.state
+        return msgspec.msgpack.encode(self._context)
+
+    def feed(self, data: bytes, *, final: bool) -> Fed:
+        """See `decoder.Decoder.feed`."""
+        fed = Fed(consumed=len(data))
+        at = 0
+        while at < len(data):
+            end = data.find(b"\n", at) + 1 or len(data)
+            if end - at <= _LONGEST:
+                self._line(fed, at, _text(data[at:end], self._code_page))
+            at = end
+        return fed
+
+    def _line(self, fed: Fed, at: int, text: str) -> None:
+        context, told = self._context, line_of(text)
+        if isinstance(told, Heading):
+            self._break_off(fed, at)
+            context.open = _Set(told.computer, told.group, told.backup, told.name)
+        elif isinstance(told, Rule):
+            self._break_off(fed, at)
+            context.job = ""
+        elif context.open is not None and isinstance(told, Took):
+            self._finish(fed, at, context.open, told.seconds)
+            context.open = None
+        elif context.open is not None and told is not None:
+            _note(context.open, told)
+
+    def _break_off(self, fed: Fed, at: int) -> None:
+        """Another set or job begins before the one that is open has ended."""
+        left, self._context.open = self._context.open, None
+        if left is not None and left.group and left.backup and left.started:
+            fed.unreadable.append((at, f"the backup of {left.name} does not end"))
+
+    def _finish(self, fed: Fed, at: int, done: _Set, seconds: int | None) -> None:
+        """The set has ended; those of other things tell how far the job goes."""
+        try:
+            started, ended = self._span(done, seconds)
+        except UnknownTimeError as error:
+            if done.group and done.backup is not False:
+                fed.unreadable.append((at, f"{done.name}: {error}"))
+            return
+        context = self._context
+        if not context.job or not follows(context.last, started):
+            context.job = f"{started:.0f} {done.name}"
+        context.last = ended
+        if not done.group or done.backup is False:
+            return
+        if why := _fault(done):
+            fed.unreadable.append((at, f"the backup of {done.name} {why}"))
+            return
+        fed.records.append(
+            SetBackedUp(
+                time=ended,
+                computer=self._computer or done.computer,
+                ese_instance=done.group,
+                kind="ntbackup_logs" if done.logs_only else "ntbackup",
+                started=started,
+                seconds=float(seconds or 0),
+                bytes=done.bytes or 0,
+                job=context.job,
+            )
+        )
+
+    def _span(self, done: _Set, seconds: int | None) -> tuple[float, float]:
+        """Start and end, epoch seconds. Raises UnknownTimeError."""
+        if not done.started or not done.ended or seconds is None:
+            raise UnknownTimeError("start, end or duration of the backup cannot be read")
+        self._times.learn(f"{done.started}\n{done.ended}")
+        if self._times.state.order is None and not done.started.endswith("M"):
+            # Only a clock of twelve hours goes with dates that have the month first.
+            self._times.state.order = "dmy"
+        started, ended = self._times.read(done.started), self._times.read(done.ended)
+        if abs(ended - started - seconds) > _APART:
+            raise UnknownTimeError(
+                f"from {done.started} to {done.ended} is not the {seconds:,} s that it took: "
+                "set date_order"
+            )
+        return started, ended
+
+
+def _note(of: _Set, told: Moment | Count | Took | Value | Trouble) -> None:
+    """Take a line within a set over."""
+    if isinstance(told, Moment) and not of.started:
+        of.started = told.text
+    elif isinstance(told, Moment):
+        of.ended = told.text
+    elif isinstance(told, Count):
+        of.bytes = told.value
+    elif isinstance(told, Value) and not of.started:
+        of.logs_only = of.logs_only or told.logs_only
+    elif isinstance(told, Trouble):
+        of.trouble = of.trouble or told.text[:_SAYS]
+
+
+def _fault(done: _Set) -> str:
+    """Why a set of a storage group does not count, empty when it does."""
+    if done.trouble:
+        return f"is not whole: {done.trouble}"
+    if done.bytes is None:
+        return "does not tell its bytes, or not so that they can be read"
+    if not done.bytes:
+        return "copied nothing"
+    return "is in a language that is not known" if done.backup is None else ""

@@ -1,0 +1,1 @@
+"""The page_scan source: scans of database files inside their windows."""

@@ -1,0 +1,202 @@
+"""Where the passes over the copies stand, and the records that their progress makes."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from esewatch import names
+from esewatch.ese.pages.header import Header
+from esewatch.fold.state.state import UNLOCATED
+from esewatch.model import CopyChecked, HeaderSeen, PageFault, PagesScanned, Record
+from esewatch.scan.job import News, Task
+from esewatch.scan.results import BadPage, Counts, Kind, Place, Step
+from esewatch.sources.files.file_search import Seen
+from esewatch.sources.logs.eseutil_records import Whose
+from esewatch.sources.page_scan.due_copies import GONE_SECONDS, FileState, heir, stat_of
+
+
+class CopyPasses:
+    """The passes of one source, by the path of the copy. Records and places change together."""
+
+    def __init__(self, whose: Whose) -> None:
+        self.files: dict[str, FileState] = {}
+        self._whose = whose
+        self._changed: set[str] = set()
+
+    def restore(self, positions: Mapping[str, bytes]) -> None:
+        """Take up what `positions` gave; one that is not understood begins anew."""
+        for path, value in positions.items():
+            try:
+                self.files[path] = names.unpack(value, FileState)
+            except (msgspec.MsgspecError, UnicodeError):
+                continue
+
+    def positions(self) -> dict[str, bytes | None]:
+        """What has changed since the last call; None drops a path."""
+        changed = {
+            path: names.pack(self.files[path]) if path in self.files else None
+            for path in sorted(self._changed)
+        }
+        self._changed.clear()
+        return changed
+
+    def meet(self, there: Mapping[str, Seen], now: float) -> None:
+        """Compare with the files that are there.
+
+        A snapshot may come under another name each night: a path that is new goes on with the
+        pass over a copy of the same database that is there no more.
+        """
+        for path, state in list(self.files.items()):
+            if path in there:
+                state.gone = 0.0
+            elif not state.gone:
+                state.gone = now
+                self._changed.add(path)
+            elif now - state.gone > GONE_SECONDS:
+                self._drop(path)
+        for path in sorted(there.keys() - self.files.keys()):
+            name = self._whose.name(path)
+            gone = [
+                old
+                for old, state in self.files.items()
+                if state.gone and self._whose.name(old) == name
+            ]
+            if (old := heir(self.files, gone)) is not None:
+                self._inherit(path, old)
+
+    def _inherit(self, path: str, old: str) -> None:
+        known = self.files[old]
+        place = known.place and msgspec.structs.replace(known.place, path=path)
+        self.files[path] = FileState(place=place, bad=known.bad)
+        self._changed.add(path)
+        self._drop(old)
+
+    def _drop(self, path: str) -> None:
+        del self.files[path]
+        self._changed.add(path)
+
+    def begin(self, seen: Seen) -> FileState:
+        """A process is asked to read the file; what is known of it."""
+        state = self.files.setdefault(seen.path, FileState())
+        state.stat = stat_of(seen)
+        state.finished = 0.0
+        return state
+
+    def told(self, news: News, task: Task, began: float, now: float) -> list[Record]:
+        """The records of a piece of news about `task`, which a process has since `began`."""
+        if news.step is None:
+            return []
+        step, state = news.step, self.files[news.path]
+        database = self._whose.name(news.path)
+        taken = began if task.taken is None else task.taken
+        place, records = step.place, list[Record]()
+        before = state.place if place is None or is_same_pass(state.place, place) else None
+        piece = pages_scanned(self._whose.computer, database, before, step, taken=taken, now=now)
+        if piece is not None:
+            records.append(piece)
+        if place is not None:
+            state.place = place
+            self._changed.add(news.path)
+        if step.header is not None:
+            size = place.size if place is not None else None
+            records.append(header_seen(self._whose.computer, database, step.header, size, taken))
+        result = step.result
+        if result is None:
+            return records
+        if result.ended == "complete" and place is not None:
+            records.append(copy_checked(self._whose.computer, database, place, result.header))
+            self._finish(state, place, now)
+        return records
+
+    def _finish(self, state: FileState, place: Place, now: float) -> None:
+        state.began, state.finished = place.began, now
+        state.bad = [page.page_number for page in place.counts.listed]
+        state.place = None
+
+
+FAULTS: Final[dict[Kind, PageFault]] = {
+    "checksum": "uncorrectable",
+    "correctable": "corrected",
+    "wrong_page": "wrong_page",
+    "truncated": "uncorrectable",
+    "unreadable": "uncorrectable",
+}
+_STATES: Final = {"clean": "clean shutdown", "dirty": "dirty shutdown"}
+
+
+def is_same_pass(before: Place | None, place: Place) -> bool:
+    """Whether `place` is one of the pass that stood at `before`."""
+    return (
+        before is not None
+        and before.began == place.began
+        and before.signature == place.signature
+        and before.offset <= place.offset
+    )
+
+
+def pages_scanned(
+    computer: str, database: str, before: Place | None, step: Step, *, taken: float, now: float
+) -> PagesScanned | None:
+    """The increments since `before`, None where there is nothing to tell.
+
+    `before` is where the same pass stood, None where it had not begun. `now` is when it was
+    read, `taken` what known pages that were read again show: their step has no place.
+    """
+    old = before.counts if before is not None else Counts()
+    new = step.place.counts if step.place is not None else old
+    piece = PagesScanned(
+        time=step.place.taken if step.place is not None else taken,
+        computer=computer,
+        database=database,
+        read=now,
+        pages=new.pages_seen - old.pages_seen,
+        bytes=new.bytes - old.bytes,
+        bad=new.bad() - old.bad(),
+        found=_faults(step.found),
+        good=tuple(step.good),
+    )
+    return piece if piece.pages or piece.bytes or piece.bad or piece.found or piece.good else None
+
+
+def copy_checked(computer: str, database: str, place: Place, header: Header | None) -> CopyChecked:
+    """What a pass that came to the end of the file proves.
+
+    A header that is damaged in both its copies is a bad page without a number.
+    """
+    counts = place.counts
+    lost = header is not None and not (header.header_ok or header.shadow_header_ok)
+    bad_pages = _faults(counts.listed)
+    return CopyChecked(
+        time=place.taken,
+        computer=computer,
+        database=database,
+        by="page_scan",
+        complete=True,
+        pages_seen=counts.pages_seen,
+        bad=counts.bad() + lost,
+        uninitialized=counts.uninitialized_pages,
+        size_bytes=place.size,
+        bad_pages=(*bad_pages, (UNLOCATED, "uncorrectable")) if lost else bad_pages,
+    )
+
+
+def header_seen(
+    computer: str, database: str, header: Header, size: int | None, time: float
+) -> HeaderSeen:
+    """What the header of a file says, as of `time`."""
+    return HeaderSeen(
+        time=time,
+        computer=computer,
+        database=database,
+        page_size=header.page_size,
+        size_bytes=size,
+        state=_STATES.get(header.state, header.state),
+        bad_checksums=header.bad_checksums.count,
+        corrected=header.corrected.count,
+        correction_failed=header.correction_failed.count,
+    )
+
+
+def _faults(pages: list[BadPage]) -> tuple[tuple[int, PageFault], ...]:
+    return tuple((page.page_number, FAULTS[page.kind]) for page in pages)

@@ -1,0 +1,135 @@
+"""What a page scan has to do: which copies are due, from where, and what is known of them."""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from esewatch.config.calendar import Opening
+from esewatch.fold.databases.integrity import known_bad_pages, last_verifications
+from esewatch.fold.identity.identity import database_label
+from esewatch.fold.passes.passes import views_in
+from esewatch.fold.state.state import UNLOCATED, State
+from esewatch.scan.job import Task
+from esewatch.scan.results import Place
+from esewatch.sources.files.file_search import Seen
+
+AT_ANY_TIME = Opening(-math.inf, math.inf)
+"""Where no window is configured."""
+DAY_SECONDS = 86400.0
+"""Without a window a pass begins so long after the one before (the engine's default too)."""
+SETTLE_SECONDS = 5.0
+"""A copy that was written to more recently may still be under way."""
+GONE_SECONDS = 30 * DAY_SECONDS
+"""How long it is known where the pass over a copy stands that is not there any more."""
+
+_NOT_SEEN_BY_CHECKSUMS = frozenset({"lost_flush", "no_data"})
+
+
+class FileState(msgspec.Struct, array_like=True, forbid_unknown_fields=True, kw_only=True):
+    """What the journal keeps of one path. Times are epoch seconds, 0: never."""
+
+    stat: tuple[str, int, int] = ("", 0, 0)
+    """The file that is read or was read last: device and inode, size, mtime (ns)."""
+    place: Place | None = None
+    """Where the pass stands that is under way."""
+    began: float = 0.0
+    finished: float = 0.0
+    """Of the complete pass over the file of `stat`; 0 until there is one."""
+    bad: list[int] = []
+    """Bad pages of the last complete pass."""
+    gone: float = 0.0
+    """Since when no file is there."""
+
+
+class Known(NamedTuple):
+    """What the fold knows of a database."""
+
+    verified: float | None = None
+    bad: tuple[int, ...] = ()
+
+
+def stat_of(seen: Seen) -> tuple[str, int, int]:
+    """Identity, size and mtime of a file, as FileState keeps them."""
+    return (seen.key, *seen.stat)
+
+
+def is_new(known: FileState, seen: Seen, *, live: bool) -> bool:
+    """Whether another snapshot lies where `known` was read.
+
+    A `live` database is written to all the time: only another file is news there.
+    """
+    return known.stat[0] != seen.key if live else known.stat != stat_of(seen)
+
+
+def is_due(
+    known: FileState | None, seen: Seen, now: float, opening: Opening, *, live: bool
+) -> bool:
+    """Whether a pass over the file is under way or may begin, within `opening`.
+
+    One pass a window, without a window one in 24 h, and one for each new snapshot. Times in
+    the future are those of a clock that was wrong.
+    """
+    if known is None or not known.finished or is_new(known, seen, live=live):
+        return True
+    if opening == AT_ANY_TIME:
+        return not 0 <= now - known.began < DAY_SECONDS
+    return not opening.start <= known.finished <= now
+
+
+def is_settled(seen: Seen, now: float) -> bool:
+    """Whether a copy is whole, as far as its last write tells."""
+    return not 0 <= now - seen.stat[1] / 1e9 < SETTLE_SECONDS
+
+
+def taken(seen: Seen, now: float, *, live: bool) -> float | None:
+    """When the content of a copy was true; None for a live database."""
+    return None if live else min(seen.stat[1] / 1e9, now)
+
+
+def task(seen: Seen, state: FileState, known: Known, now: float, *, live: bool) -> Task:
+    """What the scanning process is asked to do with one file."""
+    return Task(
+        path=seen.path,
+        size=seen.stat[0],
+        verified=known.verified,
+        place=state.place,
+        taken=taken(seen, now, live=live),
+        known_bad=tuple(sorted({*known.bad, *state.bad})),
+    )
+
+
+def age(wanted: Task) -> float:
+    """Sorts tasks: the one whose database was verified the longest ago first, never before all."""
+    return -math.inf if wanted.verified is None else wanted.verified
+
+
+def bytes_left(seen: Seen, state: FileState | None) -> int:
+    """What is still to be read of a file."""
+    done = state.place.offset if state is not None and state.place is not None else 0
+    return max(0, seen.stat[0] - done)
+
+
+def known_of(state: State, computer: str, path: str) -> Known:
+    """What `state` says of the database at `path`; `computer` is its label.
+
+    Bad pages whose checksum is right are left out: a good reading proves nothing there.
+    """
+    entry = state.databases.get((computer, database_label(path) or path))
+    if entry is None:
+        return Known()
+    views = views_in(state, entry)
+    bad = {
+        page.page
+        for page in known_bad_pages(entry, views)
+        if page.page != UNLOCATED and page.kind not in _NOT_SEEN_BY_CHECKSUMS
+    }
+    return Known(max(last_verifications(entry, views).values(), default=None), tuple(bad))
+
+
+def heir(states: Mapping[str, FileState], gone: Iterable[str]) -> str | None:
+    """Of the copies of one database that are gone, the one whose pass stood furthest."""
+    places = ((states[path].place, path) for path in gone)
+    found = [(place.offset, path) for place, path in places if place is not None]
+    return max(found)[1] if found else None

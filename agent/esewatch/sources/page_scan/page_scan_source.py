@@ -1,0 +1,307 @@
+"""Verification of the pages of database files and snapshots, inside configured windows.
+
+The pages are read by a process of its own (`scan.child`). What it tells is handed out together
+with the place up to which it holds, so whichever of the two processes is killed, no page
+is counted twice and none is left out.
+"""
+
+import math
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from threading import Lock
+from typing import Final
+
+from esewatch.config import PageScan, Settings
+from esewatch.config.calendar import Opening, opening_at
+from esewatch.fold.identity.computers import label_of
+from esewatch.fold.identity.identity import database_label
+from esewatch.fold.state.state import State
+from esewatch.model import Batch, SourceError, Unreadable
+from esewatch.scan.job import Job, Task
+from esewatch.scan.results import FileResult
+from esewatch.scan.verify.file_scan import Options
+from esewatch.sources.files.file_search import Seen, look
+from esewatch.sources.logs.eseutil_records import Whose
+from esewatch.sources.page_scan import due_copies
+from esewatch.sources.page_scan.child_process import LATE_SECONDS, PROGRAM, Crashes, ScanProcess
+from esewatch.sources.page_scan.copy_passes import CopyPasses
+from esewatch.sources.process import pause
+
+LOOK_SECONDS: Final = 10.0
+"""Between two looks at which files are there."""
+SOON_SECONDS: Final = 1.0
+"""The same while a copy is being written."""
+RESTART_SECONDS: Final = 60.0
+"""A process that has worked so long gives way to one that knows of new files too."""
+RETRY_SECONDS: Final = 600.0
+"""A file that could not be scanned is tried again, unchanged, after so long."""
+TRIAL_SECONDS: Final = 30.0
+"""How long a file that may have crashed the process is read alone."""
+NAMED: Final = 3
+"""Files that a line names."""
+MAX_TASKS: Final = 1000
+"""Files that one process is asked for."""
+BATCH_RECORDS: Final = 1000
+
+
+class PageScanSource:
+    """A source over the pages of the files that `entry` names. `clock` gives epoch seconds.
+
+    `program` does the scanning. Implements `model.Source` and has `look_at`.
+    """
+
+    def __init__(
+        self,
+        entry: PageScan,
+        settings: Settings,
+        *,
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+        program: Sequence[str] = PROGRAM,
+    ) -> None:
+        self.name = entry.name
+        self._paths = entry.paths
+        self._window = settings.windows[entry.window] if entry.window else None
+        self._pools = settings.pools
+        self._options = Options(
+            read_size=entry.read_size, throttle=entry.throttle_ms / 1000, rate=entry.rate
+        )
+        self._whose = Whose(entry.computer or socket.gethostname(), entry.database or "")
+        self._settings = settings
+        default = "mtime" if entry.database else "scan"
+        self._live = (entry.snapshot_taken or default) == "scan"
+        self._clock = clock
+        self._monotonic = monotonic
+        self._program = program
+        self._state, self._lock = State(), Lock()
+        self._passes = CopyPasses(self._whose)
+        self._due: dict[str, Seen] = {}
+        """Path -> the file to be read in this window, in it or not yet."""
+        self._run: ScanProcess | None = None
+        self._until = math.inf
+        self._begun = False
+        self._next_look = -math.inf
+        self._crashes = Crashes()
+        self._broken = ""
+        """Why no process does its work."""
+        self._missing = ""
+        """What is not there or may not be looked at, where nothing is to be read."""
+        self._complaints: dict[str, str] = {}
+        self._left_out: dict[str, tuple[due_copies.FileState, float]] = {}
+        """Path -> the file that could not be scanned, and until when it is left out."""
+        self._batch = Batch()
+
+    def restore(self, positions: Mapping[str, bytes]) -> None:
+        """See `model.Source.restore`. A position that is not understood begins anew."""
+        self._passes.restore(positions)
+
+    def look_at(self, state: State, lock: Lock) -> None:
+        """Take note of the fold's state: it says which pages are bad and what is verified."""
+        self._state, self._lock = state, lock
+
+    def close(self) -> None:
+        """End the scanning process. Nothing is lost: the next one goes on at the last place."""
+        if self._run is not None:
+            self._run.close()
+            self._run = None
+
+    def poll(self, *, final: bool = False) -> Iterator[Batch]:
+        """What was scanned since the last poll; never waits.
+
+        The first one hands out nothing, so that no bad page found from now on is history.
+        Raises SourceError behind the last batch when no file is there, or no process works.
+        """
+        if not self._begun:
+            self._begun = True
+            yield Batch(caught_up=True)
+            return
+        now = self._clock()
+        opening = self._opening(now)
+        yield from self._news(now)
+        if self._run is not None and self._run.ended:
+            self._after(self._run, now, opening)
+        elif self._run is not None and now >= self._until + LATE_SECONDS:
+            yield from self._end_run(now)
+        if opening is None:
+            self._due, self._missing, self._broken = {}, "", ""
+        elif self._monotonic() >= self._next_look:
+            self._look(now, opening)
+            if self._due and self._is_wanted(self._run):
+                yield from self._end_run(now)
+                self._start(now, opening)
+        yield self._take()
+        if trouble := self._broken or self._missing:
+            raise SourceError(trouble)
+
+    def _opening(self, now: float) -> Opening | None:
+        return due_copies.AT_ANY_TIME if self._window is None else opening_at(self._window, now)
+
+    def _take(self) -> Batch:
+        batch, self._batch = self._batch, Batch()
+        batch.positions = self._passes.positions()
+        batch.backlog_bytes = sum(
+            due_copies.bytes_left(seen, self._passes.files.get(path))
+            for path, seen in self._due.items()
+        )
+        # A scan takes hours: no alert of its computer waits for that.
+        batch.caught_up = True
+        return batch
+
+    def _tell(self, path: str, reason: str, place: str = "") -> None:
+        """What cannot be read, once for each reason."""
+        if self._complaints.get(path) != reason:
+            self._complaints[path] = reason
+            self._batch.unreadable.append(Unreadable(path=path, place=place, reason=reason))
+
+    def _news(self, now: float) -> Iterator[Batch]:
+        if self._run is None:
+            return
+        for news in self._run.news():
+            self._broken = ""
+            task = self._run.tasks[news.path]
+            self._batch.records += self._passes.told(news, task, self._run.began, now)
+            if news.step is not None and news.step.result is not None:
+                self._over(news.step.result, now)
+            if len(self._batch.records) >= BATCH_RECORDS:
+                yield self._take()
+
+    def _over(self, result: FileResult, now: float) -> None:
+        header = result.header
+        if result.ended == "failed":
+            self._leave_out(result.path, now + RETRY_SECONDS)
+            self._tell(result.path, result.reason.removeprefix(f"{result.path}: "))
+        elif header is not None and not (header.header_ok and header.shadow_header_ok):
+            self._tell(result.path, header.remark, "header")
+        elif result.ended == "complete":
+            self._complaints.pop(result.path, None)
+        if result.ended in {"complete", "failed"}:
+            self._due.pop(result.path, None)
+
+    def _leave_out(self, path: str, until: float) -> None:
+        known = self._passes.files[path]
+        self._left_out[path] = (due_copies.FileState(stat=known.stat), until)
+
+    def _end_run(self, now: float) -> Iterator[Batch]:
+        """End the process, if there is one, and take what it had told."""
+        if self._run is not None:
+            self._run.close()
+            yield from self._news(now)
+            self._run = None
+
+    def _after(self, run: ScanProcess, now: float, opening: Opening | None) -> None:
+        """The process has ended by itself."""
+        self.close()
+        if not run.crashed:
+            self._crashes.ended_well(run)
+            self._broken = ""
+            cut_short = opening is not None and self._until < opening.end
+            if cut_short or self._due.keys() - run.tasks.keys():
+                self._next_look = -math.inf
+            return
+        how, files = run.how_it_ended(), run.in_work
+        guilty = self._crashes.crashed(run)
+        self._next_look = self._monotonic() + pause(SOON_SECONDS, self._crashes.in_a_row)
+        for path in guilty:
+            until = (
+                now + due_copies.DAY_SECONDS
+                if opening in {None, due_copies.AT_ANY_TIME}
+                else opening.end
+            )
+            self._leave_out(path, until)
+            self._due.pop(path, None)
+        if not files:
+            self._broken = f"the process that scans {how}"
+        elif guilty:
+            reason = "left out until the next window: the process that scans it"
+            self._tell(", ".join(guilty), f"{reason} {how}, again and again")
+        else:
+            self._tell(", ".join(files[:NAMED]), f"begun again: the process that scans it {how}")
+
+    def _look(self, now: float, opening: Opening) -> None:
+        """Find out which files are to be read in this window."""
+        self._next_look = self._monotonic() + LOOK_SECONDS
+        found = look(self._paths, lambda key: None, lambda keys: True)
+        there = {seen.path: seen for seen in found.seen.values()}
+        troubles = dict(found.troubles)
+        if there or troubles:
+            troubles.update((path, "no such file") for path in found.missing)
+        self._missing = ""
+        if not there and troubles:
+            path, reason = next(iter(troubles.items()))
+            self._missing = f"{path}: {reason}"
+        elif not there and found.missing:
+            self._missing = f"{found.missing[0]}: no such file; name an existing file or a pattern"
+        for path, reason in troubles.items():
+            self._tell(path, reason)
+        gone = self._complaints.keys() - there.keys() - troubles.keys()
+        for path in gone:
+            del self._complaints[path]
+        self._passes.meet(there, now)
+        self._due = {
+            path: seen for path, seen in there.items() if self._is_due(path, seen, now, opening)
+        }
+        if not self._due:
+            self._broken = ""
+
+    def _is_due(self, path: str, seen: Seen, now: float, opening: Opening) -> bool:
+        failed, until = self._left_out.get(path, (None, 0.0))
+        if (
+            failed is not None
+            and now < until
+            and not due_copies.is_new(failed, seen, live=self._live)
+        ):
+            return False
+        known = self._passes.files.get(path)
+        if not due_copies.is_due(known, seen, now, opening, live=self._live):
+            return False
+        if not self._live and not due_copies.is_settled(seen, now):
+            self._next_look = self._monotonic() + SOON_SECONDS
+            return False
+        return True
+
+    def _is_wanted(self, run: ScanProcess | None) -> bool:
+        """Whether a process is to be started, in the place of the one that works (if one does).
+
+        One that has worked for a while gives way when there are files that it does not
+        know of, or other ones at the same paths.
+        """
+        if run is None:
+            return True
+        if self._clock() - run.began < RESTART_SECONDS:
+            return False
+        to_do = run.to_do
+        return any(
+            path not in to_do or seen.key != self._passes.files[path].stat[0]
+            for path, seen in self._due.items()
+        )
+
+    def _start(self, now: float, opening: Opening) -> None:
+        end, paths = opening.end, sorted(self._due)
+        if (suspect := self._crashes.suspect(paths)) is not None:
+            paths, end = [suspect], min(end, now + TRIAL_SECONDS)
+        tasks = sorted((self._task(self._due[path], now) for path in paths), key=due_copies.age)
+        job = Job(
+            tasks=tuple(tasks[:MAX_TASKS]),
+            options=self._options,
+            pools=self._pools,
+            deadline=None if math.isinf(end) else time.time() + end - now,
+        )
+        self._until = end
+        try:
+            self._run = ScanProcess(job, program=self._program, began=now)
+        except SourceError as error:
+            self._broken = str(error)
+
+    def _task(self, seen: Seen, now: float) -> Task:
+        database = self._whose.name(seen.path)
+        if database_label(database) is None:
+            self._tell(
+                seen.path,
+                f"{database} does not tell which database it is a snapshot of: "
+                "as: in the configuration names it",
+            )
+        with self._lock:
+            label = label_of(self._whose.computer, self._state.hosts, self._settings)
+            known = due_copies.known_of(self._state, label, database)
+        return due_copies.task(seen, self._passes.begin(seen), known, now, live=self._live)

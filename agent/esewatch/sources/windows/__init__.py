@@ -1,0 +1,1 @@
+"""Sources of a running Windows: its event log channels and its counters."""

@@ -1,0 +1,332 @@
+"""Event log channels of this machine, through `wevtutil` and its bookmarks.
+
+Each channel is read whole, without a filter, so that missing records show in the
+record ids. The bookmark behind the last event of a run is the position, handed out
+together with the events of that run.
+"""
+
+import contextlib
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, Literal
+
+from esewatch.model import Batch, SourceError, Unreadable
+from esewatch.sources.logs.formats.event_builder import Options
+from esewatch.sources.process import Child, pause
+from esewatch.sources.windows.wevtutil import (
+    ACCESS_DENIED,
+    CHANNEL_NOT_FOUND,
+    Output,
+    bookmark_at,
+    bookmark_id,
+)
+
+_RUN_EVENTS: Final = 5000
+"""Events of one run, and so the most records of one batch."""
+
+_SILENCE_SECONDS: Final = 120.0
+_MISSING_SECONDS: Final = 300.0
+"""How often a channel is looked for that this machine does not have."""
+
+_WEVTUTIL: Final = ("wevtutil",)
+_DENIED = (
+    "access denied: add the account of esewatch to the group Event Log Readers "
+    "(net localgroup), then start it anew"
+)
+
+
+class WindowsLogSource:
+    """A source over `channels`, looked at every `interval` seconds. Implements `model.Source`.
+
+    `options` say which events are ours. A poll never waits: wevtutil runs in the background
+    and is ended when it is silent for `silence_seconds`. `program` is how it is called. A
+    channel that does not exist is told once, any other failure is a SourceError of every
+    poll until a run succeeds.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        channels: Sequence[str],
+        options: Options,
+        *,
+        interval: float = 15.0,
+        program: Sequence[str] = _WEVTUTIL,
+        silence_seconds: float = _SILENCE_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.name = name
+        self._clock = clock
+        self._folder = _Folder()
+        self._readers = [
+            _ChannelReader(
+                channel,
+                options,
+                program,
+                (self._folder, f"{number}"),
+                interval=interval,
+                silence_seconds=silence_seconds,
+            )
+            for number, channel in enumerate(dict.fromkeys(channels))
+        ]
+
+    def restore(self, positions: Mapping[str, bytes]) -> None:
+        """Take up the bookmarks of the journal; one that cannot be read means the oldest record."""
+        for reader in self._readers:
+            reader.restore(positions.get(reader.channel, b""))
+
+    def poll(self, *, final: bool = False) -> Iterator[Batch]:
+        """Hand out the runs that have ended, and start those that are due.
+
+        A log of a running machine is never `final`. Raises SourceError as said above,
+        after the other channels were read.
+        """
+        for reader in self._readers:
+            batch = reader.advance(self._clock())
+            if batch is not None:
+                yield batch
+        yield Batch(caught_up=all(reader.caught_up for reader in self._readers))
+        problems = [reader.problem for reader in self._readers if reader.problem]
+        if all(reader.missing for reader in self._readers):
+            problems = [f"{reader.channel}: no such channel" for reader in self._readers]
+        if problems:
+            raise SourceError("; ".join(dict.fromkeys(problems)))
+
+    def close(self) -> None:
+        """End what runs; what it wrote and was not handed out is read again by the next one."""
+        for reader in self._readers:
+            reader.close()
+        self._folder.close()
+
+
+class _Folder:
+    """A folder for bookmarks, made when it is needed."""
+
+    def __init__(self) -> None:
+        self._made: tempfile.TemporaryDirectory[str] | None = None
+
+    def path(self, name: str) -> Path:
+        """Where a file lies. Raises OSError when the folder cannot be made."""
+        if self._made is None:
+            self._made = tempfile.TemporaryDirectory(prefix="esewatch-")
+        folder = Path(self._made.name)
+        # Windows may clean up temporary files under a program that runs for months.
+        folder.mkdir(exist_ok=True)
+        return folder / name
+
+    def close(self) -> None:
+        if self._made is not None:
+            with contextlib.suppress(OSError):
+                self._made.cleanup()
+            self._made = None
+
+
+class _ChannelReader:
+    """Reads one channel: first its newest record, and when that is news, what is behind it.
+
+    The newest record also shows that a log was cleared: its id is then below the bookmark.
+    """
+
+    def __init__(
+        self,
+        channel: str,
+        options: Options,
+        program: Sequence[str],
+        place: tuple[_Folder, str],
+        *,
+        interval: float,
+        silence_seconds: float,
+    ) -> None:
+        self.channel = channel
+        self.caught_up = False
+        self.missing = False
+        self.problem = ""
+        """Why the channel cannot be read now; empty when it can."""
+        self._options = options
+        self._program = program
+        self._place = place
+        self._interval = interval
+        self._silence_seconds = silence_seconds
+        self._bookmark = b""
+        self._due = 0.0
+        self._failures = 0
+        self._refused = False
+        """The last bookmark was refused, and none was accepted since."""
+        self._told_absent = False
+        self._newest: int | None = None
+        self._child: Child | None = None
+        self._step: Literal["newest", "events"] = "newest"
+        self._output = Output(channel, options)
+        self._heard = 0.0
+
+    def restore(self, bookmark: bytes) -> None:
+        self._bookmark = bookmark if bookmark_id(bookmark) is not None else b""
+
+    def close(self) -> None:
+        if self._child is not None:
+            self._child.close()
+            self._child = None
+
+    def advance(self, now: float) -> Batch | None:
+        """Go on as far as it goes without waiting; the batch of a run that has ended."""
+        if self._child is None and now < self._due:
+            return None
+        try:
+            if self._child is None:
+                self._start("newest", now)
+            if not self._ended(now):
+                return None
+            return self._newest_read(now) if self._step == "newest" else self._events_read(now)
+        except SourceError as error:
+            self._failed(str(error), now)
+            return None
+
+    def _start(self, step: Literal["newest", "events"], now: float) -> None:
+        """Start a run. It never raises: a batch in hand must not be lost with it."""
+        self._step, self._heard = step, now
+        self._output = Output(self.channel, self._options)
+        try:
+            self._child = Child(self._program, self._arguments(step))
+        except SourceError as error:
+            self._failed(str(error), now)
+        except OSError as error:
+            self._failed(f"{self.channel}: bookmark for wevtutil: {error}", now)
+
+    def _arguments(self, step: Literal["newest", "events"]) -> list[str]:
+        arguments = ["qe", self.channel, "/f:XML", "/uni:true"]
+        if step == "newest":
+            arguments += ["/rd:true", "/c:1"]
+        else:
+            saved = self._file("save.xml")
+            saved.unlink(missing_ok=True)
+            arguments += [f"/c:{_RUN_EVENTS}", f"/sbm:{saved}"]
+            if self._bookmark:
+                start = self._file("start.xml")
+                start.write_bytes(self._bookmark)
+                arguments.append(f"/bm:{start}")
+        return arguments
+
+    def _file(self, name: str) -> Path:
+        folder, number = self._place
+        return folder.path(f"{number}-{name}")
+
+    def _ended(self, now: float) -> bool:
+        """Take in what was written; True when the run has ended. Raises SourceError."""
+        if self._child is None:
+            return False
+        written = self._child.read()
+        self._output.feed(written)
+        if written:
+            self._heard = now
+        ended = self._child.ended
+        if not ended and now - self._heard > self._silence_seconds:
+            silence = f"{self._silence_seconds:g} s"
+            raise SourceError(f"{self.channel}: wevtutil was silent for {silence} and was ended")
+        return ended
+
+    def _newest_read(self, now: float) -> Batch | None:
+        """The newest record is there: is it news?"""
+        failure = self._failure()
+        if self.missing:
+            return self._absent(now)
+        if failure:
+            raise SourceError(failure)
+        self._output.finish()
+        self._newest = self._output.last_id
+        here = bookmark_id(self._bookmark)
+        if self._newest is None or self._newest == here:
+            self._idle(now)
+            return None
+        if here is not None and self._newest < here:
+            self._bookmark = b""
+        self._start("events", now)
+        return None
+
+    def _events_read(self, now: float) -> Batch | None:
+        """The events behind the bookmark are there."""
+        failure = self._failure()
+        if self.missing:
+            return self._absent(now)
+        last = self._output.last_id
+        if last is None and self._bookmark:
+            return self._start_over(failure, now)
+        if failure:
+            raise SourceError(failure)
+        records = self._output.finish()
+        if last is None:
+            self._idle(now)
+            return None
+        here = bookmark_id(self._bookmark)
+        self._refused = self._refused and here is None
+        self._bookmark = bookmark_at(self._saved(), last)
+        batch = Batch(
+            records=records,
+            unreadable=self._output.unreadable,
+            positions={self.channel: self._bookmark},
+        )
+        if last == here or (self._newest is not None and last >= self._newest):
+            self._idle(now)
+        else:
+            self.problem, self._failures = "", 0
+            self._start("events", now)
+        return batch
+
+    def _failure(self) -> str:
+        """Let go of the run that has ended; why it failed, empty when it did not."""
+        child, self._child = self._child, None
+        if child is None:
+            return ""
+        child.close()
+        self._output.feed(b"", final=True)
+        words = child.complaint or self._output.stray
+        self.missing = child.status == CHANNEL_NOT_FOUND or (
+            child.status != 0 and "specified channel could not be found" in words
+        )
+        if child.status == 0 and (self._output.last_id is not None or not words):
+            return ""
+        if child.status == ACCESS_DENIED or "Access is denied" in words:
+            return f"{self.channel}: {_DENIED}"
+        return f"{self.channel}: wevtutil: {words} (exit status {child.status})"
+
+    def _saved(self) -> bytes:
+        try:
+            saved = self._file("save.xml").read_bytes()
+        except OSError:
+            saved = b""
+        if bookmark_id(saved) is None:
+            raise SourceError(f"{self.channel}: wevtutil saved no bookmark (/sbm)")
+        return saved
+
+    def _start_over(self, failure: str, now: float) -> Batch:
+        """The log can be read, but not from this bookmark on: begin at the oldest record."""
+        reason = failure or f"{self.channel}: no events behind the bookmark"
+        if self._refused:
+            raise SourceError(f"{reason}; a bookmark that wevtutil saved itself was refused")
+        place = f"bookmark at record {bookmark_id(self._bookmark)}"
+        self._refused = True
+        self._bookmark = b""
+        self._start("events", now)
+        reason = f"{reason}; reading from the oldest record"
+        return Batch(unreadable=[Unreadable(path=self.channel, place=place, reason=reason)])
+
+    def _absent(self, now: float) -> Batch | None:
+        self._idle(now)
+        self._due = now + max(self._interval, _MISSING_SECONDS)
+        if self._told_absent:
+            return None
+        self._told_absent = True
+        reason = "this machine has no such channel"
+        return Batch(unreadable=[Unreadable(path=self.channel, place="", reason=reason)])
+
+    def _idle(self, now: float) -> None:
+        """Nothing more can be read now."""
+        self.caught_up, self.problem, self._failures = True, "", 0
+        self._due = now + self._interval
+
+    def _failed(self, reason: str, now: float) -> None:
+        self.close()
+        self.caught_up, self.problem = False, reason
+        self._failures += 1
+        self._due = now + pause(self._interval, self._failures)

@@ -1,0 +1,130 @@
+"""The time in which an instance was at work: what its starts, its stops and its log tell."""
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from esewatch.advice.base.time_at_work import SILENCE, at_work, not_at_work
+from esewatch.fold.channels.deduplication import admit, cover
+from esewatch.fold.state.state import Channel, Instance, Transition
+from esewatch.model import Coverage
+from tests.support.records import DAY, HOUR
+
+
+def instance(starts: list[float] | None = None, stops: list[float] | None = None) -> Instance:
+    return Instance(computer="dc01", ese_instance="NTDSA", starts=starts or [], stops=stops or [])
+
+
+def log(*times: float) -> Channel:
+    found = Channel(computer="dc01", channel="directory service")
+    for number, time in enumerate(times):
+        admit(found, number + 1, time)
+    return found
+
+
+def daily(first: float, last: float) -> Channel:
+    return log(*(day * DAY for day in range(int(first), int(last) + 1)))
+
+
+def events(*times: float) -> list[Transition]:
+    return [Transition(time, 0, 701) for time in times]
+
+
+def test_without_a_start_a_stop_and_a_record_it_is_the_calendar() -> None:
+    assert not_at_work(None, [], []) == []
+    assert not_at_work(instance(), events(0, DAY), []) == []
+    assert at_work([], DAY, 9 * DAY) == 8 * DAY
+    assert at_work([], 9 * DAY, DAY) == 0
+
+
+def test_it_is_at_work_between_a_start_and_a_stop() -> None:
+    off = not_at_work(instance([0, 30 * DAY], [2 * DAY]), [], [])
+
+    assert off == [(2 * DAY, 30 * DAY)]
+    assert at_work(off, DAY, 30 * DAY + 5) == DAY + 5
+    assert at_work(off, 10 * DAY, 20 * DAY) == 0
+
+
+def test_what_stopped_and_did_not_start_is_off() -> None:
+    assert not_at_work(instance([0], [2 * DAY]), [], []) == [(2 * DAY, math.inf)]
+
+
+def test_a_start_after_a_loss_of_power_tells_since_when_it_was_off_by_the_last_record() -> None:
+    crashed = instance([0, 20 * DAY])
+
+    assert not_at_work(crashed, [], [daily(0, 5), daily(20, 21)]) == [
+        (-math.inf, 0),
+        (5 * DAY + HOUR, 20 * DAY),
+        (21 * DAY + HOUR + SILENCE, math.inf),
+    ]
+    assert not_at_work(crashed, events(7 * DAY, 20 * DAY + 1), []) == [(7 * DAY, 20 * DAY)]
+    assert not_at_work(crashed, [], []) == [(0, 20 * DAY)]
+
+
+def test_of_the_first_start_it_is_not_known_that_it_was_off_before() -> None:
+    assert not_at_work(instance([20 * DAY]), [], []) == []
+    assert not_at_work(instance([20 * DAY]), events(3 * DAY), []) == [(3 * DAY, 20 * DAY)]
+
+
+def test_before_the_first_record_of_its_log_nothing_is_known_of_it() -> None:
+    off = not_at_work(instance([23 * DAY], [30 * DAY]), [], [daily(20, 21)])
+
+    assert off[0] == (-math.inf, 20 * DAY)
+    assert at_work(off, 0, 20 * DAY) == 0
+    assert not_at_work(None, events(9 * DAY), [daily(20, 21)])[0] == (-math.inf, 9 * DAY)
+
+
+def test_what_it_does_after_a_stop_says_that_it_was_started() -> None:
+    stopped = instance([], [DAY])
+
+    assert not_at_work(stopped, events(DAY + 30), []) == [(DAY, math.inf)]
+    assert not_at_work(stopped, events(5 * DAY, 6 * DAY), []) == [(DAY, 5 * DAY)]
+
+
+def test_a_stop_and_a_start_in_the_same_second_take_nothing() -> None:
+    assert at_work(not_at_work(instance([DAY], [DAY]), [], []), 0, 2 * DAY) == 2 * DAY
+
+
+def test_a_log_that_is_silent_tells_of_no_more_than_a_day() -> None:
+    off = not_at_work(instance(), [], [daily(0, 9)])
+
+    assert at_work(off, 0, 40 * DAY) == 9 * DAY + HOUR + SILENCE
+
+
+def test_a_log_with_many_records_is_heard_all_the_time() -> None:
+    dense = Channel(computer="dc01", channel="directory service")
+    of: dict[str, str] = {"computer": "dc01", "channel": "Directory Service"}
+    cover(dense, Coverage(first=1, last=90_000, first_time=0.0, last_time=60 * DAY, **of))
+
+    off = not_at_work(instance([0, 50 * DAY]), [], [dense])
+
+    assert at_work(off, 0, 60 * DAY) == pytest.approx(60 * DAY, abs=2 * HOUR)
+
+
+GRID = 64
+"""Parts of a second of which doubles of such times hold sums exactly."""
+TIMES = st.lists(st.integers(0, 200 * int(DAY) * GRID).map(lambda parts: parts / GRID), max_size=12)
+
+
+@given(TIMES, TIMES, TIMES, TIMES, st.randoms(use_true_random=False))
+def test_no_history_counts_more_than_the_calendar_and_spans_are_apart(
+    starts: list[float],
+    stops: list[float],
+    done: list[float],
+    heard: list[float],
+    rng: random.Random,
+) -> None:
+    known = instance(sorted(starts), sorted(stops))
+    off = not_at_work(known, events(*sorted(done)), [log(*heard)])
+    ends = [moment for stretch in off for moment in stretch]
+    one, two, three = sorted(
+        rng.randrange(-int(DAY) * GRID, 300 * int(DAY) * GRID) / GRID for _ in range(3)
+    )
+
+    assert ends == sorted(ends)
+    assert 0 <= at_work(off, one, three) <= three - one
+    whole = at_work(off, one, two) + at_work(off, two, three)
+    assert at_work(off, one, three) == whole

@@ -1,0 +1,88 @@
+"""Backup jobs that slow from storage group to storage group."""
+
+from esewatch.advice.advise import advise
+from esewatch.advice.base.finding import Finding
+from esewatch.config import Settings
+from esewatch.model import Record
+from tests.support.records import DAY, EPOCH, GB, HOUR, backed_up, event, folder_of
+
+
+def night(at: int, last: float = 9) -> list[Record]:
+    """SG06 and SG07 one after the other, an hour each; the first at 10 MB/s."""
+    job = str(at)
+    return [
+        backed_up("SG06", at * DAY, job=job),
+        backed_up("SG07", at * DAY + HOUR, gigabytes=last, job=job),
+    ]
+
+
+def stores(*groups: str) -> list[Record]:
+    return [
+        event(700, number - DAY, database=rf"e:\{group}\priv.edb", ese_instance=group)
+        for number, group in enumerate(groups)
+    ]
+
+
+def found(records: list[Record], now: float = 5 * DAY) -> dict[str, list[Finding]]:
+    state = folder_of(records).state
+    return {
+        each.ese_instance: [one for one in each.findings if one.finding == "backup_slows"]
+        for each in advise(state, Settings(), EPOCH + now)
+    }
+
+
+def test_three_slow_jobs_of_five_are_told_with_their_figures() -> None:
+    records = [record for at in range(3) for record in night(at)]
+
+    assert found([*records, *stores("SG06", "SG07", "SG08")]) == {
+        "SG06": [
+            Finding(
+                "backup_slows",
+                "in 3 of the last 3 backup jobs the last set ran at less than half the throughput"
+                " of the first: from 10.0 to 2.5 MB/s over 2 sets in the one that ended"
+                " 2007-06-18 15:20 UTC",
+            )
+        ],
+        "SG07": found([*records, *stores("SG06")])["SG06"],
+        "SG08": [],
+    }
+
+
+def test_two_slow_jobs_are_not_told() -> None:
+    records = [*night(0), *night(1), *night(2, 36), *stores("SG06")]
+
+    assert found(records) == {"SG06": []}
+
+
+def test_good_jobs_push_slow_ones_out() -> None:
+    slow = [record for at in range(4) for record in night(at)]
+    good = [record for at in range(4, 7) for record in night(at, 36)]
+
+    assert found([*slow, *stores("SG06")])["SG06"] != []
+    assert found([*slow, *good, *stores("SG06")], 8 * DAY)["SG06"] == []
+
+
+def test_nothing_is_told_fourteen_days_after_the_last_job() -> None:
+    records = [record for at in range(3) for record in night(at)] + stores("SG06")
+    ended = 2 * DAY + 2 * HOUR
+
+    assert found(records, ended + 14 * DAY)["SG06"] != []
+    assert found(records, ended + 14 * DAY + 1)["SG06"] == []
+
+
+def test_streaming_backups_tell_it_too() -> None:
+    records: list[Record] = stores("SG06", "SG07")
+    for at in range(3):
+        for number, size in enumerate((36, 9)):
+            group = f"SG0{6 + number}"
+            begin = at * DAY + number * HOUR
+            told = {"database": rf"e:\{group}\priv.edb", "ese_instance": group}
+            first = 100 * at + 10 * number
+            records += [
+                event(210, begin, first + 1, **told),
+                event(220, begin + 1, first + 2, fields={"bytes": size * GB}, **told),
+                event(221, begin + HOUR - 60, first + 3, **told),
+                event(213, begin + HOUR - 60, first + 4, **told),
+            ]
+
+    assert [len(each) for each in found(records).values()] == [1, 1]

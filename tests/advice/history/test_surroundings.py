@@ -1,0 +1,74 @@
+"""What is told of a database beside its own events: whose errors and damage are whose."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from esewatch.advice.history.surroundings import surroundings
+from esewatch.fold.state.state import EngineErrorKind
+from esewatch.model import Record
+from tests.support.records import DATABASE, EPOCH, HOUR, LABEL, event, folder_of
+
+SHADOW = "\\\\?\\GLOBALROOT\\Device\\HarddiskVolumeShadowCopy7\\MDB06\\priv06.edb"
+CACHE = "C:\\Users\\a\\AppData\\Local\\Microsoft\\Windows\\WebCache\\WebCacheV01.dat"
+BROWSER: dict[str, Any] = {
+    "provider": "ESENT",
+    "process": "taskhostw",
+    "ese_instance": "WebCacheLocal",
+}
+
+
+def unknown_error(time: float, **changes: Any) -> Record:
+    return event(7777, time, level="error", **{"database": "", **changes})
+
+
+def errors(records: list[Record], path: str) -> set[int]:
+    folder = folder_of(records)
+    told = surroundings(folder.state, folder.settings)
+    return set(told(folder.state.databases["ex01", path.lower()]).errors)
+
+
+def test_an_error_of_the_instance_of_an_ignored_file_is_its_computers_in_any_order() -> None:
+    bad = event(474, HOUR, database=CACHE, fields={"page_number": 3}, **BROWSER)
+    error = unknown_error(2 * HOUR, **BROWSER)
+    served = event(326, 0, database=CACHE, **BROWSER)
+    for records in ([served, bad, error], [error, bad, served], [error, served, bad]):
+        assert errors([event(700, 0), *records], DATABASE) == {7777}
+
+
+def test_an_error_of_an_instance_with_a_database_is_not_that_of_another() -> None:
+    other = event(700, 0, database="d:\\other.edb", ese_instance="SG07")
+    records = [event(700, 0), other, unknown_error(HOUR)]
+    assert errors(records, DATABASE) == {7777}
+    assert errors(records, "d:\\other.edb") == set()
+
+
+def reported(records: Sequence[Record], path: str) -> Mapping[EngineErrorKind, tuple[int, float]]:
+    folder = folder_of(records)
+    told = surroundings(folder.state, folder.settings)
+    return told(folder.state.databases["ex01", path.lower()]).reported
+
+
+def test_a_failure_item_is_of_the_databases_of_its_instance_and_memory_of_all_of_the_computer() -> (
+    None
+):
+    other = event(700, 0, database="d:\\other.edb", ese_instance="SG07")
+    item = event(3006, HOUR, level="error", database="")
+    memory = event(907, 2 * HOUR, level="error", database="", **BROWSER)
+    records = [event(700, 0), other, item, memory]
+
+    of_all: Mapping[EngineErrorKind, tuple[int, float]] = {"memory": (1, EPOCH + 2 * HOUR)}
+    assert reported(records, DATABASE) == {"corruption_item": (1, EPOCH + HOUR), **of_all}
+    assert reported(records, "d:\\other.edb") == of_all
+
+
+def test_what_an_instance_logs_is_not_of_a_snapshot_of_its_files() -> None:
+    unnamed: dict[str, Any] = {"process": "dfsrs", "ese_instance": "", "provider": "ESENT"}
+    records: list[Record] = [
+        event(700, 0, **unnamed),
+        event(474, HOUR, database=SHADOW, fields={"page_number": 3}, **unnamed),
+        event(569, 2 * HOUR, **{**unnamed, "database": ""}),
+    ]
+    state = folder_of(records).state
+    told = surroundings(state, folder_of([]).settings)
+    assert set(told(state.databases["ex01", LABEL]).damage) == {"revert_snapshot"}
+    assert told(state.databases["ex01", SHADOW]).damage == {}

@@ -1,0 +1,152 @@
+"""The advice of the daemon: as `advise` says it, judged no more often than needed."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from esewatch.advice import advise as advising
+from esewatch.advice.advise import Judged, advise
+from esewatch.advice.history.history import History
+from esewatch.config import Policy, Settings, default_settings
+from esewatch.config.settings import DatabaseRule
+from esewatch.daemon import advisor
+from esewatch.daemon.advisor import MOST, OLD_SECONDS, Advisor
+from esewatch.expose.metrics.collectors.advice_families import advice_families
+from esewatch.fold.passes.transitions import pack
+from esewatch.fold.state.state import BadPage, Database, State, Transition
+from tests.advice.histories import NOON, passes, store
+from tests.expose.examples import DAY, NOW, PRIV03, PRIV06, SEARCH, example
+
+SETTINGS = default_settings()
+
+
+@pytest.fixture(name="judged")
+def _judged(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, str]]]:
+    """The databases judged, in order."""
+    asked: list[tuple[str, str]] = []
+
+    def judge(of: History, policy: Policy, now: float) -> Judged:
+        asked.append((of.computer, of.database))
+        return advising.judge(of, policy, now)
+
+    monkeypatch.setattr(advisor, "judge", judge)
+    yield asked
+
+
+def small(number: int) -> Database:
+    return Database(
+        computer="ex01",
+        database=f"e:\\{number:04}.edb",
+        process="MSExchangeIS",
+        provider="ESE",
+        first_seen=NOW - DAY,
+        last_seen=NOW - 60,
+        maintenance_seen=True,
+        transitions=pack([Transition(NOW - 60, 1, 700)]),
+    )
+
+
+def fleet(count: int) -> State:
+    made = [small(number) for number in range(count)]
+    return State(databases={(each.computer, each.database): each for each in made})
+
+
+def test_it_says_what_advise_says() -> None:
+    assert Advisor().advise(example(), SETTINGS, NOW) == advise(example(), SETTINGS, NOW)
+
+
+def test_nothing_is_judged_twice_while_nothing_happens(judged: list[tuple[str, str]]) -> None:
+    found, state = Advisor(), example()
+    found.advise(state, SETTINGS, NOW)
+    assert sorted(judged) == sorted(state.databases)
+    judged.clear()
+    found.advise(state, SETTINGS, NOW + OLD_SECONDS - 1)
+    assert judged == []
+    later = NOW + OLD_SECONDS
+    assert found.advise(state, SETTINGS, later) == advise(state, SETTINGS, later)
+    assert sorted(judged) == sorted(state.databases)
+
+
+def test_what_it_remembers_of_a_database_does_not_grow_with_its_history() -> None:
+    def remembered(nights: int) -> str:
+        done = passes(2, 1, count=nights // 2)
+        of = store(nights=nights, defrag_passes=done, checksum_passes=done)
+        judged = advising.judge(of, Policy(), NOON)
+        return repr((judged.history, judged.copy))
+
+    assert len(remembered(360)) < len(remembered(60)) + 50
+
+
+def test_a_clock_that_was_set_back_does_not_keep_old_advice(
+    judged: list[tuple[str, str]],
+) -> None:
+    found, state = Advisor(), example()
+    found.advise(state, SETTINGS, NOW)
+    judged.clear()
+    found.advise(state, SETTINGS, NOW - DAY)
+    assert sorted(judged) == sorted(state.databases)
+
+
+def test_a_database_with_news_is_judged_at_once_and_alone(judged: list[tuple[str, str]]) -> None:
+    found, state = Advisor(), example()
+    found.advise(state, SETTINGS, NOW)
+    judged.clear()
+    state.databases[PRIV06].transitions = pack([Transition(NOW - 1, 1, 700)])
+    state.databases[PRIV03].bad_pages = [
+        BadPage(page=1, kind="corrected", first=NOW - 1, last=NOW - 1)
+    ]
+    assert found.advise(state, SETTINGS, NOW) == advise(state, SETTINGS, NOW)
+    assert sorted(judged) == [PRIV06, PRIV03]
+
+
+def test_new_settings_are_taken_up_at_once() -> None:
+    found = Advisor()
+    found.advise(example(), SETTINGS, NOW)
+    other = Settings(databases=[DatabaseRule(match="*", tier="watched", model="window")])
+    assert found.advise(example(), other, NOW) == advise(example(), other, NOW)
+
+
+def test_what_is_gone_or_ignored_has_no_advice() -> None:
+    found, state = Advisor(), example()
+    found.advise(state, SETTINGS, NOW)
+    del state.databases[PRIV06]
+    places = [(each.computer, each.database) for each in found.advise(state, SETTINGS, NOW)]
+    assert places == sorted(state.databases)
+    ignoring = Settings(databases=[DatabaseRule(match="*search*", tier="ignored")])
+    left = {(each.computer, each.database) for each in found.advise(state, ignoring, NOW)}
+    assert left == state.databases.keys() - {SEARCH}
+
+
+def test_a_large_fleet_is_judged_in_parts_and_advised_when_all_are(
+    judged: list[tuple[str, str]],
+) -> None:
+    found, state = Advisor(), fleet(2 * MOST + 1)
+    assert found.advise(state, SETTINGS, NOW) == ()
+    assert found.advise(state, SETTINGS, NOW) == ()
+    assert len(judged) == 2 * MOST
+    assert found.advise(state, SETTINGS, NOW) == advise(state, SETTINGS, NOW)
+    assert len(judged) == len(set(judged)) == 2 * MOST + 1
+
+
+def test_the_new_come_before_the_changed_and_these_before_the_old(
+    judged: list[tuple[str, str]],
+) -> None:
+    found, state = Advisor(), fleet(MOST)
+    found.advise(state, SETTINGS, NOW)
+    judged.clear()
+    new, changed = small(9999), state.databases["ex01", "e:\\0007.edb"]
+    state.databases[new.computer, new.database] = new
+    changed.last_seen = NOW
+    found.advise(state, SETTINGS, NOW + OLD_SECONDS)
+    assert len(judged) == MOST
+    assert judged[:3] == [
+        ("ex01", "e:\\9999.edb"),
+        ("ex01", "e:\\0007.edb"),
+        ("ex01", "e:\\0000.edb"),
+    ]
+
+
+def test_its_families_are_those_of_its_advice() -> None:
+    made = Advisor().families(example(), SETTINGS, NOW)
+    assert made == advice_families(advise(example(), SETTINGS, NOW))
+    assert {each.name for each in made} >= {"ese_window_advice", "ese_finding"}

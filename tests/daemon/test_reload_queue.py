@@ -1,0 +1,52 @@
+import threading
+
+import pytest
+
+from esewatch.config import Settings
+from esewatch.daemon.reload_queue import ReloadQueue
+from esewatch.model import EsewatchError
+
+
+def taker(handover: ReloadQueue, error: EsewatchError | None) -> threading.Thread:
+    """A thread that takes and answers once."""
+
+    def run() -> None:
+        pause = threading.Event()
+        while handover.take() is None:
+            pause.wait(0.001)
+        handover.answer(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread
+
+
+def test_who_gives_waits_for_the_answer() -> None:
+    handover = ReloadQueue()
+    thread = taker(handover, None)
+    handover.give(Settings(), 20)
+    thread.join()
+    assert not handover.waiting
+    assert handover.take() is None
+
+
+def test_the_reason_of_the_taker_is_the_giver_s() -> None:
+    handover = ReloadQueue()
+    thread = taker(handover, EsewatchError("not so"))
+    with pytest.raises(EsewatchError, match="not so"):
+        handover.give(Settings(), 20)
+    thread.join()
+
+
+def test_what_nobody_takes_is_withdrawn() -> None:
+    handover = ReloadQueue()
+    with pytest.raises(EsewatchError, match="did not make way within 0 s; try again later"):
+        handover.give(Settings(), 0)
+    assert not handover.waiting
+
+
+def test_nobody_waits_when_all_ends() -> None:
+    handover = ReloadQueue()
+    handover.close()
+    with pytest.raises(EsewatchError, match="being stopped"):
+        handover.give(Settings(), 20)

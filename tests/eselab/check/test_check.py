@@ -1,0 +1,228 @@
+"""What a check says of sound databases, and that it changes nothing."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from eselab.check.check import check, records
+from eselab.disk.disk import RealDisk, SimDisk
+from eselab.storage import node
+from eselab.storage.database import CATALOG, STATES, Database, DatabaseError
+from eselab.storage.log import Log
+from tests.eselab.databases import (
+    NAME,
+    NOW,
+    SIZES,
+    Model,
+    bytes_of,
+    changed,
+    content,
+    created,
+    faults,
+    filled,
+    key_of,
+    of_tree,
+    reopened,
+    stored,
+    work,
+)
+from tests.support.each import of_each
+
+
+@pytest.mark.parametrize("page_size", SIZES)
+@of_each(range(5))
+def test_databases_of_random_histories_are_sound_even_after_crashes(
+    seed: int, page_size: int
+) -> None:
+    chance = random.Random(seed)
+    disk, database = created(page_size, seed=seed, cache_pages=chance.choice([3, 10, 100]))
+    model: Model = {}
+    for _ in range(4):
+        work(database, model, chance, chance.randrange(1, 25))
+        if chance.random() < 0.5:
+            database.store.checkpoint(chance.choice([0, 20_000]))
+        if chance.random() < 0.3:
+            database.close(NOW)
+        else:
+            disk = disk.crash()
+        before = bytes_of(disk)
+        found = check(disk, NAME)
+        assert found.faults == []
+        assert found.bad == []
+        assert {name: found.tables[name] for name in model} == {
+            name: len(rows) for name, rows in model.items()
+        }
+        assert stored(disk) == {name: rows for name, rows in model.items() if rows}
+        assert bytes_of(disk) == before
+        database = reopened(disk)
+        assert (found.pages, found.free) == (database.store.pages, database.space.free_pages())
+
+
+def test_a_database_whose_making_was_flushed_is_sound_after_a_crash() -> None:
+    disk, _ = created()
+    found = check(disk.crash(), NAME)
+    assert (found.faults, found.tables) == ([], {CATALOG: 1, STATES: 0})
+
+
+def test_a_real_folder_is_checked_and_left_as_it_is(tmp_path: Path) -> None:
+    disk = RealDisk(tmp_path)
+    database = Database.create(
+        disk, NAME, page_size=8192, cache_pages=9, now=NOW, chance=random.Random(1)
+    )
+    with database.store.begin() as transaction:
+        database.create_table(transaction, "one").insert(transaction, b"key", b"value")
+    database.store.flush()
+    before = bytes_of(disk)
+    found = check(disk, NAME)
+    assert (found.faults, found.records, found.pages) == ([], 3, 17)
+    assert list(records(disk, NAME)) == [("one", b"key", b"value")]
+    assert bytes_of(disk) == before
+    database.close(NOW)
+
+
+def test_several_map_pages_are_each_asked_for_their_own_pages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for module in ("storage.space", "check.check"):
+        monkeypatch.setattr(f"eselab.{module}.pages_covered", lambda size: 24)
+    disk = filled(count=400)
+    found = check(disk, NAME)
+    assert found.faults == []
+    assert found.pages > 24 * 4
+    with changed(disk, 25) as page:
+        page[40] ^= 0b100
+    assert faults(disk) == ["page 27: is in tree 4 and free in the map"]
+
+
+def test_the_counts_are_those_of_the_database() -> None:
+    found = check(filled(), NAME)
+    assert found.tables == {CATALOG: 3, STATES: 0, "one": 900, "two": 1000}
+    assert found.records == 1903
+    assert found.free > 10
+
+
+def test_a_file_that_is_missing_is_a_file_not_found_error() -> None:
+    with pytest.raises(FileNotFoundError):
+        check(SimDisk(random.Random(1)), NAME)
+
+
+@pytest.mark.parametrize("length", [0, 1, 100, 4096, 10_000])
+def test_a_file_that_is_no_database_says_so(length: int) -> None:
+    disk = SimDisk(random.Random(1))
+    disk.open(NAME, create=True).write(0, random.Random(1).randbytes(length))
+    (fault,) = faults(disk)
+    assert fault.startswith("header: ")
+
+
+@pytest.mark.parametrize(
+    ("at", "fault"),
+    [(300, "header: the first copy is damaged"), (4396, "header: its shadow is damaged")],
+)
+def test_a_damaged_copy_of_the_header_is_told_and_the_other_one_used(at: int, fault: str) -> None:
+    disk = filled(count=20)
+    disk.open(NAME).write(at, b"\x01\x02")
+    assert faults(disk) == [fault]
+
+
+def test_a_header_with_too_small_a_last_object_id_is_told() -> None:
+    disk, database = created()
+    with database.store.begin() as transaction:
+        database.create_table(transaction, "one")
+    database.store.header.last_object_id = 3
+    database.close(NOW)
+    assert faults(disk) == ["header: the last object id is 3, the catalog has 4"]
+
+
+def test_a_file_that_ends_within_a_page_is_told() -> None:
+    disk = filled(count=20)
+    file = disk.open(NAME)
+    file.write(file.size(), b"behind")
+    assert faults(disk) == ["file: 6 bytes behind the last page"]
+
+
+def test_a_file_that_was_cut_off_is_told_of_each_page_that_is_led_to() -> None:
+    disk = filled()
+    file = disk.open(NAME)
+    file.truncate(file.size() - 4096 * 20)
+    pages = file.size() // 4096 - 2
+    found = faults(disk)
+    assert any(f" of {pages} (table " in fault for fault in found)
+    assert "page 1: the map has pages in use behind the end of the database" in found
+
+
+def test_a_checkpoint_that_is_missing_is_told() -> None:
+    disk = filled(count=20)
+    disk.remove("E00.chk")
+    assert faults(disk) == ["checkpoint: E00.chk is missing"]
+
+
+def test_a_log_that_is_missing_is_told_of_a_database_that_needs_it() -> None:
+    disk = filled(count=20, clean=False)
+    for name in disk.names():
+        if name.endswith(".log"):
+            disk.remove(name)
+    (fault,) = faults(disk)
+    assert fault.startswith("the log cannot be redone: generation 0x1 of the log")
+    with pytest.raises(DatabaseError, match="the log cannot be redone"):
+        list(records(disk, NAME))
+
+
+def test_a_record_of_the_log_that_makes_no_sense_is_told() -> None:
+    disk = filled(count=20, clean=False)
+    database = reopened(disk)
+    signature, end = database.store.header.signature, database.store._log.position
+    log = Log.open(disk, signature=signature, after=end)
+    log.append(b"sense")
+    log.flush()
+    (fault,) = faults(disk)
+    assert fault.startswith("the log cannot be redone: ")
+
+
+def test_a_page_that_recovery_needs_and_is_damaged_is_told_as_bad() -> None:
+    disk = filled(count=20, clean=False)
+    database = reopened(disk)
+    tree = database.table("two")
+    for value in (b"a", b"b"):
+        with database.store.begin() as transaction:
+            tree.replace(transaction, key_of(5), value)
+        database.store.flush()
+        if value == b"a":
+            # From here on the log has pieces of the page, and the page on disk is gone.
+            database.store._checkpoint.write(database.store._log.position, 1 << 20)
+    database.store._file._file.write(4096 * (tree.root + 1) + 200, b"damage")
+    found = check(disk, NAME)
+    assert any(f"page {tree.root} is damaged" in fault for fault in found.faults)
+    assert found.pages == 0
+
+
+@pytest.mark.parametrize("bit", [400 * 8, 4095 * 8 + 7])
+def test_a_flipped_bit_is_told_and_the_rest_goes_on_with_the_corrected_page(bit: int) -> None:
+    disk = filled()
+    number = of_tree(disk, 4, node.LEAF)[5]
+    file = disk.open(NAME)
+    offset = (number + 1) * 4096 + bit // 8
+    file.write(offset, bytes([file.read(offset, 1)[0] ^ 1 << bit % 8]))
+    found = check(disk, NAME)
+    assert found.faults == [f"page {number}: bit {bit} is flipped; the checksum can correct it"]
+    assert found.bad == [number]
+    assert found.tables["one"] == 900
+
+
+@pytest.mark.parametrize("page_size", [4096, 32768])
+def test_a_damaged_page_is_told_and_the_trees_are_walked_around_it(page_size: int) -> None:
+    disk = filled(page_size)
+    pages = disk.open(NAME).size() // page_size - 2
+    (number, *_) = [
+        at
+        for at in range(4, pages + 1)
+        if node.object_id(page := content(disk, at, page_size)) == 4
+        and node.flags(page) & (node.LEAF | node.EMPTY) == node.LEAF
+    ]
+    disk.open(NAME).write((number + 1) * page_size + 100, b"damaged")
+    found = check(disk, NAME)
+    assert found.faults == [f"page {number}: the checksum is wrong"]
+    assert found.bad == [number]
+    assert 0 < found.tables["one"] < 900
+    with pytest.raises(DatabaseError, match=f"page {number}: the checksum is wrong"):
+        list(records(disk, NAME))

@@ -1,0 +1,316 @@
+"""Each experiment in a form that takes seconds; all of them in full where time is no matter."""
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from eselab.lab import (
+    backup_buffered,
+    checkdb_luns,
+    checksum_parallel,
+    io_reduction,
+    old_ratio,
+    passive_io,
+    readings,
+    real_files,
+    scan_kindness,
+    write_cache,
+    zeroing,
+)
+from eselab.lab.bench import DAY, Bench
+from eselab.lab.checkdb_luns import PATH_RATE, Course
+from eselab.lab.experiments import EXPERIMENTS, run_all
+from eselab.lab.frame import ARTICLES, Findings, Result, ResultRow
+from eselab.lab.output import objects
+from esewatch.advice.advise import advise
+from esewatch.scan.plan import Lane, Target
+
+FOUR_MINUTES = 240.0
+
+
+class Told:
+    """A bench, and how often it was told."""
+
+    def __init__(self, folder: Path, seed: int = 1) -> None:
+        self.count = 0
+        self.bench = Bench(folder, seed, self._tell)
+
+    def _tell(self) -> None:
+        self.count += 1
+
+
+def row(findings: Findings, quantity: str, case: str) -> ResultRow:
+    (found,) = [each for each in findings.rows if (each.quantity, each.case) == (quantity, case)]
+    return found
+
+
+def number(findings: Findings, quantity: str, case: str) -> float:
+    ours = row(findings, quantity, case).ours
+    assert isinstance(ours, float)
+    return ours
+
+
+def repeatable_bytes(result: Result) -> list[bytes]:
+    """What the same seed must give again."""
+    return [
+        msgspec.json.encode(each, order="sorted") for each in objects(result) if each["repeatable"]
+    ]
+
+
+def test_each_experiment_asks_one_question_and_names_its_article() -> None:
+    assert list(EXPERIMENTS) == [each.name for each in EXPERIMENTS.values()]
+    for each in EXPERIMENTS.values():
+        assert re.fullmatch(r"[A-Z][^.?!]*\?", each.question)
+        assert each.article in ARTICLES
+        assert all(sentence.endswith(".") for sentence in each.setup)
+
+
+def test_old_ratio_says_what_advise_says(tmp_path: Path) -> None:
+    told = Told(tmp_path)
+    findings = old_ratio.run(told.bench, pages=200, days=3.0)
+
+    again = Bench(tmp_path / "again", 1, lambda: None)
+    made = again.engine("month", old_ratio.plan(200), 3.0 * DAY)
+    state, now = made.state(old_ratio.settings(200))
+    advice = {
+        each.ese_instance: each.window for each in advise(state, old_ratio.settings(200), now)
+    }
+    assert told.count == EXPERIMENTS["old-ratio"].steps
+    for churn in old_ratio.CHURNS:
+        window = advice[churn.name]
+        assert row(findings, "window", churn.name).ours == window.action
+        ratio = row(findings, "pages read for each page freed", churn.name)
+        assert ratio.ours == window.evidence.ratio
+    assert row(findings, "703: invocations", "nightly").ours == 1.0
+
+
+def test_two_scans_on_one_lun_are_slower_and_on_two_are_not(tmp_path: Path) -> None:
+    told = Told(tmp_path)
+    findings = checksum_parallel.run(told.bench, pages=400)
+
+    one = number(findings, "read", "one database")
+    assert number(findings, "read", "two on one LUN, sum of both") < one
+    each = number(findings, "pages read", "two on one LUN, each")
+    assert each == pytest.approx(number(findings, "read", "two on one LUN, each") * 1e6 / 8192)
+    assert number(findings, "read", "two on two LUNs, sum of both") > 1.5 * one
+    latency = number(findings, "read latency", "one database")
+    assert number(findings, "read latency", "two on one LUN, each") > latency > 0
+    assert told.count == EXPERIMENTS["checksum-parallel"].steps
+    assert len(findings.comparisons) == 3
+
+
+def test_the_second_published_row_is_read_in_both_ways(tmp_path: Path) -> None:
+    findings = checksum_parallel.run(Bench(tmp_path, 1, lambda: None), pages=200)
+
+    total, each = findings.comparisons[:2]
+    assert total.published == each.published == pytest.approx(250 / 67)
+    assert isinstance(total.ours, float)
+    assert isinstance(each.ours, float)
+    assert each.ours > total.ours
+
+
+def test_users_wait_for_eseutil_and_hardly_for_the_online_scan(tmp_path: Path) -> None:
+    told = Told(tmp_path)
+    findings = scan_kindness.run(told.bench, seconds=1.0)
+
+    def waited(case: str) -> float:
+        return number(findings, "users' read latency", case)
+
+    alone = waited("alone")
+    gentle = ["online scan", "online scan without pauses", "eseutil throttled"]
+    assert all(0.8 * alone < waited(case) < 1.5 * alone for case in gentle)
+    assert waited("eseutil") > 5 * alone
+    assert number(findings, "users' reads", "eseutil") < number(findings, "users' reads", "alone")
+    fast = number(findings, "verified", "eseutil")
+    assert fast > number(findings, "verified", "online scan without pauses")
+    assert told.count == EXPERIMENTS["scan-kindness"].steps
+
+
+def test_what_the_article_says_in_words_gets_no_figure(tmp_path: Path) -> None:
+    findings = scan_kindness.run(Bench(tmp_path, 1, lambda: None), seconds=0.2)
+
+    (kinder,) = findings.comparisons
+    assert (kinder.published, kinder.ours, kinder.holds) == ("online scan", "online scan", True)
+    assert all(each.published is None for each in findings.rows)
+
+
+def test_the_first_pass_of_zeroing_makes_more_logs_than_a_later_one(tmp_path: Path) -> None:
+    told = Told(tmp_path)
+    findings = zeroing.run(told.bench, pages=600, nights=3)
+
+    first = number(findings, "logs", "first pass")
+    assert first > number(findings, "logs", "later pass") >= 0
+    zeroed = number(findings, "pages zeroed", "one database")
+    assert number(findings, "written", "one database") == pytest.approx(zeroed * 8192 / 1e6)
+    assert 0 < zeroed * 8192 / 1e6 <= 1.01 * number(findings, "read", "one database")
+    both, each = (number(findings, "read", f"two, {of}") for of in ("sum of both", "each"))
+    assert both == pytest.approx(2 * each)
+    assert told.count == EXPERIMENTS["zeroing"].steps
+
+
+def test_without_a_completed_pass_nothing_is_made_up(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, 1, lambda: None)
+    run = bench.engine("quiet", checksum_parallel.plan(["lun7"], 100), 30.0)
+    nothing = checksum_parallel.Measured(readings.scans(run.events()), None)
+
+    assert (nothing.pages, nothing.each) == (None, None)
+
+
+def lanes(*sizes: list[int]) -> list[Lane]:
+    return [
+        Lane(
+            device=f"lun{at}",
+            locks=(f"lun{at}",),
+            targets=tuple(Target(path=str(size), size=size) for size in of),
+        )
+        for at, of in enumerate(sizes)
+    ]
+
+
+def test_files_of_a_lane_are_read_one_behind_the_other() -> None:
+    found = Course(lanes([100_000_000, 300_000_000]), 100e6)
+
+    assert [found.seconds, found.busy] == pytest.approx([4.0, 1.0])
+
+
+def test_lanes_go_on_together_and_share_the_path_to_the_host() -> None:
+    alone = Course(lanes([100_000_000], [300_000_000]), 100e6)
+    crowded = Course(lanes(*[[1_000_000_000]] * 8), PATH_RATE)
+
+    assert [alone.seconds, alone.busy] == pytest.approx([3.0, 4 / 3])
+    assert [crowded.seconds, crowded.busy] == pytest.approx([10.0, 8.0])
+
+
+def test_by_letter_one_lun_is_busy_at_a_time_by_device_all_are(tmp_path: Path) -> None:
+    told = Told(tmp_path)
+    findings = checkdb_luns.run(told.bench, pages=400)
+
+    assert number(findings, "LUNs busy", "planned by letter") == pytest.approx(1.0)
+    assert number(findings, "LUNs busy", "planned by device") == pytest.approx(8.0)
+    rate = number(findings, "read from a LUN", "alone") * 1e6
+    hours = checkdb_luns.FILES * checkdb_luns.SIZE / rate / 3600
+    assert number(findings, "time", "planned by letter") == pytest.approx(hours)
+    assert told.count == EXPERIMENTS["checkdb-luns"].steps
+
+
+def test_without_a_write_cache_log_writes_wait_for_the_platter(tmp_path: Path) -> None:
+    told = Told(tmp_path)
+    findings = write_cache.run(told.bench, seconds=5.0, created=1 << 20)
+
+    slow = number(findings, "log write", "write cache off")
+    assert slow > 5 * number(findings, "log write", "write cache on")
+    fast = number(findings, "requests", "write cache on")
+    assert fast > number(findings, "requests", "write cache off")
+    assert {each.kind for each in findings.comparisons} == {"modelled disk", "real files"}
+    assert told.count == EXPERIMENTS["write-cache"].steps
+    assert not (tmp_path / "written.bin").exists()
+
+
+def test_what_o_dsync_cannot_do_here_is_told_and_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(real_files, "_O_DSYNC", 0)
+    findings = write_cache.run(Bench(tmp_path, 1, lambda: None), seconds=2.0, created=1 << 20)
+
+    real = [each for each in findings.comparisons if each.kind == "real files"]
+    assert [(each.holds, each.why) for each in real] == [
+        (None, "not run: there is no O_DSYNC here")
+    ] * 2
+    assert row(findings, "file created", "write-through (O_DSYNC)").ours is None
+
+
+def test_a_backup_past_the_cache_leaves_nothing_in_it(tmp_path: Path) -> None:
+    told = Told(tmp_path)
+    findings = backup_buffered.run(told.bench, total=64 << 20)
+
+    assert told.count == EXPERIMENTS["backup-buffered"].steps
+    assert list(tmp_path.iterdir()) == []
+    left = row(findings, "copies left in the page cache", "direct").ours
+    assert left in {0.0, None}
+    assert row(findings, "whole job", "buffered").published == pytest.approx(5.97, abs=0.01)
+    assert row(findings, "Fourth set", "direct").published == pytest.approx(18.51, abs=0.01)
+    assert number(findings, "whole job", "buffered") > 0
+    assert all(each.kind == "real files" for each in findings.comparisons)
+
+
+def test_without_o_direct_the_other_half_is_still_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(real_files, "_O_DIRECT", 0)
+    findings = backup_buffered.run(Bench(tmp_path, 1, lambda: None), total=64 << 20)
+
+    assert [(each.holds, each.why) for each in findings.comparisons] == [
+        (None, "not run: there is no O_DIRECT here")
+    ] * 2
+    assert number(findings, "whole job", "buffered") > 0
+    assert row(findings, "whole job", "direct").ours is None
+
+
+def test_a_disk_whose_own_swings_are_larger_decides_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = iter([1.0] * 12 + [10.0] * 4)
+
+    def copied(source: Path, target: Path, *, direct: bool) -> float:
+        target.write_bytes(source.read_bytes())
+        return next(seconds)
+
+    monkeypatch.setattr(real_files, "copy", copied)
+    findings = backup_buffered.run(Bench(tmp_path, 1, lambda: None), total=64 << 20)
+
+    fall, whole = findings.comparisons
+    assert fall.holds is not None
+    assert (whole.holds, whole.ours) == (None, None)
+    assert whole.why.startswith("not decided")
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_does_not(tmp_path: Path) -> None:
+    def lines(name: str, seed: int) -> list[bytes]:
+        experiment = EXPERIMENTS["checksum-parallel"]
+        findings = checksum_parallel.run(Bench(tmp_path / name, seed, lambda: None), pages=200)
+        return repeatable_bytes(Result(experiment=experiment, findings=findings))
+
+    first = lines("a", 1)
+    assert len(first) == 16
+    assert lines("a much longer name of a folder", 1) == first
+    assert lines("c", 2) != first
+
+
+# Each way to get a figure out of the engine; the long test below has all experiments.
+SMALL: dict[str, Callable[[Bench], Findings]] = {
+    "old-ratio": lambda bench: old_ratio.run(bench, pages=100, days=1.5),
+    "scan-kindness": lambda bench: scan_kindness.run(bench, seconds=0.1),
+    "passive-io": lambda bench: passive_io.run(bench, pages=100, days=1),
+    "io-reduction": lambda bench: io_reduction.run(bench, size=1 << 20, days=3, warm=1),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_what_is_repeatable_comes_out_the_same_a_second_time(name: str, tmp_path: Path) -> None:
+    def lines(folder: str) -> list[bytes]:
+        findings = SMALL[name](Bench(tmp_path / folder, 3, lambda: None))
+        return repeatable_bytes(Result(experiment=EXPERIMENTS[name], findings=findings))
+
+    first = lines("a")
+    assert any(b'"ours"' in line for line in first)
+    assert lines("b") == first
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_all_of_them_twice_give_the_same_bytes_within_their_time(tmp_path: Path) -> None:
+    told: list[str] = []
+    chosen = list(EXPERIMENTS.values())
+    began = time.monotonic()
+    first = list(run_all(chosen, tmp_path / "a", 1, lambda each: told.append(each.name)))
+    took = time.monotonic() - began
+    second = list(run_all(chosen, tmp_path / "b", 1, lambda _: None))
+
+    for one, other in zip(first, second, strict=True):
+        assert repeatable_bytes(one) == repeatable_bytes(other)
+    assert [told.count(each.name) for each in chosen] == [each.steps for each in chosen]
+    assert took < FOUR_MINUTES

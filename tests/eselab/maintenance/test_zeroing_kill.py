@@ -1,0 +1,74 @@
+"""Zeroing that is killed at any moment: all that was durable is there, and the next pass ends."""
+
+import random
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from eselab.base.clock import VirtualClock
+from eselab.check.check import check
+from eselab.disk.disk import RealDisk
+from eselab.logs.counters import Counters
+from eselab.maintenance.zeroing import DatabaseZeroing
+from eselab.storage.database import Database
+from tests.eselab.killing import killed
+from tests.eselab.machine.test_workload_kill import found, told
+from tests.eselab.mailing import MIDNIGHT, NAME, Model, create, expect_consistent
+from tests.eselab.zeroed import LONG, Recorder
+from tests.scan.scanning import scan
+
+LONGEST = 0.5
+"""Seconds from the opening of the database to the kill, at most."""
+
+
+def check_kills(place: Path, kills: int, seed: int) -> None:
+    folder, chance, now = place / "live", random.Random(seed), MIDNIGHT
+    folder.mkdir()
+    create(RealDisk(folder, durable=False), 60, seed).database.close(MIDNIGHT)
+    records, passes = found(folder, place / "copy"), 0
+    gone: set[bytes] = set()
+    for kill in range(kills):
+        model = Model(records)
+        said = killed(
+            "tests.eselab.zeroing_process",
+            folder,
+            seed + kill,
+            now,
+            says=[b"opening\n"],
+            moment=partial(time.sleep, chance.uniform(0, LONGEST)),
+        )
+        passes += said.count(b"zeroed\n")
+        now = told(place / "live.journal", model, now)
+        before, records = records, found(folder, place / "copy")
+        assert model.allows(records)
+        expect_consistent(records)
+        gone |= set(before["Msg"].values()) - set(records["Msg"].values())
+        checked = check(RealDisk(folder), NAME)
+        assert (checked.faults, checked.bad) == ([], [])
+    assert passes
+    check_file(folder / NAME, gone, set(records["Msg"].values()), now)
+
+
+def check_file(file: Path, gone: set[bytes], living: set[bytes], now: float) -> None:
+    """After the pass that is open and one more, the file has the living messages alone."""
+    database = Database.open(RealDisk(file.parent), NAME, cache_pages=50, now=now)
+    for _ in range(2):
+        zeroing = DatabaseZeroing(database, Recorder(), Counters(), VirtualClock(now), pause=0.0)
+        assert list(zeroing.invocation(lambda: LONG * 2))
+    database.close(now)
+    raw = file.read_bytes()
+    assert gone
+    assert not any(body in raw for body in gone)
+    assert all(body in raw for body in living)
+    assert scan(file).counts.bad() == 0
+
+
+def test_six_kills_of_zeroing_lose_nothing_that_was_durable(tmp_path: Path) -> None:
+    check_kills(tmp_path, 6, 1)
+
+
+@pytest.mark.slow
+def test_fifty_kills_of_zeroing_lose_nothing_that_was_durable(tmp_path: Path) -> None:
+    check_kills(tmp_path, 50, 100)

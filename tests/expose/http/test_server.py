@@ -1,0 +1,322 @@
+"""The server itself: addresses, its end, and clients that are slow, broken or hostile."""
+
+import contextlib
+import http.client
+import socket
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from esewatch.expose.http.app import PAGES_AT_ONCE, App
+from esewatch.expose.http.server import THREADS, HttpServer, Limits, format_address, parse_address
+from esewatch.fold.state.state import State
+from esewatch.model import EsewatchError
+from tests.expose.serving import FakeDaemon, ask, connect, port_of, say, serving
+from tests.support.ports import free_address
+
+SLOW_SECONDS = 4.0
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("127.0.0.1:19703", ("127.0.0.1", 19703)),
+        (":9100", ("", 9100)),
+        ("[::1]:0", ("::1", 0)),
+        ("[::]:80", ("::", 80)),
+        ("watch.example:65535", ("watch.example", 65535)),
+    ],
+)
+def test_addresses_are_host_and_port(text: str, expected: tuple[str, int]) -> None:
+    assert parse_address(text) == expected
+    if expected[0]:
+        assert format_address(*expected) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "19703",
+        "localhost",
+        "::1:80",
+        "host:",
+        "host:http",
+        "host:65536",
+        "h:-1",
+        "h:" + "9" * 99,
+    ],
+)
+def test_a_wrong_address_is_one_line_that_quotes_it(text: str) -> None:
+    with pytest.raises(EsewatchError) as caught:
+        HttpServer(App(FakeDaemon()), text).start()
+    assert repr(text) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_port_in_use_is_one_line_that_names_it() -> None:
+    with serving() as server, pytest.raises(EsewatchError) as caught:
+        HttpServer(App(FakeDaemon()), server.address).start()
+    assert f"cannot listen on {server.address}: " in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("host", ["no.such.host.invalid", "x" * 300, "192.0.2.1"])
+def test_a_host_that_is_not_ours_is_one_line(host: str) -> None:
+    with pytest.raises(EsewatchError, match="cannot listen on"):
+        HttpServer(App(FakeDaemon()), f"{host}:0").start()
+
+
+def _has_ipv6() -> bool:
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False
+
+
+def test_an_ipv6_address_serves() -> None:
+    if not _has_ipv6():
+        pytest.skip("this machine has no IPv6 loopback")
+    server = HttpServer(App(FakeDaemon()), "[::1]:0")
+    server.start()
+    try:
+        assert server.address.startswith("[::1]:")
+        with socket.create_connection(("::1", port_of(server)), timeout=5) as client:
+            client.sendall(b"GET /-/healthy HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            assert b"200" in client.recv(100)
+    finally:
+        server.stop()
+
+
+def test_without_a_host_every_interface_serves() -> None:
+    server = HttpServer(App(FakeDaemon()), ":0")
+    server.start()
+    try:
+        assert ask(server, "/-/healthy").status == 200
+    finally:
+        server.stop()
+
+
+def test_the_address_is_free_again_after_the_end() -> None:
+    address = free_address()
+    first, again = (HttpServer(App(FakeDaemon()), address) for _ in range(2))
+    first.start()
+    assert ask(first, "/-/healthy").status == 200
+    first.stop()
+    again.start()
+    assert ask(again, "/-/healthy").status == 200
+    again.stop()
+    again.stop()
+
+
+def test_no_request_needs_a_new_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that finds no memory for its first line would be waited for, for ever."""
+
+    def start(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with serving() as server:
+        with monkeypatch.context() as patch:
+            patch.setattr(threading.Thread, "start", start)
+            found = {ask(server, path).status for path in ("/", "/metrics", "/-/healthy")}
+        assert found == {200}
+    assert PAGES_AT_ONCE < THREADS
+
+
+def test_the_end_comes_soon_while_clients_hold_on() -> None:
+    view = FakeDaemon(State())
+    view.snapshot = _Large()  # type: ignore[assignment]
+    with serving(view) as server, contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(connect(server)) for _ in range(4)]
+        idle, headless, bodiless, unread = clients
+        unread.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        idle.sendall(b"GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert idle.recv(100).startswith(b"HTTP/1.1 200")
+        headless.sendall(b"GET /metrics HTTP/1.1\r\nHos")
+        bodiless.sendall(b"POST /api/v1/ack HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+        begin = time.monotonic()
+        server.stop()
+        assert time.monotonic() - begin < 5
+
+
+def test_two_hundred_slow_clients_hold_nobody() -> None:
+    limits = Limits(head_seconds=SLOW_SECONDS)
+    with serving(limits=limits) as server, contextlib.ExitStack() as stack:
+        slow = [stack.enter_context(connect(server)) for _ in range(200)]
+        for client in slow:
+            with contextlib.suppress(ConnectionError):
+                client.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n")
+        answered = 0
+        while answered < 10 and not any(_is_closed(client) for client in slow):
+            for client in slow:
+                with contextlib.suppress(ConnectionError):
+                    client.sendall(b"X")
+            assert ask(server, "/metrics").status == 200
+            answered += 1
+        # Who waits for them gets an answer when they are cut off, so one at most.
+        assert answered > 1
+        assert wait_until(lambda: all(_is_closed(client) for client in slow), SLOW_SECONDS + 5)
+
+
+def _is_closed(client: socket.socket) -> bool:
+    client.setblocking(False)
+    try:
+        return client.recv(1000) == b""
+    except BlockingIOError:
+        return False
+    except ConnectionError:
+        return True
+
+
+def test_the_oldest_connection_gives_way_when_there_are_too_many() -> None:
+    with serving(limits=Limits(connections=20)) as server, contextlib.ExitStack() as stack:
+        held = [stack.enter_context(connect(server)) for _ in range(50)]
+        assert ask(server, "/-/healthy").status == 200
+        assert wait_until(lambda: sum(map(_is_closed, held)) >= 31)
+        assert not _is_closed(held[-1])
+
+
+def test_a_body_that_trickles_is_cut_off() -> None:
+    with serving(body_seconds=0.5) as server, connect(server) as client:
+        client.sendall(
+            b"POST /api/v1/ack HTTP/1.1\r\nHost: localhost\r\nX-Esewatch: 1\r\n"
+            b"Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
+        )
+        received = bytearray()
+        client.settimeout(0.1)
+        for _ in range(100):
+            with contextlib.suppress(ConnectionError):
+                client.sendall(b" ")
+            try:
+                part = client.recv(1000)
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                break
+            if not part:
+                break
+            received += part
+        assert received.startswith(b"HTTP/1.1 408")
+
+
+def test_a_client_that_does_not_read_is_cut_off() -> None:
+    view = FakeDaemon(State())
+    view.snapshot = _Large()  # type: ignore[assignment]
+    with serving(view, limits=Limits(request_seconds=1.0)) as server, connect(server) as client:
+        client.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 3)
+        assert ask(server, "/-/healthy").status == 200
+        assert not _is_closed(client)
+        assert wait_until(lambda: server.connections == 0)
+
+
+class _Large:
+    def render(self, accept: str, accept_encoding: str) -> tuple[bytes, str, str]:
+        return b"#" * 50_000_000, "text/plain", ""
+
+
+def test_answers_on_one_connection_do_not_wait_for_each_other() -> None:
+    with (
+        serving() as server,
+        contextlib.closing(http.client.HTTPConnection("127.0.0.1", port_of(server))) as client,
+    ):
+        times = []
+        for _ in range(50):
+            begin = time.perf_counter()
+            client.request("GET", "/metrics")
+            assert client.getresponse().read()
+            times.append(time.perf_counter() - begin)
+    assert sorted(times)[10] < 0.035
+
+
+def test_pipelined_requests_are_answered_in_order() -> None:
+    with serving() as server:
+        first = b"GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n"
+        second = b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n"
+        last = b"GET /-/ready HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        with connect(server) as client:
+            client.sendall(first * 20 + second + last)
+            received = b"".join(iter(lambda: client.recv(65536), b""))
+    assert received.count(b"HTTP/1.1 200") == 21
+    assert received.index(b"HTTP/1.1 404") > received.rindex(b"Healthy.")
+    assert received.endswith(b"Ready.\n")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\0" * 1000,
+        b"\xff" * 100_000,
+        b"GET\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 100_000 + b"\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\n" + b"a: b\r\n" * 20_000 + b"\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n",
+        b"GET /%ff%fe%00 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /%ud800 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET http://elsewhere/ HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"CONNECT elsewhere:443 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"POST /api/v1/ack HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef",
+        b"POST /api/v1/ack HTTP/1.1\r\nHost: x\r\nContent-Length: " + b"9" * 30 + b"\r\n\r\nabc",
+        b"POST /api/v1/ack HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"POST /api/v1/ack HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\nzz\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+        b"HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0" + b"\xff" * 500,
+    ],
+    ids=range(22),
+)
+def test_what_is_no_proper_request_harms_nobody(
+    sent: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    limits = Limits(request_seconds=2.0)
+    with caplog.at_level("INFO"), serving(limits=limits) as server:
+        received = say(server, sent)
+        assert b"Traceback" not in received
+        assert not received.startswith(b"HTTP/1.1 101 ")
+        assert ask(server, "/metrics").status == 200
+        assert wait_until(lambda: server.connections == 0)
+    assert caplog.records == []
+
+
+def test_another_protocol_is_refused_before_it_is_agreed_to() -> None:
+    with serving() as server:
+        received = say(
+            server,
+            b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+            b"Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n",
+        )
+        head, _, body = received.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 400 ")
+        assert b"content-length: %d" % len(body) in head
+        assert body == b"400 Bad Request: This server speaks HTTP/1.1.\n"
+
+
+def test_a_large_chunked_body_is_refused_and_the_connection_ends() -> None:
+    with serving() as server, connect(server) as client:
+        client.sendall(
+            b"POST /api/v1/ack HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+        chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+        with contextlib.suppress(ConnectionError):
+            for _ in range(200):
+                client.sendall(chunk)
+        assert wait_until(lambda: server.connections == 0)
+        assert ask(server, "/-/healthy").status == 200

@@ -1,0 +1,112 @@
+"""Thresholds of the configuration as the rules meet them."""
+
+import datetime
+import math
+from typing import Any
+
+from esewatch.config import (
+    DatabaseRule,
+    Disks,
+    EseutilLogs,
+    LogFiles,
+    NtbackupLogs,
+    PageScan,
+    Policy,
+    Settings,
+    SourceSettings,
+    SqlserverLogs,
+    Window,
+)
+from esewatch.config.units import Patience
+from esewatch.expose.metrics.snapshot import families
+from esewatch.fold.state.state import Database, State
+
+HOUR = 3600.0
+LABEL = "e:\\mdb06\\priv06.edb"
+NEVER = Patience.__metadata__[0].parse("never")  # type: ignore[attr-defined]
+
+
+def shown(settings: Settings, now: float = 1e6, label: str = LABEL) -> dict[str, float]:
+    """Metric, without its labels -> value, of one watched database."""
+    database = Database(computer="ex01", database=label, process="MSExchangeIS")
+    state = State(databases={("ex01", label): database})
+    return {
+        sample.name: sample.value
+        for family in families(state, settings, now)
+        for sample in family.samples
+    }
+
+
+def ruled(**rule: Any) -> Settings:
+    return Settings(databases=[DatabaseRule(match="*priv06.edb", **rule)])
+
+
+def test_the_cache_is_that_of_its_mailboxes_and_absent_without_their_number() -> None:
+    assert shown(ruled(mailboxes=800))["esewatch_policy_cache_bytes"] == 800 * 5 * 2**20
+    more = ruled(mailboxes=10, policy={"cache_per_mailbox": 2**20})
+    assert shown(more)["esewatch_policy_cache_bytes"] == 10 * 2**20
+    assert "esewatch_policy_cache_bytes" not in shown(ruled())
+    assert "esewatch_policy_cache_bytes" not in shown(ruled(mailboxes=0))
+
+
+def test_a_database_without_a_need_for_backups_has_all_the_time_for_them() -> None:
+    def told(settings: Settings) -> tuple[float | None, float | None]:
+        """What holds for all, and for this one."""
+        found = shown(settings)
+        names = ("default_backup_within_seconds", "backup_within_seconds")
+        of_all, own = (found.get(f"esewatch_policy_{name}") for name in names)
+        return of_all, own
+
+    assert told(ruled()) == (36 * HOUR, None)
+    assert told(ruled(policy={"backup_within": 60.0})) == (36 * HOUR, 60)
+    assert told(ruled(policy={"backup_within": NEVER})) == (36 * HOUR, math.inf)
+    assert told(Settings(policy=Policy(backup_within=NEVER))) == (None, None)
+
+
+def test_what_is_not_set_is_absent() -> None:
+    found = shown(ruled(storage="san"))
+
+    assert "esewatch_policy_version_buckets" not in found
+    assert "esewatch_policy_direct_attached" not in found
+    assert shown(ruled(storage="das"))["esewatch_policy_direct_attached"] == 1
+    buckets = ruled(policy={"version_buckets": 16384})
+    assert shown(buckets)["esewatch_policy_version_buckets"] == 16384
+
+
+def test_only_sources_that_go_on_by_themselves_can_be_silent() -> None:
+    sources: list[SourceSettings] = [
+        LogFiles(type="evtx", name="log", paths=["a"]),
+        Disks(type="disks", name="disks-1"),
+        EseutilLogs(type="eseutil_log", name="checks", computer="ex01", paths=["b"]),
+        PageScan(type="page_scan", name="scan", paths=["c"]),
+        NtbackupLogs(type="ntbackup_log", name="nt", paths=["e"]),
+        SqlserverLogs(type="sqlserver_errorlog", name="sql", computer="sql01", paths=["d"]),
+    ]
+
+    def silent(policy: Policy) -> dict[str, float]:
+        return {
+            sample.labels["source"]: sample.value
+            for family in families(State(), Settings(sources=sources, policy=policy), 1e6)
+            if family.name == "esewatch_policy_source_silent_seconds"
+            for sample in family.samples
+        }
+
+    assert silent(Policy()) == {"log": 36 * HOUR, "disks-1": 36 * HOUR}
+    assert silent(Policy(source_silent=NEVER)) == {}
+
+
+def test_a_window_is_open_from_its_start_up_to_its_end() -> None:
+    window = Window(start=datetime.time(1), duration=4 * HOUR)
+    settings = Settings(
+        windows={"n": window}, databases=[DatabaseRule(match="*priv06.edb", window="n")]
+    )
+    night = 1_183_248_000.0  # 2007-07-01
+    open_at = {
+        hours: shown(settings, night + hours * HOUR).get("ese_window_open")
+        for hours in (0.99, 1, 4.99, 5)
+    }
+
+    assert open_at == {0.99: 0, 1: 1, 4.99: 1, 5: 0}
+    assert "ese_window_open" not in shown(ruled(), night)
+    for wild in (0.0, -1e300, 1e300):
+        assert "ese_window_open" not in shown(settings, wild)

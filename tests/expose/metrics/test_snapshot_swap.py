@@ -1,0 +1,230 @@
+"""What a scrape gets: format by Accept, gzip by Accept-Encoding, label values that survive."""
+
+import gzip
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from prometheus_client.core import Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.openmetrics.parser import (
+    text_string_to_metric_families as parse_openmetrics,
+)
+from prometheus_client.parser import text_string_to_metric_families as parse_text
+
+from esewatch.config import Settings
+from esewatch.expose.metrics import snapshot as metrics
+from esewatch.expose.metrics.snapshot import Snapshot, families
+from esewatch.fold.passes.transitions import pack
+from esewatch.fold.state.state import Database, Host, Instance, State, Transition
+from tests.support.figures import record
+
+TEXT = "text/plain; version=0.0.4; charset=utf-8"
+OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+PROMETHEUS_2 = (
+    "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
+    "text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
+)
+PROMETHEUS_3 = (
+    "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,"
+    "application/openmetrics-text;version=0.0.1;q=0.5,"
+    "text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2"
+)
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+
+def snapshot(path: str = r"e:\mdb06\priv06.edb") -> Snapshot:
+    one = Database(
+        computer="ex01", database=path, path=path, process="MSExchangeIS", maintenance_seen=True
+    )
+    state = State(databases={("ex01", path): one})
+    return Snapshot.of(families(state, Settings(), 0.0))
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        ("", TEXT),
+        ("*/*", TEXT),
+        (BROWSER, TEXT),
+        (PROMETHEUS_2, OPENMETRICS),
+        (PROMETHEUS_3, OPENMETRICS),
+        ("application/openmetrics-text", OPENMETRICS),
+        ("Application/OpenMetrics-Text; Version=1.0.0", OPENMETRICS),
+        ("application/openmetrics-text;version=0.0.1", TEXT),
+        ("application/openmetrics-text;version=2.0.0", TEXT),
+        ("application/openmetrics-text;q=0", TEXT),
+        ("application/openmetrics-text;q=0.2, text/plain;version=0.0.4;q=0.9", TEXT),
+        ("application/openmetrics-text;q=0.9, text/plain;q=0.2", OPENMETRICS),
+        ("application/openmetrics-text;q=nan", TEXT),
+        (";;,=,q=,application/openmetrics-text;q=9e999", TEXT),
+    ],
+)
+def test_the_format_is_the_one_the_client_prefers(accept: str, expected: str) -> None:
+    body, content_type, encoding = snapshot().render(accept)
+
+    assert content_type == expected
+    assert body.endswith(b"# EOF\n") == (expected == OPENMETRICS)
+    assert encoding == ""
+
+
+def test_what_was_asked_before_is_ready_and_what_was_not_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rendered: list[str] = []
+
+    def counting(accept: str) -> tuple[Callable[[Any], bytes], str]:
+        encode, content_type = choose_encoder(accept)
+
+        def encoded(registry: Any) -> bytes:
+            rendered.append(content_type)
+            return encode(registry)
+
+        return encoded, content_type
+
+    first = snapshot()
+    first.render(PROMETHEUS_2, "gzip")
+    monkeypatch.setattr(metrics, "choose_encoder", counting)
+    second = Snapshot.of(first.collect(), first)
+    assert rendered == [OPENMETRICS]
+    assert second.render(PROMETHEUS_2, "gzip") == first.render(PROMETHEUS_2, "gzip")
+    assert rendered == [OPENMETRICS]
+    assert Snapshot.of(first.collect(), snapshot()).render() == first.render()
+    assert rendered == [OPENMETRICS, TEXT, TEXT]
+
+
+@pytest.mark.parametrize(
+    ("accept_encoding", "expected"),
+    [
+        ("", ""),
+        ("identity", ""),
+        ("deflate, br", ""),
+        ("gzip;q=0", ""),
+        ("gzip;q=0.000, identity", ""),
+        ("gzip", "gzip"),
+        ("deflate, GZIP;q=0.5", "gzip"),
+        ("x-gzip", "gzip"),
+    ],
+)
+def test_gzip_is_used_where_the_client_takes_it(accept_encoding: str, expected: str) -> None:
+    plain = snapshot().render()[0]
+    body, _, encoding = snapshot().render("", accept_encoding)
+
+    assert encoding == expected
+    assert (gzip.decompress(body) if encoding else body) == plain
+
+
+def test_a_snapshot_renders_each_form_once_and_the_same_for_all_threads() -> None:
+    shared = snapshot()
+    bodies: list[bytes] = []
+    threads = [
+        threading.Thread(target=lambda: bodies.append(shared.render("", "gzip")[0]))
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(bodies) == 8
+    assert all(body is bodies[0] for body in bodies)
+    assert shared.render()[0] is shared.render()[0]
+
+
+def test_equal_states_render_to_equal_bytes() -> None:
+    assert snapshot().render("", "gzip") == snapshot().render("", "gzip")
+
+
+def test_a_snapshot_is_sorted_whatever_it_was_made_of() -> None:
+    made = Snapshot.of([Metric("b", "B.", "gauge"), Metric("a", "A.", "gauge")])
+
+    assert [metric.name for metric in made.collect()] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        r"e:\mdb06\priv06.edb",
+        r"\\server\share\new\table.edb",
+        '/data/with "quotes" and\nnew line.edb',
+        "/daten/größe/数据库.edb",
+        "/emoji/\U0001f4be.edb",
+        "ends with a backslash\\",
+        "{computer='x'} # EOF",
+    ],
+)
+def test_any_path_survives_both_formats(path: str) -> None:
+    made = snapshot(path)
+    text = made.render()[0].decode("utf-8")
+    openmetrics = made.render(OPENMETRICS)[0].decode("utf-8")
+
+    for parsed in (list(parse_text(text)), _parsed(openmetrics)):
+        seen = {
+            sample.labels["database"]
+            for metric in parsed
+            for sample in metric.samples
+            if "database" in sample.labels
+        }
+        assert seen == {path}
+
+
+def _parsed(openmetrics: str) -> list[Metric]:
+    return list(parse_openmetrics(openmetrics))  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize("path", ["/a/\udc80.edb", "/a/\0.edb", "\ud800"])
+def test_a_path_that_is_no_text_is_escaped_and_breaks_nothing(path: str) -> None:
+    body = snapshot(path).render()[0]
+
+    assert b"\0" not in body
+    assert list(parse_text(body.decode("utf-8")))
+    assert snapshot(path).render(OPENMETRICS)[0].endswith(b"# EOF\n")
+
+
+def test_every_free_label_may_hold_anything() -> None:
+    bad = 'x\udfff\0"\\\n'
+    state = State(
+        hosts={bad: Host(computer=bad, events={bad: {1: 1}}, counters_present={bad: True})},
+        instances={
+            (bad, bad): Instance(
+                computer=bad, ese_instance=bad, totals={"ese_defrag_pages_read_total": 1.0}
+            )
+        },
+    )
+    made = Snapshot.of(families(state, Settings(), 0.0))
+
+    read = parse_text(made.render()[0].decode("utf-8"))
+    assert len([each for each in read if each.samples[0].labels]) == 3
+
+
+def _large_state(count: int) -> State:
+    state = State()
+    for number in range(count):
+        computer, path = f"ex{number % 20:02}", f"e:\\mdb{number:04}\\priv{number:04}.edb"
+        state.databases[computer, path] = Database(
+            computer=computer,
+            database=path,
+            path=path,
+            ese_instance=f"SG{number:04}",
+            process="MSExchangeIS",
+            maintenance_seen=True,
+            transitions=pack(Transition(float(at), at, 700 + at % 5) for at in range(512)),
+        )
+    return state
+
+
+@pytest.mark.slow
+def test_the_families_of_a_thousand_databases_cost_a_few_renderings_of_them() -> None:
+    state = _large_state(1000)
+    begin = time.process_time()
+    snapshot = Snapshot.of(families(state, Settings(), 0.0))
+    made = time.process_time()
+    body = snapshot.render(PROMETHEUS_3, "gzip")[0]
+    a_line = (time.process_time() - made) / len(gzip.decompress(body).splitlines())
+    # As many lines as they had while zeros of all kinds were told.
+    ratio = (made - begin) / (61_000 * a_line)
+
+    assert ratio < 5.0
+    record("making the families of 1,000 databases, against rendering them", f"{ratio:.1f} x")

@@ -1,0 +1,258 @@
+"""The sentence says what is known, and no more."""
+
+import math
+from typing import Any
+
+import msgspec
+import pytest
+
+from esewatch.advice.base.finding import Finding
+from esewatch.advice.forecast.verdict import VERDICTS, Verdict
+from esewatch.advice.history.history import History
+from esewatch.advice.window.window import WindowAdvice
+from esewatch.expose.formatting import duration
+from esewatch.expose.pages.pictures.sentence import BEHIND, day_text, no_window, sentence
+from esewatch.fold.state.state import BadPage, Damage
+from tests.advice.histories import DAY, HOUR, NOON, opening, store
+from tests.expose.pages.pictures.examples import (
+    MORNING,
+    advised,
+    background,
+    exchange,
+    figured,
+    garbage_collection,
+    scan,
+)
+
+REASON = "It read 143.2 pages for each one freed, above 100: little is left to free."
+SHRINK = WindowAdvice(
+    action="shrink",
+    rule="ratio_high",
+    configured_seconds=4 * HOUR,
+    recommended_seconds=2.75 * HOUR,
+    reasons=(REASON, "More."),
+)
+
+
+def said(history: History, advice: dict[str, Any] | None = None, **figures: Any) -> str:
+    made = advised(history, MORNING, **(advice or {}))
+    return sentence(figured(history, **figures), made, history, MORNING)
+
+
+def test_all_is_in_order() -> None:
+    assert said(exchange(), {"window": SHRINK}) == (
+        "All 5,850,768 pages verified 1 July by online scan; 0 bad; window 4 h, advice shrink to"
+        " 2 h 45 min, because it read 143.2 pages for each one freed, above 100: little is left to"
+        " free."
+    )
+
+
+def test_its_figures_are_those_of_the_advice() -> None:
+    history = exchange()
+    made = advised(history, MORNING)
+    assert made.window.action == "shrink"
+    text = sentence(figured(history), made, history, MORNING)
+    changed = f"window 4 h, advice shrink to {duration(made.window.recommended_seconds)}, because "
+    reason = made.window.reasons[0]
+    assert f"{changed}{reason[0].lower()}{reason[1:]}" in text
+
+
+def test_the_year_is_said_if_it_is_not_this_one() -> None:
+    old = opening(0) - 250 * DAY
+    assert day_text(old, MORNING) == "24 October 2006"
+    assert day_text(opening(0), MORNING) == "1 July"
+    assert day_text(opening(0), math.nan) == "1 July 2007"
+    assert day_text(math.nan, MORNING) == "an unknown day"
+    assert day_text(1e300, MORNING) == "an unknown day"
+
+
+@pytest.mark.parametrize("pages", [None, 0, -5, 2**80])
+def test_a_number_of_pages_that_the_scan_did_not_count_is_not_said(pages: int | None) -> None:
+    end = opening(0) + 3 * HOUR
+    history = exchange(checksum_passes=[scan(end - 600, end, pages)], verified={"online_scan": end})
+    assert said(history).startswith("All pages verified 1 July by online scan; 0 bad;")
+
+
+def test_the_number_of_pages_is_of_the_scan_that_is_the_proof() -> None:
+    later = {"online_scan": opening(0) + 2 * HOUR + 600, "page_scan": MORNING - 60}
+    assert said(exchange(verified=later)).startswith("All pages verified 1 July by page scan;")
+
+
+def test_never_verified_claims_nothing() -> None:
+    text = said(exchange(verified={}, checksum_passes=[]))
+    assert text.startswith("Never seen verified: nothing proves its pages good; window 4 h, advice")
+    assert "0 bad" not in text
+
+
+def test_overdue_says_since_when_and_the_deadline() -> None:
+    old = MORNING - 34 * DAY
+    history = exchange(verified={"external": old}, first_seen=NOON - 60 * DAY)
+    assert said(history).startswith(
+        "All pages last verified 28 May by eseutil /k, 34 d ago: overdue, the deadline is 7 d;"
+        " 0 bad;"
+    )
+
+
+def test_bad_pages_come_first() -> None:
+    text = said(
+        exchange(verified={}),
+        bad_pages={"uncorrectable": 2, "lost_flush": 1, "corrected": 1, "no_data": 0},
+    )
+    assert text.startswith("3 known bad pages; 1 corrected page; never seen verified")
+
+
+@pytest.mark.parametrize("kind", ["uncorrectable", "lost_flush", "corrected"])
+def test_beside_a_known_bad_page_no_page_is_said_to_be_verified_good(kind: str) -> None:
+    text = said(exchange(), bad_pages={kind: 2})
+    bad = "2 corrected pages" if kind == "corrected" else "2 known bad pages"
+    assert text.startswith(
+        f"{bad}; last verified without a bad page 1 July by online scan (5,850,768 pages); "
+    )
+    assert "all " not in text.split("; window")[0].lower()
+    assert ("0 bad" in text) == (kind == "corrected")
+    unknown = said(exchange(verified={"page_scan": MORNING - DAY}), bad_pages={kind: 2})
+    assert unknown.startswith(f"{bad}; last verified without a bad page 30 June by page scan; ")
+
+
+def test_a_proof_that_is_younger_than_the_bad_page_is_said_to_clear_none() -> None:
+    found = BadPage(page=7, kind="uncorrectable", first=MORNING - 2 * DAY, last=MORNING - 2 * DAY)
+    history = exchange(verified={"streaming_backup": MORNING - DAY}, bad_pages=[found])
+    assert said(history, bad_pages={"uncorrectable": 1}).startswith(
+        "1 known bad page; last verified without a bad page 30 June by streaming backup,"
+        " which clears none; window 4 h"
+    )
+
+
+def test_beside_a_known_bad_page_what_is_overdue_is_said() -> None:
+    old = exchange(verified={"external": MORNING - 34 * DAY}, first_seen=NOON - 60 * DAY)
+    assert said(old, bad_pages={"uncorrectable": 1}).startswith(
+        "1 known bad page; last verified without a bad page 28 May by eseutil /k, 34 d ago:"
+        " overdue, the deadline is 7 d; window 4 h"
+    )
+
+
+def test_logical_corruption_is_said_though_no_page_is_bad() -> None:
+    text = said(exchange(damage={"logical": Damage(1, [1.0], [447])}))
+    assert text.startswith("1 report of logical corruption; all 5,850,768 pages verified")
+
+
+def test_missing_events_are_said_first() -> None:
+    gap = (MORNING - 6 * DAY, MORNING - 3 * DAY, 12)
+    history = exchange(verified={"page_scan": MORNING - 8 * DAY}, event_gaps=[gap])
+    assert said(history).startswith(
+        "Unknown since 25 June: events are missing; all pages last verified 23 June by page scan;"
+    )
+    never = said(exchange(verified={}, event_gaps=[gap]))
+    assert never.startswith("Unknown since 25 June: events are missing; never seen verified: ")
+
+
+def test_what_may_hide_bad_pages_leaves_no_0_bad() -> None:
+    gap = (MORNING - 6 * DAY, MORNING - 3 * DAY, 12)
+    missing = said(exchange(verified={"page_scan": MORNING - 8 * DAY}, event_gaps=[gap]))
+    for text in (missing, said(exchange(), behind=True)):
+        assert "; no bad page is known; window 4 h" in text
+        assert "0 bad" not in text
+
+
+@pytest.mark.parametrize("verdict", [*VERDICTS, None])
+def test_a_source_that_is_behind_is_said_whatever_the_verdict(verdict: Verdict | None) -> None:
+    text = said(exchange(), behind=True, verdict=verdict)
+    assert text.startswith(
+        "What is known may be old, a source of its computer is behind; all 5,850,768 pages"
+        " verified 1 July by online scan; no bad page is known; window 4 h, "
+    )
+
+
+def test_a_verdict_alone_does_not_say_that_a_source_is_behind() -> None:
+    assert said(exchange(), verdict="blind") == said(exchange())
+
+
+def test_what_may_be_old_is_said_after_what_is_worse_and_before_the_pages() -> None:
+    text = said(exchange(), behind=True, bad_pages={"uncorrectable": 2, "corrected": 1})
+    assert text.startswith(f"2 known bad pages; 1 corrected page; {BEHIND}; last verified without")
+    assert "0 bad" not in text
+    assert "no bad page" not in text
+    risk = (Finding("writes_at_risk", "log_disk_low 5 min ago"),)
+    text = said(exchange(), {"findings": risk}, behind=True, verdict="writes_at_risk")
+    assert text.startswith(f"Writes at risk: log_disk_low 5 min ago; {BEHIND}; all 5,850,768 pages")
+    assert "; no bad page is known; window 4 h" in text
+
+
+def test_what_may_be_old_is_said_of_what_is_overdue_or_never_verified() -> None:
+    old = exchange(verified={"external": MORNING - 34 * DAY}, first_seen=NOON - 60 * DAY)
+    assert said(old, behind=True, verdict="unverified").startswith(
+        f"{BEHIND.capitalize()}; all pages last verified 28 May by eseutil /k, 34 d ago: overdue,"
+        " the deadline is 7 d; no bad page is known;"
+    )
+    never = said(exchange(verified={}, checksum_passes=[]), behind=True, verdict="unverified")
+    assert never.startswith(f"{BEHIND.capitalize()}; never seen verified: nothing proves its pages")
+
+
+def test_missing_events_and_a_source_that_is_behind_are_both_said() -> None:
+    gap = (MORNING - 6 * DAY, MORNING - 3 * DAY, 12)
+    history = exchange(verified={"page_scan": MORNING - 8 * DAY}, event_gaps=[gap])
+    assert said(history, behind=True).startswith(
+        f"{BEHIND.capitalize()}; unknown since 25 June: events are missing; all pages last"
+        " verified 23 June by page scan; no bad page is known;"
+    )
+
+
+def test_writes_at_risk_come_before_the_pages() -> None:
+    finding = Finding("writes_at_risk", "log_disk_low 5 min ago")
+    text = said(exchange(), {"findings": (finding,)}, verdict="writes_at_risk")
+    assert text.startswith("Writes at risk: log_disk_low 5 min ago; all 5,850,768 pages verified")
+
+
+@pytest.mark.parametrize(
+    ("history", "why"),
+    [
+        (garbage_collection(), "its garbage collection defragments it every 12 hours"),
+        (background(), "its engine scans in the background, day and night"),
+        (store(model="application"), "its application decides when it is maintained"),
+    ],
+)
+def test_other_models_say_why_there_is_no_window(history: History, why: str) -> None:
+    text = said(history)
+    assert f"; no window: {why}" in text
+    assert "advice" not in text
+    assert no_window(history.model).startswith(f"No window on this model: {why}")
+
+
+@pytest.mark.parametrize(
+    ("changes", "end"),
+    [
+        (
+            {"action": "keep", "recommended_seconds": 4 * HOUR},
+            "window 4 h, advice keep, because it read 143.2",
+        ),
+        (
+            {"action": "keep", "rule": "bad_pages", "reasons": ("To be looked into: 1 page.",)},
+            "window 4 h, advice keep to 2 h 45 min: to be looked into: 1 page.",
+        ),
+        (
+            {"action": "insufficient_evidence", "reasons": ("I/O is not known.",)},
+            "window 4 h, no advice yet: I/O is not known.",
+        ),
+        ({"action": "insufficient_evidence", "reasons": ()}, "window 4 h, no advice yet."),
+        ({"reasons": ()}, "window 4 h, advice shrink to 2 h 45 min."),
+    ],
+)
+def test_the_advice_is_said_as_it_is(changes: dict[str, Any], end: str) -> None:
+    assert end in said(exchange(), {"window": msgspec.structs.replace(SHRINK, **changes)})
+
+
+def test_without_a_window_or_advice_it_says_so() -> None:
+    assert "; no window configured, advice keep" in said(
+        exchange(window=None),
+        {"window": WindowAdvice(action="keep", rule="otherwise", reasons=(REASON,))},
+    )
+    history = exchange()
+    assert sentence(figured(history), None, history, MORNING) == (
+        "All 5,850,768 pages verified 1 July by online scan; 0 bad; window 4 h, no advice yet."
+    )
+
+
+def test_damaged_proofs_do_not_count() -> None:
+    history = exchange(verified={"page_scan": math.nan, "external": math.inf})
+    assert said(history).startswith("Never seen verified")
+    assert advised(history, MORNING).ledger.last is None

@@ -1,0 +1,83 @@
+"""Markdown of the runbooks."""
+
+import pytest
+
+from esewatch.expose.pages.runbooks.markdown import to_html
+from tests.support.processor import processor_seconds
+
+PRE = '<pre tabindex="0"><code>'
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("# Title #\n\nA line\nand more.", "<h1>Title</h1>\n<p>A line and more.</p>"),
+        ("- a\n- b\n  goes on\n", "<ul><li>a</li><li>b goes on</li></ul>"),
+        ("1. a\n2. b", "<ol><li>a</li><li>b</li></ol>"),
+        ("Do:\n- a", "<p>Do:</p>\n<ul><li>a</li></ul>"),
+        ("- a\n1. b", "<ul><li>a</li></ul>\n<ol><li>b</li></ol>"),
+        (
+            "```sh\na < b\n\n# c\n```\nd",
+            '<pre tabindex="0"><code>a &lt; b\n\n# c</code></pre>\n<p>d</p>',
+        ),
+        ("```\nnever closed", '<pre tabindex="0"><code>never closed</code></pre>'),
+        ("`a*b` and **c**", "<p><code>a*b</code> and <strong>c</strong></p>"),
+        ("[a](https://x.example/?b&c)", '<p><a href="https://x.example/?b&amp;c">a</a></p>'),
+        ("[other](EseOther.md)", '<p><a href="EseOther">other</a></p>'),
+        ("", ""),
+        (
+            "Run:\n\n    a < b\n\n    c\n\nd",
+            f"<p>Run:</p>\n{PRE}a &lt; b\n\nc</code></pre>\n<p>d</p>",
+        ),
+        (
+            "1. Run:\n\n       scan x\n\n   then b\n2. c\n\n       d\n\n3. e",
+            f"<ol><li><p>Run:</p>\n{PRE}scan x</code></pre>\n<p>then b</p></li>"
+            f"<li><p>c</p>\n{PRE}d</code></pre></li><li>e</li></ol>",
+        ),
+        ("3. a\n4. b", '<ol start="3"><li>a</li><li>b</li></ol>'),
+        ("- a\n  - b\n- c", "<ul><li><p>a</p>\n<ul><li>b</li></ul></li><li>c</li></ul>"),
+        ("- a\ngoes on\n\nnew", "<ul><li>a goes on</li></ul>\n<p>new</p>"),
+    ],
+)
+def test_each_form_becomes_its_html(text: str, html: str) -> None:
+    assert to_html(text) == html
+
+
+def test_a_table_has_a_head_and_rows() -> None:
+    html = to_html("| a | b |\n| --- | :-: |\n| 1 | x \\| y |")
+    assert "<thead><tr><th>a</th><th>b</th></tr></thead>" in html
+    assert "<tbody><tr><td>1</td><td>x | y</td></tr></tbody>" in html
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>alert(1)</script>",
+        "[x](javascript:alert(1))",
+        "[x](data:text/html,<script>)",
+        "[x](//elsewhere.example)",
+        '[x](https://a"onmouseover=alert)',
+        "`<b>`",
+        "**<b>**",
+        "# <b>",
+        "| <b> |\n| --- |\n| <i> |",
+        "- <b>",
+        "```\n</code></pre><b>\n```",
+    ],
+)
+def test_nothing_in_a_text_becomes_a_tag_or_leads_elsewhere(text: str) -> None:
+    html = to_html(text)
+    assert "<script" not in html
+    assert "<b>" not in html
+    assert "<i>" not in html
+    assert 'href="j' not in html
+    assert 'href="d' not in html
+    assert 'href="//' not in html
+    assert '"onmouseover' not in html
+
+
+@pytest.mark.parametrize(
+    "piece", ["[", "**", "`", "](", "- ", "1. ", "- \n", "    - \n", "|", "# ", "[a](", "``` "]
+)
+def test_a_long_run_of_marks_takes_no_time(piece: str) -> None:
+    assert processor_seconds(lambda: to_html(piece * 50_000)) < 2

@@ -1,0 +1,125 @@
+"""Which runbooks a page names: those that there are, and for each thing that is found."""
+
+import msgspec
+import pytest
+
+from esewatch.advice.advise import advise
+from esewatch.advice.base.finding import DAMAGE_WORDS, FINDINGS, Finding, FindingName
+from esewatch.advice.findings.risk import RISKS
+from esewatch.advice.forecast.forecast import Forecast
+from esewatch.config import default_settings
+from esewatch.expose.pages.overview import DatabaseFigures, overview
+from esewatch.expose.pages.runbooks.runbook_files import Runbooks
+from esewatch.expose.pages.runbooks.runbook_links import runbook_links
+from tests.expose.examples import NOW, PRIV06, example
+
+
+def figures(
+    *findings: Finding, forecasts: tuple[Forecast, ...] = (), bad: tuple[str, ...] = ()
+) -> DatabaseFigures:
+    """SG06 with these findings and kinds of bad pages."""
+    told = {(each.computer, each.database): each for each in advise(example(), SETTINGS, NOW)}
+    advice = msgspec.structs.replace(told[PRIV06], findings=findings, forecasts=forecasts)
+    view = overview(example(), SETTINGS, NOW, (advice,))
+    one = next(each for each in view.databases if (each.computer, each.database) == PRIV06)
+    return msgspec.structs.replace(one, bad_pages=dict.fromkeys(bad, 1), behind=False)
+
+
+SETTINGS = default_settings()
+WITHOUT_RUNBOOK: dict[FindingName, str] = {
+    "backup_slows": "no alert is raised, and the page of backups says what to do",
+    "copy_failed": "it raises no alert, and runbooks are those of alerts",
+    "directory_error": "it raises no alert, and runbooks are those of alerts",
+    "investigate": "it sums up what other findings and the known bad pages say",
+    "unexplained_error": "it raises no alert, and runbooks are those of alerts",
+}
+"""Finding -> why none is named for it."""
+
+
+@pytest.mark.parametrize("finding", [each for each in FINDINGS if each not in WITHOUT_RUNBOOK])
+def test_each_finding_has_a_runbook_of_this_version(finding: FindingName) -> None:
+    names = runbook_links(figures(Finding(finding, "why")))
+    assert len(names) == 1
+    assert Runbooks().has(names[0])
+
+
+@pytest.mark.parametrize("finding", WITHOUT_RUNBOOK)
+def test_a_finding_without_a_runbook_names_none(finding: FindingName) -> None:
+    assert runbook_links(figures(Finding(finding, "why"))) == ()
+
+
+def test_damage_has_its_runbooks_after_bad_pages_and_before_all_else() -> None:
+    found = figures(
+        Finding("investigate", "1 I/O error in 7 days"),
+        Finding("copy_suspect", "why"),
+        Finding("logical_damage", "why"),
+        Finding("copy_divergence", "why"),
+        bad=("corrected",),
+    )
+    assert runbook_links(found) == (
+        "EseCorrectedPage",
+        "EseCopyDivergence",
+        "EseLogicalCorruption",
+        "EseCopySuspect",
+        "EseIoError",
+    )
+
+
+def test_damage_without_a_finding_of_its_own_has_its_runbook() -> None:
+    told = {
+        "EseIndexOutOfDate": DAMAGE_WORDS["index"],
+        "EseCopySuspect": DAMAGE_WORDS["revert_snapshot"],
+    }
+    for name, sentences in told.items():
+        for words in sentences:
+            assert runbook_links(figures(Finding("investigate", f"3 {words}"))) == (name,)
+        assert Runbooks().has(name)
+
+
+def test_what_endangers_writes_leads_to_its_own_runbook() -> None:
+    for says in RISKS.values():
+        names = runbook_links(figures(Finding("writes_at_risk", f"{says}, last 2007-06-21")))
+        assert names[0] not in ("EseVersionBucketsHigh", "")
+        assert Runbooks().has(names[0])
+    assert runbook_links(figures(Finding("writes_at_risk", "71 of 100 version buckets"))) == (
+        "EseVersionBucketsHigh",
+    )
+
+
+def test_bad_pages_come_first_and_each_runbook_once() -> None:
+    found = figures(
+        Finding("never_verified", "why"), bad=("corrected", "lost_flush", "no_data", "wrong_page")
+    )
+    assert runbook_links(found) == (
+        "EseKnownBadPage",
+        "EseCorrectedPage",
+        "EseVerificationOverdue",
+    )
+    assert all(Runbooks().has(name) for name in runbook_links(found))
+
+
+def test_a_pass_that_will_be_late_and_an_io_error_have_theirs() -> None:
+    late = tuple(
+        Forecast(task=task, p50=NOW, p90=NOW + 2, deadline=NOW + 1)
+        for task in ("defrag", "checksum")
+    )
+    assert runbook_links(figures(forecasts=late)) == (
+        "EseDefragIncomplete",
+        "EseVerificationAtRisk",
+    )
+    in_time = (Forecast(task="defrag", p50=NOW, p90=NOW, deadline=NOW + 1),)
+    assert runbook_links(figures(forecasts=in_time)) == ()
+    assert runbook_links(figures(Finding("investigate", "1 I/O error in 7 days"))) == (
+        "EseIoError",
+    )
+
+
+def test_a_source_that_is_behind_has_its_runbook_after_what_is_worse() -> None:
+    behind = msgspec.structs.replace(figures(), behind=True)
+    assert runbook_links(behind) == ("EsewatchBehind",)
+    worse = figures(Finding("unknown_since", "events lost"), bad=("no_data",))
+    assert runbook_links(msgspec.structs.replace(worse, behind=True)) == (
+        "EseKnownBadPage",
+        "EsewatchRecordsMissed",
+        "EsewatchBehind",
+    )

@@ -1,0 +1,439 @@
+"""The pages as a person's browser gets them."""
+
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+import pytest
+
+from esewatch.advice.advise import Advice, advise
+from esewatch.advice.base.finding import Finding
+from esewatch.advice.forecast.forecast import Forecast
+from esewatch.advice.window.window import WindowAdvice
+from esewatch.config import DatabaseRule, Settings, default_settings
+from esewatch.daemon.page_cache import PageCache
+from esewatch.expose.formatting import count, days, duration, number, size, time_tag
+from esewatch.expose.metrics.snapshot import Snapshot
+from esewatch.expose.pages.database_table import (
+    MAX_ROWS,
+    MAX_SECTIONS,
+    computer_link,
+    database_link,
+)
+from esewatch.expose.pages.overview import overview
+from esewatch.expose.pages.rendering import (
+    render_computer,
+    render_computers,
+    render_database,
+    render_nothing,
+    render_runbook,
+    render_runbooks,
+    render_status,
+    urgent,
+)
+from esewatch.expose.pages.runbooks.runbook_files import Runbooks
+from esewatch.expose.pages.summary import Blind
+from esewatch.fold.state.state import BadPage, Database, State
+from tests.expose.examples import (
+    DAY,
+    HOSTILE,
+    MBX,
+    NOW,
+    NTDS,
+    PRIV03,
+    PRIV06,
+    STRANGE,
+    example,
+    many,
+)
+from tests.expose.html import Page, assert_self_contained
+
+READY = (True, "")
+
+
+def shown_of(state: State, advice: Iterable[Advice] | None = None) -> PageCache:
+    settings = default_settings()
+    told = advise(state, settings, NOW) if advice is None else tuple(advice)
+    return PageCache(Snapshot(()), state, settings, NOW, told)
+
+
+def status_html(
+    state: State, ready: tuple[bool, str] = READY, advice: Iterable[Advice] | None = None
+) -> str:
+    shown = shown_of(state, advice)
+    pages = [shown.database(state, *label) for label in labels(shown)]
+    return render_status(
+        shown.overview, [page for page in pages if page is not None], ready, Runbooks()
+    )
+
+
+def labels(shown: PageCache) -> list[tuple[str, str]]:
+    return [(each.computer, each.database) for each in urgent(shown.overview)]
+
+
+def status(state: State | None = None, ready: tuple[bool, str] = READY) -> Page:
+    return Page(status_html(state if state is not None else example(), ready))
+
+
+def database_page(label: tuple[str, str], state: State | None = None) -> Page:
+    state = state if state is not None else example()
+    page = shown_of(state).database(state, *label)
+    assert page is not None
+    found = Page(render_database(page, Runbooks()))
+    assert_self_contained(found)
+    return found
+
+
+def tiles(page: Page) -> list[str]:
+    """The four numbers as a machine reads them."""
+    values = [attributes["value"] for name, attributes in page.elements if name == "data"]
+    return values[:4]
+
+
+def test_the_status_page_needs_nothing_else_and_is_accessible() -> None:
+    page = status()
+    assert_self_contained(page)
+    assert {"/metrics", "/api/v1/databases", "/runbooks/", "/computer"} <= set(page.urls)
+    assert "svg" in page.names()
+
+
+def test_the_status_page_leads_with_four_numbers() -> None:
+    page = status()
+    assert tiles(page) == ["1", "2", "0", "2"]
+    assert "✖ copy with bad pages" in page.text
+    assert "○ blind hosts: what is known may be old" in page.text
+    assert "ex01: perfmon_csv-1" in page.text
+    assert page.text.startswith("✖ esewatch")
+
+
+def test_what_is_most_urgent_comes_first_and_window_advice_after_all_databases() -> None:
+    text = status().text
+    order = [
+        text.index(words)
+        for words in (
+            "copy with bad pages",
+            "Most urgent first",
+            "3 known bad pages",
+            "Each database",
+            "Window advice",
+            "What is read, and how far",
+        )
+    ]
+    assert order == sorted(order)
+
+
+def test_a_state_is_a_sign_and_a_word_beside_its_colour() -> None:
+    text = status().text
+    for words in ("✖ bad pages", "✖ cannot be read", "▲ reading", "● up to date"):
+        assert words in text
+
+
+def test_the_page_says_as_of_when_it_is_and_never_loads_itself_anew() -> None:
+    page = status()
+    assert "As of 2007-06-26 23:20 UTC." in page.text
+    assert all("http-equiv" not in attributes for _, attributes in page.elements)
+
+
+def test_a_domain_controller_shows_no_ratio_and_says_why() -> None:
+    page = database_page(NTDS)
+    assert "garbage collection" in page.text
+    assert "No ratio is judged." in page.text
+    assert "No window on this model" in page.text
+    assert " : 1" not in page.text
+
+
+def test_the_ratio_of_a_window_comes_with_its_verdict_and_evidence() -> None:
+    text = status().text
+    assert "143.2 : 1 above the band 50 to 100: little is left to free" in text
+    assert "29.03 : 1 below the band 50 to 100: much is left to free" in text
+    assert "6,128,300 pages read, 42,794 freed" in text
+    assert "counters cover" in text
+    assert "confidence" in text
+
+
+def advised(**changes: Any) -> str:
+    """The text of the page with this advice for SG06."""
+    found = advise(example(), default_settings(), NOW)
+    one = next(each for each in found if (each.computer, each.database) == PRIV06)
+    advice = (msgspec.structs.replace(one, **changes),)
+    return Page(status_html(example(), advice=advice)).text
+
+
+def test_the_advice_comes_with_the_lengths() -> None:
+    shrink = WindowAdvice(
+        action="shrink", rule="ratio_high", configured_seconds=14400, recommended_seconds=9900
+    )
+    assert "Window advice shrink 4 h → 2 h 45 min" in advised(window=shrink)
+    assert "1 window: 1 to shrink" in advised(window=shrink)
+    keep = WindowAdvice(
+        action="keep", rule="otherwise", configured_seconds=14400, recommended_seconds=14400
+    )
+    assert "Window advice keep 4 h" in advised(window=keep)
+    assert "→ 4 h" not in advised(window=keep)
+    nothing = WindowAdvice(action="insufficient_evidence", rule="evidence")
+    assert "Window advice not enough evidence yet" in advised(window=nothing)
+    none = advised(window=WindowAdvice(action="not_applicable", rule="cycles"))
+    assert "Window advice" not in none
+
+
+def test_a_forecast_stands_against_its_deadline() -> None:
+    known = Forecast(task="defrag", p50=NOW + 3600, p90=NOW + 7200, deadline=NOW + 86400)
+    text = advised(forecasts=(known,))
+    assert "defrag by 2007-06-27 01:20 deadline 2007-06-27 23:20" in text
+    assert "done by 2007-06-27 01:20 (90 %), deadline 2007-06-27 23:20" in text
+    late = Forecast(task="defrag", p50=NOW + 3600, p90=NOW + 7200, deadline=NOW + 4000)
+    assert "defrag by 2007-06-27 01:20 ▲ after its deadline" in advised(forecasts=(late,))
+    free = Forecast(task="checksum", p50=NOW, p90=NOW + 60)
+    assert "done by 2007-06-26 23:21 (90 %)" in advised(forecasts=(free,))
+    assert "done by" not in advised(forecasts=(Forecast(task="defrag", deadline=NOW),))
+
+
+def test_a_finding_leads_to_its_runbook_where_there_is_one() -> None:
+    found = advise(example(), default_settings(), NOW)
+    findings = (Finding("verification_overdue", "last verified long ago"),)
+    advice = [msgspec.structs.replace(each, findings=findings) for each in found]
+    page = Page(status_html(example(), advice=advice))
+    assert "last verified long ago" in page.text
+    assert "/runbooks/EseVerificationOverdue" in page.urls
+    assert "/runbooks/EseKnownBadPage" in page.urls
+    linked = {url.removeprefix("/runbooks/") for url in page.urls if url.startswith("/runbooks/E")}
+    assert linked <= set(Runbooks().names())
+
+
+def test_an_open_pass_says_how_often_it_was_interrupted() -> None:
+    assert "interrupted 6 times so far" in status().text
+
+
+def test_a_verification_stands_against_its_limit() -> None:
+    text = status().text
+    assert "2007-06-24 23:23 48 h ago, limit 7 days" in text
+    assert "never seen" in text
+
+
+def test_hidden_counters_come_with_the_commands_that_show_them() -> None:
+    state = example()
+    state.hosts["ex19"].counters_present = {"Online Defrag": False, "Database Maintenance": True}
+    text = status(state).text
+    assert "ex19: Online Defrag" in text
+    assert (
+        r'reg add "HKLM\SYSTEM\CurrentControlSet\Services\ESE\Performance"'
+        ' /v "Show Advanced Counters" /t REG_DWORD /d 1 /f'
+    ) in text
+    assert "logman stop esewatch" in text
+    assert (
+        r'typeperf -sc 1 "\MSExchange Database ==> Instances(*)\Online Defrag Pages Read/sec"'
+    ) in text
+    assert r"\Services\ESENT\Performance" not in text
+
+
+def test_an_empty_state_says_where_to_go_on() -> None:
+    page = status(State())
+    assert_self_contained(page)
+    assert tiles(page) == ["0", "0", "0", "0"]
+    assert "No database has been seen yet." in page.text
+    assert "esewatch doctor" in page.text
+    assert "No source is configured." in page.text
+    assert (
+        "No database has been seen yet." in Page(render_computers(shown_of(State()).overview)).text
+    )
+
+
+def test_a_first_reading_that_goes_on_is_said() -> None:
+    page = status(ready=(False, f"first reading of {HOSTILE}"))
+    assert_self_contained(page)
+    assert "Still reading for the first time: first reading of <script>" in page.text
+
+
+def test_names_are_text_whatever_they_are() -> None:
+    view = shown_of(example()).overview
+    computer = render_computer(view, STRANGE[0])
+    assert computer is not None
+    for page in (status(), database_page(STRANGE), Page(computer)):
+        assert_self_contained(page)
+        assert "<script>alert(1)</script>" in page.text
+        assert "{{ 7*7 }}" in page.text
+        assert "\u202e" not in page.text
+
+
+def test_a_page_leads_from_the_status_to_the_database_and_back() -> None:
+    for label in (PRIV03, NTDS, STRANGE):
+        assert database_link(*label) in status().urls
+        assert {"/", computer_link(label[0])} <= set(database_page(label).urls)
+    view = shown_of(example()).overview
+    html = render_computer(view, STRANGE[0])
+    assert html is not None
+    assert {"/", database_link(*STRANGE)} <= set(Page(html).urls)
+    assert computer_link(STRANGE[0]) in Page(render_computers(view)).urls
+
+
+def test_a_database_has_all_its_passes_and_bad_pages_on_its_page() -> None:
+    text = database_page(PRIV03).text
+    assert "Bad pages that are not known to be good again" in text
+    assert "4711" in text
+    assert "Events about damaged pages: 3 checksum" in text
+    older = database_page(PRIV06).text
+    assert "Passes of SG06 on ex01, newest first" in older
+    assert "Input and output: 3 slow reads (the last one 17 s" in older
+
+
+def test_before_a_database_was_first_seen_no_events_are_said_to_be_missing() -> None:
+    page = database_page(STRANGE)
+    assert "events missing" not in page.text.lower()
+    assert "not known" in page.text
+
+
+def test_a_database_that_nothing_has_read_has_no_bad_page_that_is_known() -> None:
+    assert re.search(r"Known bad pages\s+0\s", database_page(STRANGE).text)
+
+
+def test_the_page_of_a_computer_has_its_sources_and_hidden_counters() -> None:
+    view = shown_of(example()).overview
+    html = render_computer(view, MBX[0])
+    assert html is not None
+    page = Page(html)
+    assert_self_contained(page)
+    assert "Hidden counters" in page.text
+    blind = render_computer(view, "ex01")
+    assert blind is not None
+    assert "Blind: perfmon_csv-1" in Page(blind).text
+    assert "evtx-1" in Page(blind).text
+    assert render_computer(view, "nobody") is None
+
+
+@pytest.mark.parametrize(
+    ("why", "runbooks"),
+    [
+        ("log cannot be read", {"/runbooks/EsewatchSourceDown"}),
+        ("events are missing", {"/runbooks/EsewatchRecordsMissed"}),
+        (
+            "log is not read to its end, events are missing",
+            {"/runbooks/EsewatchSourceDown", "/runbooks/EsewatchRecordsMissed"},
+        ),
+    ],
+)
+def test_a_blind_computer_leads_to_the_runbook_of_its_cause(why: str, runbooks: set[str]) -> None:
+    view = shown_of(example()).overview
+    fleet = view.fleet._replace(blind=(Blind("ex01", why),))
+    html = render_computer(msgspec.structs.replace(view, fleet=fleet), "ex01")
+    assert html is not None
+    assert {url for url in Page(html).urls if "Esewatch" in url} == runbooks
+
+
+def test_what_is_not_known_is_one_sentence() -> None:
+    page = Page(render_nothing("database", HOSTILE, "ws07"))
+    assert_self_contained(page)
+    assert "No database <script>alert(1)</script>" in page.text
+    assert "is known here; the status page lists those that are." in page.text
+    assert "No computer without a name is known" in Page(render_nothing("computer", "")).text
+
+
+@pytest.mark.parametrize(
+    "name", ["\0\x01\x1b[31m", "\x85\x9b", "a\u2066b\u2069c", "\ud800", "\u200f"]
+)
+def test_characters_that_hide_or_turn_text_round_are_replaced(name: str) -> None:
+    state = State(databases={("x", name): Database(computer="x", database=name)})
+    page = status(state)
+    assert_self_contained(page)
+    assert not set(name) & set(page.text) - set("abc[31m")
+    (label,) = labels(shown_of(state))
+    assert shown_of(state).database(state, *label) is not None
+
+
+def test_a_database_in_a_place_that_is_ignored_is_on_every_page_by_its_damage() -> None:
+    name = "c:\\users\\ann\\temp\\tmp.edb"
+    bad = BadPage(page=4, kind="uncorrectable", first=NOW - DAY, last=NOW - DAY)
+    temporary = Database(computer="ws1", database=name, bad_pages=[bad])
+    state = State(databases={("ws1", name): temporary})
+    view = shown_of(state).overview
+    assert [(each.tier, each.verdict) for each in view.databases] == [("observed", "bad_pages")]
+    ignoring = Settings(databases=[DatabaseRule(match="*", tier="ignored")])
+    told = overview(state, ignoring, NOW).databases
+    assert [(each.tier, each.verdict) for each in told] == [("ignored", None)]
+    html = render_computer(view, "ws1")
+    assert html is not None
+    for page in (status(state), Page(html), database_page(("ws1", name), state)):
+        assert_self_contained(page)
+        assert "✖ bad pages" in page.text
+
+
+def test_what_is_not_judged_yet_is_said_beside_the_four_numbers() -> None:
+    assert "Not judged yet: 2 databases" in Page(status_html(many(2, 1)[0], advice=())).text
+    assert "Not judged yet" not in status(many(2, 1)[0]).text
+
+
+@pytest.mark.parametrize("computers", [40, 1000])
+def test_a_thousand_databases_are_folded_into_a_page_of_300_kb(computers: int) -> None:
+    state, advice = many(1000, computers)
+    html = status_html(state, advice=advice)
+    page = Page(html)
+    assert_self_contained(page)
+    assert len(html.encode()) < 300_000
+    assert tiles(page) == ["0", "1000", "0", "0"]
+    assert f"{1000 - MAX_ROWS} less urgent databases on" in page.text
+    assert page.names().count("article") == MAX_SECTIONS
+    listed = Page(render_computers(shown_of(state, advice).overview))
+    reachable = {*page.urls, *listed.urls}
+    assert {computer_link(key[0]) for key in state.databases} <= reachable
+
+
+def test_the_fold_counts_every_database_that_is_not_in_the_table() -> None:
+    state, advice = many(MAX_ROWS + 30, 10)
+    text = Page(status_html(state, advice=advice)).text
+    _, _, fold = text.partition("30 less urgent databases on 3 computers")
+    counts = re.findall(r"ex\d{3}: (\d+) ▲ unverified", fold)
+    assert sum(map(int, counts)) == 30
+    assert len(counts) == 3
+
+
+def test_runbook_pages_lead_back() -> None:
+    listed = Page(render_runbooks(["EseKnownBadPage"]))
+    assert_self_contained(listed)
+    assert "/runbooks/EseKnownBadPage" in listed.urls
+    assert "no runbook" in Page(render_runbooks([])).text
+    shown = Page(render_runbook("EseKnownBadPage", "# EseKnownBadPage\n\nText."))
+    assert_self_contained(shown)
+    assert {"/", "/runbooks/"} <= set(shown.urls)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (None, "–"),
+        (math.nan, "–"),
+        (0.0, "0 s"),
+        (0.25, "0.25 s"),
+        (59.6, "1 min"),
+        (208.0, "3 min 28 s"),
+        (3600.0, "1 h"),
+        (124_919.0, "34 h 42 min"),
+        (1_987_200.0, "23 d"),
+        (90_000_000.0, "1,041 d 16 h"),
+    ],
+)
+def test_durations_are_short(seconds: float | None, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_numbers_are_grouped_and_sizes_have_a_unit() -> None:
+    assert (count(5_850_768), count(None), count(math.inf)) == ("5,850,768", "–", "–")
+    assert (size(512), size(47_929_491_456), size(5e15)) == ("512 bytes", "44.6 GiB", "4,547.5 TiB")
+    assert size(None) == "–"
+
+
+def test_an_age_is_told_in_days_or_hours() -> None:
+    assert (days(604_800.0), days(200_000.0), days(90_000.0)) == ("7 days", "2.3 days", "25 h")
+    assert (days(90.0), days(None), days(math.inf)) == ("1 min 30 s", "–", "–")
+
+
+def test_a_figure_for_machines_is_that_of_the_json() -> None:
+    assert (number(7200.0), number(0.25), number(143.20464)) == ("7200", "0.25", "143.20464")
+    assert (number(None), number(math.nan)) == ("", "")
+
+
+def test_a_time_that_is_none_is_a_dash_and_never_an_error() -> None:
+    assert "2007-06-26 23:20" in time_tag(NOW)
+    assert "never seen" in time_tag(None, "never seen")
+    for strange in (1e300, 1e305, -1e305, math.inf, math.nan):
+        assert "–" in time_tag(strange)

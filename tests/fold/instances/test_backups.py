@@ -1,0 +1,98 @@
+"""Whether a backup is at work, from whatever events of it were seen."""
+
+import itertools
+
+import pytest
+
+from esewatch.fold.instances.backups import (
+    ABORTS,
+    COMPLETIONS,
+    LONGEST,
+    MAX_EVENTS,
+    STARTS,
+    at_work,
+    begun,
+    insert,
+    spans,
+)
+from esewatch.fold.state.state import BackupEvent, BackupTotals, Instance
+
+NOW = 1_182_500_000.0
+HOUR = 3600.0
+PRIV = "e:\\mdb06\\priv06.edb"
+
+
+def instance(*events: tuple[float, int], **changes: object) -> Instance:
+    """Of (seconds before NOW, event id), inserted as given."""
+    made = Instance(computer="ex01", ese_instance="SG06", **changes)  # type: ignore[arg-type]
+    for number, (ago, event_id) in enumerate(events):
+        insert(made, BackupEvent(NOW - ago, number, event_id, PRIV))
+    return made
+
+
+@pytest.mark.parametrize("start", sorted(STARTS))
+def test_a_backup_that_began_is_at_work(start: int) -> None:
+    found = instance((HOUR, start), (HOUR - 1, 220))
+    assert at_work(found, NOW) is True
+    assert begun(found.backup_events) == NOW - HOUR
+
+
+@pytest.mark.parametrize("end", sorted(COMPLETIONS | ABORTS))
+def test_a_backup_that_completed_or_failed_is_not(end: int) -> None:
+    assert at_work(instance((HOUR, 210), (60, end)), NOW) is False
+
+
+@pytest.mark.parametrize("of_a_file", [217, 218, 219, 220, 221, 222])
+def test_what_happens_to_one_file_does_not_end_it(of_a_file: int) -> None:
+    assert at_work(instance((HOUR, 210), (60, of_a_file)), NOW) is True
+
+
+def test_a_backup_lasts_from_its_start_to_its_end_whatever_became_of_it() -> None:
+    events = [(900, 210), (800, 220), (700, 213), (600, 2005), (590, 2006), (500, 210), (450, 215)]
+    open_ones = [(400, 213), (300, 210), (200, 2009), (150, 217), (100, 2007), (50, 211)]
+    told = spans(instance(*[(float(a), b) for a, b in [*events, *open_ones]]).backup_events)
+    assert told == [
+        (NOW - begin, NOW - end) for begin, end in ((900, 700), (600, 590), (500, 450), (200, 100))
+    ]
+
+
+def test_without_an_end_it_is_believed_for_a_day() -> None:
+    found = instance((0.0, 210))
+    assert at_work(found, NOW + LONGEST) is True
+    assert at_work(found, NOW + LONGEST + 1) is False
+
+
+def test_an_end_without_a_begin_is_a_backup_that_is_over() -> None:
+    assert at_work(instance((60, 213)), NOW) is False
+    assert at_work(instance((60, 221)), NOW) is False
+
+
+def test_the_next_backup_is_at_work_whatever_became_of_the_one_before() -> None:
+    assert at_work(instance((30 * HOUR, 210), (HOUR, 2005)), NOW) is True
+    assert at_work(instance((9 * HOUR, 210), (8 * HOUR, 214), (HOUR, 210)), NOW) is True
+
+
+def test_a_stopped_instance_ends_its_backup() -> None:
+    assert at_work(instance((HOUR, 210), stops=[NOW - 60]), NOW) is False
+    assert at_work(instance((HOUR, 210), stops=[NOW - 2 * HOUR]), NOW) is True
+
+
+def test_where_no_backup_was_ever_seen_nothing_is_said() -> None:
+    assert at_work(instance(), NOW) is None
+    before = instance(backup_totals={PRIV: {"full": BackupTotals()}})
+    assert at_work(before, NOW) is False
+
+
+def test_the_order_of_arrival_does_not_matter() -> None:
+    told = [(HOUR, 210), (HOUR - 60, 220), (HOUR - 120, 221), (60.0, 213)]
+    for order in itertools.permutations(enumerate(told)):
+        found = Instance(computer="ex01", ese_instance="SG06")
+        for number, (ago, event_id) in order:
+            insert(found, BackupEvent(NOW - ago, number, event_id, PRIV))
+        assert at_work(found, NOW) is False
+
+
+def test_of_more_files_than_events_are_kept_nothing_is_claimed() -> None:
+    found = instance((HOUR, 210), *((HOUR - 1, 220) for _ in range(2 * MAX_EVENTS)))
+    assert len(found.backup_events) == MAX_EVENTS
+    assert at_work(found, NOW) is False

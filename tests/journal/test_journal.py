@@ -1,0 +1,597 @@
+import os
+import shutil
+import sqlite3
+import time
+import zlib
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from esewatch import journal as journal_module
+from esewatch.config import Settings
+from esewatch.fold.channels.deduplication import admit, claim_gaps
+from esewatch.fold.databases.integrity import ERROR_SLACK, MAX_ERROR_SPANS, verifies
+from esewatch.fold.folder import Folder
+from esewatch.fold.instances.instances import engine_changes
+from esewatch.fold.passes.passes import derive
+from esewatch.fold.state import rollups
+from esewatch.fold.state.record_ranges import Range
+from esewatch.fold.state.rollups import PAGES_FREED, PAGES_READ
+from esewatch.fold.state.state import Pass, SourceState, State
+from esewatch.journal import Journal, LockedError
+from esewatch.model import Batch, Feed, HeaderSeen, JournalError, Owner, Reading
+from tests.support.records import DAY, EPOCH, GB, HOUR, LABEL, backed_up, checkdb, event, folder_of
+
+
+def filled() -> Folder:
+    records = [
+        event(700, 0, 1),
+        event(703, DAY, 2, fields={"pages_freed": 42794, "seconds": 124919}),
+        event(474, DAY, 3, fields={"page_number": 17}),
+        event(210, DAY, 4, database=""),
+        event(103, DAY, 5, database=""),
+    ]
+    return folder_of(records)
+
+
+def commit(journal: Journal, folder: Folder, positions: dict[str, bytes | None]) -> None:
+    journal.commit(folder.state, folder.changed, {"logs": positions})
+    folder.changed.clear()
+
+
+@pytest.mark.parametrize("name", ["b\udcff", "\x1a", "\ud800"])
+def test_what_was_committed_under_names_that_are_no_text_is_there_again(
+    tmp_path: Path, name: str
+) -> None:
+    told = {"computer": name, "channel": name, "provider": name, "ese_instance": name}
+    folder = folder_of([event(474, 0, 1, database=name, **told), event(704, 60, 2, **told)])
+    assert (name, name) in folder.state.channels
+    journal = Journal(tmp_path / "j.db")
+    commit(journal, folder, {name: b"1"})
+    journal.close()
+    again = Journal(tmp_path / "j.db")
+    state, positions = again.load()
+    again.close()
+    assert state == folder.state
+    assert positions == {"logs": {name: b"1"}}
+
+
+def test_what_was_committed_is_there_again(tmp_path: Path) -> None:
+    folder = filled()
+    with_positions = Journal(tmp_path / "j.db")
+    commit(with_positions, folder, {"a": b"1", "b": b"2"})
+    with_positions.close()
+    again = Journal(tmp_path / "j.db")
+    state, positions = again.load()
+    again.close()
+    assert state == folder.state
+    assert positions == {"logs": {"a": b"1", "b": b"2"}}
+
+
+HISTORY = {
+    "host": {"gaps", "rpc_latency"},
+    "device": {"gaps"},
+    "instance": {"gaps", "days", "sampled_since", "engines", "errors"},
+    "database": {"sizes", "patched_last"},
+}
+"""What the first versions did not keep."""
+
+
+def sampled(
+    time: float,
+    value: float,
+    metric: str = PAGES_READ,
+    owner: Owner = "instance",
+    name: str = "SG06",
+) -> Reading:
+    return Reading(
+        time=EPOCH + time,
+        computer="EX01",
+        object="MSExchange Database ==> Instances",
+        counter=metric,
+        instance=f"Information Store/{name}",
+        value=value,
+        kind="rate",
+        feed=Feed(metric=metric, owner=owner, name=name),
+    )
+
+
+def test_a_journal_without_days_sizes_and_gaps_is_read_and_they_begin(tmp_path: Path) -> None:
+    folder = filled()
+    copy = HeaderSeen(time=EPOCH, computer="EX01", database=LABEL, size_bytes=8192)
+    disk = sampled(0, 1, owner="device", name="sda")
+    both = [sampled(at, 10, metric) for at in (0, 60) for metric in (PAGES_READ, PAGES_FREED)]
+    folder.fold("logs", Batch(records=[copy, disk, *both]))
+    journal = Journal(tmp_path / "j.db")
+    commit(journal, folder, {"a": b"1"})
+    journal._db.execute("DELETE FROM entity WHERE kind = 'days'")
+    rows = journal._db.execute("SELECT kind, first, second, value FROM entity").fetchall()
+    for *key, value in rows:
+        plain = msgspec.msgpack.decode(value)
+        older = HISTORY.get(key[0], set())
+        assert older <= set(plain)
+        without = msgspec.msgpack.encode({k: v for k, v in plain.items() if k not in older})
+        journal._db.execute(
+            "UPDATE entity SET value = ?, crc = ? WHERE kind = ? AND first = ? AND second = ?",
+            (without, zlib.crc32(without, zlib.crc32("\0".join(key).encode())), *key),
+        )
+    assert set(HISTORY) <= {row[0] for row in rows}
+
+    state, positions = journal.load()
+    journal.close()
+    assert positions == {"logs": {"a": b"1"}}
+    old = state.instances["ex01", "sg06"]
+    assert old.totals == {PAGES_READ: 600.0, PAGES_FREED: 600.0}
+    assert not old.days
+    assert not old.gaps
+    assert old.sampled_since is None
+    again = Folder(state, Settings())
+    upgraded = event(701, DAY, engine_version="14.3.513.0")
+    again.fold("logs", Batch(records=[sampled(120, 10), upgraded]))
+    assert old.engines == {"14.3.513": EPOCH + DAY}
+    assert engine_changes(old) == []
+    assert [day.pages_read for day in rollups.days(old.days)] == [600.0]
+    assert old.sampled_since == EPOCH + 60
+    (entry,) = state.databases.values()
+    assert (entry.size_bytes, rollups.sizes(entry.sizes)) == (8192, [])
+
+
+def test_a_journal_whose_ranges_of_records_had_no_times_goes_on(tmp_path: Path) -> None:
+    folder = folder_of([event(700, 0, 7), event(704, DAY, 9)])
+    path = tmp_path / "j.db"
+    journal = Journal(path)
+    commit(journal, folder, {})
+    key = ("channel", "ex01", "application")
+    older = {
+        "computer": "ex01",
+        "channel": "application",
+        "epochs": [
+            {
+                "start": EPOCH,
+                "max_time": EPOCH + DAY,
+                "seen": [[1, 10]],
+                "covered": [[1, 4], [7, 10]],
+                "claimed": [[5, 6]],
+            }
+        ],
+        "merges": 0,
+        "times": [[EPOCH, 1, EPOCH + DAY, 10]],
+        "gaps": [[EPOCH, EPOCH + DAY, 2]],
+        "heard": [EPOCH],
+    }
+    value = msgspec.msgpack.encode(older)
+    journal._db.execute(
+        "UPDATE entity SET value = ?, crc = ? WHERE kind = ? AND first = ? AND second = ?",
+        (value, zlib.crc32(value, zlib.crc32("\0".join(key).encode())), *key),
+    )
+    journal._db.execute("PRAGMA user_version = 3")
+    journal.close()
+
+    with closing(Journal(path)) as again:
+        state, _ = again.load()
+    channel = state.channels["ex01", "application"]
+    assert channel.epochs[0].covered[0] == Range(1, 4, EPOCH, EPOCH + DAY)
+    assert claim_gaps(channel) == 0
+    assert not admit(channel, 7, EPOCH)
+    assert admit(channel, 7, EPOCH + 9 * DAY)
+    assert not admit(channel, 7, EPOCH + 9 * DAY)
+
+
+def as_before_spans(journal: Journal, times: list[float]) -> None:
+    """Write the databases as a version did that kept the last 256 times of page errors."""
+    rows = journal._db.execute(
+        "SELECT kind, first, second, value FROM entity WHERE kind = 'database'"
+    ).fetchall()
+    for *key, value in rows:
+        plain = msgspec.msgpack.decode(value)
+        del plain["page_error_spans"]
+        plain["page_error_times"] = times[-256:]
+        older = msgspec.msgpack.encode(plain)
+        journal._db.execute(
+            "UPDATE entity SET value = ?, crc = ? WHERE kind = ? AND first = ? AND second = ?",
+            (older, zlib.crc32(older, zlib.crc32("\0".join(key).encode())), *key),
+        )
+    journal._db.execute("PRAGMA user_version = 2")
+
+
+@pytest.mark.parametrize("errors", [1, 90, 200, 1000])
+def test_page_errors_of_a_journal_that_kept_their_times_are_known(
+    tmp_path: Path, errors: int
+) -> None:
+    fields = {"seconds": 3600, "pages_seen": 1000, "run_pages": 999, "run_bad_checksums": 0}
+    passes = [event(737, day * DAY, fields=fields) for day in (-2, 0, 10)]
+    times = [-100 * DAY + (each - errors) * HOUR for each in range(errors - 1)] + [-60.0]
+    pages = [event(474, time, fields={"page_number": 17}) for time in times]
+    folder = folder_of([*passes, *pages])
+    journal = Journal(tmp_path / "j.db")
+    commit(journal, folder, {})
+    as_before_spans(journal, [EPOCH + time for time in times])
+    journal.close()
+
+    with closing(Journal(tmp_path / "j.db")) as again:
+        (entry,) = again.load()[0].databases.values()
+    (new,) = folder.state.databases.values()
+    assert entry.bad_pages == new.bad_pages
+    proven = [verifies(done, entry) for done in derive(entry)["checksum"].passes]
+    assert proven == [True, False, True]
+    if errors < 100:
+        assert entry == new
+    assert len(entry.page_error_spans) <= MAX_ERROR_SPANS + ERROR_SLACK
+    oldest = Pass(
+        task="checksum",
+        started=EPOCH - 5000 * DAY,
+        ended=EPOCH - 4999 * DAY,
+        outcome="completed",
+        completion_event=737,
+        start_seen=True,
+        earliest=EPOCH - 5000 * DAY,
+    )
+    assert verifies(oldest, entry) is (errors < 256)
+
+
+def test_checks_of_sql_server_are_there_again_until_their_database_is_forgotten(
+    tmp_path: Path,
+) -> None:
+    folder = folder_of([checkdb(0, 3), checkdb(DAY, full=False), checkdb(0, database="b")])
+    journal = Journal(tmp_path / "j.db")
+    commit(journal, folder, {})
+    state, _ = journal.load()
+    assert state.sql_databases == folder.state.sql_databases
+    assert len(state.sql_databases) == 2
+    folder.forget("sql01", "b")
+    commit(journal, folder, {})
+    state, _ = journal.load()
+    journal.close()
+
+    assert set(state.sql_databases) == {("sql01", "sales")}
+
+
+def test_sets_of_backup_jobs_are_there_again_and_count_once(tmp_path: Path) -> None:
+    folder = folder_of([backed_up(), backed_up("SG07", HOUR)])
+    journal = Journal(tmp_path / "j.db")
+    commit(journal, folder, {})
+    state, _ = journal.load()
+    journal.close()
+    again = Folder(state, Settings())
+    again.fold("logs", Batch(records=[backed_up()]))
+
+    assert state.hosts["ex01"].backup_sets == folder.state.hosts["ex01"].backup_sets
+    assert state.instances["ex01", "sg06"].backup_sets["ntbackup"].bytes_total == 36 * GB
+
+
+def test_the_versions_of_the_engine_are_there_again(tmp_path: Path) -> None:
+    versions = ("15.1.2507.12", "15.2.986.5")
+    folder = folder_of(event(701, at * DAY, engine_version=v) for at, v in enumerate(versions))
+    journal = Journal(tmp_path / "j.db")
+    commit(journal, folder, {})
+    state, _ = journal.load()
+    journal.close()
+
+    (instance,) = state.instances.values()
+    assert instance.engines == {"15.1.2507": EPOCH, "15.2.986": EPOCH + DAY}
+    assert engine_changes(instance) == [EPOCH + DAY]
+
+
+def test_days_sizes_and_hours_are_there_again(tmp_path: Path) -> None:
+    folder = filled()
+    copy = HeaderSeen(time=EPOCH, computer="EX01", database=LABEL, size_bytes=8192)
+    slow = Feed(metric=rollups.LATENCY, owner="computer")
+    request = msgspec.structs.replace(sampled(0, 0.25), kind="level", feed=slow)
+    samples = [sampled(at, 10) for at in (0, 60, 9000)]
+    folder.fold("logs", Batch(records=[copy, request, *samples]))
+    journal = Journal(tmp_path / "j.db")
+    commit(journal, folder, {})
+    state, _ = journal.load()
+    journal.close()
+
+    assert state == folder.state
+    (instance,) = state.instances.values()
+    assert len(rollups.days(instance.days)) == len(instance.gaps) == 1
+    assert len(rollups.sizes(next(iter(state.databases.values())).sizes)) == 1
+    assert len(list(rollups.hours(state.hosts["ex01"].rpc_latency))) == 1
+
+
+def test_a_sample_of_today_leaves_the_row_of_older_days_alone(tmp_path: Path) -> None:
+    folder = folder_of([])
+    path = tmp_path / "j.db"
+    journal = Journal(path)
+    written = []
+    for at in (0, 60, DAY, DAY + 60, DAY + 120, 2 * DAY, 2 * DAY + 60):
+        folder.fold("logs", Batch(records=[sampled(at, 10)]))
+        before = journal._db.total_changes
+        journal.commit(folder.state, {("instance", "ex01", "sg06")}, {})
+        written.append(journal._db.total_changes - before)
+        assert journal.load()[0].instances == folder.state.instances
+    journal.close()
+
+    assert written == [2, 1, 1, 2, 1, 1, 2]
+    (instance,) = folder.state.instances.values()
+    assert [day.pages_read for day in rollups.days(instance.days)] == [600.0, 1200.0, 600.0]
+
+
+def test_the_days_of_an_instance_that_is_gone_are_gone_too(tmp_path: Path) -> None:
+    folder = folder_of([])
+    folder.fold("logs", Batch(records=[sampled(at, 10) for at in (0, 60, DAY, DAY + 60)]))
+    journal = Journal(tmp_path / "j.db")
+    commit(journal, folder, {})
+    folder.state.instances.clear()
+    journal.commit(folder.state, {("instance", "ex01", "sg06")}, {})
+    kinds = {kind for (kind,) in journal._db.execute("SELECT kind FROM entity")}
+    journal.close()
+    assert kinds.isdisjoint({"instance", "days"})
+
+
+def test_a_dropped_position_and_a_forgotten_database_are_gone(tmp_path: Path) -> None:
+    folder = filled()
+    journal = Journal(tmp_path / "j.db")
+    commit(journal, folder, {"a": b"1"})
+    folder.forget("ex01", LABEL)
+    commit(journal, folder, {"a": None})
+    state, positions = journal.load()
+    journal.close()
+    assert state.databases == {}
+    assert positions == {}
+
+
+def full(journal: Journal, pages: int = 1) -> None:
+    """No page more fits, until `pages` is high again."""
+    journal._db.execute(f"PRAGMA max_page_count = {pages}")
+
+
+def test_a_commit_that_fails_stores_nothing_of_it(tmp_path: Path) -> None:
+    folder = filled()
+    journal = Journal(tmp_path / "j.db")
+    commit(journal, folder, {"a": b"1"})
+    folder.fold("logs", Batch(records=[event(704, 2 * DAY, 9)]))
+    full(journal)
+    with pytest.raises(JournalError, match="cannot write the journal: database or disk is full"):
+        commit(journal, folder, {"a": bytes(100_000)})
+    state, positions = journal.load()
+    journal.close()
+    assert positions == {"logs": {"a": b"1"}}
+    assert 704 not in state.hosts["ex01"].events["ESE"]
+
+
+def test_a_second_process_is_refused(tmp_path: Path) -> None:
+    first = Journal(tmp_path / "j.db")
+    with pytest.raises(LockedError, match="in use by another esewatch"):
+        Journal(tmp_path / "j.db")
+    first.close()
+    Journal(tmp_path / "j.db").close()
+
+
+@pytest.mark.parametrize("damage", [b"not a database at all" * 100, None])
+def test_a_damaged_journal_is_set_aside_and_a_new_one_begins(
+    tmp_path: Path, damage: bytes | None
+) -> None:
+    path = tmp_path / "j.db"
+    folder = filled()
+    sound = Journal(path)
+    for number in range(50):
+        sound.commit(folder.state, folder.changed, {"logs": {str(number): bytes(4000)}})
+    sound.close()
+    whole = path.read_bytes()
+    path.write_bytes(damage or whole[:4096] + bytes(len(whole) // 2) + whole[-4096:])
+    found = Journal(path)
+    assert found.set_aside is not None
+    assert found.set_aside.exists()
+    assert found.load() == (State(), {})
+    found.close()
+
+
+def test_when_a_journal_was_set_aside_is_known_as_long_as_it_lies_there(tmp_path: Path) -> None:
+    path = tmp_path / "j.db"
+    (tmp_path / "j.db.damaged-x").touch()
+    (tmp_path / "other.db.damaged-1").touch()
+    path.write_bytes(b"not a database at all" * 100)
+    os.utime(path, (1000, 1000))
+    begun = time.time()
+    with closing(Journal(path)) as found:
+        told = found.last_set_aside()
+        assert found.set_aside is not None
+    assert told is not None
+    assert begun - 1 <= told <= time.time() + 1
+
+    with closing(Journal(path)) as again:
+        assert (again.set_aside, again.last_set_aside()) == (None, told)
+        found.set_aside.unlink()
+        assert again.last_set_aside() is None
+        (tmp_path / "j.db.damaged-1-wal").touch()
+        assert again.last_set_aside() is None
+
+
+def test_a_row_that_cannot_be_decoded_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "j.db"
+    journal = Journal(path)
+    commit(journal, filled(), {})
+    with closing(sqlite3.connect(path)) as db, db:
+        crc = zlib.crc32(b"\xc1", zlib.crc32(f"database\0ex01\0{LABEL}".encode()))
+        db.execute("UPDATE entity SET value = x'c1', crc = ? WHERE kind = 'database'", (crc,))
+    with pytest.raises(JournalError, match="cannot be read"):
+        journal.load()
+    journal.rebuild()
+    assert journal.load() == (State(), {})
+    assert journal.set_aside is not None
+    journal.close()
+
+
+@pytest.mark.parametrize("table", ["entity", "position"])
+@pytest.mark.parametrize("change", ["crc = crc + 1", "value = x'00'", "value = 'text'"])
+def test_a_row_that_was_changed_is_found(tmp_path: Path, table: str, change: str) -> None:
+    journal = Journal(tmp_path / "j.db")
+    commit(journal, filled(), {"a": b"1"})
+    journal._db.execute(f"UPDATE {table} SET {change}")
+    with pytest.raises(JournalError, match="the checksum of a row is wrong"):
+        journal.load()
+    journal.close()
+
+
+def test_a_commit_that_failed_succeeds_when_there_is_space_again(tmp_path: Path) -> None:
+    folder = filled()
+    journal = Journal(tmp_path / "j.db")
+    full(journal)
+    with pytest.raises(JournalError, match="disk is full"):
+        commit(journal, folder, {"a": bytes(100_000)})
+    full(journal, 100_000)
+    commit(journal, folder, {"a": b"1"})
+    assert journal.load() == (folder.state, {"logs": {"a": b"1"}})
+    journal.close()
+
+
+def test_a_disk_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    folder = filled()
+    journal = Journal(tmp_path / "j.db")
+    journal._db.execute("PRAGMA query_only = ON")
+    with pytest.raises(JournalError, match="attempt to write a readonly database"):
+        commit(journal, folder, {})
+    journal._db.execute("PRAGMA query_only = OFF")
+    commit(journal, folder, {})
+    journal.close()
+
+
+def test_a_file_locked_by_another_process_is_waited_for_a_second(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "j.db")
+    with closing(sqlite3.connect(tmp_path / "j.db")) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(JournalError, match="database is locked"):
+            commit(journal, filled(), {})
+        other.rollback()
+    commit(journal, filled(), {})
+    journal.close()
+
+
+def test_a_file_that_was_removed_is_written_again_whole(tmp_path: Path) -> None:
+    place = tmp_path / "folder"
+    folder = filled()
+    journal = Journal(place / "j.db")
+    commit(journal, folder, {"a": b"1"})
+    shutil.rmtree(place)
+    folder.fold("logs", Batch(records=[event(704, 2 * DAY, 9)]))
+    commit(journal, folder, {"b": b"2"})
+    journal.close()
+    again = Journal(place / "j.db")
+    assert again.set_aside is None
+    assert again.load() == (folder.state, {"logs": {"a": b"1", "b": b"2"}})
+    again.close()
+
+
+def test_a_file_that_was_removed_is_held_until_there_is_a_place_for_it(tmp_path: Path) -> None:
+    place = tmp_path / "folder"
+    folder = filled()
+    journal = Journal(place / "j.db")
+    commit(journal, folder, {"a": b"1"})
+    shutil.rmtree(place)
+    place.write_text("no folder")
+    for _ in range(2):
+        with pytest.raises(JournalError, match="cannot write the journal"):
+            commit(journal, folder, {"b": b"2"})
+    place.unlink()
+    commit(journal, folder, {"b": b"2"})
+    assert journal.load() == (folder.state, {"logs": {"a": b"1", "b": b"2"}})
+    journal.close()
+
+
+@pytest.mark.fault(
+    "another file lies in the place of the journal",
+    provoked="a file renamed over it",
+    lost="nothing; that file is left alone",
+    again="the first commit after it is gone (tried every 10 s)",
+)
+def test_another_file_in_its_place_is_left_alone(tmp_path: Path) -> None:
+    folder = filled()
+    journal = Journal(tmp_path / "j.db")
+    commit(journal, folder, {"a": b"1"})
+    (tmp_path / "new").write_text("somebody's")
+    (tmp_path / "new").replace(tmp_path / "j.db")
+    with pytest.raises(JournalError, match="another file lies in the place of the journal"):
+        commit(journal, folder, {"b": b"2"})
+    assert (tmp_path / "j.db").read_text() == "somebody's"
+    (tmp_path / "j.db").unlink()
+    commit(journal, folder, {"b": b"2"})
+    assert journal.load()[1] == {"logs": {"a": b"1", "b": b"2"}}
+    journal.close()
+
+
+def test_what_can_be_read_of_the_sources_is_salvaged(tmp_path: Path) -> None:
+    path = tmp_path / "j.db"
+    folder = filled()
+    journal = Journal(path)
+    for number in range(400):
+        name = f"source-{number:03}"
+        folder.state.sources[name] = SourceState(name=name, oldest=1.0 + number)
+        folder.changed.add(("source", name, ""))
+    commit(journal, folder, {})
+    journal.close()
+    data = bytearray(path.read_bytes())
+    at = data.index(b"source-200")
+    start = at // 4096 * 4096
+    data[start : start + 4096] = bytes(4096)
+    path.write_bytes(data)
+    found = Journal(path)
+    assert found.set_aside is not None
+    assert found.salvaged["source-000"].oldest == 1.0
+    assert found.salvaged["source-399"].oldest == 400.0
+    assert "source-200" not in found.salvaged
+    assert len(found.salvaged) > 350
+    found.close()
+
+
+def test_a_schema_version_that_cannot_be_is_damage(tmp_path: Path) -> None:
+    Journal(tmp_path / "j.db").close()
+    with closing(sqlite3.connect(tmp_path / "j.db")) as db, db:
+        db.execute("PRAGMA user_version = 123456789")
+    found = Journal(tmp_path / "j.db")
+    assert found.set_aside is not None
+    found.close()
+
+
+def test_an_older_schema_is_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "j.db"
+    folder = filled()
+    old = Journal(path)
+    commit(old, folder, {"a": b"1"})
+    old.close()
+    step = "ALTER TABLE position ADD COLUMN note TEXT NOT NULL DEFAULT '';"
+    later = journal_module.SCHEMA_VERSION + 1
+    monkeypatch.setattr(journal_module, "SCHEMA_VERSION", later)
+    monkeypatch.setitem(journal_module.MIGRATIONS, later - 1, step)
+    new = Journal(path)
+    assert new.load()[0] == folder.state
+    new.close()
+    with closing(sqlite3.connect(path)) as db, db:
+        assert db.execute("PRAGMA user_version").fetchone() == (later,)
+        assert db.execute("SELECT note FROM position").fetchall() == [("",)]
+
+
+def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "j.db"
+    Journal(path).close()
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("PRAGMA user_version = 99")
+    with pytest.raises(JournalError, match="upgrade esewatch"):
+        Journal(path)
+    assert [found.name for found in tmp_path.glob("*damaged*")] == []
+
+
+def test_an_unwritable_place_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(JournalError, match="cannot open the journal"):
+        Journal(tmp_path / "file" / "j.db")
+
+
+def test_a_database_stays_small(tmp_path: Path) -> None:
+    records = [event(700 + index % 5, index * 60.0, index + 1) for index in range(5000)]
+    records += [
+        event(474, index * 60.0, 10_000 + index, fields={"page_number": index})
+        for index in range(2000)
+    ]
+    folder = folder_of(records)
+    journal = Journal(tmp_path / "j.db")
+    commit(journal, folder, {})
+    journal.close()
+    with closing(sqlite3.connect(tmp_path / "j.db")) as db, db:
+        (size,) = db.execute("SELECT length(value) FROM entity WHERE kind = 'database'").fetchone()
+    assert size < 100_000
+    assert folder.state.databases[("ex01", LABEL)].last_seen == EPOCH + 4999 * 60

@@ -1,0 +1,276 @@
+"""Whatever rotation and restarts do, each line is given exactly once."""
+
+import gzip
+import random
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from esewatch.sources.files import file_set, follow, followed_file
+from tests.sources.followed import Clock, Journal, close_sources, line_source
+
+
+@pytest.fixture(autouse=True)
+def _closing() -> Iterator[None]:
+    yield
+    close_sources()
+
+
+class Site:
+    """Logs that are written and rotated, an agent that reads them, and what it must see."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.folder = folder
+        self.random = random.Random(seed)
+        self.clock = Clock()
+        self.journal = Journal()
+        self.source = line_source(folder / "*.log*", clock=self.clock)
+        self.expected: list[str] = []
+        self.half: dict[str, str] = {}
+        self.written = 0
+
+    def write(self) -> None:
+        name = self.random.choice(["app", "web"])
+        text = ""
+        for _ in range(self.random.randint(1, 6)):
+            self.written += 1
+            line = f"{name} {self.written} " + "x" * self.random.choice([0, 3, 40, 700])
+            text += line + "\n"
+            self.expected.append(self.half.pop(name, "") + line)
+        if self.random.random() < 0.3:
+            self.written += 1
+            self.half[name] = f"half {self.written} "
+            text += self.half[name]
+        with (self.folder / f"{name}.log").open("a") as file:
+            file.write(text)
+
+    def _rotated(self) -> list[Path]:
+        return sorted(self.folder.glob("*.log.*"))
+
+    def _new_name(self, name: str) -> Path:
+        self.written += 1
+        return self.folder / f"{name}.log.{self.written}"
+
+    def _leave_half(self, name: str) -> None:
+        if name in self.half:
+            self.expected.append(self.half.pop(name))
+
+    def rename(self) -> None:
+        name = self.random.choice(["app", "web"])
+        active = self.folder / f"{name}.log"
+        if active.exists():
+            self._leave_half(name)
+            active.rename(self._new_name(name))
+
+    def copy_and_truncate(self) -> None:
+        name = self.random.choice(["app", "web"])
+        active = self.folder / f"{name}.log"
+        self.journal.take(self.source.poll())
+        if active.exists():
+            self._leave_half(name)
+            copy = self._new_name(name)
+            shutil.copyfile(active, copy)
+            if self.random.random() < 0.5:
+                self.journal.take(self.source.poll())
+            with active.open("r+") as file:
+                file.truncate(0)
+
+    def compress(self) -> None:
+        plain = [path for path in self._rotated() if path.suffix != ".gz"]
+        if plain:
+            path = self.random.choice(plain)
+            whole = gzip.compress(path.read_bytes())
+            target = path.with_name(path.name + ".gz")
+            target.write_bytes(whole[: len(whole) // 2])
+            if self.random.random() < 0.5:
+                self.journal.take(self.source.poll())
+            target.write_bytes(whole)
+            path.unlink()
+
+    def rename_again(self) -> None:
+        if rotated := self._rotated():
+            path = self.random.choice(rotated)
+            self.written += 1
+            path.rename(path.with_name(f"{path.name[:7]}.{self.written}{path.suffix}"))
+
+    def poll(self) -> None:
+        self.journal.take(self.source.poll())
+
+    def crash(self) -> None:
+        batches = self.source.poll()
+        for _ in range(self.random.randint(0, 5)):
+            if (batch := next(batches, None)) is None:
+                break
+            self.journal.commit(batch)
+        self.source.close()
+        self.source = line_source(self.folder / "*.log*", clock=self.clock)
+        self.source.restore(self.journal.positions)
+
+    def wait(self) -> None:
+        self.clock.now += self.random.choice([0.1, 3.0, 6.0])
+
+    def end(self) -> None:
+        self.poll()
+        self.clock.now += 10
+        self.poll()
+        for name in list(self.half):
+            self._leave_half(name)
+        self.journal.take(self.source.poll(final=True))
+        self.source.close()
+
+
+STEPS = ["write", "write", "write", "poll", "wait", "rename", "rename_again", "crash"]
+STEPS += ["copy_and_truncate", "compress"]
+
+
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.integers(0, 2**32), st.lists(st.sampled_from(STEPS), max_size=40))
+def test_each_line_comes_once_whatever_rotation_and_restarts_do(
+    monkeypatch: pytest.MonkeyPatch, seed: int, steps: list[str]
+) -> None:
+    monkeypatch.setattr(follow, "BATCH_RECORDS", 2)
+    monkeypatch.setattr(follow, "_SMALLEST_BLOCK", 16)
+    monkeypatch.setattr(followed_file, "FIRST_BLOCK", 32)
+    with tempfile.TemporaryDirectory() as folder:
+        site = Site(Path(folder), seed)
+        for step in steps:
+            getattr(site, step)()
+        site.end()
+        assert Counter(site.journal.names) == Counter(site.expected)
+        assert site.journal.told == []
+
+
+def test_a_file_renamed_out_of_sight_is_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(b"one\n")
+    clock, journal = Clock(), Journal()
+    source = line_source(tmp_path / "*.log", clock=clock)
+    journal.take(source.poll())
+    away = path.rename(tmp_path / "a.old")
+    with away.open("ab") as file:
+        file.write(b"two\nhalf")
+    path.write_bytes(b"new\n")
+    assert sorted(journal.take(source.poll())) == ["new", "two"]
+    clock.now += 10
+    assert journal.take(source.poll()) == ["half"]
+    assert sorted(key.startswith("gone:") for key in journal.positions) == [False, True]
+
+
+def test_the_half_line_at_the_end_of_a_renamed_file_is_a_line_once_it_has_settled(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(b"one\nhalf")
+    clock, journal = Clock(), Journal()
+    source = line_source(tmp_path / "a.log*", clock=clock)
+    journal.take(source.poll())
+    moved = path.rename(tmp_path / "a.log.1")
+    assert journal.take(source.poll()) == []
+    with moved.open("ab") as file:
+        file.write(b" a line\n")
+    assert journal.take(source.poll()) == ["half a line"]
+    with moved.open("ab") as file:
+        file.write(b"end")
+    journal.take(source.poll())
+    clock.now += 10
+    assert journal.take(source.poll()) == ["end"]
+
+
+def test_a_copy_of_a_file_that_is_still_there_waits_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(b"one\ntwo\n")
+    clock, journal = Clock(), Journal()
+    source = line_source(tmp_path / "a.log*", clock=clock)
+    journal.take(source.poll())
+    shutil.copyfile(path, tmp_path / "a.log.1")
+    assert journal.take(source.poll()) == []
+    path.write_bytes(b"new\n")
+    assert journal.take(source.poll()) == ["new"]
+    clock.now += 60
+    assert journal.take(source.poll()) == []
+
+
+def test_a_copy_that_stays_beside_its_origin_is_a_file_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(b"one\ntwo\n")
+    clock, journal = Clock(), Journal()
+    source = line_source(tmp_path / "a.log*", clock=clock)
+    journal.take(source.poll())
+    shutil.copyfile(path, tmp_path / "a.log.1")
+    journal.take(source.poll())
+    clock.now += 10
+    assert journal.take(source.poll()) == ["one", "two"]
+
+
+def test_a_file_with_the_beginning_of_another_is_read_at_once_when_it_goes_on_differently(
+    tmp_path: Path,
+) -> None:
+    header = b"header " * 300 + b"\n"
+    (tmp_path / "a.log").write_bytes(header + b"one\n")
+    source, journal = line_source(tmp_path / "*.log"), Journal()
+    journal.take(source.poll())
+    (tmp_path / "b.log").write_bytes(header + b"two\n")
+    assert journal.take(source.poll())[1:] == ["two"]
+
+
+def test_an_editor_that_replaces_the_file_costs_and_repeats_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(b"one\ntwo\n")
+    source, journal = line_source(path), Journal()
+    journal.take(source.poll())
+    (tmp_path / "new").write_bytes(b"one\ntwo\nthree\n")
+    (tmp_path / "new").replace(path)
+    assert journal.take(source.poll()) == ["three"]
+
+
+def test_a_file_truncated_and_grown_past_its_position_is_read_from_the_start(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(b"one\ntwo\n")
+    source, journal = line_source(path), Journal()
+    journal.take(source.poll())
+    path.write_bytes(b"three\nfour\nfive\n")
+    assert journal.take(source.poll()) == ["three", "four", "five"]
+
+
+def test_a_named_file_may_be_away_while_it_is_rotated(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(b"one\n")
+    source, journal = line_source(path), Journal()
+    journal.take(source.poll())
+    path.rename(tmp_path / "a.log.1")
+    assert journal.take(source.poll()) == []
+    again = line_source(path)
+    again.restore(journal.positions)
+    assert journal.take(again.poll()) == []
+
+
+def test_positions_of_lost_files_are_dropped_oldest_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_set, "REMEMBERED", 2)
+    clock, journal = Clock(), Journal()
+    source = line_source(tmp_path / "*.log", clock=clock)
+    for number in range(4):
+        (tmp_path / f"{number}.log").write_bytes(f"line {number}\n".encode())
+        journal.take(source.poll())
+        (tmp_path / f"{number}.log").unlink()
+        for _ in range(2):
+            clock.now += 10
+            journal.take(source.poll())
+    assert sorted(journal.positions) == ["gone:3", "gone:4"]
+    again = line_source(tmp_path / "*.log", clock=clock)
+    again.restore(journal.positions)
+    (tmp_path / "back.log").write_bytes(b"line 3\nmore\n")
+    assert journal.take(again.poll()) == ["more"]
+    assert sorted(journal.positions)[0] != "gone:4"
+    assert "gone:4" not in journal.positions

@@ -1,0 +1,78 @@
+"""From what was found in a record to its event."""
+
+import json
+
+import msgspec
+import pytest
+
+from esewatch.cli.inputs.command import event_object
+from esewatch.model import Event
+from esewatch.sources.logs.formats import event_builder as module
+from esewatch.sources.logs.formats.event_builder import Harvest, Maker, Options
+from esewatch.sources.logs.formats.fields import Found
+from tests.sources.logs.formats.reading import epoch, one, read
+from tests.support.ese_text import render
+
+HEAD = ("MSExchangeIS", "3392", "SG06: ")
+
+
+def line(**changes: object) -> str:
+    """An event as a collector writes it, in one line."""
+    return (
+        json.dumps({"SourceName": "ESE", "EventID": 703, "Message": "(12) text", **changes}) + "\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["Channel", "Hostname", "Message"])
+def test_half_a_character_anywhere_does_not_keep_an_event_from_being_printed(name: str) -> None:
+    event = one(line(**{name: "Application \ud800"}))
+    assert "\N{REPLACEMENT CHARACTER}" in json.dumps(event_object(event), ensure_ascii=False)
+    assert msgspec.json.encode(event)
+
+
+def test_half_a_character_in_a_time_can_be_complained_of() -> None:
+    fed = read(line(EventTime="2007\ud800"))
+    assert [reason for _, reason in fed.unreadable] == [
+        "the time '2007\N{REPLACEMENT CHARACTER}' cannot be read: the time of this event is unknown"
+    ]
+    assert len(fed.records) == 1
+
+
+def test_a_broken_element_in_json_between_text_lines_is_complained_of() -> None:
+    pasted = json.dumps({"System": "<Event ESE", "Message": "ESE"})
+    text = f"2007-06-21 03:14:15 EX01 ESE 1\n2007-06-21 03:14:15 EX01 {pasted}\n"
+    fed = read(text)
+    assert ["<Event>" in reason for _, reason in fed.unreadable] == [True]
+
+
+def test_events_that_are_logged_word_for_word_have_their_own_times_and_computers() -> None:
+    message = render(700, [*HEAD, "e:\\MDB06\\priv06.edb"])
+    maker, harvest = Maker(Options()), Harvest()
+    for time, computer in (("2007-06-21 03:14:15", "EX01"), ("2007-06-22 03:14:15", "EX01"),
+                           ("2007-06-23 03:14:15", "EX02"), (None, "EX01")):  # fmt: skip
+        found = Found(provider="ESE", event_id=700, time=time, computer=computer, message=message)
+        assert maker.add(found, 0, harvest)
+    events = [record for record in harvest.records if isinstance(record, Event)]
+    assert [event.computer for event in events] == ["EX01", "EX01", "EX02", "EX01"]
+    assert [event.time for event in events] == [
+        *(epoch(f"2007-06-{day}T03:14:15") for day in (21, 22, 23)), None
+    ]  # fmt: skip
+    assert {event.database for event in events} == {"e:\\MDB06\\priv06.edb"}
+
+
+def test_the_events_that_are_kept_for_repetition_are_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "_KEPT", 3)
+    maker, harvest = Maker(Options()), Harvest()
+    for number in range(10):
+        message = render(700, [*HEAD, f"e:\\priv{number}.edb"])
+        maker.add(Found(provider="ESE", event_id=700, message=message), 0, harvest)
+        assert len(maker._plain) <= 3
+    assert len(harvest.records) == 10
+
+
+def test_an_event_whose_time_cannot_be_read_has_none() -> None:
+    fed = read(line(EventTime="99/99/2007 10:00"))
+    assert [record.time for record in fed.records if isinstance(record, Event)] == [None]
+    assert len(fed.unreadable) == 1

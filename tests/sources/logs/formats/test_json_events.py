@@ -1,0 +1,253 @@
+"""Events as JSON of collectors, converters and PowerShell."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from esewatch.cli.inputs.command import event_object
+from esewatch.ese.events.from_strings import event_from_strings
+from esewatch.model import Event
+from tests.sources.logs.formats.reading import (
+    FIELDS_703,
+    STRINGS_703,
+    STRINGS_721,
+    TEXT_703,
+    epoch,
+    events,
+    json_line,
+    one,
+    read,
+)
+
+TIME = epoch("2007-06-21T03:14:15.123456")
+
+
+def system(**changes: Any) -> dict[str, Any]:
+    """`Event/System` as evtx_dump prints it."""
+    return {
+        "Provider": {"#attributes": {"Name": "ESE"}},
+        "EventID": {"#attributes": {"Qualifiers": 0}, "#text": 703},
+        "Level": 4,
+        "TimeCreated": {"#attributes": {"SystemTime": "2007-06-21T03:14:15.123456Z"}},
+        "EventRecordID": 4711,
+        "Channel": "Application",
+        "Computer": "EX01.corp.example",
+        **changes,
+    }
+
+
+def event(strings: object = None) -> dict[str, Any]:
+    data = {"#text": list(STRINGS_703)} if strings is None else strings
+    return {"Event": {"System": system(), "EventData": {"Data": data, "Binary": None}}}
+
+
+def assert_is_703(found: Event, *, strings: bool = True) -> None:
+    assert (found.event_id, found.provider, found.time) == (703, "ESE", TIME)
+    assert (found.computer, found.channel) == ("EX01.corp.example", "Application")
+    assert (found.record_id, found.level) == (4711, "information")
+    assert (found.ese_instance, found.database) == ("SG06", "e:\\MDB06\\priv06.edb")
+    assert FIELDS_703.items() <= found.fields.items()
+    assert found.strings == (STRINGS_703 if strings else ())
+
+
+def test_an_event_of_evtx_dump_is_read_by_its_strings() -> None:
+    assert_is_703(one(json.dumps(event())))
+
+
+def test_a_wrapped_event_is_opened_even_when_it_is_text() -> None:
+    wrapped = {"event_record_id": 1, "timestamp": "2020-01-01T00:00:00Z UTC", "data": event()}
+    assert_is_703(one(json.dumps(wrapped)))
+    assert_is_703(one(json.dumps({**wrapped, "data": json.dumps(event())})))
+
+
+def test_attributes_beside_their_elements_are_read() -> None:
+    beside = system(
+        Provider=None,
+        Provider_attributes={"Name": "ESE"},
+        EventID=703,
+        EventID_attributes={"Qualifiers": 0},
+        TimeCreated=None,
+        TimeCreated_attributes={"SystemTime": "2007-06-21T03:14:15.123456Z"},
+    )
+    data = {"Data": list(STRINGS_703)}
+    assert_is_703(one(json.dumps({"Event": {"System": beside, "EventData": data}})))
+
+
+def test_pretty_printed_records_between_their_headings_are_read() -> None:
+    text = "".join(f"Record {n}\n{json.dumps(event(), indent=2)}\n" for n in range(3))
+    assert len(events(text)) == 3
+    assert_is_703(events(text)[2])
+
+
+def test_the_line_of_a_collector_is_read_by_its_message() -> None:
+    assert_is_703(one(json_line() + "\n"), strings=False)
+
+
+def test_winlogbeat_gives_its_parameters_in_numeric_order() -> None:
+    parameters = {f"param{n}": text for n, text in enumerate(STRINGS_703, 1)}
+    shuffled = {key: parameters[key] for key in sorted(parameters, reverse=True)}
+    beat = {
+        "@timestamp": "2007-06-21T03:14:15.123456Z",
+        "log": {"level": "information"},
+        "message": TEXT_703,
+        "winlog": {
+            "provider_name": "ESE",
+            "event_id": "703",
+            "record_id": 4711,
+            "channel": "Application",
+            "computer_name": "EX01.corp.example",
+            "event_data": shuffled,
+        },
+    }
+    assert_is_703(one(json.dumps(beat)))
+    dotted = {f"winlog.{key}": value for key, value in beat["winlog"].items()}  # type: ignore[attr-defined]
+    del dotted["winlog.event_data"]
+    dotted |= {f"winlog.event_data.{key}": value for key, value in shuffled.items()}
+    flat = {"@timestamp": beat["@timestamp"], "log.level": "information", **dotted}
+    assert_is_703(one(json.dumps(flat)))
+
+
+def test_an_empty_parameter_that_a_collector_dropped_keeps_its_place() -> None:
+    strings = ("NTDS", "600,D,0", "", "C:\\ntds.dit")
+    data = {f"param{n}": text for n, text in enumerate(strings, 1) if text}
+    found = one(json_line(EventID=700, Message=..., EventData=data))
+    assert found.strings == strings
+    assert found.database == "C:\\ntds.dit"
+
+
+def test_winlogbeat_6_is_read() -> None:
+    beat = {
+        "@timestamp": "2007-06-21T03:14:15.123456Z",
+        "source_name": "ESE",
+        "event_id": 703,
+        "record_number": "4711",
+        "log_name": "Application",
+        "computer_name": "EX01.corp.example",
+        "level": "Information",
+        "event_data": {f"param{n}": text for n, text in enumerate(STRINGS_703, 1)},
+    }
+    assert_is_703(one(json.dumps(beat)))
+
+
+def test_an_array_of_powershell_objects_is_read_with_its_dates() -> None:
+    powershell = {
+        "Message": TEXT_703,
+        "Id": 703,
+        "RecordId": 4711,
+        "ProviderName": "ESE",
+        "LogName": "Application",
+        "MachineName": "EX01.corp.example",
+        "TimeCreated": "/Date(1182395655123)/",
+        "LevelDisplayName": "Information",
+        "Properties": [{"Value": text} for text in STRINGS_703],
+    }
+    found = events(json.dumps([powershell, powershell], indent=4))
+    assert len(found) == 2
+    assert found[0].time == epoch("2007-06-21T03:14:15.123")
+    assert found[0].strings == STRINGS_703
+    wrapped = {"value": [powershell, powershell], "Count": 2}
+    assert events(json.dumps(wrapped, indent=4)) == found
+    dated = {**powershell, "TimeCreated": {"value": "/Date(1182395655123)/", "DisplayHint": 2}}
+    assert one(json.dumps(dated)) == found[0]
+
+
+def test_concatenated_objects_on_one_line_are_all_read() -> None:
+    assert len(events(json_line() * 3)) == 3
+    pretty = json.dumps(json.loads(json_line()), indent=1)
+    assert len(events(pretty + pretty + ",\n" + pretty)) == 3
+
+
+def test_strings_decide_and_the_message_fills_what_they_lack() -> None:
+    data = {f"param{n}": text for n, text in enumerate(STRINGS_703[:3], 1)}
+    found = one(json_line(EventData=data))
+    assert found.strings == STRINGS_703[:3]
+    assert found.database == "e:\\MDB06\\priv06.edb"
+    assert FIELDS_703.items() <= found.fields.items()
+    other = one(json_line(EventData=[*STRINGS_703[:4], "7"], Message=TEXT_703))
+    assert other.fields["pages_freed"] == 7
+
+
+def test_event_data_as_xml_text_is_opened() -> None:
+    data = "".join(f"<Data>{text}</Data>" for text in STRINGS_703)
+    assert_is_703(one(json_line(event_data=data)))
+
+
+def test_what_esewatch_prints_it_reads_back_as_the_same_events() -> None:
+    by_strings = event_from_strings(
+        provider="ESE", event_id=721, strings=STRINGS_721, time=TIME, computer="EX01", record_id=1
+    )
+    assert by_strings is not None
+    by_text = one(json_line())
+    for original in (by_strings, by_text):
+        again = one(json.dumps(event_object(original)))
+        assert event_object(again) == event_object(original)
+        assert again == original
+
+
+def test_events_of_other_providers_do_not_come_out() -> None:
+    foreign = json_line(SourceName="MSExchangeIS Mailbox Store", EventID=9547)
+    own = json.dumps({"event_id": 4624, "provider": "Security", "time": "2020-01-01T00:00:00Z"})
+    assert events(f"{foreign}\n{own}\n") == []
+    assert events(f"{foreign}\n{own}\n", companions=True) == []
+
+
+def test_an_operators_provider_comes_out() -> None:
+    line = json_line(SourceName="MyEseApp")
+    assert events(line) == []
+    assert one(line, providers=("myeseapp",)).provider == "MyEseApp"
+
+
+def test_a_companion_comes_out_only_when_asked_for() -> None:
+    text = 'The database "SG\\DB" has 3 megabytes of free space after online defragmentation.'
+    line = json_line(SourceName="MSExchangeIS Mailbox Store", EventID=1221, Message=text)
+    assert events(line) == []
+    assert one(line, companions=True).companion
+
+
+def test_a_broken_line_is_unreadable_and_the_next_is_read() -> None:
+    good = json_line()
+    fed = read(f"{good[:-20]}\n{good}\n{good[:40]}\n{good}\n")
+    assert len(fed.records) == 2
+    assert [offset for offset, _ in fed.unreadable] == [0, 2 * len(good) - 18]
+    assert all("JSON" in reason for _, reason in fed.unreadable)
+
+
+def test_a_time_that_cannot_be_read_is_said_and_not_guessed() -> None:
+    fed = read(json_line(EventTime="99/99/2007 03:14:15"))
+    assert [record.time for record in fed.records if isinstance(record, Event)] == [None]
+    assert len(fed.unreadable) == 1
+    assert "99/99/2007" in fed.unreadable[0][1]
+
+
+def test_nesting_without_end_does_no_harm() -> None:
+    deep = '{"SourceName": "ESE", "a": ' + "[" * 100_000 + "\n"
+    fed = read(deep + json_line() + "\n")
+    assert len(fed.records) == 1
+    assert len(fed.unreadable) == 1
+
+
+def test_half_a_character_in_an_escape_becomes_the_replacement_character() -> None:
+    found = one(json_line(Hostname="EX\ud800"))
+    assert found.computer == "EX\N{REPLACEMENT CHARACTER}"
+
+
+def test_a_machine_without_a_name_takes_the_configured_one() -> None:
+    assert one(json_line(Hostname=...), computer="DC07").computer == "DC07"
+    assert one(json_line(), computer="DC07").computer == "EX01.corp.example"
+
+
+@pytest.mark.parametrize("layout", ["lines", "array", "pretty"])
+@given(texts=st.lists(st.text(max_size=30), min_size=1, max_size=8))
+def test_any_strings_come_back_as_they_were_written(layout: str, texts: list[str]) -> None:
+    strings = ("MSExchangeIS", "3392", "SG06: ", "e:\\priv06.edb", *texts)
+    value = event({"#text": list(strings)})
+    if layout == "lines":
+        text = json.dumps(value, ensure_ascii=False) + "\n"
+    else:
+        text = json.dumps([value], indent=2 if layout == "pretty" else None)
+    assert one(text.encode("utf-8", "replace")).strings == tuple(
+        item.encode("utf-8", "replace").decode() for item in strings
+    )

@@ -1,0 +1,250 @@
+"""Events in plain text: log lines, labelled blocks, pasted XML and JSON."""
+
+from collections.abc import Callable
+
+import pytest
+
+from esewatch.model import Event
+from esewatch.sources.files.decoder import Fed
+from esewatch.sources.logs.formats.lines import LineReader
+from tests.sources.logs.formats.reading import (
+    FIELDS_703,
+    FIELDS_721,
+    STRINGS_703,
+    TEXT_703,
+    TEXT_721,
+    epoch,
+    events,
+    json_line,
+    one,
+    read,
+)
+from tests.sources.logs.formats.test_xml_events import xml
+from tests.support.calls import Calls
+from tests.support.processor import processor_seconds
+
+TIME_TEXT = "2007-06-21T03:14:15Z"
+TIME = epoch("2007-06-21T03:14:15")
+NOISE = "2007-06-21 03:14:16 EX01 app[12]: RESET PRESENT these 3 requests (500) failed: retry\n"
+
+
+def assert_is_703(found: Event, *, computer: str = "", time: float | None = TIME) -> None:
+    assert (found.event_id, found.provider, found.time) == (703, "ESE", time)
+    assert (found.process, found.ese_instance) == ("MSExchangeIS", "SG06")
+    assert found.computer == computer
+    assert FIELDS_703.items() <= found.fields.items()
+
+
+@pytest.mark.parametrize(
+    ("line", "computer"),
+    [
+        ("2007-06-21T03:14:15Z ex01 ESE 703 ", "ex01"),
+        ("2007-06-21 03:14:15 ESE[4242]: 703: ", ""),
+        ("2007-06-21 03:14:15,000 [ex01] INFO ESE/703: ", "ex01"),
+        ("<14>1 2007-06-21T03:14:15Z ex01.corp.example ESE 703 - - ", "ex01.corp.example"),
+        ("Information 6/21/2007 3:14:15 AM ESE 703 Online Defragmentation ", ""),
+        ("Information\t6/21/2007 3:14:15 AM\tESE\t703\tOnline Defragmentation\t", ""),
+        ("[2007-06-21 03:14:15] Warning ex01 ESE: Event ID: 703 ", "ex01"),
+        ("2007-06-21 03:14:15 ESE: ", ""),
+        ("6/21/2007 3:14:15 AM ", ""),
+    ],
+)
+def test_a_log_line_is_read_in_the_forms_collectors_write(line: str, computer: str) -> None:
+    text = NOISE + line + TEXT_703 + "\n" + NOISE
+    assert_is_703(one(text), computer=computer)
+
+
+def test_a_bare_message_is_told_by_its_words() -> None:
+    assert_is_703(one(TEXT_703 + "\n"), time=None)
+
+
+def test_a_provider_of_two_words_is_known() -> None:
+    text = TEXT_703.replace("MSExchangeIS", "NTDS").replace("SG06", "NTDSA")
+    for provider in ("NTDS ISAM", "ADAM [Shop 2] ISAM"):
+        found = one(f"2007-06-21T03:14:15Z dc01 {provider} 703 {text}\n")
+        assert (found.provider, found.process, found.computer) == (provider, "NTDS", "dc01")
+
+
+def test_the_lines_of_a_summary_belong_to_their_event() -> None:
+    line = f"2007-06-21 03:14:15 ESE 721 {TEXT_721}\n"
+    found = events(NOISE + line + NOISE + line + "\nend\n" + line)
+    assert len(found) == 3
+    assert all(FIELDS_721.items() <= event.fields.items() for event in found)
+
+
+def test_a_wrapped_message_is_put_together() -> None:
+    wrapped = TEXT_703.replace(" freeing", "\n    freeing").replace(" ran for", "\nran for")
+    assert_is_703(one(f"2007-06-21 03:14:15 ESE 703 {wrapped}\n{NOISE}"))
+
+
+def test_a_line_that_only_speaks_of_ese_is_no_event() -> None:
+    text = "2007-06-21 03:14:15 the ESE team met\nESENT is a database engine\nESE 2023 agenda\n"
+    assert events(NOISE * 3 + text) == []
+
+
+def test_a_localised_text_keeps_what_its_form_tells() -> None:
+    text = "NTDS (536,D,0) NTDSA: Das Datenbankmodul hat etwas getan."
+    found = one(f"2007-06-21 03:14:15 ESENT 326 {text}\n")
+    assert (found.event_id, found.process, found.ese_instance) == (326, "NTDS", "NTDSA")
+
+
+VIEWER = (
+    "Log Name:      Application\nSource:        ESE\nDate:          6/21/2007 3:14:15 AM\n"
+    "Event ID:      703\nTask Category: Online Defragmentation\nLevel:         Information\n"
+    "Keywords:      Classic\nUser:          N/A\nComputer:      EX01\nDescription:\n"
+)
+CLASSIC = (
+    "Event Type:\tInformation\nEvent Source:\tESE\nEvent Category:\tOnline Defragmentation \n"
+    "Event ID:\t703\nDate:\t\t6/21/2007\nTime:\t\t3:14:15 AM\nUser:\t\tN/A\nComputer:\tEX01\n"
+    "Description:\n"
+)
+WEVTUTIL = (
+    "Event[0]:\n  Log Name: Application\n  Source: ESE\n  Date: 2007-06-21T03:14:15.000\n"
+    "  Event ID: 703\n  Task: Online Defragmentation\n  Level: Information\n  Opcode: N/A\n"
+    "  Keyword: Classic\n  User: N/A\n  User Name: N/A\n  Computer: EX01\n  Description: \n"
+)
+GERMAN = (
+    "Protokollname: Application\nQuelle:        ESE\nDatum:         21.06.2007 03:14:15\n"
+    "Ereignis-ID:   703\nAufgabenkategorie:Onlinedefragmentierung\nEbene:         Informationen\n"
+    "Schlüsselwörter:Klassisch\nBenutzer:      Nicht zutreffend\nComputer:      EX01\n"
+    "Beschreibung:\n"
+)
+FORMAT_LIST = (
+    "TimeCreated  : 6/21/2007 3:14:15 AM\nProviderName : ESE\nId           : 703\n"
+    "MachineName  : EX01\nMessage      : "
+)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [VIEWER, CLASSIC, WEVTUTIL, GERMAN, FORMAT_LIST],
+    ids=["viewer", "classic", "wevtutil", "german", "format-list"],
+)
+@pytest.mark.parametrize("gap", ["", "\n", "\r\n\r\n"])
+def test_labelled_blocks_are_read_one_after_another(block: str, gap: str) -> None:
+    foreign = block.replace("ESE", "Other").replace("703", "17")
+    text = "".join(f"{head}{TEXT_703}\n{gap}" for head in (block, foreign, block, block))
+    found = events(text)
+    assert len(found) == 3
+    for event in found:
+        assert_is_703(event, computer="EX01")
+
+
+def test_a_block_with_its_xml_is_one_event_with_the_strings_and_exact_time() -> None:
+    text = f"{VIEWER}{TEXT_703}\nEvent Xml:\n{xml(end=chr(10))}\n\n{VIEWER}{TEXT_703}\n"
+    found = events(text)
+    assert [event.strings for event in found] == [STRINGS_703, ()]
+    assert found[0].time == epoch("2007-06-21T03:14:15.123456")
+
+
+def test_the_strings_windows_lists_without_a_description_are_used() -> None:
+    listed = "\n".join(STRINGS_703)
+    text = (
+        f"{VIEWER}The description for Event ID 703 from source ESE cannot be found. Either the "
+        "component that raises this event is not installed on your local computer.\n\n"
+        f"The following information was included with the event: \n\n{listed}\n"
+    )
+    assert_is_703(one(text), computer="EX01")
+
+
+def test_pasted_xml_and_json_between_lines_are_read() -> None:
+    text = f"{NOISE}{NOISE}{NOISE}{NOISE}{xml(end=chr(10))}\n{NOISE}{json_line()}\n{NOISE}"
+    assert [event.strings for event in events(text)] == [STRINGS_703, ()]
+
+
+def test_a_foreign_event_that_quotes_an_ese_text_is_none_of_ours() -> None:
+    text = VIEWER.replace("ESE", "Monitor") + "Seen on EX02: " + TEXT_703 + "\n"
+    assert events(text) == []
+
+
+def test_a_companion_block_comes_out_only_when_asked_for() -> None:
+    head = VIEWER.replace("ESE", "MSExchangeIS Mailbox Store").replace("703", "1221")
+    text = head + 'The database "SG\\DB" has 3 megabytes of free space after online defrag.\n'
+    assert events(text) == []
+    found = one(text, companions=True)
+    assert (found.event_id, found.companion) == (1221, True)
+
+
+def test_an_event_without_a_known_text_or_id_is_unreadable() -> None:
+    fed = read(f"{NOISE}2007-06-21 03:14:15 ESE NTDS (1,D,0) NTDSA: Etwas ist geschehen.\n")
+    assert fed.records == []
+    assert fed.unreadable == [(len(NOISE), "an event of ESE without an event id")]
+
+
+def test_a_time_without_a_year_is_unknown_and_that_is_said_once() -> None:
+    fed = read(f"Nov 13 06:40:12 ex01 ESE[9]: {TEXT_703}\n" * 3)
+    assert [record.time for record in fed.records if isinstance(record, Event)] == [None] * 3
+    assert len(fed.unreadable) == 1
+    assert "without a year" in fed.unreadable[0][1]
+
+
+def test_unreadable_places_are_bounded() -> None:
+    line = "2007-06-21 03:14:15 ESE NTDS (1,D,0) NTDSA: Etwas ist geschehen.\n"
+    fed = read(line * 3000)
+    assert len(fed.unreadable) == 1000
+    assert "2001 more" in fed.unreadable[-1][1]
+
+
+def test_a_process_that_is_named_like_a_provider_gives_no_event_id() -> None:
+    fed = read("2007-06-21 03:14:15 ex01 ESE (1234) Etwas ist geschehen.\n")
+    assert fed.records == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"<Event >\n",
+        b"<Event >ESE\n\n",
+        b"Event ID: 700\n",
+        b"Source: ESE\n",
+        b"-- -- \n",
+        b"ESE\n",
+    ],
+)
+def test_time_grows_with_the_size_of_hostile_text(line: bytes) -> None:
+    def reading(count: int) -> Callable[[], object]:
+        return lambda: read(b"x\n" * 5 + line * count)
+
+    reading(5)()
+    with Calls() as calls:
+        few, many = calls.of(reading(100)), calls.of(reading(400))
+    assert 0 < many < 5 * few
+    # What a pattern does in one call is not counted; the square of so much would take minutes.
+    assert processor_seconds(reading(8_000)) < 5
+
+
+@pytest.mark.parametrize("word", ["Event ID: 7", "-- --", "InstanceId : 7", "ProviderName: x"])
+def test_the_words_of_a_label_within_a_line_tell_nothing(word: str) -> None:
+    line = f'2007-06-21 03:14:15 EX01 api {{"text": {word}}}\n'
+    assert read(line * 3) == Fed(consumed=3 * len(line))
+    assert_is_703(
+        one(f"{line}2007-06-21T03:14:15Z ex01 ESE 703 {TEXT_703}\n{line}"), computer="ex01"
+    )
+
+
+def test_a_heading_in_many_spellings_is_read_alike_each_time() -> None:
+    lines = [f"2007-06-21 03:14:15 ex{number} ESE 703 {TEXT_703}\n" for number in range(3)]
+    found = events("".join(lines * 3).replace(" ESE 703 ", " [Warning] ESE 703 "))
+    assert [event.computer for event in found] == ["ex0", "ex1", "ex2"] * 3
+    assert {event.level for event in found} == {"warning"}
+
+
+@pytest.mark.parametrize(
+    ("provider", "event_id"),
+    [("ADAM [CRM East] General", 2103), ("NTDS Replication", 2095), ("MSExchangeRepl", 3147),
+     ("ExchangeStoreDB", 126), ("Microsoft-Exchange-HighAvailability", 308)],
+)  # fmt: skip
+def test_a_companion_in_one_line_is_told_by_its_provider(provider: str, event_id: int) -> None:
+    line = f"2021-04-12 09:53:49 Error EXC01 {provider} {event_id} some words\n"
+    found = one(line, companions=True)
+    assert (found.provider, found.event_id, found.companion) == (provider, event_id, True)
+
+
+@pytest.mark.parametrize("companions", [False, True])
+def test_the_process_of_a_text_is_not_taken_for_a_provider(companions: bool) -> None:
+    """MSExchangeIS logs companion events of its own."""
+    found = LineReader((), companions=companions).read(TEXT_703)
+    assert found is not None
+    assert (found[0].provider, found[0].message) == ("", TEXT_703)
+    named = LineReader((), companions=companions).read(f"{TIME_TEXT} ESE 703 {TEXT_703}")
+    assert named is not None and (named[0].provider, named[0].event_id) == ("ESE", 703)
