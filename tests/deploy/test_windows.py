@@ -103,7 +103,7 @@ def test_nothing_is_installed_or_built_with_but_what_the_locks_have_the_hashes_o
 
 
 def test_the_service_is_called_what_the_agent_calls_itself() -> None:
-    manager = ROOT / "agent" / "esewatch" / "cli" / "service_manager.py"
+    manager = ROOT / "agent" / "esewatch" / "cli" / "run" / "service_manager.py"
     (name,) = re.findall(r'^NAME = "(.*)"$', manager.read_text(encoding="utf-8"), re.MULTILINE)
 
     assert value("install.ps1", "Name") == f"'{name}'"
