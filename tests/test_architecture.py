@@ -38,7 +38,7 @@ def test_what_is_pure_asks_no_clock_and_touches_nothing(file: Path) -> None:
 
 
 def test_every_room_is_a_package_so_that_the_wall_sees_it() -> None:
-    folders = {file.parent for file in PACKAGE.rglob("*.py")}
+    folders = {file.parent for file in (ROOT / "agent").rglob("*.py")}
 
     assert [folder for folder in sorted(folders) if not (folder / "__init__.py").exists()] == []
 

@@ -52,9 +52,10 @@ def test_a_wheel_holds_the_whole_package_and_the_kernel_where_it_can_be_compiled
     kernels = {name for name in names if name.endswith((".so", ".pyd", ".c"))}
 
     assert kernels == (set() if compiler else {"esewatch/ese/pages/_kernel.abi3.so"})
-    assert names >= expected("agent/esewatch", "*.py", "esewatch")
+    for package in ("esewatch", "eselab"):
+        assert names >= expected(f"agent/{package}", "*.py", package)
     assert names >= expected("agent/esewatch", "*.j2", "esewatch")
     assert names >= expected("docs/runbooks", "*.md", "esewatch/_runbooks")
-    assert names >= {"esewatch/py.typed", "esewatch/ese/pages/_kernel.pyi"}
+    assert names >= {"esewatch/py.typed", "eselab/py.typed", "esewatch/ese/pages/_kernel.pyi"}
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert not any(name.startswith(("tests", "bench", "docs")) for name in names)
