@@ -1,6 +1,6 @@
 """The agents themselves: can what the other dashboards show be believed, and what does it cost?"""
 
-from dashboards import blind
+from dashboards import coverage_gaps
 from dashboards.board import Board, Row
 from dashboards.links import runbook, to_computer_page
 from dashboards.parts import (
@@ -43,7 +43,7 @@ OURS = f"and on (job, instance) esewatch_build_info{{{AGENT}}}"
 
 def glance() -> list[Panel]:
     """Can the other dashboards be believed?"""
-    known = blind.KNOWN
+    known = coverage_gaps.KNOWN
     gone = (
         f"count by (job, instance) (up{{{AGENT}}} == 0 and on (job) {known})"
         f" or count by (job, instance) ({known} unless on (job, instance) up{{{AGENT}}})"
@@ -85,7 +85,7 @@ def glance() -> list[Panel]:
                 "short",
                 "No computer is known",
             ),
-            [Query(blind.NUMBER, "computers")],
+            [Query(coverage_gaps.NUMBER, "computers")],
             instant=True,
         ),
         finish(
@@ -114,7 +114,7 @@ def glance() -> list[Panel]:
                 "source": "Source",
                 "instance": "Agent",
             },
-            [Column("Reasons", blind.EVERYTHING, shown=False)],
+            [Column("Reasons", coverage_gaps.EVERYTHING, shown=False)],
             hidden=("job",),
             links={"Computer": [to_computer_page("__data.fields")]},
             height=7,

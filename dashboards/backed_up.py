@@ -3,6 +3,7 @@
 from grafana_foundation_sdk.builders import timeseries
 
 from dashboards.alerted import against, drawn
+from dashboards.by_device import by_device, named, of_databases, on_devices
 from dashboards.links import Link, runbook, to_database, to_status_page
 from dashboards.parts import (
     BLUE,
@@ -21,7 +22,6 @@ from dashboards.parts import (
     policy,
     states,
 )
-from dashboards.placed import by_device, named, of_databases, on_devices
 from dashboards.tables import Column, rows
 
 SLOW = 0.6

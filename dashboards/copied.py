@@ -4,10 +4,10 @@ from dashboards.alerted import against, drawn, limit_of
 from dashboards.backed_up import backups
 from dashboards.backup_jobs import backup_jobs
 from dashboards.board import Board, Row
+from dashboards.by_device import of_databases, of_instances, of_one_computer
 from dashboards.latency import INSTANCE, NO_COUNTERS
 from dashboards.links import runbook, to_database, to_instance
 from dashboards.parts import COMPUTER, Panel, Query, Words, finish, latest_day, lines
-from dashboards.placed import of_databases, of_instances, of_one_computer
 
 BUSY_COPY = 1.5
 NO_COPIES = "No passive copy, or nothing to compare it with"

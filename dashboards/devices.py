@@ -2,6 +2,18 @@
 
 from dashboards.alerted import against, drawn
 from dashboards.backed_up import NO_BACKUP
+from dashboards.by_device import (
+    AT_WORK,
+    NEIGHBOURS,
+    PLACED,
+    SCANNED_AT_ONCE,
+    SHARED_BY,
+    by_device,
+    copies,
+    named,
+    of_databases,
+    on_devices,
+)
 from dashboards.links import runbook, to_database, to_device, to_status_page
 from dashboards.parts import (
     BLUE,
@@ -22,18 +34,6 @@ from dashboards.parts import (
     lines,
     number,
     states,
-)
-from dashboards.placed import (
-    AT_WORK,
-    NEIGHBOURS,
-    PLACED,
-    SCANNED_AT_ONCE,
-    SHARED_BY,
-    by_device,
-    copies,
-    named,
-    of_databases,
-    on_devices,
 )
 from dashboards.tables import Column, rows
 

@@ -5,7 +5,7 @@ from grafana_foundation_sdk.builders import dashboard as builder
 from grafana_foundation_sdk.builders import timeseries
 from grafana_foundation_sdk.models import common, dashboard
 
-from dashboards import blind
+from dashboards import coverage_gaps
 from dashboards.advised import REASONS
 from dashboards.board import Board, Row
 from dashboards.links import Link, runbook, to_board, to_computer_page, to_database, to_status_page
@@ -60,7 +60,7 @@ RANK = "database:ese_database_verdict:rank"
 
 def _of_gone(selection: str) -> str:
     """The rank of databases of which no agent tells any more, as it was told last."""
-    return f"last_over_time({RANK}{{{COMPUTER},{selection}}}[1d]) {blind.TOLD}"
+    return f"last_over_time({RANK}{{{COMPUTER},{selection}}}[1d]) {coverage_gaps.TOLD}"
 
 
 _BAD = 'verdict="bad_pages"'
@@ -158,7 +158,7 @@ def numbers() -> list[Panel]:
                 "short",
                 "No computer is known",
             ),
-            [Query(blind.NUMBER, "computers")],
+            [Query(coverage_gaps.NUMBER, "computers")],
             [
                 Link(
                     "Why they are blind",

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from grafana_foundation_sdk.builders import timeseries
 
 from dashboards.alerted import against, drawn, limit_of
+from dashboards.by_device import of_databases, of_instances
 from dashboards.links import runbook, to_database, to_instance
 from dashboards.parts import (
     COMPUTER,
@@ -21,7 +22,6 @@ from dashboards.parts import (
     lines,
     logarithmic,
 )
-from dashboards.placed import of_databases, of_instances
 
 ALERT = "EseLatencyHigh"
 NO_COUNTERS = "No performance counters of these instances"

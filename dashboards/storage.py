@@ -2,11 +2,11 @@
 
 from dashboards.alerted import against, drawn
 from dashboards.board import Board, Row
+from dashboards.by_device import of_one_computer
 from dashboards.devices import devices, now, throughput
 from dashboards.latency import NO_COUNTERS, latencies
 from dashboards.links import runbook
 from dashboards.parts import COMPUTER, ON_DATABASE, Panel, Query, Words
-from dashboards.placed import of_one_computer
 
 
 def memory() -> list[Panel]:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import pytest
 
 from dashboards.build import render
+from dashboards.by_device import AT_WORK, SCANNED_AT_ONCE, by_device, copies, named, of_instances
 from dashboards.parts import COMPUTER
-from dashboards.placed import AT_WORK, SCANNED_AT_ONCE, by_device, copies, named, of_instances
 from dashboards.storage import STORAGE
 from tests.dashboards.boards import Json, Span, interpolated, panels, queries
 from tests.e2e.harness import Prometheus, get, serving
