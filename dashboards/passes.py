@@ -177,6 +177,7 @@ def damage() -> list[Panel]:
             [
                 *map(runbook, ("EseIoError", "EseLogSequenceHalted", "EseDiskFull")),
                 *map(runbook, ("EseLogDiskLow", "EseRecoveryFailed", "EseVersionStoreFull")),
+                runbook("EseEngineFailure"),
                 *map(runbook, ("EseDatabaseFull", "EseVersionBucketsHigh")),
                 *map(runbook, ("EseCheckpointDeep",)),
                 TO_ENGINE,
