@@ -124,10 +124,10 @@ def mapped(command: str, places: Mapping[str, Path]) -> str:
 def status_of(command: str, folder: Path) -> int:
     """The exit status of a command that is run in `folder`: a plain one of ours in here.
 
-    `engine` puts another program in the place of its process.
+    `engine` and `lab` put another program in the place of their process.
     """
     words = shlex.split(command)
-    if words[0] == "esewatch" and not {"|", ">", "engine"} & set(words):
+    if words[0] == "esewatch" and not {"|", ">", "engine", "lab"} & set(words):
         return main(words[1:])
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     done = subprocess.run(

@@ -32,8 +32,6 @@ COMMANDS = [
     ["config", "import-exchange"],
     ["forget"],
     ["ack"],
-    ["lab", "list"],
-    ["lab", "run"],
 ]
 
 
@@ -183,8 +181,8 @@ def test_a_damaged_journal_is_left_to_the_daemon(
 
 
 def test_the_command_line_knows_every_command_of_this_test() -> None:
-    # The engine takes the place of this process: its tests start it as one of its own.
-    named = {"engine", *(command[0] for command in COMMANDS)}
+    # Engine and lab take the place of this process: their tests start them as ones of their own.
+    named = {"engine", "lab", *(command[0] for command in COMMANDS)}
     for command in ("", *named):
         (known,) = (a.choices for a in command_line(command)._actions if a.dest == "command")
         assert known is not None

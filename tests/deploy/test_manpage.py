@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from eselab import __main__
+import eselab.__main__
+import eselab.lab.__main__
 from esewatch import cli
 from tests.support.tools import skip
 
@@ -43,8 +44,9 @@ def plain(text: str) -> str:
 def help_of(command: str, capsys: pytest.CaptureFixture[str]) -> str:
     """What `esewatch COMMAND --help` prints."""
     words = [*command.split()[1:], "--help"]
+    bundled = {"engine": eselab.__main__.main, "lab": eselab.lab.__main__.main}
     with pytest.raises(SystemExit):
-        __main__.main(words[1:]) if words[0] == "engine" else cli.main(words)
+        bundled[words[0]](words[1:]) if words[0] in bundled else cli.main(words)
     return capsys.readouterr().out
 
 

@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from esewatch.cli.bundled import NOT_FOR_WINDOWS
 from esewatch.cli.demo.agent import look
 from esewatch.cli.demo.configuration import (
     choose_address,
@@ -32,7 +33,6 @@ from esewatch.cli.demo.processes import Child, Processes
 from esewatch.cli.demo.screen import KEYS, Terminal, View, draw
 from esewatch.cli.demo.servers import BAD, DAY, KEEP, MAIL, MAIL2, NIGHTLY, NIGHTS, servers
 from esewatch.cli.demo.stories import FORECAST, STORIES, Look, Told
-from esewatch.cli.engine import NOT_FOR_WINDOWS
 from esewatch.expose.http.server import DEFAULT_ADDRESS
 from esewatch.model import EsewatchError
 

@@ -1,4 +1,7 @@
-"""`lab`: experiments that put our figures beside published ones."""
+"""`python -m eselab.lab`, or `esewatch lab`: the experiments.
+
+Exit status: 0 the experiments were run, whatever came out; 2 one could not be run.
+"""
 
 import argparse
 import contextlib
@@ -12,36 +15,35 @@ from typing import Any
 import msgspec
 from tqdm import tqdm
 
+from eselab.base.command_line import Parser, done
 from eselab.lab.bench import LabError
 from eselab.lab.experiments import EXPERIMENTS, run_all
 from eselab.lab.frame import Experiment, Result
 from eselab.lab.output import listed, objects, text
 from eselab.lab.picture import page
-from esewatch.cli.options import add_format_option
 
 Shown = Callable[[Result], Iterator[str]]
 
 
-def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
-    """Add `lab`."""
-    parser = commands.add_parser(
-        "lab",
-        help="experiments that put our figures beside published ones",
+def command_line() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    parser = Parser(
+        prog="esewatch lab",
         epilog="example: esewatch lab run old-ratio",
     )
-    words = parser.add_subparsers(
+    commands = parser.add_subparsers(
         title="commands",
-        dest="word",
+        dest="command",
         required=True,
         metavar="COMMAND",
-        parser_class=type(parser),
+        parser_class=Parser,
     )
-    names = words.add_parser(
+    names = commands.add_parser(
         "list", help="the experiments", epilog="example: esewatch lab list --format json"
     )
-    add_format_option(names)
+    _add_format(names)
     names.set_defaults(function=print_names)
-    run = words.add_parser(
+    run = commands.add_parser(
         "run",
         help="run experiments",
         description="Runs experiments, all where none is named. The same seed gives the same"
@@ -57,8 +59,19 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         " default a temporary folder",
     )  # fmt: skip
     run.add_argument("-o", "--output", metavar="F", help="write a page with pictures too")
-    add_format_option(run)
+    _add_format(run)
     run.set_defaults(function=run_experiments)
+    return parser
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Do one command; returns the exit status."""
+    return done(command_line(), words, _failed)
+
+
+def _failed(error: Exception) -> str | None:
+    told = isinstance(error, LabError | OSError | MemoryError)
+    return f"esewatch: {error}" if told else None
 
 
 def print_names(options: argparse.Namespace) -> int:
@@ -86,7 +99,7 @@ def run_experiments(options: argparse.Namespace) -> int:
             progress.write("".join(line + "\n" for line in lines))
     if options.output:
         Path(options.output).write_text(page(results), encoding="utf-8")
-        print(f"esewatch: wrote {options.output}", file=sys.stderr)
+        sys.stderr.write(f"esewatch: wrote {options.output}\n")
     return 0
 
 
@@ -137,5 +150,13 @@ def _folder(given: Path | None) -> Iterator[Path]:
         yield Path(os.path.realpath(folder))
 
 
+def _add_format(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", default="text", choices=("text", "json"))
+
+
 def _json(value: dict[str, Any]) -> str:
     return msgspec.json.encode(value, order="sorted").decode()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

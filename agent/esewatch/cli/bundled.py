@@ -1,0 +1,42 @@
+"""`engine` and `lab`: programs of their own, which take the place of this one."""
+
+import argparse
+import os
+import subprocess
+import sys
+from typing import Any
+
+from esewatch.model import EsewatchError
+
+NOT_FOR_WINDOWS = "the engine is not for Windows: it needs flock and positioned reads"
+
+_PROGRAMS = {
+    "engine": ("esewatch.engine", "run, check or load the bundled reference engine"),
+    "lab": ("eselab.lab", "experiments that put our figures beside published ones"),
+}
+"""Command -> the module that is run, and its line of help."""
+
+
+def add_commands(commands: Any) -> None:
+    """Register `engine` and `lab`. Their words are read by the programs themselves."""
+    for name, (_, line) in _PROGRAMS.items():
+        parser = commands.add_parser(name, help=line, add_help=False, prefix_chars="\0")
+        parser.add_argument("words", nargs=argparse.REMAINDER)
+        parser.set_defaults(function=become)
+
+
+def become(options: argparse.Namespace) -> int:
+    """Become the program, with the same words: who kills the one kills the other.
+
+    Raises EsewatchError for the engine on Windows.
+    """
+    module, _ = _PROGRAMS[options.command]
+    command = [sys.executable, "-m", module, *options.words]
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if sys.platform != "win32":
+        os.execv(command[0], command)
+    if options.command == "engine":
+        raise EsewatchError(NOT_FOR_WINDOWS)
+    # There a process cannot be taken over: the shell would not wait for the other one.
+    return subprocess.call(command)
