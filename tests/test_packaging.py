@@ -54,7 +54,7 @@ def test_a_wheel_holds_the_whole_package_and_the_kernel_where_it_can_be_compiled
     assert kernels == (set() if compiler else {"esewatch/ese/pages/_kernel.abi3.so"})
     for package in ("esewatch", "eselab"):
         assert names >= expected(f"agent/{package}", "*.py", package)
-    assert names >= expected("agent/esewatch", "*.j2", "esewatch")
+        assert names >= expected(f"agent/{package}", "*.j2", package)
     assert names >= expected("docs/runbooks", "*.md", "esewatch/_runbooks")
     assert names >= {"esewatch/py.typed", "eselab/py.typed", "esewatch/ese/pages/_kernel.pyi"}
     assert any(name.endswith("licenses/LICENSE") for name in names)

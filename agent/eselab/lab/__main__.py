@@ -16,7 +16,7 @@ import msgspec
 from tqdm import tqdm
 
 from eselab.base.command_line import Parser, done
-from eselab.lab.bench import LabError
+from eselab.lab.agent import LabError
 from eselab.lab.experiments import EXPERIMENTS, run_all
 from eselab.lab.frame import Experiment, Result
 from eselab.lab.output import listed, objects, text

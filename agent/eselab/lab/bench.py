@@ -4,18 +4,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from esewatch.config import Settings
-from esewatch.fold.folder import Folder
-from esewatch.fold.state.state import State
-from esewatch.model import Batch, EsewatchError, Event, Reading, Source
-from esewatch.sources.counters.perfmon_csv import perfmon_csv_source
-from esewatch.sources.logs.event_stream import event_stream_source
+from eselab.lab import agent
+from eselab.lab.agent import Advice, Event, LabError, Reading
 
 DAY: Final = 86400.0
 SPARE: Final = 1 << 28
@@ -23,10 +19,6 @@ SPARE: Final = 1 << 28
 
 _LONGEST: Final = 1800.0
 """Real seconds of a run of the engine; then it is taken to hang."""
-
-
-class LabError(EsewatchError):
-    """An experiment could not be run: says why."""
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,52 +34,31 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Run:
-    """What a run of the engine left behind."""
+    """What a run of the engine left behind, as the agent reads it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._events = str(folder / "events.jsonl")
-        self._counters = str(folder / "counters.csv")
+        self._events = folder / "events.jsonl"
+        self._counters = folder / "counters.csv"
 
     def of(self, computer: str) -> "Run":
         """What the passive copies on a computer of its plan left."""
         return Run(self._folder / computer)
 
     def events(self) -> list[Event]:
-        """All that it logged. Raises LabError, SourceError."""
-        return [
-            record
-            for batch in _batches(event_stream_source("events", [self._events]))
-            for record in batch.records
-            if isinstance(record, Event)
-        ]
+        """All that it logged. Raises LabError, OSError."""
+        return agent.events(self._events)
 
     def readings(self) -> list[Reading]:
-        """All that it counted. Raises LabError, SourceError."""
-        return [
-            record
-            for batch in _batches(perfmon_csv_source("counters", [self._counters]))
-            for record in batch.records
-            if isinstance(record, Reading)
-        ]
+        """All that it counted. Raises LabError, OSError."""
+        return agent.counters(self._counters)
 
-    def state(self, settings: Settings) -> tuple[State, float]:
-        """What the agent knows after its logs, and the time (epoch seconds) of the last record.
+    def advice(self, configuration: Mapping[str, Any]) -> list[Advice]:
+        """What is advised after its logs. Raises LabError, OSError.
 
-        Raises LabError, SourceError.
+        `configuration`: that of docs/configuration.md.
         """
-        folder, last = Folder(State(), settings), 0.0
-        sources = (
-            event_stream_source("events", [self._events]),
-            perfmon_csv_source("counters", [self._counters]),
-        )
-        for source in sources:
-            folder.open_source(source.name, last)
-            for batch in _batches(source):
-                times = (getattr(record, "time", None) or 0.0 for record in batch.records)
-                last = max(last, *times, 0.0)
-                folder.fold(source.name, batch, last)
-        return folder.state, last
+        return agent.advice(configuration, self._events, self._counters)
 
 
 class Bench:
@@ -162,13 +133,3 @@ class Bench:
             raise LabError(
                 f"{self.folder}: {(size + SPARE) >> 20} MiB are needed, {free >> 20} are free"
             )
-
-
-def _batches(source: Source) -> Iterator[Batch]:
-    try:
-        for batch in source.poll(final=True):
-            for piece in batch.unreadable:
-                raise LabError(f"the engine's log cannot be read: {piece}")
-            yield batch
-    finally:
-        source.close()

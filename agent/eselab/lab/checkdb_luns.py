@@ -1,13 +1,12 @@
 """Eight files read as their plan says: by drive letter one after another, by device all at once."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
 from eselab.lab.bench import Bench
 from eselab.lab.checksum_parallel import PAGE, measured
 from eselab.lab.frame import Comparison, Experiment, Findings, ResultRow, Span, compared, ratio
-from esewatch.scan.devices.topology import Topology
-from esewatch.scan.plan import Lane, Target, plan
 
 FILES: Final = 8
 SIZE: Final = 350_000_000_000
@@ -26,9 +25,12 @@ _KIND: Final = "modelled disk"
 class Course:
     """Lanes at work, all from the same moment on: until when, and how many LUNs are busy."""
 
-    def __init__(self, lanes: Sequence[Lane], rate: float) -> None:
-        """`rate`: bytes a second of a LUN alone; together they have PATH_RATE, in equal parts."""
-        left = [[float(target.size) for target in lane.targets] for lane in lanes]
+    def __init__(self, lanes: Sequence[Sequence[int]], rate: float) -> None:
+        """`lanes`: bytes of the files of each, one behind the other.
+
+        `rate`: bytes a second of a LUN alone; together they have PATH_RATE, in equal parts.
+        """
+        left = [[float(size) for size in lane] for lane in lanes]
         self.seconds = 0.0
         used = 0.0
         while active := [files for files in left if files]:
@@ -49,32 +51,27 @@ def run(bench: Bench, pages: int = PAGES) -> Findings:
     """See EXPERIMENT. `pages`: of the database with which the rate of a LUN is measured."""
     scanned = measured(bench, "lun", ["lun1"], pages).pages
     rate = None if scanned is None else scanned * PAGE
-    # An empty root: what the machine at hand is made of has no part in it.
-    topology = Topology(bench.folder, linux=False)
-    letter, device = (plan(_targets(by_device=by_device), topology) for by_device in (False, True))
+    letter, device = (lanes(by_device=by_device) for by_device in (False, True))
     slow, quick = (None if rate is None else Course(lanes, rate) for lanes in (letter, device))
     return Findings(
         rows=_rows(slow, quick, rate),
         comparisons=[_compared(slow, quick)],
         remarks=[
-            f"{len(letter)} lane of {len(letter[0].targets)} files by letter,"
-            f" {len(device)} lanes of {len(device[0].targets)} by device.",
+            f"{len(letter)} lane of {len(letter[0])} files by letter,"
+            f" {len(device)} lanes of {len(device[0])} by device.",
             "CHECKDB does more than read: the published runs stayed under 400 MB/s where a"
             " backup had over 700. Here files are only read, so the hours are fewer.",
         ],
     )
 
 
-def _targets(*, by_device: bool) -> list[Target]:
-    """The files on volumes that are mounted below one letter."""
-    return [
-        Target(
-            path=f"e:\\mounted\\lun{number}\\data{number}.mdf",
-            size=SIZE,
-            device=f"lun{number}" if by_device else "e:",
-        )
-        for number in range(1, FILES + 1)
-    ]
+def lanes(*, by_device: bool) -> list[list[int]]:
+    """Sizes of the files of each lane, for volumes that are mounted below one letter.
+
+    As the page scan plans them: a lane for each device, with the files on it.
+    """
+    devices = Counter(f"lun{at}" if by_device else "e:" for at in range(1, FILES + 1))
+    return [[SIZE] * files for files in devices.values()]
 
 
 def _rows(slow: Course | None, quick: Course | None, rate: float | None) -> list[ResultRow]:

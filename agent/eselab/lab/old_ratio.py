@@ -1,16 +1,13 @@
 """Online defragmentation of mailboxes with much, some and little churn."""
 
-import datetime
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
 
+from eselab.lab.agent import Advice, Event
 from eselab.lab.bench import DAY, Bench
 from eselab.lab.frame import Comparison, Experiment, Findings, ResultRow, Signal, Span, told
-from esewatch.advice.advise import Advice, advise
-from esewatch.config import DatabaseRule, Policy, Settings, Window
-from esewatch.model import Event
 
 DAYS: Final = 30.0
 PAGES: Final = 4000
@@ -44,14 +41,13 @@ _EXAMPLE: Final = "busy"
 """The churn beside which the article's event 703 is put."""
 
 
-def settings(pages: int) -> Settings:
+def configuration(pages: int) -> dict[str, Any]:
     """The window of all of them; the floor of the evidence is twice a database of that size."""
-    window = Window(start=datetime.time(1), duration=4 * _HOUR)
-    return Settings(
-        windows={"nightly": window},
-        databases=[DatabaseRule(match="*.edb", window="nightly")],
-        policy=Policy(min_pages_read=2 * pages),
-    )
+    return {
+        "windows": {"nightly": {"start": "01:00", "duration": "4h"}},
+        "databases": [{"match": "*.edb", "window": "nightly"}],
+        "policy": {"min_pages_read": 2 * pages},
+    }
 
 
 def plan(pages: int) -> dict[str, Any]:
@@ -76,8 +72,7 @@ def run(bench: Bench, pages: int = PAGES, days: float = DAYS) -> Findings:
     """See EXPERIMENT. `pages`: of each database; `days`: of virtual time."""
     made = bench.engine("month", plan(pages), days * DAY)
     events = made.events()
-    state, now = made.state(settings(pages))
-    advice = {each.ese_instance: each for each in advise(state, settings(pages), now)}
+    advice = {each.ese_instance: each for each in made.advice(configuration(pages))}
     rows: list[ResultRow] = []
     comparisons: list[Comparison] = []
     for churn in CHURNS:
@@ -94,16 +89,14 @@ def _last(events: Iterable[Event], instance: str) -> Event | None:
 
 
 def _rows(churn: Churn, advice: Advice | None, last: Event | None) -> list[ResultRow]:
-    window = advice.window if advice else None
-    ratio = window.evidence.ratio if window else None
     rows = [
         ResultRow(
             quantity="pages read for each page freed", case=churn.name, unit="pages", kind=_KIND,
-            published=churn.ratio, ours=ratio,
+            published=churn.ratio, ours=advice.ratio if advice else None,
         ),
         ResultRow(
             quantity="window", case=churn.name, unit="advice", kind=_KIND,
-            published=churn.action, ours=window.action if window else None,
+            published=churn.action, ours=advice.action if advice else None,
         ),
     ]  # fmt: skip
     example = churn.name == _EXAMPLE
@@ -131,19 +124,18 @@ _FIELDS: Final[Sequence[tuple[str, str, str, float]]] = (
 
 
 def _comparisons(churn: Churn, advice: Advice | None) -> list[Comparison]:
-    window = advice.window if advice else None
-    because = " ".join(window.reasons) if window else "nothing is advised"
+    because = " ".join(advice.reasons) if advice else "nothing is advised"
     found = [
         told(
             f"{churn.name}: advice for the window", _KIND, churn.action,
-            window.action if window else None, why=because,
+            advice.action if advice else None, why=because,
         )
     ]  # fmt: skip
     if churn.ratio is not None:
-        ratio = window.evidence.ratio if window else None
         found.append(
             told(
-                f"{churn.name}: pages read for each page freed", _KIND, churn.ratio, ratio,
+                f"{churn.name}: pages read for each page freed", _KIND, churn.ratio,
+                advice.ratio if advice else None,
                 why="messages of another age than was planned were freed",
             )
         )  # fmt: skip

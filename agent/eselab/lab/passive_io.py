@@ -6,10 +6,10 @@ from typing import Any, Final
 import msgspec
 
 from eselab.lab import readings
+from eselab.lab.agent import Reading
 from eselab.lab.bench import DAY, Bench
 from eselab.lab.frame import Comparison, Experiment, Findings, ResultRow, Span, compared, ratio
 from eselab.lab.output import shown
-from esewatch.model import Reading
 
 PAGES: Final = 2000
 DAYS: Final = 8

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Final
 
 import msgspec
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from eselab.lab import output
 from eselab.lab.frame import ARTICLES, Result, ResultRow, Span, Value
-from esewatch.expose.pages.rendering import render
+from esewatch import __version__
 
 WIDTH: Final = 240
 """Units of the longest bar."""
@@ -33,11 +34,18 @@ class Chart(msgspec.Struct, frozen=True, kw_only=True):
 
 def page(results: Sequence[Result]) -> str:
     """HTML without scripts."""
-    return render(
-        "lab.html.j2",
+    environment = Environment(
+        loader=PackageLoader("eselab.lab"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("lab.html.j2").render(
         results=[(each, charts(each.findings.rows)) for each in results],
         articles=ARTICLES,
         output=output,
+        version=__version__,
     )
 
 

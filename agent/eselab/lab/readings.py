@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from eselab.lab.agent import Event, Reading
 from eselab.lab.bench import DAY
-from esewatch.model import Event, Reading
 
 SCANNED = "Online Maintenance (DB Scan) Pages Read/sec"
 DATABASE_READS = "I/O Database Reads/sec"
@@ -63,7 +63,7 @@ def scans(events: Iterable[Event], ids: tuple[int, int, int] = CHECKSUM) -> list
     begun: dict[str, float] = {}
     found: list[Scan] = []
     for event in events:
-        time = event.time or 0.0
+        time = event.time
         if event.event_id == began:
             begun[event.ese_instance] = time
         elif event.event_id == resumed:

@@ -1,8 +1,11 @@
 """Real files: writes in several manners, and what they leave in the page cache."""
 
+import contextlib
+import ctypes
 import errno
 import mmap
 import os
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,8 +13,6 @@ from pathlib import Path
 from typing import Final
 
 import psutil
-
-from esewatch.scan.reading.os_page_cache import give_up, held
 
 BLOCK: Final = 1 << 20
 """Bytes of one request of a copy; a multiple of what O_DIRECT asks for."""
@@ -89,8 +90,16 @@ def write(path: Path, size: int, request: int, *, through: bool, limit: float) -
 def cached(path: Path) -> float | None:
     """The share of a file that is in the page cache, None: that is not known. Raises OSError."""
     with _opened(path, os.O_RDONLY) as descriptor:
-        pages = held(descriptor, 0, os.fstat(descriptor).st_size)
-    return sum(page & 1 for page in pages) / len(pages) if pages else None
+        size = os.fstat(descriptor).st_size
+        mincore = _mincore()
+        if mincore is None or not size:
+            return None
+        pages = ctypes.create_string_buffer(-(-size // mmap.PAGESIZE))
+        with mmap.mmap(descriptor, size, access=mmap.ACCESS_COPY) as mapping:
+            first = ctypes.c_char.from_buffer(mapping)
+            failed = mincore(ctypes.addressof(first), size, pages)
+            del first
+    return None if failed else sum(page & 1 for page in pages.raw) / len(pages)
 
 
 def read_in(path: Path) -> None:
@@ -103,7 +112,18 @@ def read_in(path: Path) -> None:
 def drop(path: Path) -> None:
     """Have the cache give up a file that is on the disk. Raises OSError."""
     with _opened(path, os.O_RDONLY) as descriptor:
-        give_up(descriptor, 0, os.fstat(descriptor).st_size)
+        if sys.platform == "linux":
+            with contextlib.suppress(OSError):
+                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _mincore() -> "ctypes._FuncPointer | None":
+    """mincore(2), which says what the cache of Linux holds of a mapping; None: there is none."""
+    function = getattr(ctypes.CDLL(None), "mincore", None) if sys.platform == "linux" else None
+    if function is not None:
+        function.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p)
+        function.restype = ctypes.c_int
+    return function
 
 
 def _lies_in(path: str, point: str) -> bool:

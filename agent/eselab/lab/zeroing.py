@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from eselab.lab import readings
+from eselab.lab.agent import Reading
 from eselab.lab.bench import DAY, Bench
 from eselab.lab.checksum_parallel import DRIVES, PAGE
 from eselab.lab.frame import (
@@ -20,7 +21,6 @@ from eselab.lab.frame import (
     ratio,
 )
 from eselab.lab.readings import GENERATION, ZEROING
-from esewatch.model import Reading
 
 PAGES: Final = 4000
 NIGHTS: Final = 4

@@ -12,7 +12,6 @@ import msgspec
 
 from eselab.base.clock import VirtualClock
 from eselab.base.plan import Plan
-from eselab.lab.bench import Run
 from eselab.machine.machine import Machine
 from esewatch.model import Event, Reading, Record, Source
 from esewatch.sources.counters.perfmon_csv import perfmon_csv_source
@@ -30,20 +29,23 @@ Row = list[str]
 """Cells of a row of a counter log; the first is its time."""
 
 
-def ran(folder: Path, plan: dict[str, Any], begin: float, days: float) -> Run:
-    """The engine with a plan of an experiment, from `begin` (epoch seconds) on."""
+def ran(folder: Path, plan: dict[str, Any], begin: float, days: float) -> Path:
+    """The engine with a plan of an experiment, from `begin` (epoch seconds) on; its folder."""
     machine = Machine(
         folder, msgspec.convert(plan, Plan), clock=VirtualClock(begin), seed=1, computer="lab"
     )
     machine.open()
     machine.run(begin + days * DAY)
     machine.close()
-    return Run(folder)
+    return folder
 
 
-def records(run: Run) -> list[Record]:
-    """All that it logged and counted."""
-    return [*run.events(), *run.readings()]
+def records(folder: Path) -> list[Record]:
+    """All that the engine in `folder` logged and counted."""
+    return [
+        *read(event_stream_source("events", [str(folder / "events.jsonl")])),
+        *read(perfmon_csv_source("counters", [str(folder / "counters.csv")])),
+    ]
 
 
 def read(source: Source) -> list[Record]:

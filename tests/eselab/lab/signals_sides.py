@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from eselab.lab import checksum_parallel, old_ratio, write_cache, zeroing
-from esewatch.config import DatabaseRule, Settings, Window
+from esewatch.config import DatabaseRule, Policy, Settings, Window
 from tests.eselab.lab import signals_records as made
 from tests.rules.quality.engine_made import backups
 from tests.rules.quality.month import DAY, END, HOUR, START, Month
@@ -52,7 +52,7 @@ def old_ratios(folder: Path, pages: int = 2000) -> Iterator[Side]:
     """Each churn over a month, as the only database of a server of its own, with backups."""
     found = made.records(made.ran(folder, old_ratio.plan(pages), START, (END - START) / DAY))
     rule = DatabaseRule(match="*.edb", window="nightly")
-    settings = msgspec.structs.replace(old_ratio.settings(pages), databases=[rule])
+    settings = msgspec.structs.replace(watched([rule]), policy=Policy(min_pages_read=2 * pages))
     for churn in old_ratio.CHURNS:
         computer = f"ratio-{churn.name}"
         name = f"{computer}-db"

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from eselab.lab.bench import Bench, LabError
+from eselab.lab.agent import LabError
+from eselab.lab.bench import Bench
 
 DATABASE = {"name": "a", "pages": 60, "mail": {"mailboxes": 3}}
 SMALL = {"databases": [DATABASE], "sample": 300.0}
@@ -71,5 +72,22 @@ def test_a_log_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     with (tmp_path / "run" / "events.jsonl").open("a") as file:
         file.write('{"Event": broken\n')
 
-    with pytest.raises(LabError, match="cannot be read"):
+    with pytest.raises(LabError, match=r"cannot be read: .*events\.jsonl"):
         found.events()
+    with pytest.raises(LabError, match=r"cannot be read: .*events\.jsonl"):
+        found.advice({})
+
+
+def test_a_log_that_is_not_there_is_told(tmp_path: Path) -> None:
+    found = bench(tmp_path).engine("run", SMALL, 600.0)
+    (tmp_path / "run" / "counters.csv").unlink()
+
+    with pytest.raises(LabError, match=r"esewatch counters could not .*counters\.csv"):
+        found.readings()
+
+
+def test_a_configuration_that_makes_no_sense_is_told(tmp_path: Path) -> None:
+    found = bench(tmp_path).engine("run", SMALL, 600.0)
+
+    with pytest.raises(LabError, match=r"esewatch advise could not .*policies"):
+        found.advice({"policies": {}})

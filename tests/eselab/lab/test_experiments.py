@@ -26,8 +26,8 @@ from eselab.lab.checkdb_luns import PATH_RATE, Course
 from eselab.lab.experiments import EXPERIMENTS, run_all
 from eselab.lab.frame import ARTICLES, Findings, Result, ResultRow
 from eselab.lab.output import objects
-from esewatch.advice.advise import advise
-from esewatch.scan.plan import Lane, Target
+from esewatch.scan.devices.topology import Topology
+from esewatch.scan.plan import Target, plan
 
 FOUR_MINUTES = 240.0
 
@@ -75,16 +75,13 @@ def test_old_ratio_says_what_advise_says(tmp_path: Path) -> None:
 
     again = Bench(tmp_path / "again", 1, lambda: None)
     made = again.engine("month", old_ratio.plan(200), 3.0 * DAY)
-    state, now = made.state(old_ratio.settings(200))
-    advice = {
-        each.ese_instance: each.window for each in advise(state, old_ratio.settings(200), now)
-    }
+    advice = {each.ese_instance: each for each in made.advice(old_ratio.configuration(200))}
     assert told.count == EXPERIMENTS["old-ratio"].steps
     for churn in old_ratio.CHURNS:
-        window = advice[churn.name]
-        assert row(findings, "window", churn.name).ours == window.action
+        told_of = advice[churn.name]
+        assert row(findings, "window", churn.name).ours == told_of.action
         ratio = row(findings, "pages read for each page freed", churn.name)
-        assert ratio.ours == window.evidence.ratio
+        assert ratio.ours == told_of.ratio
     assert row(findings, "703: invocations", "nightly").ours == 1.0
 
 
@@ -160,29 +157,35 @@ def test_without_a_completed_pass_nothing_is_made_up(tmp_path: Path) -> None:
     assert (nothing.pages, nothing.each) == (None, None)
 
 
-def lanes(*sizes: list[int]) -> list[Lane]:
-    return [
-        Lane(
-            device=f"lun{at}",
-            locks=(f"lun{at}",),
-            targets=tuple(Target(path=str(size), size=size) for size in of),
-        )
-        for at, of in enumerate(sizes)
-    ]
-
-
 def test_files_of_a_lane_are_read_one_behind_the_other() -> None:
-    found = Course(lanes([100_000_000, 300_000_000]), 100e6)
+    found = Course([[100_000_000, 300_000_000]], 100e6)
 
     assert [found.seconds, found.busy] == pytest.approx([4.0, 1.0])
 
 
 def test_lanes_go_on_together_and_share_the_path_to_the_host() -> None:
-    alone = Course(lanes([100_000_000], [300_000_000]), 100e6)
-    crowded = Course(lanes(*[[1_000_000_000]] * 8), PATH_RATE)
+    alone = Course([[100_000_000], [300_000_000]], 100e6)
+    crowded = Course([[1_000_000_000]] * 8, PATH_RATE)
 
     assert [alone.seconds, alone.busy] == pytest.approx([3.0, 4 / 3])
     assert [crowded.seconds, crowded.busy] == pytest.approx([10.0, 8.0])
+
+
+@pytest.mark.parametrize("by_device", [False, True])
+def test_lanes_are_those_that_the_page_scan_plans(tmp_path: Path, by_device: bool) -> None:
+    targets = [
+        Target(
+            path=f"e:\\mounted\\lun{number}\\data{number}.mdf",
+            size=checkdb_luns.SIZE,
+            device=f"lun{number}" if by_device else "e:",
+        )
+        for number in range(1, checkdb_luns.FILES + 1)
+    ]
+    # An empty root: what the machine at hand is made of has no part in it.
+    planned = plan(targets, Topology(tmp_path, linux=False))
+
+    sizes = [[target.size for target in lane.targets] for lane in planned]
+    assert checkdb_luns.lanes(by_device=by_device) == sizes
 
 
 def test_by_letter_one_lun_is_busy_at_a_time_by_device_all_are(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Figures out of events and counters."""
 
+from eselab.lab.agent import Event, Reading
 from eselab.lab.readings import (
     DATABASE_READS,
     DATABASE_WRITES,
@@ -16,21 +17,15 @@ from eselab.lab.readings import (
     scans,
     summed,
 )
-from esewatch.model import Event, Reading
 
 
 def event(event_id: int, time: float, instance: str = "a", pages: int | None = None) -> Event:
     fields = {} if pages is None else {"pages_seen": pages}
-    return Event(
-        event_id=event_id, provider="ESE", time=time, ese_instance=instance, fields=dict(fields)
-    )
+    return Event(event_id=event_id, time=time, ese_instance=instance, fields=fields)
 
 
 def reading(time: float, instance: str, counter: str, value: float) -> Reading:
-    return Reading(
-        time=time, computer="c", object="o", counter=counter, instance=instance, value=value,
-        kind="rate",
-    )  # fmt: skip
+    return Reading(time=time, computer="c", counter=counter, instance=instance, value=value)
 
 
 def test_a_scan_is_from_its_begin_to_its_completion() -> None:
