@@ -14,7 +14,7 @@ from eselab.logs.truth import TruthError
 from eselab.machine.disks_command import add_disks
 from eselab.machine.machine import AheadError, InUseError, OpenError
 from eselab.machine.run_command import RunError, add_run
-from eselab.storage.log import LogError
+from eselab.storage.transaction_log.log import LogError
 
 SPEAKING: Final = (AheadError, InUseError, LogError, OpenError, RunError, TruthError)
 """What may be wrong with a folder: each says what and where."""

@@ -17,7 +17,7 @@ from eselab.machine.instance import Instance
 from eselab.machine.machine import Machine, OpenError
 from eselab.machine.mail import TABLES, Row
 from eselab.machine.passive import PassiveCopy
-from eselab.storage.log import LogError, generation_of, kept, log_name
+from eselab.storage.transaction_log.log import LogError, generation_of, kept, log_name
 from esewatch.config import DatabaseRule, Settings
 from tests.eselab.machine.test_machine import files
 from tests.eselab.mailing import Records, expect_consistent, write

@@ -11,7 +11,6 @@ from eselab.check.check_tree import TreeWalk
 from eselab.check.check_view import View, viewed
 from eselab.disk.disk import Disk
 from eselab.storage import node
-from eselab.storage.change import dbtime_of
 from eselab.storage.database import (
     CATALOG,
     CATALOG_ID,
@@ -24,6 +23,7 @@ from eselab.storage.database import (
 from eselab.storage.database_header import CLEAN
 from eselab.storage.space import MAP_ID, pages_covered
 from eselab.storage.structure import fault_of
+from eselab.storage.transaction_log.change import dbtime_of
 
 
 class CheckedDatabase(msgspec.Struct, kw_only=True):

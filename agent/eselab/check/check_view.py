@@ -10,12 +10,12 @@ from contextlib import ExitStack, contextmanager
 from eselab.base.trouble import Trouble
 from eselab.disk.disk import Disk, File
 from eselab.storage.cache import Frame
-from eselab.storage.checkpoint import Checkpoint, CheckpointError
 from eselab.storage.database_header import CLEAN, DatabaseHeader, HeaderError, read_header
 from eselab.storage.flush_map import FlushMapFile
-from eselab.storage.log import LogError
 from eselab.storage.pages import PageFile
-from eselab.storage.recovery import RecoveryError, redo
+from eselab.storage.transaction_log.checkpoint import Checkpoint, CheckpointError
+from eselab.storage.transaction_log.log import LogError
+from eselab.storage.transaction_log.recovery import RecoveryError, redo
 from esewatch.ese.pages.header import HEADER_BYTES, NotDatabase, parse_header
 
 

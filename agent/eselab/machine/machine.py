@@ -22,11 +22,11 @@ from eselab.machine.mail import Journal
 from eselab.machine.passive import CopySetting, PassiveCopy
 from eselab.maintenance.schedule import Schedule, Task
 from eselab.storage.btree import TreeError
-from eselab.storage.checkpoint import CheckpointError
 from eselab.storage.database_header import HeaderError
-from eselab.storage.log import LogError
 from eselab.storage.pages import PageError
-from eselab.storage.recovery import RecoveryError
+from eselab.storage.transaction_log.checkpoint import CheckpointError
+from eselab.storage.transaction_log.log import LogError
+from eselab.storage.transaction_log.recovery import RecoveryError
 
 LOCK: Final = "engine.lock"
 

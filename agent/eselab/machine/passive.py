@@ -25,9 +25,9 @@ from eselab.maintenance.background_scan import PassiveScan
 from eselab.maintenance.copy_scan import ScannedCopy
 from eselab.maintenance.schedule import Task
 from eselab.storage.database_header import DatabaseHeader
-from eselab.storage.log import LogError, begin_of, kept, log_name
-from eselab.storage.log_replay import Horizon, LogReplay, seed, ship
 from eselab.storage.store import Store
+from eselab.storage.transaction_log.log import LogError, begin_of, kept, log_name
+from eselab.storage.transaction_log.log_replay import Horizon, LogReplay, seed, ship
 
 _NONE: Final = 1 << 40
 """A generation that no log comes to."""

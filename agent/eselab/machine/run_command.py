@@ -20,7 +20,7 @@ from eselab.base.clock import PacedClock, RealClock, VirtualClock
 from eselab.base.plan import DAY, FaultPlan, Plan
 from eselab.base.profiles import PROFILES
 from eselab.machine.machine import Machine, OpenError
-from eselab.storage.log import LogError
+from eselab.storage.transaction_log.log import LogError
 
 START: Final = "2007-06-18"
 """Where virtual time begins, a Monday. In a folder that has a run it goes on at its end."""

@@ -11,7 +11,7 @@ import msgspec
 from eselab.base.clock import Clock
 from eselab.logs.reports_current import THRESHOLD
 from eselab.maintenance.background_scan import BackgroundState
-from eselab.storage.log_replay import LogReplay
+from eselab.storage.transaction_log.log_replay import LogReplay
 
 _State = TypeVar("_State", bound=msgspec.Struct)
 

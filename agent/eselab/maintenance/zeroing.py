@@ -16,11 +16,11 @@ import msgspec
 from eselab.logs.reports import ZeroingSummary
 from eselab.maintenance.dbscan import DatabaseScan, ScanState, summary_of
 from eselab.storage import node
-from eselab.storage.change import dbtime_of
 from eselab.storage.database import Database
 from eselab.storage.pages import Checked
 from eselab.storage.store import Store
 from eselab.storage.structure import fault_of
+from eselab.storage.transaction_log.change import dbtime_of
 
 TABLE: Final = "MSysScan1"
 

@@ -16,13 +16,13 @@ import msgspec
 from eselab.base.trouble import Nobody, Trouble, Watcher
 from eselab.disk.disk import Disk, File
 from eselab.storage.cache import Cache, Frame
-from eselab.storage.change import DBTIME, DBTIME_OFFSET, Change, difference, encode
-from eselab.storage.checkpoint import Checkpoint
 from eselab.storage.database_header import CLEAN, DIRTY, DatabaseHeader, read_header
 from eselab.storage.flush_map import FlushMapFile
-from eselab.storage.log import Log, begin_of, generation_of
 from eselab.storage.pages import Checked, PageFile, stamped
-from eselab.storage.recovery import RecoveryError, Redone, redo
+from eselab.storage.transaction_log.change import DBTIME, DBTIME_OFFSET, Change, difference, encode
+from eselab.storage.transaction_log.checkpoint import Checkpoint
+from eselab.storage.transaction_log.log import Log, begin_of, generation_of
+from eselab.storage.transaction_log.recovery import RecoveryError, Redone, redo
 from esewatch.ese.pages.header import HEADER_BYTES
 
 

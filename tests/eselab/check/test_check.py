@@ -9,7 +9,7 @@ from eselab.check.check import check, records
 from eselab.disk.disk import RealDisk, SimDisk
 from eselab.storage import node
 from eselab.storage.database import CATALOG, STATES, Database, DatabaseError
-from eselab.storage.log import Log
+from eselab.storage.transaction_log.log import Log
 from tests.eselab.databases import (
     NAME,
     NOW,

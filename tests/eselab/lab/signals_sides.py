@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from eselab.lab import checksum_parallel, old_ratio, write_cache, zeroing
+from eselab.lab.experiments import checksum_parallel, old_ratio, write_cache, zeroing
 from esewatch.config import DatabaseRule, Policy, Settings, Window
 from tests.eselab.lab import signals_records as made
 from tests.rules.quality.engine_made import backups

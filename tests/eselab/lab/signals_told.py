@@ -7,8 +7,9 @@ its own figures are not those of the side, it is told here and in the case.
 from collections.abc import Iterator
 from pathlib import Path
 
-from eselab.lab import checksum_parallel, readings, scan_kindness
+from eselab.lab import readings
 from eselab.lab.bench import Bench
+from eselab.lab.experiments import checksum_parallel, scan_kindness
 from eselab.lab.frame import Findings
 from esewatch.config import DatabaseRule
 from tests.eselab.lab import signals_records as made

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from eselab.lab import io_reduction, passive_io
 from eselab.lab.bench import Bench
-from eselab.lab.experiments import EXPERIMENTS
+from eselab.lab.experiments import EXPERIMENTS, io_reduction, passive_io
 from eselab.lab.frame import Findings
 from eselab.lab.readings import Requests
 

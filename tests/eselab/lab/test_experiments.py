@@ -8,22 +8,22 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from eselab.lab import (
+from eselab.lab import readings, real_files
+from eselab.lab.bench import DAY, Bench
+from eselab.lab.experiments import (
+    EXPERIMENTS,
     backup_buffered,
     checkdb_luns,
     checksum_parallel,
     io_reduction,
     old_ratio,
     passive_io,
-    readings,
-    real_files,
+    run_all,
     scan_kindness,
     write_cache,
     zeroing,
 )
-from eselab.lab.bench import DAY, Bench
-from eselab.lab.checkdb_luns import PATH_RATE, Course
-from eselab.lab.experiments import EXPERIMENTS, run_all
+from eselab.lab.experiments.checkdb_luns import PATH_RATE, Course
 from eselab.lab.frame import ARTICLES, Findings, Result, ResultRow
 from eselab.lab.output import objects
 from esewatch.scan.devices.topology import Topology

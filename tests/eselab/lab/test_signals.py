@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from eselab.lab import scan_kindness
 from eselab.lab.bench import Bench
-from eselab.lab.experiments import EXPERIMENTS
+from eselab.lab.experiments import EXPERIMENTS, scan_kindness
 from tests.e2e.harness import Prometheus, serving
 from tests.eselab.lab import signals_sides, signals_told
 from tests.eselab.lab.signals_sides import Side

@@ -10,10 +10,10 @@ import pytest
 from eselab.base.plan import DAY, CopyPlan, DatabasePlan, Plan
 from eselab.machine.faults import FaultyDisk
 from eselab.machine.machine import Machine, OpenError
-from eselab.storage.change import dbtime_of
 from eselab.storage.database_header import read_header
-from eselab.storage.log import LogError
-from eselab.storage.log_replay import LogReplay
+from eselab.storage.transaction_log.change import dbtime_of
+from eselab.storage.transaction_log.log import LogError
+from eselab.storage.transaction_log.log_replay import LogReplay
 from esewatch.ese.pages.layout import offset_of
 from tests.eselab.background import current_plan
 from tests.eselab.machine.test_machine import files

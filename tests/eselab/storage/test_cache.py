@@ -4,9 +4,9 @@ import random
 
 from eselab.disk.disk import SimDisk
 from eselab.storage.cache import Cache
-from eselab.storage.log import Log
 from eselab.storage.pages import PageFile, stamped
 from eselab.storage.store import Store
+from eselab.storage.transaction_log.log import Log
 from tests.support.each import of_each
 
 SIZE = 4096

@@ -9,10 +9,10 @@ from eselab.base.trouble import SlowRequest, Trouble
 from eselab.disk.disk import Disk, RealDisk, SimDisk
 from eselab.storage import node
 from eselab.storage.database_header import CLEAN, DIRTY, DatabaseHeader, read_header
-from eselab.storage.log import LogError, generation_of
 from eselab.storage.pages import PageError
-from eselab.storage.recovery import RecoveryError
 from eselab.storage.store import Store
+from eselab.storage.transaction_log.log import LogError, generation_of
+from eselab.storage.transaction_log.recovery import RecoveryError
 
 NAME = "a.edb"
 

@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from eselab.storage.change import Change, PageChange, decode, difference, encode
+from eselab.storage.transaction_log.change import Change, PageChange, decode, difference, encode
 
 SIZES = [4096, 8192, 16384, 32768]
 

@@ -9,7 +9,14 @@ from itertools import pairwise
 import pytest
 
 from eselab.disk.disk import GENERATION_BYTES, Disk, SimDisk
-from eselab.storage.log import HEADER_BYTES, LARGEST_RECORD, Log, LogError, generation_of, records
+from eselab.storage.transaction_log.log import (
+    HEADER_BYTES,
+    LARGEST_RECORD,
+    Log,
+    LogError,
+    generation_of,
+    records,
+)
 from esewatch.ese.pages.header import NotDatabase, parse_header
 
 SIGNATURE = 77

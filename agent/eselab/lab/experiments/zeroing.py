@@ -9,7 +9,7 @@ import msgspec
 from eselab.lab import readings
 from eselab.lab.agent import Reading
 from eselab.lab.bench import DAY, Bench
-from eselab.lab.checksum_parallel import DRIVES, PAGE
+from eselab.lab.experiments.checksum_parallel import DRIVES, PAGE
 from eselab.lab.frame import (
     Comparison,
     Experiment,

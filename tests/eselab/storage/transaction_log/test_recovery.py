@@ -9,10 +9,10 @@ from eselab.base.trouble import SlowRequest, Trouble
 from eselab.disk.disk import SimDisk
 from eselab.storage import node
 from eselab.storage.database_header import read_header
-from eselab.storage.log import LogError
 from eselab.storage.pages import sealed
-from eselab.storage.recovery import RecoveryError
 from eselab.storage.store import Store
+from eselab.storage.transaction_log.log import LogError
+from eselab.storage.transaction_log.recovery import RecoveryError
 from tests.support.obvious_checksum import verifies
 
 NAME = "a.edb"

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from eselab.disk.disk import SimDisk
-from eselab.storage.checkpoint import Checkpoint, CheckpointError
+from eselab.storage.transaction_log.checkpoint import Checkpoint, CheckpointError
 from esewatch.ese.pages.header import NotDatabase, parse_header
 from tests.support.each import of_each
 

@@ -16,12 +16,19 @@ import msgspec
 from eselab.base.trouble import Trouble, Watcher
 from eselab.disk.disk import Disk
 from eselab.storage.cache import Cache
-from eselab.storage.change import PageChange
-from eselab.storage.checkpoint import Checkpoint
 from eselab.storage.database_header import CLEAN, DIRTY, DatabaseHeader, read_header
-from eselab.storage.log import LogError, begin_of, closed_records, generation_of, kept, log_name
 from eselab.storage.pages import Checked, PageFile
-from eselab.storage.recovery import RecoveryError, Redo
+from eselab.storage.transaction_log.change import PageChange
+from eselab.storage.transaction_log.checkpoint import Checkpoint
+from eselab.storage.transaction_log.log import (
+    LogError,
+    begin_of,
+    closed_records,
+    generation_of,
+    kept,
+    log_name,
+)
+from eselab.storage.transaction_log.recovery import RecoveryError, Redo
 from esewatch.ese.pages.header import HEADER_BYTES
 from esewatch.ese.pages.layout import HEADER_PAGES
 

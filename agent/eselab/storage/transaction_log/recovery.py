@@ -6,9 +6,9 @@ from typing import NamedTuple, Protocol
 from eselab.base.trouble import Trouble
 from eselab.disk.disk import Disk
 from eselab.storage.cache import Frame
-from eselab.storage.change import PageChange, dbtime_of, decode
-from eselab.storage.log import records
 from eselab.storage.pages import PageFile
+from eselab.storage.transaction_log.change import PageChange, dbtime_of, decode
+from eselab.storage.transaction_log.log import records
 
 _NAMED = 3
 """Pages that an error names."""

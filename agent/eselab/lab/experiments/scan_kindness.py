@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from eselab.lab.bench import Bench, Load
-from eselab.lab.checksum_parallel import DRIVES, PAGE
+from eselab.lab.experiments.checksum_parallel import DRIVES, PAGE
 from eselab.lab.frame import Comparison, Experiment, Findings, Kind, ResultRow, Signal, told
 
 SECONDS: Final = 20.0

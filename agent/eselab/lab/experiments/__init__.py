@@ -5,7 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from eselab.lab import (
+from eselab.lab.bench import Bench
+from eselab.lab.experiments import (
     backup_buffered,
     checkdb_luns,
     checksum_parallel,
@@ -16,7 +17,6 @@ from eselab.lab import (
     write_cache,
     zeroing,
 )
-from eselab.lab.bench import Bench
 from eselab.lab.frame import Experiment, Result
 
 EXPERIMENTS: Final[dict[str, Experiment]] = {

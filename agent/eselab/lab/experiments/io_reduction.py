@@ -7,8 +7,8 @@ import msgspec
 
 from eselab.lab import readings
 from eselab.lab.bench import DAY, Bench
+from eselab.lab.experiments.passive_io import MORNING
 from eselab.lab.frame import Comparison, Experiment, Findings, ResultRow, compared, ratio, told
-from eselab.lab.passive_io import MORNING
 
 DAYS: Final = 160
 WARM: Final = 80

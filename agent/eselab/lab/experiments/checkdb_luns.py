@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from eselab.lab.bench import Bench
-from eselab.lab.checksum_parallel import PAGE, measured
+from eselab.lab.experiments.checksum_parallel import PAGE, measured
 from eselab.lab.frame import Comparison, Experiment, Findings, ResultRow, Span, compared, ratio
 
 FILES: Final = 8

@@ -7,7 +7,7 @@ import msgspec
 
 from eselab.lab import readings, real_files
 from eselab.lab.bench import Bench
-from eselab.lab.checksum_parallel import DRIVES
+from eselab.lab.experiments.checksum_parallel import DRIVES
 from eselab.lab.frame import (
     Comparison,
     Experiment,

@@ -9,10 +9,10 @@ from eselab.base.trouble import Nobody
 from eselab.check.check_view import viewed
 from eselab.disk.disk import Disk, File, SimDisk
 from eselab.storage.database_header import DIRTY, read_header
-from eselab.storage.log import LogError, begin_of, generation_of, kept, log_name
-from eselab.storage.log_replay import Horizon, LogReplay, seed, ship
 from eselab.storage.pages import PageFile
 from eselab.storage.store import Store
+from eselab.storage.transaction_log.log import LogError, begin_of, generation_of, kept, log_name
+from eselab.storage.transaction_log.log_replay import Horizon, LogReplay, seed, ship
 from tests.eselab.committing import FIRST, NAME, PAGE_SIZE, Model, advance, last_of, make
 
 NOW = 1e9

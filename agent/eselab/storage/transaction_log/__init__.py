@@ -1,0 +1,1 @@
+"""The transaction log: changes of pages, generations of the log, checkpoints, and recovery."""
