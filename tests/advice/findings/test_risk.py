@@ -2,7 +2,8 @@
 
 import pytest
 
-from esewatch.advice.findings.risk import BUCKETS, RECENT, RISKS, at_risk
+from esewatch.advice.base.finding import RISKS
+from esewatch.advice.findings.risk import BUCKETS, RECENT, at_risk
 from esewatch.fold.state.state import ENGINE_ERROR_KINDS, EngineErrorKind, Instance, Level
 
 NOW = 1_182_384_840.0
@@ -27,6 +28,7 @@ def test_an_error_counts_for_an_hour(kind: EngineErrorKind) -> None:
     assert found is not None
     assert found.finding == "writes_at_risk"
     assert RISKS[kind] in found.sentence
+    assert found.causes == (kind,)
     assert at_risk(instance(**{kind: RECENT}), None, NOW) is None
 
 
