@@ -104,6 +104,19 @@ class Copy:
             self.open.pop(each, None)
             self.count(each, "completed")
 
+    def resume(self, task: str, event: Event) -> None:
+        """A start too, "with its start unknown, 702, 719, 720, 738 when no pass is open"."""
+        found = self.open.get(task)
+        if not found:
+            self.open[task] = Open(None)
+            self.count(task, "started")
+            return
+        found.running = True
+        found.resumed = found.resumed or event.id == 719
+        if not found.counted:
+            found.counted = True
+            self.count(task, "started")
+
     def stop(self) -> None:
         """An "instance stop or detach (103/104, 327) while open"."""
         for task, opened in self.open.items():
@@ -211,16 +224,7 @@ def derive(events: list[Event]) -> Copy:
             copy.count(task, "started")
             partial = None if task == "checksum" else partial
         elif event.id in RESUMES:
-            # "and, with its start unknown, 702, 719, 720, 738 when no pass is open"
-            if found:
-                found.running = True
-                found.resumed = found.resumed or event.id == 719
-                if not found.counted:
-                    found.counted = True
-                    copy.count(task, "started")
-            else:
-                copy.open[task] = Open(None)
-                copy.count(task, "started")
+            copy.resume(task, event)
         elif event.id in COMPLETES:
             copy.complete(task, event, previous, partial is not None and task == "checksum")
             partial = None if task == "checksum" else partial

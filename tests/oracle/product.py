@@ -82,7 +82,7 @@ def answers(state: State, settings: Settings, now: float) -> Answers:
             role=role_of(entry, settings),
             model=each.model,
             tier=tier(entry, settings),
-            findings=frozenset(name for name, _ in each.findings),
+            findings=frozenset(found.finding for found in each.findings),
             action=each.window.action,
         )
     return found

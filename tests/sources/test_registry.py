@@ -1,9 +1,13 @@
-"""What a daemon imports, which is what most of its memory is."""
+"""The kinds of sources are one table, and a daemon imports those that it has."""
 
 import subprocess
 import sys
+from typing import get_args, get_type_hints
 
 import pytest
+
+from esewatch.config import SourceSettings
+from esewatch.sources.registry import KINDS, kind_by_content
 
 _LOADED = """\
 import sys
@@ -45,3 +49,19 @@ def test_a_daemon_imports_the_kinds_of_sources_that_it_has(
     assert {"disks", "page_scan", "exporter", "windows_log"}.isdisjoint(
         name.rpartition(".")[2] for name in kinds
     )
+
+
+def test_each_type_of_the_configuration_is_a_kind_with_its_settings() -> None:
+    types = {
+        name: struct
+        for struct in get_args(SourceSettings)
+        for name in get_args(get_type_hints(struct)["type"])
+    }
+    assert {name: kind.settings for name, kind in KINDS.items()} == types
+
+
+def test_an_event_stream_is_what_no_other_kind_recognises() -> None:
+    recognised = [name for name, kind in KINDS.items() if kind.recognise is not None]
+    assert recognised[-1] == "event_stream"
+    assert kind_by_content(b"a line\n", b"a line\n") == "event_stream"
+    assert kind_by_content(bytes(64), bytes(16)) is None

@@ -8,7 +8,7 @@ the data x grows by one in each revolution.
 
 from bisect import bisect_right
 from itertools import accumulate
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
@@ -24,7 +24,7 @@ _ROUNDING: Final = 1e-6
 """Seconds: epoch times are told apart by 0.24 µs."""
 
 
-class Seek(msgspec.Struct, frozen=True):
+class Seek(NamedTuple):
     """Seconds of a seek: to the next track, mean of all, from edge to edge; without rotation."""
 
     track: float

@@ -7,7 +7,7 @@ mean of the requests in between, blank when there were none.
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -117,7 +117,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
         return (*_COLUMNS, *(_ZEROING_COLUMNS if self.zeroes else ()), *behind)
 
 
-class _Seen(msgspec.Struct, frozen=True):
+class _Seen(NamedTuple):
     """A sample as numbers; `totals` in the order of `_GREW`, `seconds` of the requests."""
 
     totals: tuple[int, ...]

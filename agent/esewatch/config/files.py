@@ -12,14 +12,10 @@ from esewatch.config.build import Problems, build
 from esewatch.config.check import check
 from esewatch.config.settings import (
     Disks,
-    EseutilLogs,
     Exporter,
-    LogFiles,
-    NtbackupLogs,
-    PageScan,
+    FileSource,
     Settings,
     SourceSettings,
-    SqlserverLogs,
     WindowsCounters,
     WindowsLog,
 )
@@ -80,7 +76,7 @@ def _settled(settings: Settings, folder: Path) -> Settings:
         named = msgspec.structs.replace(
             source, name=source.name or f"{source.type}-{counts[source.type]}"
         )
-        if isinstance(named, LogFiles | EseutilLogs | SqlserverLogs | NtbackupLogs | PageScan):
+        if isinstance(named, FileSource):
             paths = [str(glob_root / path) for path in named.paths]
             named = msgspec.structs.replace(named, paths=paths)
         elif isinstance(named, Exporter):

@@ -250,6 +250,8 @@ SourceSettings = (
     | PageScan
 )
 """One input. `type` says how it is read."""
+FileSource = LogFiles | EseutilLogs | SqlserverLogs | NtbackupLogs | PageScan
+"""One of `paths`."""
 
 SOURCE_TYPES: tuple[str, ...] = tuple(
     name for struct in get_args(SourceSettings) for name in get_args(get_type_hints(struct)["type"])

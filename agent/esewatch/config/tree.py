@@ -5,9 +5,9 @@ scalars stay text, since what `22:00` or `no` means depends on the key. Anchors,
 and tags are refused, so a small file cannot become a large tree.
 """
 
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import yaml
 
 from esewatch.config.secrets import masked
@@ -18,15 +18,14 @@ MAX_DEPTH = 12
 """The settings need six levels."""
 
 
-@dataclass
-class Node:
+class Node(msgspec.Struct):
     """One value: text, a list, a mapping, or None where nothing stands."""
 
     place: str
     """`sources[0].type`; empty for the whole file."""
     line: int
     value: "str | list[Node] | dict[str, Node] | None"
-    keys: dict[str, int] = field(default_factory=dict)
+    keys: dict[str, int] = msgspec.field(default_factory=dict)
     """Of a mapping: the line of each key."""
 
     def found(self) -> str:

@@ -177,39 +177,44 @@ class Folder(Entities):
         computer = self._computer(source, event.computer, event.time)
         if event.time is not None:
             clock_guard.note(source, event.time)
-        if event.record_id is not None and event.channel:
-            channel = self._channel(computer, event.channel)
-            if channel is not None and not deduplication.admit(
-                channel, event.record_id, event.time
-            ):
-                source.duplicates += 1
-                return
-            if channel is not None:
-                event, changed = set_back.in_order(self.state, channel, event)
-                self.changed |= changed
-        if not event.companion:
-            host = self.state.hosts[computer]
-            if not self.computers.event_ids.count(self.state, self.settings, host, event):
-                self._touch("dropped", "")
-            if event.time is not None:
-                host.last_heard = max(host.last_heard, event.time)
-                host.first_heard = min(host.first_heard or event.time, event.time)
-            self._touch("host", computer)
+        admitted = self._admitted(computer, event)
+        if admitted is None:
+            source.duplicates += 1
+        elif admitted.companion:
+            self._companion_event(source, computer, admitted)
+        else:
+            self._engine_event(source, computer, admitted)
+
+    def _admitted(self, computer: str, event: Event) -> Event | None:
+        """The event at its place in its log; None when it was taken in before."""
+        if event.record_id is None or not event.channel:
+            return event
+        channel = self._channel(computer, event.channel)
+        if channel is None:
+            return event
+        if not deduplication.admit(channel, event.record_id, event.time):
+            return None
+        placed, changed = set_back.in_order(self.state, channel, event)
+        self.changed |= changed
+        return placed
+
+    def _companion_event(self, source: SourceState, computer: str, event: Event) -> None:
+        if event.time is None:
+            source.untimed += 1
+        elif event.event_id in checkdb_results.EVENTS:
+            self._check(source, computer, event, event.time)
+        else:
+            self._failovers_told = True
+            self.changed |= fold_companion(self.state, self.settings, computer, event, event.time)
+
+    def _engine_event(self, source: SourceState, computer: str, event: Event) -> None:
+        self._heard(computer, event)
         time = event.time
         if time is None:
             # It has no place among passes, stops and backups, but a bad page is still one.
             source.untimed += 1
-            if event.companion:
-                return
             time = source.last_record or source.opened
         history = source.baseline and time < source.opened - HISTORY_SECONDS
-        if event.companion:
-            if event.event_id in checkdb_results.EVENTS:
-                self._check(source, computer, event, time)
-            else:
-                self._failovers_told = True
-                self.changed |= fold_companion(self.state, self.settings, computer, event, time)
-            return
         name = instance_name(event.ese_instance, event.process)
         if name and event.time is not None:
             self._instance_event(computer, name, event, time)
@@ -221,6 +226,15 @@ class Folder(Entities):
             self.changed.update(fold_log_file_event(self.state, computer, event, time))
         if unexplained.counts(event, self.settings.providers):
             self.changed.add(unexplained.fold(self.state, computer, event, time))
+
+    def _heard(self, computer: str, event: Event) -> None:
+        host = self.state.hosts[computer]
+        if not self.computers.event_ids.count(self.state, self.settings, host, event):
+            self._touch("dropped", "")
+        if event.time is not None:
+            host.last_heard = max(host.last_heard, event.time)
+            host.first_heard = min(host.first_heard or event.time, event.time)
+        self._touch("host", computer)
 
     def _instance_event(self, computer: str, name: str, event: Event, time: float) -> None:
         instance = self._instance(computer, name, named_by_event=True)

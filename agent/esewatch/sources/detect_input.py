@@ -1,27 +1,18 @@
 """Inputs named on the command line: what kind each is, told by its content and never its name."""
 
 import glob
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
+from esewatch.config import Settings
 from esewatch.ese.dates import DateOrder
 from esewatch.model import Source, SourceError, UnsupportedError
-from esewatch.sources.counters.perfmon_csv import is_binary_log, is_perfmon_text, perfmon_csv_source
-from esewatch.sources.evtx.evtx_source import EvtxSource
+from esewatch.sources.counters.perfmon_csv import is_binary_log
 from esewatch.sources.files.follow import sniff
 from esewatch.sources.files.globs import matches
-from esewatch.sources.logs.eseutil_log import EseutilLogSource, is_eseutil_text
-from esewatch.sources.logs.event_stream import event_stream_source, recognise
-from esewatch.sources.logs.formats.event_builder import Options
-from esewatch.sources.logs.ntbackup_log import is_ntbackup_log, ntbackup_log_source
-from esewatch.sources.logs.sqlserver_errorlog import is_errorlog, sqlserver_errorlog_source
+from esewatch.sources.registry import KINDS, Wanted, kind_by_content
 
-Kind = Literal[
-    "evtx", "perfmon_csv", "eseutil_log", "sqlserver_errorlog", "ntbackup_log", "event_stream"
-]
-
-_EVENT_LOG = b"ElfFile\0"
 _CONVERT = "convert it with: relog FILE.blg -f csv -o FILE.csv"
 _BINARIES: tuple[tuple[int, bytes, str], ...] = (
     (4, b"\xef\xcd\xab\x89", "an ESE database: use `esewatch scan` or `esewatch header`"),
@@ -59,34 +50,29 @@ def expand(paths: Sequence[str]) -> list[str]:
     return list(files)
 
 
-def kind_of(path: str) -> Kind:
+def kind_of(path: str) -> str:
     """The kind of input at `path`, by its first block. An empty file is an event stream.
 
     Raises SourceError when it cannot be opened, or says what it is when it is not supported.
     """
     head, stored = sniff(path)
-    if head.startswith(_EVENT_LOG) or stored.startswith(_EVENT_LOG):
-        return "evtx"
+    kind = kind_by_content(head, stored)
+    what = "" if kind == "evtx" else _unsupported(head, stored)
+    if what or kind is None:
+        what = what or (
+            f"neither text nor an event log (if it is a binary counter log, {_CONVERT})"
+        )
+        raise UnsupportedError(f"{path}: not a supported input: {what}")
+    return kind
+
+
+def _unsupported(head: bytes, stored: bytes) -> str:
+    """What a file is that begins so, where it is known and not read here."""
     for first in (stored, head):
         for offset, magic, what in _BINARIES:
             if first.startswith(magic, offset):
-                raise UnsupportedError(f"{path}: not a supported input: {what}")
-    if is_binary_log(head):
-        raise UnsupportedError(f"{path}: not a supported input: a binary counter log: {_CONVERT}")
-    if is_perfmon_text(head):
-        return "perfmon_csv"
-    if is_eseutil_text(head):
-        return "eseutil_log"
-    if is_errorlog(head):
-        return "sqlserver_errorlog"
-    if is_ntbackup_log(head):
-        return "ntbackup_log"
-    if recognise(head) is None:
-        raise UnsupportedError(
-            f"{path}: not a supported input: neither text nor an event log "
-            f"(if it is a binary counter log, {_CONVERT})"
-        )
-    return "event_stream"
+                return what
+    return f"a binary counter log: {_CONVERT}" if is_binary_log(head) else ""
 
 
 def open_inputs(
@@ -104,14 +90,10 @@ def open_inputs(
     A source that reads several files is named by its kind, one that reads a single
     file by its path. `ese_only` leaves counters out that feed no metric.
     """
-    options = Options(
-        providers=tuple(providers),
-        computer=computer,
-        timezone=timezone,
-        date_order=date_order,
-        companions=companions,
-    )
-    by_kind: dict[Kind, list[str]] = {}
+    settings = Settings(providers=list(providers))
+    wanted = Wanted(companions=companions, ese_only=ese_only)
+    told = {"computer": computer, "timezone": timezone, "date_order": date_order}
+    by_kind: dict[str, list[str]] = {}
     errors: list[SourceError] = []
     for path in paths:
         try:
@@ -121,62 +103,20 @@ def open_inputs(
     sources: list[Source] = []
     for kind, files in by_kind.items():
         name = files[0] if len(files) == 1 else kind
+        entry = _entry(kind, name, files, told)
         try:
-            sources.append(_source(kind, name, files, options, ese_only=ese_only))
+            sources.append(KINDS[kind].open(entry, settings, wanted))
         except SourceError as error:
             errors.append(error)
     return sources, errors
 
 
-def _source(
-    kind: Kind, name: str, files: Sequence[str], options: Options, *, ese_only: bool
-) -> Source:
+def _entry(kind: str, name: str, files: Sequence[str], told: Mapping[str, Any]) -> Any:
+    """The settings of a source of these files, with what is told as far as the kind has it."""
+    settings = KINDS[kind].settings
+    known = {key: value for key, value in told.items() if key in settings.__struct_fields__}
     paths = [glob.escape(file) for file in files]
-    if kind == "evtx":
-        return EvtxSource(
-            name,
-            paths,
-            providers=options.providers,
-            companions=options.companions,
-            date_order=options.date_order,
-            computer=options.computer,
-        )
-    if kind == "perfmon_csv":
-        return perfmon_csv_source(
-            name,
-            paths,
-            computer=options.computer,
-            timezone=options.timezone,
-            ese_only=ese_only,
-        )
-    if kind == "eseutil_log":
-        return EseutilLogSource(name, paths, computer=options.computer)
-    if kind == "sqlserver_errorlog":
-        return sqlserver_errorlog_source(
-            name,
-            paths,
-            computer=options.computer,
-            timezone=options.timezone,
-            date_order=options.date_order,
-            companions=options.companions,
-        )
-    if kind == "ntbackup_log":
-        return ntbackup_log_source(
-            name,
-            paths,
-            computer=options.computer,
-            timezone=options.timezone,
-            date_order=options.date_order,
-        )
-    return event_stream_source(
-        name,
-        paths,
-        providers=options.providers,
-        computer=options.computer,
-        timezone=options.timezone,
-        date_order=options.date_order,
-        companions=options.companions,
-    )
+    return settings(type=kind, name=name, paths=paths, **known)
 
 
 def open_input(

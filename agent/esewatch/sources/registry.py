@@ -1,8 +1,13 @@
-"""Sources from the configuration.
+"""The kinds of sources: how each is set, opened, and told by its content.
 
-A kind of source is imported where one is configured: a daemon has few kinds, and all of them
+A kind of source is imported where one is asked for: a daemon has few kinds, and all of them
 are 4 MB.
 """
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
 
 from esewatch.config import (
     Disks,
@@ -19,6 +24,32 @@ from esewatch.config import (
 )
 from esewatch.model import Source, SourceError
 
+_EVENT_LOG = b"ElfFile\0"
+
+
+class Wanted(NamedTuple):
+    """Which of its records a source hands out."""
+
+    companions: bool = True
+    """The events of semantics.md 4 too."""
+    ese_only: bool = True
+    """Of counters only those that feed a metric."""
+
+
+class SourceKind(NamedTuple):
+    """One `type` of `sources:`."""
+
+    settings: type[msgspec.Struct]
+    open: Callable[[Any, Settings, Wanted], Source]
+    """The source of an entry of these settings. Raises SourceError."""
+    recognise: Callable[[bytes, bytes], bool] | None = None
+    """Is a file that begins so (decompressed, as UTF-8; as stored) of this kind?
+
+    None: the kind is not told by the content of a file.
+    """
+    runs_programs: bool = False
+    """It works by programs of its own, for longer than a look."""
+
 
 def build_sources(settings: Settings) -> list[Source]:
     """One source for each entry of `sources:`, in that order. Raises SourceError."""
@@ -27,34 +58,53 @@ def build_sources(settings: Settings) -> list[Source]:
 
 def build_source(entry: SourceSettings, settings: Settings) -> Source:
     """The source of one entry. Raises SourceError when it cannot be made here."""
-    match entry:
-        case LogFiles():
-            return _log_files(entry, settings)
-        case Exporter():
-            return _exporter(entry)
-        case Disks():
-            return _disks(entry)
-        case EseutilLogs():
-            return _eseutil_logs(entry)
-        case SqlserverLogs():
-            return _sqlserver_logs(entry)
-        case NtbackupLogs():
-            return _ntbackup_logs(entry)
-        case PageScan():
-            return _page_scan(entry, settings)
-        case WindowsLog():
-            return _windows_log(entry, settings)
-        case WindowsCounters():
-            return _windows_counters(entry)
+    return KINDS[entry.type].open(entry, settings, Wanted())
 
 
-def _disks(entry: Disks) -> Source:
-    from esewatch.sources.counters.disks import DisksSource
+def kind_by_content(head: bytes, stored: bytes) -> str | None:
+    """The kind of a file that begins so (see `SourceKind.recognise`); None when it is none."""
+    for name, kind in KINDS.items():
+        if kind.recognise is not None and kind.recognise(head, stored):
+            return name
+    return None
 
-    return DisksSource(entry.name, interval=entry.interval, computer=entry.computer or "")
+
+def _evtx(entry: LogFiles, settings: Settings, wanted: Wanted) -> Source:
+    from esewatch.sources.evtx.evtx_source import EvtxSource
+
+    return EvtxSource(
+        entry.name,
+        entry.paths,
+        providers=settings.providers,
+        companions=wanted.companions,
+        date_order=entry.date_order,
+        computer=entry.computer or "",
+    )
 
 
-def _eseutil_logs(entry: EseutilLogs) -> Source:
+def _is_evtx(head: bytes, stored: bytes) -> bool:
+    return head.startswith(_EVENT_LOG) or stored.startswith(_EVENT_LOG)
+
+
+def _perfmon_csv(entry: LogFiles, _settings: Settings, wanted: Wanted) -> Source:
+    from esewatch.sources.counters.perfmon_csv import perfmon_csv_source
+
+    return perfmon_csv_source(
+        entry.name,
+        entry.paths,
+        computer=entry.computer or "",
+        timezone=entry.timezone,
+        ese_only=wanted.ese_only,
+    )
+
+
+def _is_perfmon_csv(head: bytes, _stored: bytes) -> bool:
+    from esewatch.sources.counters.perfmon_csv import is_perfmon_text
+
+    return is_perfmon_text(head)
+
+
+def _eseutil_log(entry: EseutilLogs, _settings: Settings, _wanted: Wanted) -> Source:
     from esewatch.sources.logs.eseutil_log import EseutilLogSource
 
     return EseutilLogSource(
@@ -62,63 +112,13 @@ def _eseutil_logs(entry: EseutilLogs) -> Source:
     )
 
 
-def _page_scan(entry: PageScan, settings: Settings) -> Source:
-    from esewatch.sources.page_scan.page_scan_source import PageScanSource
+def _is_eseutil_log(head: bytes, _stored: bytes) -> bool:
+    from esewatch.sources.logs.eseutil_log import is_eseutil_text
 
-    return PageScanSource(entry, settings)
-
-
-def _windows_counters(entry: WindowsCounters) -> Source:
-    from esewatch.sources.windows.windows_counters import WindowsCountersSource
-
-    return WindowsCountersSource(
-        entry.name, entry.counters, interval=entry.interval, computer=entry.computer or ""
-    )
+    return is_eseutil_text(head)
 
 
-def _windows_log(entry: WindowsLog, settings: Settings) -> Source:
-    from esewatch.sources.logs.formats.event_builder import Options
-    from esewatch.sources.windows.windows_log import WindowsLogSource
-
-    options = Options(
-        providers=tuple(settings.providers), computer=entry.computer or "", companions=True
-    )
-    return WindowsLogSource(entry.name, entry.channels, options, interval=entry.interval)
-
-
-def _log_files(entry: LogFiles, settings: Settings) -> Source:
-    computer = entry.computer or ""
-    if entry.type == "evtx":
-        from esewatch.sources.evtx.evtx_source import EvtxSource
-
-        return EvtxSource(
-            entry.name,
-            entry.paths,
-            providers=settings.providers,
-            companions=True,
-            date_order=entry.date_order,
-            computer=computer,
-        )
-    if entry.type == "perfmon_csv":
-        from esewatch.sources.counters.perfmon_csv import perfmon_csv_source
-
-        return perfmon_csv_source(
-            entry.name, entry.paths, computer=computer, timezone=entry.timezone, ese_only=True
-        )
-    from esewatch.sources.logs.event_stream import event_stream_source
-
-    return event_stream_source(
-        entry.name,
-        entry.paths,
-        providers=settings.providers,
-        computer=computer,
-        timezone=entry.timezone,
-        date_order=entry.date_order,
-        companions=True,
-    )
-
-
-def _sqlserver_logs(entry: SqlserverLogs) -> Source:
+def _sqlserver_errorlog(entry: SqlserverLogs, _settings: Settings, wanted: Wanted) -> Source:
     from esewatch.sources.logs.sqlserver_errorlog import sqlserver_errorlog_source
 
     return sqlserver_errorlog_source(
@@ -128,10 +128,17 @@ def _sqlserver_logs(entry: SqlserverLogs) -> Source:
         instance=entry.instance or "",
         timezone=entry.timezone,
         date_order=entry.date_order,
+        companions=wanted.companions,
     )
 
 
-def _ntbackup_logs(entry: NtbackupLogs) -> Source:
+def _is_sqlserver_errorlog(head: bytes, _stored: bytes) -> bool:
+    from esewatch.sources.logs.sqlserver_errorlog import is_errorlog
+
+    return is_errorlog(head)
+
+
+def _ntbackup_log(entry: NtbackupLogs, _settings: Settings, _wanted: Wanted) -> Source:
     from esewatch.sources.logs.ntbackup_log import ntbackup_log_source
 
     return ntbackup_log_source(
@@ -144,7 +151,33 @@ def _ntbackup_logs(entry: NtbackupLogs) -> Source:
     )
 
 
-def _exporter(entry: Exporter) -> Source:
+def _is_ntbackup_log(head: bytes, _stored: bytes) -> bool:
+    from esewatch.sources.logs.ntbackup_log import is_ntbackup_log
+
+    return is_ntbackup_log(head)
+
+
+def _event_stream(entry: LogFiles, settings: Settings, wanted: Wanted) -> Source:
+    from esewatch.sources.logs.event_stream import event_stream_source
+
+    return event_stream_source(
+        entry.name,
+        entry.paths,
+        providers=settings.providers,
+        computer=entry.computer or "",
+        timezone=entry.timezone,
+        date_order=entry.date_order,
+        companions=wanted.companions,
+    )
+
+
+def _is_event_stream(head: bytes, _stored: bytes) -> bool:
+    from esewatch.sources.logs.event_stream import recognise
+
+    return recognise(head) is not None
+
+
+def _exporter(entry: Exporter, _settings: Settings, _wanted: Wanted) -> Source:
     from esewatch.sources.counters.exporter import MAX_TIMEOUT, ExporterSource
     from esewatch.sources.counters.scrape import Target
 
@@ -165,3 +198,51 @@ def _exporter(entry: Exporter) -> Source:
         )
     except SourceError as error:
         raise SourceError(f"{entry.name}: {error}") from error
+
+
+def _disks(entry: Disks, _settings: Settings, _wanted: Wanted) -> Source:
+    from esewatch.sources.counters.disks import DisksSource
+
+    return DisksSource(entry.name, interval=entry.interval, computer=entry.computer or "")
+
+
+def _windows_log(entry: WindowsLog, settings: Settings, wanted: Wanted) -> Source:
+    from esewatch.sources.logs.formats.event_builder import Options
+    from esewatch.sources.windows.windows_log import WindowsLogSource
+
+    options = Options(
+        providers=tuple(settings.providers),
+        computer=entry.computer or "",
+        companions=wanted.companions,
+    )
+    return WindowsLogSource(entry.name, entry.channels, options, interval=entry.interval)
+
+
+def _windows_counters(entry: WindowsCounters, _settings: Settings, _wanted: Wanted) -> Source:
+    from esewatch.sources.windows.windows_counters import WindowsCountersSource
+
+    return WindowsCountersSource(
+        entry.name, entry.counters, interval=entry.interval, computer=entry.computer or ""
+    )
+
+
+def _page_scan(entry: PageScan, settings: Settings, _wanted: Wanted) -> Source:
+    from esewatch.sources.page_scan.page_scan_source import PageScanSource
+
+    return PageScanSource(entry, settings)
+
+
+KINDS: Mapping[str, SourceKind] = {
+    "evtx": SourceKind(LogFiles, _evtx, _is_evtx),
+    "perfmon_csv": SourceKind(LogFiles, _perfmon_csv, _is_perfmon_csv),
+    "eseutil_log": SourceKind(EseutilLogs, _eseutil_log, _is_eseutil_log),
+    "sqlserver_errorlog": SourceKind(SqlserverLogs, _sqlserver_errorlog, _is_sqlserver_errorlog),
+    "ntbackup_log": SourceKind(NtbackupLogs, _ntbackup_log, _is_ntbackup_log),
+    "event_stream": SourceKind(LogFiles, _event_stream, _is_event_stream),
+    "prometheus": SourceKind(Exporter, _exporter),
+    "disks": SourceKind(Disks, _disks),
+    "windows_log": SourceKind(WindowsLog, _windows_log, runs_programs=True),
+    "windows_counters": SourceKind(WindowsCounters, _windows_counters, runs_programs=True),
+    "page_scan": SourceKind(PageScan, _page_scan, runs_programs=True),
+}
+"""By `type`. Recognised in this order: an event stream is any text."""

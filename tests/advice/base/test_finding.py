@@ -49,7 +49,7 @@ def one_of_each() -> list[Finding]:
         finding.unexplained_error({699: EngineError(2, NOW, "text")}),
         finding.unknown_since(NOW, NOW + DAY, 3, None),
         finding.verification_overdue(PROOF, 9 * DAY, 7 * DAY, None),
-        finding.writes_at_risk([("the log disk is full", NOW)], None),
+        finding.writes_at_risk({"disk_full": NOW}, None),
     ]
 
 
@@ -96,6 +96,7 @@ def test_bad_pages_and_errors_are_to_be_investigated() -> None:
         "investigate",
         "2,000 known bad pages, 1 corrected page, 2 reports of logical corruption"
         " and 1 I/O error in 7 days",
+        ("logical", "io"),
     )
 
 

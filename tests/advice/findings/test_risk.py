@@ -2,7 +2,8 @@
 
 import pytest
 
-from esewatch.advice.findings.risk import BUCKETS, RECENT, RISKS, at_risk
+from esewatch.advice.base.finding import REPORT_WORDS, RISKS
+from esewatch.advice.findings.risk import BUCKETS, RECENT, at_risk
 from esewatch.fold.state.state import ENGINE_ERROR_KINDS, EngineErrorKind, Instance, Level
 
 NOW = 1_182_384_840.0
@@ -27,12 +28,14 @@ def test_an_error_counts_for_an_hour(kind: EngineErrorKind) -> None:
     assert found is not None
     assert found.finding == "writes_at_risk"
     assert RISKS[kind] in found.sentence
+    assert found.causes == (kind,)
     assert at_risk(instance(**{kind: RECENT}), None, NOW) is None
 
 
 def test_errors_that_stop_no_writes_do_not_count() -> None:
-    assert set(ENGINE_ERROR_KINDS) - RISKS.keys() == {"io", "recovery"}
-    assert at_risk(instance(io=1, recovery=1), None, NOW) is None
+    others = set(ENGINE_ERROR_KINDS) - RISKS.keys()
+    assert others - REPORT_WORDS.keys() == {"io", "recovery"}
+    assert at_risk(instance(**dict.fromkeys(others, 1.0)), None, NOW) is None
 
 
 def test_a_clock_that_is_ahead_hides_no_error() -> None:

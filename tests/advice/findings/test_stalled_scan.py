@@ -377,7 +377,7 @@ def standing(**changes: Any) -> History:
             one_pass(NOON - 9 * DAY, None, task="checksum", last_event=NOON - 3 * DAY)
         ],
         "marks": [Mark(NOON - 4 * DAY, 70.0), Mark(NOON - 3 * DAY, 80.0)],
-        "signs": Liveness(heard=HEARD, told=NOON - 3 * DAY, role="active", sampled=None),
+        "liveness": Liveness(heard=HEARD, told=NOON - 3 * DAY, role="active", sampled=None),
         "role": "active",
         **changes,
     }

@@ -82,8 +82,21 @@ REPORT_WORDS: Mapping[EngineErrorKind, tuple[str, str]] = {
 }
 """Kind of a failure that the engine reported -> what one says, and many; the worst first."""
 
+RISKS: Mapping[EngineErrorKind, str] = {
+    "log_sequence": "the log sequence is halted",
+    "disk_full": "the log disk is full",
+    "log_disk_low": "the log disk is nearly full",
+    "version_store": "the version store is full",
+    "database_full": "a database has its maximum size",
+    "database_nearly_full": "a database is over its configured size",
+}
+"""Errors of the engine that stop writes or come before that, and what they say."""
+
 RECENT = 7 * 86400.0
 """Seconds for which an I/O error calls for a look: it leaves no page that is known bad."""
+
+
+Cause = DamageKind | EngineErrorKind
 
 
 class Finding(NamedTuple):
@@ -91,6 +104,8 @@ class Finding(NamedTuple):
 
     finding: FindingName
     sentence: str
+    causes: tuple[Cause, ...] = ()
+    """What it sums up, where a runbook depends on it."""
 
 
 class Proof(NamedTuple):
@@ -115,17 +130,19 @@ def investigate(
     corrected = count_pages(page for page in pages if page.kind == "corrected")
     bad = count_pages(pages) - corrected
     failed = sum(now - RECENT < time <= now for time in io_errors)
+    standing_damage = {kind: each.count for kind, each in damage.items() if each.count > 0}
     parts = [
         counted(number, one, many)
         for number, one, many in (
             (bad, "known bad page", "known bad pages"),
             (corrected, "corrected page", "corrected pages"),
-            *((each.count, *DAMAGE_WORDS[kind]) for kind, each in damage.items()),
+            *((count, *DAMAGE_WORDS[kind]) for kind, count in standing_damage.items()),
             (failed, "I/O error in 7 days", "I/O errors in 7 days"),
         )
         if number > 0
     ]
-    return Finding("investigate", listed(parts)) if parts else None
+    causes: tuple[Cause, ...] = (*standing_damage, *(("io",) if failed else ()))
+    return Finding("investigate", listed(parts), causes) if parts else None
 
 
 def damage_findings(damage: Mapping[DamageKind, Damage]) -> list[Finding]:
@@ -316,20 +333,21 @@ def stopped_early(found: EarlyStops) -> Finding:
 
 
 def writes_at_risk(
-    errors: Sequence[tuple[str, float]], buckets: tuple[float, int] | None
+    errors: Mapping[EngineErrorKind, float], buckets: tuple[float, int] | None
 ) -> Finding:
     """The instance refuses writes or is about to: at least one of the two is there.
 
-    `errors`: what it logged within an hour and when last; `buckets`: the version buckets that it
-    holds and the most that it may have.
+    `errors`: what it logged of RISKS within an hour, and when last; `buckets`: the version buckets
+    that it holds and the most that it may have.
     """
     parts = []
     if errors:
-        parts.append(f"says that {listed([f'{says} (last {moment(at)})' for says, at in errors])}")
+        said = [f"{RISKS[kind]} (last {moment(at)})" for kind, at in errors.items()]
+        parts.append(f"says that {listed(said)}")
     if buckets:
         held, most = buckets
         parts.append(f"holds {held:,.0f} of at most {most:,} version buckets")
-    return Finding("writes_at_risk", f"its instance {', and '.join(parts)}")
+    return Finding("writes_at_risk", f"its instance {', and '.join(parts)}", tuple(errors))
 
 
 def verified_text(proof: Proof) -> str:

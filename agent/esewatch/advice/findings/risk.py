@@ -1,20 +1,9 @@
 """Whether a database refuses writes or is about to, by what its instance tells (semantics.md 7)."""
 
-from collections.abc import Mapping
-
-from esewatch.advice.base.finding import Finding, writes_at_risk
+from esewatch.advice.base.finding import RISKS, Finding, writes_at_risk
 from esewatch.fold.readings import current
-from esewatch.fold.state.state import EngineErrorKind, Instance
+from esewatch.fold.state.state import Instance
 
-RISKS: Mapping[EngineErrorKind, str] = {
-    "log_sequence": "the log sequence is halted",
-    "disk_full": "the log disk is full",
-    "log_disk_low": "the log disk is nearly full",
-    "version_store": "the version store is full",
-    "database_full": "a database has its maximum size",
-    "database_nearly_full": "a database is over its configured size",
-}
-"""Errors of the engine that stop writes or come before that, and what they say."""
 RECENT = 3600.0
 """Seconds for which such an error counts, as its alert does."""
 BUCKETS = "ese_version_buckets_allocated"
@@ -28,11 +17,11 @@ def at_risk(instance: Instance | None, most_buckets: int | None, now: float) -> 
     """
     if instance is None:
         return None
-    errors = [
-        (says, told[1])
-        for kind, says in RISKS.items()
+    errors = {
+        kind: told[1]
+        for kind in RISKS
         if (told := instance.errors.get(kind)) is not None and now - told[1] < RECENT
-    ]
+    }
     level = instance.levels.get(BUCKETS)
     held = current(level, now) if level is not None else None
     buckets = None

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-import msgspec
-
 from esewatch.advice.history.ledger import Gap
 from esewatch.advice.history.rates import DAY, worked
 from esewatch.config import Window
@@ -40,7 +38,7 @@ class Night(NamedTuple):
     seconds: float
 
 
-class Rhythm(msgspec.Struct, frozen=True):
+class Rhythm(NamedTuple):
     """When openings are: those of a window, or whole days as they were observed.
 
     A day begins at `boundary`, the middle of the longest idle time of day (seconds after
@@ -71,7 +69,7 @@ class Rhythm(msgspec.Struct, frozen=True):
                 yield Opening(time, time + DAY)
 
 
-class Pattern(msgspec.Struct, frozen=True):
+class Pattern(NamedTuple):
     """The rhythm of a task, its past nights, and what may be left of the present one."""
 
     rhythm: Rhythm

@@ -17,12 +17,12 @@ from esewatch.cli.doctor.agent import not_taken_up, of_daemon, of_journal, resta
 from esewatch.cli.doctor.known_state import KnownState
 from esewatch.cli.doctor.log_retention import Channel, Length, lengths, longest_passes, short_logs
 from esewatch.cli.doctor.rights import Account, account_of, shell_word
-from esewatch.cli.doctor.source_files import FILE_SOURCES, of_files
+from esewatch.cli.doctor.source_files import of_files
 from esewatch.cli.doctor.timeouts import look_all, within
 from esewatch.cli.inputs.reader import HEALTHY, WRONG
 from esewatch.cli.local import add_address_options
 from esewatch.cli.options import add_config_option, add_format_option, load_settings
-from esewatch.config import LogFiles, Settings
+from esewatch.config import FileSource, LogFiles, Settings
 from esewatch.expose.formatting import plural
 from esewatch.expose.pages.overview import overview
 from esewatch.expose.pages.problems.problem import Problem, ProblemName, in_order
@@ -241,7 +241,7 @@ def _files(
     looks: dict[str, Callable[[], object]] = {}
     sizes: dict[str, Callable[[], object]] = {}
     for entry in settings.sources:
-        if isinstance(entry, FILE_SOURCES):
+        if isinstance(entry, FileSource):
             known = state.sources.get(entry.name)
             records = known.records if known is not None else 0
             looks[entry.name] = functools.partial(of_files, entry, account, records)

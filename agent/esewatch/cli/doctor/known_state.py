@@ -6,12 +6,12 @@ import time
 from collections.abc import Iterable
 
 from esewatch.cli.doctor.timeouts import look_all
-from esewatch.config import PageScan, Settings, SourceSettings, WindowsCounters, WindowsLog
+from esewatch.config import Settings, SourceSettings
 from esewatch.expose.pages.problems.source_problems import EMPTY_SECONDS
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.model import Batch
-from esewatch.sources.registry import build_source
+from esewatch.sources.registry import KINDS, build_source
 
 SECONDS = 20.0
 """For all inputs together; what is not read by then is left out."""
@@ -39,7 +39,7 @@ class KnownState:
         looks = {
             entry.name: functools.partial(self._source, entry)
             for entry in self._settings.sources
-            if not _runs_programs(entry)
+            if not KINDS[entry.type].runs_programs
         }
         self.unread = look_all(looks, seconds).hanging
         with self._lock:
@@ -74,8 +74,3 @@ class KnownState:
                 self._folder.fold(name, batch, time.time())
             for piece in batch.unreadable[:1]:
                 self.pieces.setdefault(name, str(piece))
-
-
-def _runs_programs(entry: SourceSettings) -> bool:
-    """Sources that work by programs of their own, for longer than a look."""
-    return isinstance(entry, PageScan | WindowsLog | WindowsCounters)

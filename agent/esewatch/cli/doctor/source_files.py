@@ -16,6 +16,7 @@ from esewatch.cli.doctor.rights import (
 )
 from esewatch.config import (
     EseutilLogs,
+    FileSource,
     LogFiles,
     NtbackupLogs,
     PageScan,
@@ -32,9 +33,6 @@ from esewatch.sources.files.globs import matches
 from esewatch.sources.logs.event_stream import decoder_factory
 from esewatch.sources.logs.formats.event_builder import Options
 from esewatch.sources.logs.sqlserver_errorlog import tells_offset
-
-FileSource = LogFiles | EseutilLogs | NtbackupLogs | SqlserverLogs | PageScan
-FILE_SOURCES = (LogFiles, EseutilLogs, NtbackupLogs, SqlserverLogs, PageScan)
 
 MOST_FILES = 10_000
 """Files of a source that are counted."""

@@ -6,7 +6,7 @@ library is ESE in Exchange (object `MSExchange Database`), ESENT in Windows (`Da
 """
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -31,7 +31,7 @@ _FORMER = {DATABASE_MAINTENANCE: ("Online Maintenance (DB Scan) Pages Read/sec",
 """What Exchange 2007 calls them, where that is something else."""
 
 
-class Proof(msgspec.Struct, frozen=True):
+class Proof(NamedTuple):
     """`command` asks for one sample; counters that are still hidden are an error of it."""
 
     what: str

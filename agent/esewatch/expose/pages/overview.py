@@ -189,7 +189,9 @@ def _known(details: Details) -> Known:
 
 def _fleet(databases: Iterable[DatabaseFigures], state: State) -> Summary:
     found = [each for each in databases if each.verdict is not None]
-    names = [(each, {named for named, _ in each.advice.findings}) for each in found if each.advice]
+    names = [
+        (each, {said.finding for said in each.advice.findings}) for each in found if each.advice
+    ]
     sources = state.sources.values()
     unknown = (each.computer for each, findings in names if UNKNOWN in findings)
     blind = blind_places(blind_computers(sources), unknown, sources)

@@ -46,7 +46,7 @@ def judged(told: Trouble, known: Grounds, *, unproven: bool) -> tuple[Verdict, t
         # No bad page is known, but nothing has looked at every page either.
         reasons.append("never seen verified")
     said = {"investigate", *DAMAGE_FINDINGS} if known.pages or known.damage else set()
-    reasons += [tidy(why) for name, why in known.findings if name not in said]
+    reasons += [tidy(each.sentence) for each in known.findings if each.finding not in said]
     if known.blind:
         reasons.append(tidy(f"may be old: {known.blind}"))
     return verdict(told, names, unproven=unproven, blind=bool(known.blind)), tuple(reasons)

@@ -13,8 +13,7 @@ counter: without it all counters of an instance get the type of one of them.
 
 import re
 from collections.abc import Iterator, Mapping
-
-import msgspec
+from typing import NamedTuple
 
 from esewatch.ese.counters.counter_feeds import (
     FREE_MEGABYTES,
@@ -76,7 +75,7 @@ _COLLECTOR = {
 and wrap at 32 bits of it, so they are not read."""
 
 
-class Shown(msgspec.Struct, frozen=True):
+class Shown(NamedTuple):
     """The counter that a metric shows, in perfmon's words."""
 
     object: str

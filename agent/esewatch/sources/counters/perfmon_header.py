@@ -7,6 +7,7 @@ The number is minutes west of UTC: local time plus offset is UTC.
 import csv
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import msgspec
 
@@ -31,7 +32,7 @@ class Column(msgspec.Struct, frozen=True, gc=False):
     feed: Feed | None
 
 
-class PerfmonHeader(msgspec.Struct, frozen=True):
+class PerfmonHeader(NamedTuple):
     """What a header line says."""
 
     delimiter: str

@@ -13,9 +13,7 @@ import struct
 import zlib
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Final
-
-import msgspec
+from typing import Final, NamedTuple
 
 FILE_MAGIC: Final = b"ElfFile\0"
 CHUNK_MAGIC: Final = b"ElfChnk\0"
@@ -36,7 +34,7 @@ FRAME_BYTES: Final = _FRAME.size
 _IDS = struct.Struct("<QQIIII")
 
 
-class FileHeader(msgspec.Struct, frozen=True):
+class FileHeader(NamedTuple):
     """What the file header says; of an open or crashed log it may be out of date."""
 
     first_chunk: int
@@ -45,7 +43,7 @@ class FileHeader(msgspec.Struct, frozen=True):
     """The log was open when the file was written."""
 
 
-class Record(msgspec.Struct, frozen=True):
+class Record(NamedTuple):
     """The frame of one record: offset in the chunk, size in bytes, id."""
 
     offset: int
@@ -58,7 +56,7 @@ class Record(msgspec.Struct, frozen=True):
         return self.offset + self.size
 
 
-class Chunk(msgspec.Struct, frozen=True):
+class Chunk(NamedTuple):
     """One chunk made ready for the decoder.
 
     `data` has a header that leads to every record found, also where the one on
@@ -241,7 +239,7 @@ def _salvaged(data: bytes, problem: str) -> Chunk:
         if record.end != following.offset:
             struct.pack_into("<I", patched, record.offset + 4, following.offset - record.offset)
     chunk = _with_header(bytes(patched), records[0].record_id, records[-1])
-    return msgspec.structs.replace(chunk, problem=problem, rubbish=hole > 0)
+    return chunk._replace(problem=problem, rubbish=hole > 0)
 
 
 def _follows(before: Record, record: Record) -> bool:
@@ -278,7 +276,7 @@ def kept_only(chunk: Chunk, places: Sequence[tuple[int, int]]) -> Chunk:
             # A zero ends the content where the record did.
             parts += data[at : offset + 4], size, data[offset + 8 : end - 4], bytes(4)
             at = end
-    return msgspec.structs.replace(chunk, data=b"".join((*parts, data[at:])))
+    return chunk._replace(data=b"".join((*parts, data[at:])))
 
 
 def ends_only(chunk: Chunk) -> Chunk | None:

@@ -1,8 +1,6 @@
 """What a row of the catalogue holds, and what each label means."""
 
-from typing import Literal
-
-import msgspec
+from typing import Literal, NamedTuple
 
 Type = Literal["gauge", "counter", "histogram"]
 
@@ -52,7 +50,7 @@ LABELS = {
 """What the values of each label are."""
 
 
-class MetricRow(msgspec.Struct, frozen=True):
+class MetricRow(NamedTuple):
     """One metric. `what` is one sentence, `origin` completes "From ..."."""
 
     name: str

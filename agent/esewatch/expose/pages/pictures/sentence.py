@@ -1,11 +1,11 @@
 """One honest sentence about a database: are its pages good, and what of its window."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from esewatch.advice.advise import Advice
-from esewatch.advice.base.finding import DAMAGE_WORDS, FindingName, Proof, counted
+from esewatch.advice.base.finding import DAMAGE_WORDS, Proof, counted
 from esewatch.advice.history.history import History
 from esewatch.advice.window.window import WindowAdvice
 from esewatch.config.calendar import CALENDAR
@@ -73,7 +73,8 @@ def _pages(
     if corrected:
         parts.append(plural(corrected, "corrected page"))
     parts += [counted(each.count, *DAMAGE_WORDS[kind]) for kind, each in history.damage.items()]
-    findings = dict(advice.findings) if advice is not None else {}
+    said = advice.findings if advice is not None else ()
+    findings = {each.finding: each.sentence for each in said}
     if "writes_at_risk" in findings:
         parts.append(f"writes at risk: {findings['writes_at_risk']}")
     if figures.behind:
@@ -89,7 +90,7 @@ def _verified(
     proof: Proof | None, is_bad: bool, advice: Advice | None, history: History, now: float
 ) -> str:
     """Beside a known bad page no page is said to be good: only when last none was met."""
-    findings: Mapping[FindingName, str] = dict(advice.findings) if advice is not None else {}
+    findings = {each.finding for each in advice.findings} if advice is not None else ()
     lost = advice.ledger.unknown_since if advice is not None else None
     unknown = f"unknown since {day_text(lost, now)}: events are missing; " if lost else ""
     if proof is None:

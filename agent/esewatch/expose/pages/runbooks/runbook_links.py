@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from esewatch.advice.base.finding import DAMAGE_WORDS, Finding, FindingName
-from esewatch.advice.findings.risk import RISKS
+from esewatch.advice.base.finding import Finding, FindingName
 from esewatch.expose.pages.overview import DatabaseFigures
 from esewatch.fold.state.state import BadKind, DamageKind, EngineErrorKind
 
@@ -54,11 +53,11 @@ def runbook_links(figures: DatabaseFigures) -> tuple[str, ...]:
     found = [_BAD_PAGES[kind] for kind in _BAD_PAGES if kind in figures.bad_pages]
     findings = figures.advice.findings if figures.advice is not None else ()
     found += _damage(findings)
-    for finding, sentence in findings:
+    for finding, _, causes in findings:
         if finding == "writes_at_risk":
-            told = [name for kind, name in _RISKS.items() if RISKS[kind] in sentence]
+            told = [name for kind, name in _RISKS.items() if kind in causes]
             found += told or ["EseVersionBucketsHigh"]
-        elif finding == "investigate" and "I/O error" in sentence:
+        elif finding == "investigate" and "io" in causes:
             found.append("EseIoError")
         elif finding in _FINDINGS:
             found.append(_FINDINGS[finding])
@@ -73,10 +72,7 @@ def runbook_links(figures: DatabaseFigures) -> tuple[str, ...]:
 
 def _damage(findings: Sequence[Finding]) -> list[str]:
     """Of damage that is no bad page, worst first."""
-    told = dict(findings)
-    named = told.get("investigate", "")
-    found = [_DAMAGE[finding] for finding in _DAMAGE if finding in told]
-    for kind, name in _NAMED_ONLY.items():
-        if any(words in named for words in DAMAGE_WORDS[kind]):
-            found.append(name)
-    return found
+    causes = {each.finding: each.causes for each in findings}
+    found = [_DAMAGE[finding] for finding in _DAMAGE if finding in causes]
+    named = causes.get("investigate", ())
+    return found + [name for kind, name in _NAMED_ONLY.items() if kind in named]

@@ -3,8 +3,7 @@
 import csv
 import io
 from collections.abc import Sequence
-
-import msgspec
+from typing import NamedTuple
 
 from esewatch.sources.logs.formats.fields import FIELD_OF, integer, plain
 from esewatch.sources.logs.formats.times import looks_dated
@@ -13,7 +12,7 @@ _SEPARATORS = (",", ";", "\t")
 _VIEWER = ("level", "dateandtime", "source", "eventid", "taskcategory", "message")
 
 
-class Columns(msgspec.Struct, frozen=True):
+class Columns(NamedTuple):
     """The separator and the plain name of each column."""
 
     separator: str

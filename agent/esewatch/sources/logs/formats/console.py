@@ -1,8 +1,7 @@
 """Tables as PowerShell prints them: a line of names, a line of dashes, rows in columns."""
 
 import re
-
-import msgspec
+from typing import NamedTuple
 
 from esewatch.sources.logs.formats.fields import FIELD_OF, Found, gather, integer, plain
 
@@ -10,7 +9,7 @@ DASHES = re.compile(rb"[ \t]*-{2,}(?:[ \t]+-{2,})+[ \t]*\r?\n?")
 _GROUP = re.compile(r"-{2,}")
 
 
-class Column(msgspec.Struct, frozen=True):
+class Column(NamedTuple):
     """A column: its name in plain spelling, and where its dashes stand."""
 
     name: str
@@ -18,7 +17,7 @@ class Column(msgspec.Struct, frozen=True):
     end: int
 
 
-class Table(msgspec.Struct, frozen=True):
+class Table(NamedTuple):
     """The columns of one printed table; `provider` from the heading of a grouped one."""
 
     columns: tuple[Column, ...]
