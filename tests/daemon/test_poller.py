@@ -1,6 +1,5 @@
 """Sources are asked in turn; one that hangs keeps its thread and nobody else."""
 
-import _thread
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -10,6 +9,7 @@ import pytest
 from esewatch.daemon import poller as module
 from esewatch.daemon.poller import Poller
 from esewatch.model import Batch, SourceError
+from tests.support.no_threads import no_first_line
 
 LITTLE, LONG = 0.05, 30.0
 """Seconds of patience."""
@@ -109,17 +109,11 @@ def test_a_poll_that_is_broken_off_is_closed_unless_it_hangs(patience: Patience)
     turns.close()
 
 
-def test_a_thread_that_ends_before_its_first_line_is_waited_for_no_longer(
-    monkeypatch: pytest.MonkeyPatch, patience: Patience
-) -> None:
+def test_a_thread_that_ends_before_its_first_line_is_waited_for_no_longer() -> None:
     turns = Poller()
-    with monkeypatch.context() as patch:
-        patch.setattr(_thread, "start_new_thread", lambda work, given: 0)
-        patience(LITTLE)
-        with pytest.raises(MemoryError):
-            next(turns.batches(Asked("a")))
+    with no_first_line(), pytest.raises(MemoryError):
+        next(turns.batches(Asked("a")))
     assert turns.under_way == {}
-    patience(LONG)
     assert len(list(turns.batches(Asked("a")))) == 2
     turns.close()
 

@@ -467,6 +467,11 @@ class Agent:
         assert self._server is not None
         return int(self._server.process.pid)
 
+    @property
+    def ended(self) -> bool:
+        """Whether the process has ended by itself."""
+        return self._server is not None and self._server.process.poll() is not None
+
     def stop(self) -> None:
         """End it; fails when it does not end well."""
         assert self._server is not None

@@ -144,11 +144,6 @@ class FailingAgent(Agent):
         """Where it writes which calls failed, when no more do."""
         return self.folder / "failed.txt"
 
-    @property
-    def ended(self) -> bool:
-        """Whether the process has ended by itself."""
-        return self._server is not None and self._server.process.poll() is not None
-
 
 @pytest.mark.e2e
 @pytest.mark.slow

@@ -6,12 +6,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from esewatch.model import SourceError
 from esewatch.sources import process
 from esewatch.sources.process import Child, pause
+from tests.support.no_threads import no_first_line
 
 PYTHON = [sys.executable, "-S", "-c"]
 _made: list[Child] = []
@@ -82,7 +84,7 @@ def test_the_error_output_is_one_line_of_at_most_4_kib() -> None:
 
 def test_a_program_that_is_done_has_not_ended_while_output_waits() -> None:
     done = child("print('last words')")
-    wait_for(lambda: done._buffer and not any(reader.is_alive() for reader in done._readers))
+    wait_for(lambda: done._buffer and not any(reader.running for reader in done._readers))
     wait_for(lambda: done.status is not None)
     assert not done.ended
     assert done.read().split() == [b"last", b"words"]
@@ -104,7 +106,7 @@ def test_closing_ends_a_program_that_is_held_up(monkeypatch: pytest.MonkeyPatch)
     begin = time.monotonic()
     flood.close()
     assert flood.status is not None
-    assert not any(reader.is_alive() for reader in flood._readers)
+    assert not any(reader.running for reader in flood._readers)
     assert time.monotonic() - begin < 4
 
 
@@ -175,3 +177,34 @@ def test_a_program_that_reads_nothing_ends_all_the_same() -> None:
     done = given("raise SystemExit(3)", b"x" * 3_000_000)
     wait_for(lambda: done.ended)
     assert done.status == 3
+
+
+@pytest.mark.parametrize("threads", [0, 1, 2])
+def test_a_program_that_nobody_can_read_is_ended_and_told(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+    real = process._started
+
+    def begun(*given: Any, **words: Any) -> subprocess.Popen[bytes]:
+        started.append(real(*given, **words))
+        return started[-1]
+
+    monkeypatch.setattr(process, "_started", begun)
+    with no_first_line(after=threads), pytest.raises(SourceError, match="no thread to read it in"):
+        Child(PYTHON, ["import sys; sys.stdin.read()"], b"job")
+    assert started[0].wait(30) == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("part", ["_write_input", "_read_output", "_read_complaint"])
+def test_a_program_whose_reader_finds_no_memory_has_failed(
+    part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_memory(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(Child, part, no_memory)
+    _made.append(Child(PYTHON, ["import sys; sys.stdin.read()"], b"job"))
+    wait_for(lambda: _made[-1].ended)
+    assert _made[-1].status not in {0, None}
+    assert _made[-1].complaint == "no memory for what it wrote"

@@ -40,6 +40,7 @@ def _system(number: int) -> Callable[[], Exception]:
 
 KINDS: dict[str, Callable[[], Exception]] = {
     "thread start": lambda: RuntimeError("can't start new thread"),
+    "memory for a thread": MemoryError,
     "open": _system(errno.EMFILE),
     "stat": _system(errno.EIO),
     "listdir": _system(errno.EMFILE),
@@ -110,10 +111,19 @@ def failing() -> Iterator[Failing]:
     def connect(*args: Any, **words: Any) -> Any:
         return real(*args, **{"factory": Connection, **words})
 
+    start = _thread.start_new_thread
+
+    def started(*given: Any) -> int:
+        try:
+            found.note("memory for a thread")
+        except MemoryError:
+            return 0  # it ends before its first line, which who started it does not hear of
+        return start(*given)
+
     points: list[tuple[Any, str, Any]] = [
         (sqlite3, "connect", connect),
         (threading.Thread, "start", found.wrapped("thread start", threading.Thread.start)),
-        (_thread, "start_new_thread", found.wrapped("thread start", _thread.start_new_thread)),
+        (_thread, "start_new_thread", found.wrapped("thread start", started)),
         (os, "open", found.wrapped("open", os.open)),
         (os, "stat", found.wrapped("stat", os.stat)),
         (os, "scandir", found.wrapped("listdir", os.scandir)),

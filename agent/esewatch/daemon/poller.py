@@ -4,27 +4,23 @@ A file on a share that does not answer keeps its thread in the kernel, and no ti
 that. So the thread is left to that source until it answers, and the others get a new one.
 """
 
-import _thread
 import queue
 import threading
 import time
-import weakref
 from collections.abc import Generator, Iterator
+from functools import partial
 
 from esewatch.model import Batch, Source
+from esewatch.threads import Worker
 
 PATIENCE_SECONDS = 1.0
 """How long the others wait for a batch of one."""
 
 
-class _Alive:
-    """Held by one thread alone: it is gone when the thread has ended, however it ended."""
-
-
 class _Turn:
     """One batch on its way, and the thread that is to take it."""
 
-    def __init__(self, poll: Iterator[Batch], thread: "weakref.ref[_Alive]") -> None:
+    def __init__(self, poll: Iterator[Batch], thread: Worker) -> None:
         self._poll = poll
         self._thread = thread
         self._batch: Batch | None = None
@@ -40,7 +36,7 @@ class _Turn:
 
     def check(self) -> None:
         """Raises MemoryError when its thread has ended without an answer: it found no memory."""
-        if self._thread() is None and not self.done.is_set():
+        if not self._thread.running and not self.done.is_set():
             raise MemoryError("a thread found no memory")
 
     def result(self) -> Batch | None:
@@ -50,7 +46,7 @@ class _Turn:
         return self._batch
 
 
-def _work(turns: "queue.SimpleQueue[_Turn | None]", _: _Alive) -> None:
+def _work(turns: "queue.SimpleQueue[_Turn | None]") -> None:
     while (turn := turns.get()) is not None:
         turn.take()
 
@@ -63,7 +59,7 @@ class Poller:
 
     def __init__(self) -> None:
         self._worker: queue.SimpleQueue[_Turn | None] | None = None
-        self._thread: weakref.ref[_Alive]
+        self._thread: Worker
         self.under_way: dict[str, float] = {}
         """Sources that have not answered yet, and since when (monotonic seconds)."""
 
@@ -94,12 +90,9 @@ class Poller:
     def _begin(self, name: str, poll: Iterator[Batch]) -> _Turn:
         if self._worker is None:
             worker: queue.SimpleQueue[_Turn | None] = queue.SimpleQueue()
-            alive = _Alive()
-            # Not threading.Thread: where the new thread finds no memory for its first line, that
-            # waits for it for ever.
-            _thread.start_new_thread(_work, (worker, alive))
+            self._thread = Worker(partial(_work, worker))
             # Not before: a thread that does not start answers nobody.
-            self._worker, self._thread = worker, weakref.ref(alive)
+            self._worker = worker
         turn = _Turn(poll, self._thread)
         self.under_way[name] = time.monotonic()
         self._worker.put(turn)

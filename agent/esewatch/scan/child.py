@@ -27,6 +27,7 @@ from esewatch.scan.pace import Pace, yield_the_disk
 from esewatch.scan.plan import Lane, Target, plan
 from esewatch.scan.results import MAX_LISTED, BadPage, Step
 from esewatch.scan.verify.file_scan import scan_file
+from esewatch.threads import Worker
 
 TELL_SECONDS: Final = 0.9
 """Progress of a file is told so often."""
@@ -172,9 +173,11 @@ def _stop_when_asked(stop: threading.Event, source: BinaryIO) -> None:
         wishes.put(None)
 
     def listen() -> None:
-        while os.read(source.fileno(), 1 << 16):
-            pass
-        wishes.put(None)
+        try:
+            while os.read(source.fileno(), 1 << 16):
+                pass
+        finally:
+            wishes.put(None)
 
     def obey() -> None:
         wishes.get()
@@ -183,7 +186,7 @@ def _stop_when_asked(stop: threading.Event, source: BinaryIO) -> None:
     signal.signal(signal.SIGTERM, ask)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for part in (listen, obey):
-        threading.Thread(target=part, daemon=True).start()
+        Worker(part)
 
 
 if __name__ == "__main__":

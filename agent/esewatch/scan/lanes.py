@@ -7,10 +7,12 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from esewatch.scan.devices.device_lock import DeviceLock
 from esewatch.scan.plan import Lane, Target
+from esewatch.threads import Worker
 
 log = logging.getLogger(__name__)
 
@@ -94,15 +96,13 @@ class _Run:
         self._on_wait = on_wait
         self._ended: queue.SimpleQueue[list[Exception]] = queue.SimpleQueue()
         self._errors: list[Exception] = []
+        self._workers: list[Worker] = []
         self.running = 0
 
     def start(self, lanes: Sequence[Lane]) -> None:
         """One thread a lane; none keeps the process alive."""
         for lane in lanes:
-            thread = threading.Thread(
-                target=self._lane, args=(lane,), name=f"scan {lane.device}", daemon=True
-            )
-            thread.start()
+            self._workers.append(Worker(partial(self._lane, lane)))
             self.running += 1
 
     def over(self) -> bool:
@@ -110,10 +110,18 @@ class _Run:
         return self._stop.is_set() or time.monotonic() >= self._deadline
 
     def collect(self, seconds: float) -> None:
-        """Wait for the end of one lane, at most so long."""
-        with contextlib.suppress(queue.Empty):
+        """Wait for the end of one lane, at most so long.
+
+        Raises MemoryError when none is left of those that have not ended.
+        """
+        silent = not any(worker.running for worker in self._workers)
+        try:
             self._errors += self._ended.get(timeout=max(0.0, seconds))
             self.running -= 1
+        except queue.Empty:
+            if silent:
+                self.running = 0
+                raise MemoryError("a lane found no memory to say that it ended") from None
 
     def finish(self) -> None:
         """Wait for the lanes that still run, at most GRACE."""

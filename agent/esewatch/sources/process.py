@@ -6,11 +6,13 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, Final
 
 from esewatch.model import SourceError
+from esewatch.threads import Worker
 
 _BUFFER_BYTES: Final = 4 << 20
 _BLOCK_BYTES: Final = 1 << 16
@@ -25,7 +27,7 @@ class Child:
     `program` is its name (or a path, or an interpreter and a script), `arguments` go
     to it as they are, without a shell. `given` is what its standard input begins with; that
     stays open then until `close`, or until this process ends, however it does. Raises SourceError
-    when it cannot be started.
+    when it cannot be started, or there is no thread to read it in.
     """
 
     def __init__(
@@ -36,14 +38,16 @@ class Child:
         self._room = threading.Condition()
         self._closed = False
         self._complaint = bytearray()
-        if given is not None:
-            threading.Thread(target=self._write_input, args=(given,), daemon=True).start()
-        self._readers = (
-            threading.Thread(target=self._read_output, daemon=True),
-            threading.Thread(target=self._read_complaint, daemon=True),
-        )
-        for reader in self._readers:
-            reader.start()
+        self._lost = False
+        self._readers: list[Worker] = []
+        try:
+            if given is not None:
+                Worker(partial(self._or_end, partial(self._write_input, given)))
+            for read in (self._read_output, self._read_complaint):
+                self._readers.append(Worker(partial(self._or_end, read)))
+        except (RuntimeError, MemoryError) as error:
+            self.close()
+            raise SourceError(f"{program[0]}: no thread to read it in: {error}") from None
 
     def read(self) -> bytes:
         """What has been written since the last call; never waits."""
@@ -56,18 +60,24 @@ class Child:
     @property
     def ended(self) -> bool:
         """Has it ended, and is there nothing left to `read`?"""
-        if self._process.poll() is None or any(reader.is_alive() for reader in self._readers):
+        if self._process.poll() is None or any(reader.running for reader in self._readers):
             return False
         return not self._buffer
 
     @property
     def status(self) -> int | None:
-        """Exit status, None while it runs. Programs of Windows return an error code of Windows."""
-        return self._process.poll()
+        """Exit status, None while it runs. Programs of Windows return an error code of Windows.
+
+        Never 0 where what it wrote is not whole.
+        """
+        status = self._process.poll()
+        return 1 if self._lost and status == 0 else status
 
     @property
     def complaint(self) -> str:
         """The beginning of what it wrote on its error output, as one line."""
+        if self._lost:
+            return "no memory for what it wrote"
         return " ".join(bytes(self._complaint).decode("utf-8", "replace").split())
 
     def close(self) -> None:
@@ -84,6 +94,17 @@ class Child:
                 reader.join(_END_SECONDS)
         if self._process.stdin is not None:
             self._process.stdin.close()
+        if not any(reader.running for reader in self._readers):  # they close what they read
+            _pipe(self._process.stdout).close()
+            _pipe(self._process.stderr).close()
+
+    def _or_end(self, part: Callable[[], None]) -> None:
+        """A program that is not read, or not told what to do, would wait for ever."""
+        try:
+            part()
+        except MemoryError:
+            self._lost = True
+            self._process.kill()
 
     def _write_input(self, given: bytes) -> None:
         pipe, rest = _pipe(self._process.stdin), memoryview(given)
@@ -131,7 +152,7 @@ def _started(
             bufsize=0,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, MemoryError) as error:
         raise SourceError(f"{path}: cannot be started: {error}") from None
 
 

@@ -124,7 +124,7 @@ def test_the_address_is_free_again_after_the_end() -> None:
 def test_no_request_needs_a_new_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that finds no memory for its first line would be waited for, for ever."""
 
-    def start(_: threading.Thread) -> None:
+    def start(_: object) -> None:
         raise RuntimeError("can't start new thread")
 
     with serving() as server:

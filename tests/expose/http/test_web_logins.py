@@ -19,6 +19,7 @@ from esewatch.expose.http.requests import RefusedError
 from esewatch.expose.http.web import WebConfiguration
 from esewatch.model import ConfigError
 from tests.expose.serving import Answer, FakeDaemon, ask, serving
+from tests.support.no_threads import no_first_line
 
 LONG = "p" * 100
 HEADERS = "http_server_config: {headers: {Content-Security-Policy: img-src 'none'}}\n"
@@ -320,3 +321,13 @@ def test_http_2_is_ignored_with_a_word(tmp_path: Path, caplog: pytest.LogCapture
     with caplog.at_level("INFO"):
         WebConfiguration(tmp_path / "web.yml")
     assert "http2 is ignored: HTTP/1.1 is served" in caplog.text
+
+
+def test_a_login_that_finds_no_thread_holds_nobody_up_and_the_next_is_checked(
+    tmp_path: Path,
+) -> None:
+    web = configured(tmp_path, {"alice": hashed("wonder")})
+    with serving(FakeDaemon(), web=web) as server:
+        with no_first_line():
+            assert ask(server, "/", headers=basic("alice", "wonder")).status == 500
+        assert ask(server, "/", headers=basic("alice", "wonder")).status == 200

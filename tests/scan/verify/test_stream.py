@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import CodeType
 
 import pytest
 
@@ -14,7 +15,8 @@ from esewatch.ese.pages import kernels
 from esewatch.ese.pages.layout import BLANK, SUSPECT
 from esewatch.scan.pace import Pace
 from esewatch.scan.reading.reading import DatabaseFile
-from esewatch.scan.verify.stream import Piece, stream
+from esewatch.scan.verify.stream import Piece, _Reader, stream
+from tests.support.no_threads import codes_of_threads, no_first_line
 
 PAGE = 4096
 READ = 4 * PAGE
@@ -41,8 +43,9 @@ class Until:
         return self._now() - self._deadline
 
 
-def readers() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name.startswith("reader ")]
+def readers() -> list[set[CodeType]]:
+    """Threads that are in a reader."""
+    return [codes for codes in codes_of_threads() if _Reader.run.__code__ in codes]
 
 
 def wait_for(holds: Callable[[], bool]) -> None:
@@ -358,7 +361,6 @@ def test_a_read_that_hangs_does_not_hold_the_consumer_beyond_the_time(
     assert given == expected
     assert late < 1
     wait_for(lambda: len(readers()) == 1)
-    assert all(reader.daemon for reader in readers())
     let_go.set()
 
 
@@ -421,3 +423,11 @@ def test_a_long_pause_is_ended_by_the_wish_to_stop(path: Path) -> None:
     timer.join()
 
     assert found == [0]
+
+
+def test_without_memory_for_a_reader_nobody_waits_for_it(path: Path) -> None:
+    file = DatabaseFile(str(path))
+    with no_first_line(), pytest.raises(MemoryError):
+        list(pieces(file, 0, SIZE))
+    assert len(list(pieces(file, 0, SIZE))) == PIECES
+    file.close()

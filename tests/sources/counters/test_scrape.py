@@ -26,6 +26,7 @@ from tests.support.metrics_server import (
     metrics_server,
     says,
 )
+from tests.support.no_threads import codes_of_threads, no_first_line
 from tests.support.ports import free_port
 
 
@@ -334,17 +335,37 @@ def test_tls_with_a_server_that_has_none_is_one_line(server: MetricsServer) -> N
         scrape(Target(server.url.replace("http:", "https:"), 5.0))
 
 
+def watches() -> list[object]:
+    """Threads that watch over an exchange."""
+    return [codes for codes in codes_of_threads() if module._watch.__code__ in codes]
+
+
+def test_without_a_thread_that_could_end_it_nobody_is_asked(server: MetricsServer) -> None:
+    server.answer(says("a 1\n"))
+    with no_first_line(), pytest.raises(MemoryError):
+        get(server)
+    assert get(server) == Page(b"a 1\n", openmetrics=False)
+
+
+def test_an_exchange_that_nobody_can_watch_is_ended(
+    server: MetricsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class NoMemory(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            raise MemoryError
+
+    exchange = module._Exchange(time.monotonic() + 10)
+    with pytest.raises(MemoryError):
+        module._watch(exchange, NoMemory(), 10.0)
+    assert exchange.aborted
+
+
 def test_no_thread_is_left_behind(server: MetricsServer) -> None:
     server.answer(says("a 1\n", headers={"Content-Type": TEXT}))
-    before = {thread.ident for thread in threading.enumerate()}
 
     get(server)
 
-    left = [
-        thread
-        for thread in threading.enumerate()
-        if thread.ident not in before and isinstance(thread, threading.Timer)
-    ]
-    for thread in left:
-        thread.join(5)
-    assert not [thread for thread in left if thread.is_alive()]
+    end = time.monotonic() + 5
+    while (left := watches()) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not left

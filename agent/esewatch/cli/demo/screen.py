@@ -7,13 +7,14 @@ import contextlib
 import os
 import sys
 import textwrap
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from esewatch.cli.demo.stories import FORECAST, STORIES
+from esewatch.threads import Worker
 
 if sys.platform != "win32":
     import termios
@@ -200,7 +201,7 @@ def _keys(pressed: Callable[[str], None]) -> Iterator[None]:
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     # It waits in a read for as long as the process lives.
-    threading.Thread(target=_read_keys, args=(descriptor, pressed), daemon=True).start()
+    Worker(partial(_read_keys, descriptor, pressed))
     tty.setcbreak(descriptor)
     try:
         yield

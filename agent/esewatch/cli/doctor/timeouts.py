@@ -1,9 +1,11 @@
 """Looks that may never end (a dead share, a pipe): each in a thread, all within one time."""
 
-import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple, TypeVar
+
+from esewatch.threads import Worker
 
 Found = TypeVar("Found")
 
@@ -29,15 +31,10 @@ def look_all(looks: Mapping[str, Callable[[], object]], seconds: float) -> Looks
             found = error
         ended[name] = found
 
-    threads = {
-        name: threading.Thread(target=run, args=(name, look), daemon=True)
-        for name, look in looks.items()
-    }
-    for thread in threads.values():
-        thread.start()
+    workers = [Worker(partial(run, name, look)) for name, look in looks.items()]
     end = time.monotonic() + seconds
-    for thread in threads.values():
-        thread.join(max(0.0, end - time.monotonic()))
+    for worker in workers:
+        worker.join(max(0.0, end - time.monotonic()))
     done = {name: ended[name] for name in looks if name in ended}
     return Looks(done, [name for name in looks if name not in done])
 

@@ -4,9 +4,9 @@ import argparse
 import json
 import logging
 import sys
-import threading
 import time
 from datetime import UTC, datetime
+from functools import partial
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from esewatch.expose.http.server import DEFAULT_ADDRESS, HttpServer
 from esewatch.journal import Journal
 from esewatch.model import EsewatchError
 from esewatch.sources.registry import build_sources
+from esewatch.threads import Worker
 
 if TYPE_CHECKING:
     from esewatch.expose.http.web import WebConfiguration
@@ -100,21 +101,21 @@ def _run(options: argparse.Namespace) -> int:
     sources = build_sources(settings)
     daemon = Daemon(settings, journal, sources, load=lambda: load_settings(options), web=web)
     server = HttpServer(App(daemon, web=web), options.listen, secure=web.tls if web else None)
-    reader = threading.Thread(target=_read, args=(daemon, wishes), name="fold", daemon=True)
+    reader: Worker | None = None
     try:
         server.start()
         _say_where(server.address, web)
         if not settings.sources:
             log.warning("no sources are configured, so nothing is watched: see `sources:`")
-        reader.start()
-        asked = _wait(daemon, wishes)
+        reader = Worker(partial(_read, daemon, wishes))
+        asked = _wait(daemon, wishes, reader)
     finally:
         end = time.monotonic() + STOP_SECONDS
         daemon.stop()
         server.stop()
-        if reader.ident is not None:
+        if reader is not None:
             reader.join(max(0.0, end - time.monotonic()))
-        daemon.close(running=reader.is_alive())
+        daemon.close(running=reader is not None and reader.running)
     log.info("stopped")
     return 0 if asked else 2
 
@@ -143,10 +144,11 @@ def _read(daemon: Daemon, wishes: SignalRequests) -> None:
         wishes.ended()
 
 
-def _wait(daemon: Daemon, wishes: SignalRequests) -> bool:
+def _wait(daemon: Daemon, wishes: SignalRequests, reader: Worker) -> bool:
     """Until the end is asked for; False when the reading thread has ended by itself."""
     reloads = Reloads(daemon)
-    while (wish := wishes.next()) in {None, "reload"}:
+    # One that found no memory to say so has ended too.
+    while (wish := wishes.next()) == "reload" or (wish is None and reader.running):
         daemon.watch()
         if wish is not None:
             reloads.ask()

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Literal, Protocol
 
 from esewatch.model import EsewatchError
+from esewatch.threads import Worker
 
 log = logging.getLogger("esewatch")
 
@@ -49,8 +50,7 @@ class _Service:
         self._status = FAILED
 
     def run(self, work: Callable[[], int]) -> int:
-        thread = threading.Thread(target=self._dispatch, name="service", daemon=True)
-        thread.start()
+        thread = Worker(self._dispatch)
         if not self._asked.wait(START_SECONDS) or self._problem is not None:
             reason = self._problem or "it is silent"
             raise EsewatchError(f"the service control manager did not start this: {reason}")

@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Literal
 
 from esewatch.daemon.loop import Daemon
+from esewatch.threads import Worker
 
 log = logging.getLogger("esewatch")
 
@@ -70,17 +71,18 @@ class Reloads:
     def __init__(self, daemon: Daemon) -> None:
         self._daemon = daemon
         self._asked = threading.Event()
-        threading.Thread(target=self._work, name="reload", daemon=True).start()
+        Worker(self._work)
 
     def ask(self) -> None:
         """Take it up soon; returns at once."""
         self._asked.set()
 
     def _work(self) -> None:
-        while self._asked.wait():
-            self._asked.clear()
+        while True:
             # The daemon has said why. A defect must not be the end of all reloads to come.
             with contextlib.suppress(Exception):
+                self._asked.wait()
+                self._asked.clear()
                 self._daemon.reload()
 
 

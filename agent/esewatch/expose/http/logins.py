@@ -10,13 +10,15 @@ import base64
 import binascii
 import hashlib
 import os
+import queue
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Protocol
 
 from esewatch.expose.http.requests import RefusedError
 from esewatch.model import ConfigError
+from esewatch.threads import Worker
 
 MAX_WAITING = 16
 """Logins that may wait to be checked."""
@@ -50,6 +52,33 @@ def bcrypt_check() -> Check:
     return checkpw
 
 
+class _InTurn:
+    """Does work in one thread; a new one takes its place where it found no memory."""
+
+    def __init__(self) -> None:
+        self._waiting: queue.SimpleQueue[tuple[Future[bool], Callable[[], bool]]]
+        self._waiting = queue.SimpleQueue()
+        self._worker: Worker | None = None
+
+    def submit(self, work: Callable[[], bool]) -> Future[bool]:
+        """Do it behind what waits. Raises RuntimeError or MemoryError for want of a thread."""
+        if self._worker is None or not self._worker.running:
+            self._worker = Worker(self._run)
+        future: Future[bool] = Future()
+        self._waiting.put((future, work))
+        return future
+
+    def _run(self) -> None:
+        while True:
+            future, work = self._waiting.get()
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(work())
+            except Exception as error:
+                future.set_exception(error)
+
+
 class Logins:
     """Checks the Authorization header of requests. One event loop uses it."""
 
@@ -57,7 +86,7 @@ class Logins:
         self._secret = os.urandom(32)
         self._known: OrderedDict[bytes, None] = OrderedDict()
         self._waiting: dict[str, int] = {}
-        self._thread: ThreadPoolExecutor | None = None
+        self._in_turn = _InTurn()
 
     async def admit(self, header: str, client: str, users: Mapping[str, str], check: Check) -> None:
         """Return when `header` is of one of `users` (name -> hash).
@@ -96,12 +125,9 @@ class Logins:
             raise RefusedError(
                 429, "Too many logins wait to be checked. Try again.", {"retry-after": "2"}
             )
-        if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, thread_name_prefix="login")
         self._waiting[client] = mine + 1
         try:
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._thread, work)
+            return await asyncio.wrap_future(self._in_turn.submit(work))
         finally:
             self._waiting[client] -= 1
             if not self._waiting[client]:

@@ -18,6 +18,7 @@ from hypercorn.config import Config, Sockets
 
 from esewatch.expose.http.connections import AHEAD, ConnectionLimits, GuardedLoop, Secure
 from esewatch.model import EsewatchError
+from esewatch.threads import Worker
 
 log = logging.getLogger(__name__)
 
@@ -120,7 +121,7 @@ class HttpServer:
         self._secure = secure
         self._socket: socket.socket | None = None
         self._address = address
-        self._thread: threading.Thread | None = None
+        self._thread: Worker | None = None
         self._listening = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
@@ -140,8 +141,11 @@ class HttpServer:
         self._socket = _listen(self._address)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, AHEAD)  # of each connection
         self._address = format_address(*self._socket.getsockname()[:2])
-        self._thread = threading.Thread(target=self._run, name="http", daemon=True)
-        self._thread.start()
+        try:
+            self._thread = Worker(self._run)
+        except (RuntimeError, MemoryError) as error:
+            self._socket.close()
+            raise EsewatchError(f"no thread for the HTTP server: {error}") from None
         if not self._listening.wait(10):
             self.stop()
             raise EsewatchError(f"the HTTP server did not start on {self._address}")
@@ -156,7 +160,7 @@ class HttpServer:
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(stop.set)
         thread.join(4.5)
-        if thread.is_alive():
+        if thread.running:
             log.warning("the HTTP server on %s is still busy and is left behind", self.address)
         self._thread = None
 

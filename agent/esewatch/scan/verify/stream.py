@@ -4,7 +4,6 @@ import contextlib
 import mmap
 import queue
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from itertools import cycle
@@ -15,6 +14,7 @@ from esewatch.ese.pages.layout import number_at
 from esewatch.scan.pace import Pace
 from esewatch.scan.reading.direct import ALIGNMENT
 from esewatch.scan.reading.reading import DatabaseFile
+from esewatch.threads import Worker
 
 READ_SIZE: Final = 2 << 20
 """Bytes of a read, where nothing else is asked for: the least CPU time a byte of 1, 2 and 4 MiB."""
@@ -52,11 +52,10 @@ class Piece(NamedTuple):
     """What the read took."""
 
 
-class _Reader(threading.Thread):
+class _Reader:
     """Reads and checks its pieces into its own buffers; it ends with None in `done`."""
 
     def __init__(self, job: "_Job", first: int, step: int) -> None:
-        super().__init__(name=f"reader {first} of {job.file.path}", daemon=True)
         self.done: queue.SimpleQueue[tuple[memoryview, Piece] | BaseException | None]
         self.done = queue.SimpleQueue()
         self.free: queue.SimpleQueue[memoryview | None] = queue.SimpleQueue()
@@ -65,6 +64,11 @@ class _Reader(threading.Thread):
         self._job = job
         self._numbers = job.numbers()[first::step]
         self._leaving = False
+        self.worker: Worker | None = None
+
+    def start(self) -> None:
+        """Begin to read."""
+        self.worker = Worker(self.run)
 
     def run(self) -> None:
         """Until the pieces, the file, the time or the wish of the consumer end."""
@@ -83,11 +87,14 @@ class _Reader(threading.Thread):
     def next(self) -> tuple[memoryview, Piece] | None:
         """The next piece with the buffer it is in; None: there are no more. Raises what it met."""
         while True:
+            running = self.worker is not None and self.worker.running
             try:
                 found = self.done.get(timeout=_LOOK_SECONDS)
             except queue.Empty:
                 if self._job.pace.over():
                     return None
+                if not running:
+                    raise MemoryError("a reader found no memory") from None
                 continue
             if isinstance(found, BaseException):
                 raise found
@@ -165,8 +172,8 @@ def stream(
             reader.leave()
         leave_until = time.monotonic() + _LEAVE_SECONDS
         for reader in readers:
-            if reader.ident is not None:
-                reader.join(max(0.0, leave_until - time.monotonic()))
+            if reader.worker is not None:
+                reader.worker.join(max(0.0, leave_until - time.monotonic()))
 
 
 def _aligned(length: int) -> int:

@@ -6,9 +6,9 @@ Rates of perfmon come as the running counts behind them, levels as levels.
 
 import math
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -26,6 +26,7 @@ from esewatch.sources.counters.exporter_map import VOLUME_INFO, Shown, is_instan
 from esewatch.sources.counters.exposition import BadLine, Sample, samples
 from esewatch.sources.counters.poll_timer import PollTimer, SampleClock
 from esewatch.sources.counters.scrape import Page, Target, scrape
+from esewatch.threads import Worker
 
 MAX_TIMEOUT = 10.0
 GRACE = 5.0
@@ -75,7 +76,7 @@ class ExporterSource:
         self._pace = pace or PollTimer(interval)
         self._clock = clock or SampleClock()
         self._monotonic = monotonic
-        self._thread: threading.Thread | None = None
+        self._thread: Worker | None = None
         self._began = 0.0
         self._result: Scraped | None = None
         self._failure = ""
@@ -114,10 +115,11 @@ class ExporterSource:
     def _start(self) -> None:
         self._began = self._monotonic()
         began = self._clock.next()
-        self._thread = threading.Thread(
-            target=self._scrape, args=(began,), name=f"scrape {self.name}", daemon=True
-        )
-        self._thread.start()
+        try:
+            self._thread = Worker(partial(self._scrape, began))
+        except (RuntimeError, MemoryError) as error:
+            self._failure = f"{self._target.shown}: no thread to scrape in: {error}"
+            self._pace.again()
 
     def _scrape(self, began: float) -> None:
         try:
@@ -130,12 +132,11 @@ class ExporterSource:
 
     def _finished(self) -> Scraped | None:
         """The result of a scrape that has ended since the last look."""
-        if self._thread is None or self._thread.is_alive():
+        if self._thread is None or self._thread.running:
             return None
-        self._thread.join()
         self._thread = None
         result, self._result = self._result, None
-        return result
+        return result or Scraped([], f"{self._target.shown}: no memory for a scrape")
 
     def close(self) -> None:
         """A scrape on its way ends by its own time limit; it is not waited for."""

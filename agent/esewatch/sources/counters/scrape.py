@@ -14,12 +14,14 @@ import threading
 import time
 import zlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from esewatch.config.secrets import masked
 from esewatch.model import SourceError
+from esewatch.threads import Worker
 
 MAX_BYTES = 64 * 2**20
 """Size of an answer, unpacked."""
@@ -54,11 +56,13 @@ class Target(NamedTuple):
 
 
 def scrape(target: Target) -> Page:
-    """Get the metrics of `target`. Raises SourceError with the address and the reason."""
+    """Get the metrics of `target`. Raises SourceError with the address and the reason.
+
+    Raises RuntimeError or MemoryError where there is no thread that could end it in time.
+    """
     exchange = _Exchange(time.monotonic() + target.timeout)
-    watch = threading.Timer(target.timeout, exchange.abort)
-    watch.daemon = True
-    watch.start()
+    answered = threading.Event()
+    Worker(partial(_watch, exchange, answered, target.timeout))
     try:
         page = _follow(target, exchange)
         if exchange.aborted:
@@ -74,8 +78,16 @@ def scrape(target: Target) -> Page:
             reason = _reason(error)
         raise SourceError(f"{target.shown}: {reason}") from error
     finally:
-        watch.cancel()
+        answered.set()
         exchange.close()
+
+
+def _watch(exchange: "_Exchange", answered: threading.Event, seconds: float) -> None:
+    try:
+        answered.wait(seconds)
+    finally:  # also where this found no memory: an exchange that nobody watches may never end
+        if not answered.is_set():
+            exchange.abort()
 
 
 def _reason(error: Exception) -> str:

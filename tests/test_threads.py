@@ -1,0 +1,59 @@
+"""A thread that finds no memory holds up neither who starts it nor who waits for it."""
+
+import ast
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from esewatch.threads import Worker
+from tests.support.each import of_each
+from tests.support.no_threads import no_first_line
+
+PACKAGE = Path(__file__).resolve().parents[1] / "agent" / "esewatch"
+MAKERS = {"Thread", "Timer", "start_new_thread"}
+
+
+def test_the_work_is_done_beside_and_its_end_is_seen() -> None:
+    go, done = threading.Event(), []
+
+    def work() -> None:
+        go.wait()
+        done.append(threading.get_ident())
+
+    worker = Worker(work)
+    assert worker.running
+    worker.join(0.01)
+    assert worker.running
+    go.set()
+    worker.join(30)
+    assert not worker.running
+    assert done != [threading.get_ident()]
+
+
+def test_a_thread_that_ends_before_its_first_line_is_not_waited_for() -> None:
+    with no_first_line(), pytest.raises(MemoryError, match="no memory"):
+        Worker(lambda: None)
+
+
+def test_work_that_raises_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda error: told.append(error.exc_type))
+
+    def work() -> None:
+        raise MemoryError
+
+    worker = Worker(work)
+    worker.join(30)
+    assert (worker.running, told) == (False, [MemoryError])
+
+
+@of_each(sorted(PACKAGE.rglob("*.py")), lambda file: str(file.relative_to(PACKAGE)))
+def test_no_thread_is_made_elsewhere(file: Path) -> None:
+    names = {
+        node.attr if isinstance(node, ast.Attribute) else node.id
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute | ast.Name)
+    }
+    assert file.name == "threads.py" or not names & MAKERS
