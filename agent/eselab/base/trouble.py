@@ -1,4 +1,4 @@
-"""What the engine meets when it reads: bad pages and slow requests, told to a Watcher."""
+"""Read problems of the engine, reported to a Watcher: bad pages and slow requests."""
 
 from typing import Final, Literal, Protocol
 

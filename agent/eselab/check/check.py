@@ -1,4 +1,4 @@
-"""Whether a database is sound: header, log, pages, catalog, trees, space. Nothing is changed.
+"""Consistency check of a database: header, log, pages, catalog, trees, space. Read-only.
 
 Every page must be exactly one of: a map page, in one tree, free in the map.
 """

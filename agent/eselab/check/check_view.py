@@ -1,4 +1,4 @@
-"""The pages of a database as the next opening would find them, with nothing changed on disk.
+"""Read-only view of the pages of a database as the next opening would find them.
 
 Where the database was not shut down, that is what a recovery makes of them, in memory.
 """

@@ -1,4 +1,4 @@
-"""Where the engine's bytes lie: a folder of real files, or a simulated disk that can crash.
+"""Storage for the engine's bytes: a folder of real files, or a simulated disk that can crash.
 
 Positions and lengths are in bytes. What was not synced may be lost, wholly or in part.
 """

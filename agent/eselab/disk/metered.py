@@ -1,4 +1,4 @@
-"""A disk that counts and times the requests to databases and logs, and tells of slow ones."""
+"""A disk that counts and times the requests to databases and logs, and reports slow ones."""
 
 from collections import deque
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The write-back cache of a storage controller: what was written and is not on the drives yet."""
+"""The write-back cache of a storage controller: data written that is not on the drives yet."""
 
 from bisect import bisect_left, insort
 from typing import Final

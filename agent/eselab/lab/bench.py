@@ -1,4 +1,4 @@
-"""Where an experiment works: a folder, a seed, the engine as a process, someone who is told."""
+"""The workbench of an experiment: folder, seed, the engine as a process, progress messages."""
 
 import os
 import shutil

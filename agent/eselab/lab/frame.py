@@ -1,4 +1,4 @@
-"""What an experiment is, what comes out of it, and how that is held against published figures.
+"""Experiments, their results, and the comparison with published figures.
 
 A figure of our own has a kind: counted by the bundled engine, taken on a modelled disk, or taken
 on real files. The first two come out the same for the same seed; the last one does not.

@@ -1,4 +1,4 @@
-"""Figures out of what the engine logged and counted."""
+"""Figures from the logs and counters of the engine."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise

@@ -1,7 +1,7 @@
-"""The ledger behind `truth.json`: what each line of the logs tells, noted before it is written.
+"""The ledger behind `truth.json`: the meaning of each log line, noted before it is written.
 
-A process that is killed leaves at most one entry whose line is not whole. The next one
-drops it and goes on, so the truth is always that of the lines that are there.
+A killed process leaves at most one incomplete entry. The next process drops it and goes on, so
+the truth always matches the lines that exist.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Entries of the ledger: what a line of a log says, told by whoever counted it."""
+"""Entries of the ledger: the meaning of a log line, given by the code that counted it."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Which event of maintenance tells what of a pass (semantics.md 2)."""
+"""Mapping from maintenance events to the facts of a pass (semantics.md 2)."""
 
 from typing import Final, Literal
 

@@ -1,7 +1,7 @@
-"""What happened so far, from what each line of the logs tells: the answer to compare with.
+"""The expected state after each log line: the ground truth to compare with.
 
-The rules are those of semantics.md 2 and 3. A line is told here by whoever counted what it
-says, not read back from the log.
+The rules are those of semantics.md 2 and 3. The facts of a line come from the code that counted
+them; they are not read back from the log.
 """
 
 import math

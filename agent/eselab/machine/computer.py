@@ -1,4 +1,4 @@
-"""What one computer of a run writes of itself: event log, counter log, truth; its copies."""
+"""Output of one computer of a run: event log, counter log, truth; its copies."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A mailbox store in three tables, and what its operations do to their rows.
+"""A mailbox store in three tables, and the effect of its operations on their rows.
 
 "Msg": mailbox (u16), folder (u8), message number (u32) -> body. "Arrivals": message number ->
 mailbox, folder, time of delivery (f64). "Folders": mailbox, folder -> messages (u32), and under

@@ -1,4 +1,4 @@
-"""What a current engine does to a database in the background, day and night."""
+"""Background maintenance of a current engine, day and night."""
 
 from eselab.base.clock import Clock
 from eselab.base.plan import DatabasePlan

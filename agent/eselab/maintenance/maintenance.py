@@ -1,4 +1,4 @@
-"""What online defragmentation and the checksum scan have in common."""
+"""Common base of online defragmentation and the checksum scan."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
