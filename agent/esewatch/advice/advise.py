@@ -1,6 +1,6 @@
-"""Everything that is advised of every database, as of one moment: the judgements put together.
+"""All advice for every database as of one moment: the judgements put together.
 
-The command, the HTTP interface and the metrics show what `advise` says and judge nothing.
+The command, the HTTP interface and the metrics show the result of `advise` and judge nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence

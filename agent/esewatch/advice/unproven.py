@@ -1,7 +1,7 @@
-"""Directories that nothing ever verified: told once for all of them (semantics.md 5).
+"""Directories that nothing ever verified: reported once for all of them (semantics.md 5).
 
-Nothing of its own reads every page of a domain controller's database, so that of each alone it
-would be said for ever.
+Nothing that runs by itself reads every page of a domain controller's database, so a report for
+each of them would never end.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""What is asked of a what-if, and the ranges that it is answered with."""
+"""The question of a what-if, and the ranges of its answer."""
 
 import math
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""What a person should look into: the closed list, each with its sentence.
+"""Findings, reasons for a person to act: the closed list, each with its sentence.
 
 A finding is a value (`ese_finding{finding}`, contract.md); its sentence holds the figures
 that it was made of. Times are epoch seconds and are shown in UTC.

@@ -1,4 +1,4 @@
-"""How far a quantity may go, told from a few past values without assuming a normal one.
+"""Prediction interval of a quantity from a few past values, without assuming a normal one.
 
 The next value falls into each of the n + 1 gaps between n past ones equally often; within a gap
 it is spread evenly on a logarithmic scale. Past the largest the chance falls as a power of the

@@ -1,4 +1,4 @@
-"""In how many seconds whole windows have surely passed, whenever one begins to count."""
+"""Staleness: the seconds after which whole windows have surely passed, from any starting time."""
 
 from esewatch.config import Settings, Window, window_for
 from esewatch.config.settings import DAYS

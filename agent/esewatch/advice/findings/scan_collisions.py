@@ -1,4 +1,4 @@
-"""Scans that stood in each other's way: on the same disks at the same time, and what it cost.
+"""Scan collisions: scans on the same disks at the same time, and the measured cost.
 
 Only databases whose maintenance has a window, since only a window can be moved, and whose
 device is known: an unknown one is never guessed.

@@ -1,4 +1,4 @@
-"""A background scan that is switched off: nothing in the log tells so (semantics.md 5)."""
+"""A background scan that is switched off, which no event in the log reports (semantics.md 5)."""
 
 import math
 

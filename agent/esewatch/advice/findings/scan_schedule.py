@@ -1,7 +1,7 @@
-"""When the databases of a device can be scanned one after the other.
+"""A schedule that scans the databases of a device one after the other.
 
-The one verified longest ago goes first. Each lies within an opening of its own configured
-window; what does not fit in the next seven days is named, with what it lacks.
+The database verified longest ago goes first. Each scan lies within an opening of the database's
+own configured window; a scan that does not fit in the next seven days is named, with what it lacks.
 """
 
 import math

@@ -1,6 +1,7 @@
-"""What other programs of its server say of a database: of a copy that failed, of a directory.
+"""Notices of other programs of a server about a database: a failed copy, a directory.
 
-Nothing logs that it is over (docs/inputs.md): an acknowledgement ends it, or a restore.
+No event reports that the problem is over (docs/inputs.md): an acknowledgement ends it, or a
+restore.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""By when a pass should be done (semantics.md 5)."""
+"""Deadline of a pass (semantics.md 5)."""
 
 from collections.abc import Sequence
 

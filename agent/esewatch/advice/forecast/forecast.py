@@ -1,10 +1,11 @@
-"""When the running pass of a task will be done, told by its own past.
+"""Forecast of the end of a running pass, from the task's own history.
 
-The engine tells when a pass begins, is resumed, interrupted and completed, and at its end how
-long it worked. So the work of a whole pass is what past ones took (`rates`, `spread`), the work
-left is that without the work of its runs so far, and the nights to do it in are drawn from the
-past nights of the task (`windows_left`). Current engines scan without a window, and tell every
-six hours how far they are (744): they are judged by time and pages (`scanning`).
+The engine logs when a pass begins, is resumed, interrupted and completed, and at its end how
+long it worked. So the work of a whole pass is estimated from past passes (`rates`,
+`prediction_interval`), the work left is that minus the work of its runs so far, and the nights to
+do it in are drawn from the past nights of the task (`window_usage`). Current engines scan without
+a window and log their progress every six hours (744): they are judged by time and pages
+(`rest_of_scan`).
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Passes played through to their end: what a forecast's dates are read from."""
+"""Monte Carlo simulation of passes to their end: the source of a forecast's dates."""
 
 from math import sqrt
 from typing import Final

@@ -1,4 +1,4 @@
-"""How urgent a database is, in one word: the same on a page, in the interface and as a metric."""
+"""Verdict: the urgency of a database in one word, the same for pages, interface and metrics."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args

@@ -1,4 +1,4 @@
-"""When a task may go on, and how past windows were used: what the next ones are drawn from."""
+"""Usage of past windows, from which future ones are drawn, and the times when a task may run."""
 
 import math
 from bisect import bisect_left, bisect_right

@@ -1,6 +1,6 @@
-"""Which databases are copies of one another (semantics.md 1), the only place that says so.
+"""The copies of one database (semantics.md 1): the only place that decides which these are.
 
-The integrity ledger compares copies by it, and rules join by the metric that tells it.
+The integrity ledger compares copies by it, and rules join by the metric that exports it.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""What the judgements know of a database: plain values, gathered once from the state."""
+"""The history of a database for the judgements: plain values, gathered once from the state."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The integrity ledger: when was every page of a copy last verified, and by what (semantics.md 3).
+"""The integrity ledger: when every page of a copy was last verified, and by what (semantics.md 3).
 
 Absence is claimed only where nothing can have been missed: not of a database that is known
 for less than a deadline, not over a gap in the events, and only of time at work.

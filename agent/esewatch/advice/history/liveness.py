@@ -1,4 +1,4 @@
-"""What tells that an engine is at work, and that what it logs is read."""
+"""Liveness: evidence that an engine is at work, and that its log is read."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What the judgements take from the passes of a database."""
+"""Views of the passes of a database for the judgements."""
 
 from collections.abc import Mapping
 

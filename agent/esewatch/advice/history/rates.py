@@ -1,4 +1,4 @@
-"""What a whole pass took so far, brought to the present size of its database."""
+"""Work of past whole passes, scaled to the present size of their database."""
 
 from bisect import bisect_left
 from collections.abc import Sequence

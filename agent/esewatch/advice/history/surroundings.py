@@ -1,4 +1,4 @@
-"""What other records tell of a copy: gaps in its computer's log, and what its copies found in it.
+"""Facts about a copy from other records: gaps in its computer's log, findings of its other copies.
 
 A passive copy that compares itself with the active one reports damage of the other (538, 540,
 545); the state keeps it where it was logged, and here it comes to the copy that it speaks of.

@@ -1,4 +1,4 @@
-"""How many days a pass would take, played through with the database's own works and nights."""
+"""Simulated days per pass, from the work and the nights of the database's own past."""
 
 import math
 from collections.abc import Iterable, Sequence

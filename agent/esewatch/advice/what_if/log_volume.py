@@ -1,4 +1,4 @@
-"""What maintenance logs in a night: copies are shipped these logs, and a backup holds them."""
+"""Log volume of a night's maintenance: logs that are shipped to copies, and held by a backup."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""How much maintenance adds to the RPC latency of its computer: published, or seen here."""
+"""RPC latency that maintenance adds on its computer: published, or measured here."""
 
 import math
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""How much slower a scan would be: throttled, beside other scans, or zeroing pages too."""
+"""Slowdown of a scan: throttled, beside other scans, or zeroing pages too."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What another window, throttle or size would make of a database's maintenance.
+"""Maintenance of a database with another window, throttle or size.
 
 Every range is made of this database's own passes, nights, logs and latencies, or says that it is
 published and not measured here.

@@ -1,4 +1,4 @@
-"""What is said of databases whose maintenance has no window (semantics.md 5)."""
+"""Advice for databases whose maintenance has no window (semantics.md 5)."""
 
 from typing import Literal, NamedTuple, get_args
 

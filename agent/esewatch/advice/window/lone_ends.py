@@ -1,4 +1,4 @@
-"""Ends of passes whose start nobody logged, or whose time: their figures are known all the same."""
+"""Ends of passes without a logged start, or without a time: their figures count all the same."""
 
 from esewatch.advice.base.finding import counted, moment, span
 from esewatch.advice.history.history import History

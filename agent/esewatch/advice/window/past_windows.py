@@ -1,4 +1,4 @@
-"""The openings of a window in the past, and what online defragmentation did in each."""
+"""Past openings of a window, and the work of online defragmentation in each."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
