@@ -1,4 +1,4 @@
-"""`advise`: what to do with each window, what is verified, and when a pass will be done."""
+"""`advise`: window advice, verification status and forecasts of passes."""
 
 import argparse
 import contextlib

@@ -1,4 +1,4 @@
-"""`advise --what-if NAME=VALUE`: what was asked, and the answers for people and machines."""
+"""`advise --what-if NAME=VALUE`: the question and its answers, for people and machines."""
 
 import argparse
 import re

@@ -1,4 +1,4 @@
-"""The one screen of the demo: what to open, the stories, the keys, the last events.
+"""The one screen of the demo: addresses, the stories, the keys, the last events.
 
 `draw` is a pure function; `Terminal` puts its lines on a terminal, in place, and reads keys.
 """

@@ -1,4 +1,4 @@
-"""The stories of the demo, each judged by what the agent says alone.
+"""The stories of the demo, each judged by the agent's output alone.
 
 A story that was seen once is seen for good: see Told.
 """

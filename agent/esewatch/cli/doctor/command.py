@@ -1,4 +1,4 @@
-"""`doctor`: why something is missing, and the exact command that mends it."""
+"""`doctor`: explains missing data and gives the exact command that fixes it."""
 
 import argparse
 import functools

@@ -1,4 +1,4 @@
-"""The state for `doctor`: from the journal, else from a short look at the inputs."""
+"""The state for `doctor`: from the journal, else from a short reading of the inputs."""
 
 import functools
 import threading

@@ -1,4 +1,4 @@
-"""How long an event log lasts: from its files, against the longest pass that it must hold."""
+"""Retention of an event log: from its files, against the longest pass that it must hold."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Who reads: the account of the daemon, what it may read, and the command that lets it."""
+"""Access rights: the daemon's account, what it may read, and the command that grants access."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What a look at the files of a source tells: are they there, readable, in which zone and words."""
+"""Checks of the files of a source: existence, read access, time zone and language."""
 
 import glob
 import os

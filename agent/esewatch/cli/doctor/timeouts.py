@@ -1,4 +1,4 @@
-"""Looks that may never end (a dead share, a pipe): each in a thread, all within one time."""
+"""Timeout for checks that may never end (a dead share, a pipe): a thread each, one deadline."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""What a scan found, as a person reads it, and as an object of JSON."""
+"""Results of a scan as text and as a JSON object."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
