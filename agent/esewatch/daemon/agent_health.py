@@ -1,4 +1,4 @@
-"""What the agent knows of itself alone: commits of its journal, reloads of its configuration."""
+"""Health of the agent itself: commits of its journal, reloads of its configuration."""
 
 from typing import Literal, Protocol, get_args
 

@@ -1,6 +1,6 @@
-"""Defects of our own: each costs one part of the daemon, is told and counted, and tried again.
+"""Internal errors: each costs one part of the daemon, is logged and counted, and is retried.
 
-What fails again and again is tried at longer and longer intervals.
+A part that fails again and again is retried at longer and longer intervals (backoff).
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""A log that a storm of bad input does not fill."""
+"""Rate limit for log lines: a storm of bad input does not fill the log."""
 
 import logging
 import time

@@ -1,4 +1,4 @@
-"""What the pages show, made once for each snapshot."""
+"""Cache of the pages' content, made once for each snapshot."""
 
 from esewatch.advice.advise import Advice
 from esewatch.advice.history.surroundings import surroundings

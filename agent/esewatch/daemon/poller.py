@@ -1,4 +1,4 @@
-"""Batches of sources, each asked for in a thread beside: one that hangs holds nobody up.
+"""Polls the sources for batches in a background thread: a source that hangs delays no other.
 
 A file on a share that does not answer keeps its thread in the kernel, and no time limit ends
 that. So the thread is left to that source until it answers, and the others get a new one.

@@ -1,4 +1,4 @@
-"""What the daemon shows, and what is asked of it from outside: snapshots, pages, commands."""
+"""The published snapshot, and requests from outside: snapshots, pages, commands."""
 
 import threading
 from abc import ABC, abstractmethod

@@ -1,4 +1,4 @@
-"""New settings on their way from the thread that read them to the one that works with them."""
+"""Queue of reloaded settings, from the thread that read them to the loop that applies them."""
 
 import threading
 import time

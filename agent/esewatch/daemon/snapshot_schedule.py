@@ -1,4 +1,4 @@
-"""When a new snapshot is due: soon after news, and not so often that it costs much."""
+"""Schedule of snapshots: soon after news, and rarely enough to stay cheap."""
 
 import time
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
-"""Which source goes on where another one stopped, when the configuration changes.
+"""Renamed sources: which source continues where another one stopped after a configuration change.
 
-A position belongs to what is read, not to the name it goes by: a source that is renamed (or
-counted anew, because one was added before it) goes on with the positions of the old name.
+A position belongs to what is read, not to the name of the source: a source that is renamed (or
+renumbered, because one was added before it) continues with the positions of the old name.
 """
 
 import hashlib
