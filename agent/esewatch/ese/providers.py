@@ -1,4 +1,4 @@
-"""Event sources of ESE: which names of providers are ours."""
+"""Event sources of ESE: the provider names that are accepted."""
 
 import re
 from collections.abc import Sequence

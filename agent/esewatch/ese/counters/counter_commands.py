@@ -1,4 +1,4 @@
-"""The commands that show hidden counters, and prove that they are shown.
+"""Commands that show hidden counters, and commands that verify this.
 
 Counters that the engine's table marks dev-only are hidden until the DWORD `Show Advanced
 Counters` is 1 under `HKLM\\SYSTEM\\CurrentControlSet\\Services\\<library>\\Performance`. The

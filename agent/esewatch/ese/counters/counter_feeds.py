@@ -1,4 +1,4 @@
-"""Which counter of an input is which, and the series it feeds.
+"""Mapping from the counters of an input to the series they feed.
 
 Beside the counters of ESE a closed list of its neighbours: RPC latency of the store,
 copy and replay queues, processor time, free space of volumes. Names are compared without case.

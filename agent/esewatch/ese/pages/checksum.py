@@ -1,4 +1,4 @@
-"""The checksums of single pages, and what is wrong with a page that does not verify.
+"""The checksums of single pages, and the reason why a page does not verify.
 
 Three forms: the 32-bit XOR of headers, the same of the pages of engines before Exchange
 2003 SP1, and XOR+ECC of all later ones, for large pages in four blocks. Sources:

@@ -1,4 +1,4 @@
-"""Files that are no database and are taken for one: what they are, by their first bytes.
+"""Files that are mistaken for a database: their type, by their first bytes.
 
 Every file of the engine has its type at offset 667. Headers of logs, checkpoints, streaming
 files and snapshots have the checksum of a database header; the flush map's is that of a data

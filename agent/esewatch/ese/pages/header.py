@@ -1,4 +1,4 @@
-"""The header of a database file and its shadow: which copy is good, and what it says.
+"""The header of a database file and its shadow: the valid copy, and its content.
 
 Source: DBFILEHDR in daedef.hxx, the search for a good copy and its page size in fileu.cxx
 of the published engine. No reading here: `parse_header` is given the bytes.

@@ -1,4 +1,4 @@
-"""What a database header is made of, and how each piece lies in the bytes.
+"""The fields of a database header, and the layout of each in the bytes.
 
 Source: DBFILEHDR, SIGNATURE, BKINFO, LE_LGPOS and LOGTIME in daedef.hxx of the published engine.
 """

@@ -1,4 +1,4 @@
-"""Saved output of eseutil and esentutl: the runs that stand in a text, and what they say.
+"""Saved output of eseutil and esentutl: the runs in a text, and the result of each.
 
 Read are `/k` (checksum mode) and `/mh` (dump of the database header). The programs
 have their messages built in, in English, since Exchange 2000; a text is cut into runs

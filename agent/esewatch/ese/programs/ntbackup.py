@@ -1,4 +1,4 @@
-"""Lines of the logs of NTBACKUP (Windows 2000 to Server 2003): what each of them is.
+"""Lines of the logs of NTBACKUP (Windows 2000 to Server 2003), classified.
 
 The program writes in the language of Windows. For each set: `Backup of "EX01\\Microsoft Information
 Store\\First Storage Group"`, then `label: value` lines, a line with the date and time of the start,

@@ -1,10 +1,10 @@
-"""Texts whose like was read before: one pattern finds in them what the hints find one by one.
+"""Cache of patterns for texts read before: one pattern finds what the hints find one by one.
 
-The events of an installation are a few sentences in which the numbers change. A reader is
-made of a text that was read by the hints: its words as they are, any number for a number,
-and free pieces (instance, paths). It is trusted for the free pieces with which the hints
-gave the same, so it gives what they give: they tell numbers apart by nothing but their
-length, and where that matters the pattern has it.
+The events of an installation are a few sentences in which only the numbers change. A reader is
+made from a text that was read by the hints: its words as they are, any number for a number,
+and free pieces (instance, paths). It is trusted for the free pieces for which the hints gave
+the same result, so it gives the same as they do: the hints tell numbers apart only by their
+length, and where that matters the pattern contains it.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Paths in rendered text of any language, and the one that is the event's database.
+"""Paths in rendered text of any language, and the choice of the event's database among them.
 
 A path is known by its form and by the quotation marks around it, whatever the words are.
 English and other texts of some events (447, 467) have no quotes: there a whole path with
