@@ -1,4 +1,4 @@
-"""Connections that hold nobody: how many may be open, and how long one may take.
+"""Connection limits: how many may be open, and how long one may take.
 
 Hypercorn ends a connection whose request does not arrive in time, but keeps one whose
 client does not read, or changes to HTTP/2 and falls silent, lets one linger that its

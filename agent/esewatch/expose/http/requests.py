@@ -1,4 +1,4 @@
-"""A request, its answer, and what is refused."""
+"""HTTP requests, their responses, and their refusal."""
 
 import asyncio
 import contextlib

@@ -1,6 +1,6 @@
-"""The web configuration in use: read anew when one of its files changes.
+"""The web configuration in use: reloaded when one of its files changes.
 
-A change that is wrong is one line in the log and a metric; what held before holds on.
+An invalid change is one line in the log and a metric; the previous configuration stays in use.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""Databases of SQL Server as the pages show them: when each was last checked, and how it ended.
+"""Databases of SQL Server on the pages: last check and result of each.
 
 The same judgement as in alerts/checkdb.yml, from the same values as the metrics `sqlserver_*`.
 """

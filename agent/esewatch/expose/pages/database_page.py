@@ -1,4 +1,4 @@
-"""All that is shown of one database, as values and sentences; templates only lay it out."""
+"""The page of one database, as values and sentences; templates only lay it out."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

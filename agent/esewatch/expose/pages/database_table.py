@@ -1,4 +1,4 @@
-"""The table of databases: how many rows it has, and what becomes of the others."""
+"""The table of databases: the number of its rows, and a summary of the databases left out."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Hidden counters, by what is to be done about them."""
+"""Hidden counters, grouped by the action that is needed."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""The four numbers that a page begins with, and which computers nobody can see."""
+"""The four numbers at the top of a page, and the computers with missing data."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple

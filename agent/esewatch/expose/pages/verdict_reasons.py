@@ -1,4 +1,4 @@
-"""The verdict of one database and why, in words."""
+"""The verdict of one database and its reasons, in words."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

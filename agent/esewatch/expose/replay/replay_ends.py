@@ -1,4 +1,4 @@
-"""When time alone changes what is shown of an entity, for the replay."""
+"""Expiry times for the replay: when time alone changes the series of an entity."""
 
 from collections.abc import Iterator
 

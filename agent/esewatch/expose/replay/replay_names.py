@@ -1,4 +1,4 @@
-"""Which metrics are replayed."""
+"""Metrics that are replayed."""
 
 import re
 from collections.abc import Sequence

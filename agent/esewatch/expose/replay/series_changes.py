@@ -1,4 +1,4 @@
-"""History as metrics: records in order of time in, the changes of every series out.
+"""History as metrics: takes records in order of time, gives the changes of every series.
 
 The fold and the views are the daemon's own. After each moment only the entities
 that the fold changed are computed again, and between records those whose values

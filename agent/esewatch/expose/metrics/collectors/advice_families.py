@@ -1,4 +1,4 @@
-"""What is advised as metrics: of watched databases only (semantics.md 1)."""
+"""Advice as metrics: of watched databases only (semantics.md 1)."""
 
 from collections.abc import Iterable
 

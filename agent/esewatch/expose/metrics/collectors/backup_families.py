@@ -1,4 +1,4 @@
-"""What logs of NTBACKUP tell of instances and databases, and jobs that slow, as metrics."""
+"""Backups from logs of NTBACKUP, of instances and databases, and slowing jobs, as metrics."""
 
 from collections.abc import Mapping
 

@@ -1,10 +1,10 @@
-"""What is exposed of one database, by tier (semantics.md 1).
+"""Metric families of one database, by tier (semantics.md 1).
 
-Watched databases are born with what is read as an increase or as a good word:
-passes, page errors, bad pages and slow requests start at 0. What most databases
-never have (zeroing, damage without a bad checksum, pages found in history)
-begins with its first event. Of observed ones only their state and what
-happened, of ignored ones only damage, with the tier that keeps an alert about
+Watched databases start with every series that is read as an increase or as a good sign:
+passes, page errors, bad pages and slow requests start at 0. Series that most
+databases never have (zeroing, damage without a bad checksum, pages found in history)
+begin with their first event. Observed databases expose only their state and their
+events, ignored ones only damage, with the tier that keeps an alert about
 it from waking anybody.
 """
 

@@ -1,4 +1,4 @@
-"""Errors of the engine by instance, for those that have a database to speak of.
+"""Errors of the engine by instance, for instances with a database that is exposed.
 
 Of an instance with a watched or an observed database the kinds that it logged are told: of the
 others none ever was. Of one with ignored databases alone, or with none that is known, nothing is

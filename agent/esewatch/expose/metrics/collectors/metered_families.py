@@ -1,4 +1,4 @@
-"""What is exposed of whatever has counters: instances, computers, devices."""
+"""Metric families of everything that has counters: instances, computers, devices."""
 
 from esewatch.expose.metrics.collectors.samples import Labels, Samples
 from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE

@@ -1,4 +1,4 @@
-"""What a row of the catalogue holds, and what each label means."""
+"""The fields of a row of the catalogue, and the meaning of each label."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""What the window was used for, and how the ratio went: values, drawn by `draw`."""
+"""Usage of the window, and the course of the ratio: values, drawn by `draw`."""
 
 import datetime
 import math

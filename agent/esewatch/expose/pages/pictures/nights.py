@@ -1,4 +1,4 @@
-"""What was at work in the last nights: values, drawn by `draw.timeline`.
+"""Activity of the last nights: values, drawn by `draw.timeline`.
 
 A night lasts from noon to noon in the window's time zone (UTC without a window), so it may have 23
 or 25 hours.

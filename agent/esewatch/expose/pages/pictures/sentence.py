@@ -1,4 +1,4 @@
-"""One honest sentence about a database: are its pages good, and what of its window."""
+"""One honest sentence about a database: the health of its pages, and its window."""
 
 import math
 from collections.abc import Iterable, Mapping

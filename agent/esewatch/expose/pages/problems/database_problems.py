@@ -1,4 +1,4 @@
-"""What is missing of computers and databases: counters, windows, devices, names, events."""
+"""Missing data of computers and databases: counters, windows, devices, names, events."""
 
 import re
 from collections import Counter

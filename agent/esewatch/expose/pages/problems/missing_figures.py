@@ -1,4 +1,4 @@
-"""What single figures wait for: a setting, a backup, the counters of a disk. All are notes."""
+"""Requirements of single figures: a setting, a backup, the counters of a disk. All are notes."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

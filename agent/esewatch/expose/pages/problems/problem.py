@@ -1,4 +1,4 @@
-"""One thing that esewatch cannot see, or not see right, and what mends it."""
+"""A problem: something that esewatch cannot see, or not see right, and its fix."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,7 @@
-"""What esewatch cannot see, and what mends it: the list of the status page and of `doctor`.
+"""All problems, with their fixes: the list of the status page and of `doctor`.
 
-A pure function of (state, settings, now), like the figures. What only a look at files and
-processes tells is found by the command `doctor` and is not on the page.
+A pure function of (state, settings, now), like the figures. Problems that only a check of files
+and processes finds are found by the command `doctor` and are not on the page.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

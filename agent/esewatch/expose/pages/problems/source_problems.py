@@ -1,4 +1,4 @@
-"""What is missing of the sources: read to the end, in time, whole, with the right clock."""
+"""Problems of the sources: not read to the end, late, incomplete, or with a wrong clock."""
 
 import re
 import shlex

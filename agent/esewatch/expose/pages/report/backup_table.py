@@ -1,4 +1,4 @@
-"""The backup sets that a report shows: how fast each was, and whose jobs slow."""
+"""The backup sets of a report: the rate of each, and the jobs that slow down."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,6 +1,6 @@
-"""`report`: what a pile of logs says, as one self-contained page.
+"""`report`: the content of logs as one self-contained page.
 
-Here is what the page shows, as values and sentences; the template only lays it out.
+The values and sentences of the page are made here; the template only lays them out.
 """
 
 import os

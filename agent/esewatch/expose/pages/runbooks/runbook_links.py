@@ -1,4 +1,4 @@
-"""Which runbooks say what to do about a database."""
+"""Links to the runbooks that apply to a database."""
 
 from collections.abc import Mapping, Sequence
 
