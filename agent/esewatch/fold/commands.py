@@ -1,5 +1,4 @@
-"""What changes the state besides records: a database forgotten, bad pages taken as dealt with,
-sources configured anew."""
+"""Commands that change the state: forget a database, acknowledge bad pages, reconfigure sources."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain

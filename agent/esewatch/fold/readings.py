@@ -1,4 +1,4 @@
-"""Counters into totals and levels (semantics.md 2).
+"""Counter readings into totals and levels (semantics.md 2).
 
 A rate column is a formatted value over the time since the sample before: it is
 integrated. A running total starts again with its process, one of 32 bits also when

@@ -1,4 +1,4 @@
-"""Times that cannot be: a record from the future must not settle what comes after it.
+"""Guard against impossible times: a record from the future must not decide what comes after it.
 
 A time ahead of the agent's clock is believed up to a day: clocks differ, and a local time may
 be taken for UTC. The agent judges nobody while its own clock is obviously wrong.

@@ -1,4 +1,4 @@
-"""The hours in which a log has a record, by day: what tells later when a computer was off.
+"""The hours in which a log has a record, by day: they show later when a computer was off.
 
 Rows of a day number (from 1970 on, UTC) and a bit for each of its hours. The last 96 days that
 have a record are kept, in 768 bytes.

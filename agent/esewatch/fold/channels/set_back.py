@@ -1,8 +1,8 @@
-"""Clocks that were set back: what a log has later came later, whatever its time says.
+"""Clocks that were set back: a later record of a log is a later event, whatever its time says.
 
 A record is taken to be no earlier than those with lower numbers (semantics.md 2). Where one of
-these is read after it, what is known already is put right: transitions and events of backups by
-their numbers. Errors have none, and count for both of the hours that have the same times.
+these is read after it, the facts already known are corrected: transitions and events of backups
+by their numbers. Errors have none, and count for both of the hours that have the same times.
 """
 
 from bisect import bisect_left, bisect_right

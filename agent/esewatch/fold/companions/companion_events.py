@@ -1,4 +1,4 @@
-"""Events of other providers (semantics.md 4): failovers, what a service says, white space."""
+"""Events of other providers (semantics.md 4): failovers, notices of a service, white space."""
 
 from collections.abc import Set as AbstractSet
 

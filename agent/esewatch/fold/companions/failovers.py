@@ -1,7 +1,7 @@
-"""When copies failed over, as other programs of their servers say (semantics.md 1 and 4).
+"""Failovers of copies, as logged by other programs of their servers (semantics.md 1 and 4).
 
-What a computer logged stays with it; whose failovers these are is worked out anew whenever more
-is known, so that the order of arrival makes no difference.
+A logged failover stays with the computer that logged it; the database it belongs to is worked out
+again whenever more is known, so that the order of arrival makes no difference.
 """
 
 from bisect import insort

@@ -1,7 +1,7 @@
-"""What other programs say of a copy or of a directory besides a failover (semantics.md 4).
+"""Notices of other programs about a copy or a directory, besides failovers (semantics.md 4).
 
-It stays with the computer that logged it; whose it is, is worked out when somebody asks, so that
-the order of arrival makes no difference.
+A notice stays with the computer that logged it; its database is worked out when it is asked for,
+so that the order of arrival makes no difference.
 """
 
 from collections import defaultdict

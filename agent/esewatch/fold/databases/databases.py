@@ -1,4 +1,4 @@
-"""What one event changes in one database (semantics.md 2 and 3)."""
+"""State changes of one database by one event (semantics.md 2 and 3)."""
 
 from collections.abc import Sequence
 from datetime import date

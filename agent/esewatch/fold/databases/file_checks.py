@@ -1,4 +1,4 @@
-"""What the reading of a file tells of its database: checks of all pages, and headers.
+"""Facts about a database from its file: checks of all pages, and headers.
 
 The order of arrival makes no difference: times never go back (semantics.md 3).
 """

@@ -1,6 +1,6 @@
-"""Bad pages and verification: what a database is known to hold (semantics.md 3).
+"""Integrity of a database: known bad pages, and verification (semantics.md 3).
 
-The fold latches what events say; this module answers what still stands, from
+The fold latches the facts of events; this module decides which bad pages are unresolved, from
 the latched set, the repairs and the derived passes. Order of arrival makes no
 difference.
 """

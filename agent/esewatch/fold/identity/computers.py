@@ -1,4 +1,4 @@
-"""Which computer a name means: two full names of one short one are two (semantics.md 1)."""
+"""Identity of computers by name: two full names with one short name are two (semantics.md 1)."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping

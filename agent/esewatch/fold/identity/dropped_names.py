@@ -1,6 +1,6 @@
-"""How many names are taken in: they are the data's, and so is their number.
+"""Limits on the number of names that are kept, since names come from the data.
 
-What did not fit in is counted and remembered.
+Names beyond the limit are counted and remembered as dropped.
 """
 
 import zlib

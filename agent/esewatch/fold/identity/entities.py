@@ -1,4 +1,4 @@
-"""The entities of the state, each made when it is first met, as far as there is room."""
+"""The entities of the state, each made at its first record, as far as there is room."""
 
 from collections.abc import Sized
 

@@ -1,4 +1,4 @@
-"""Who is who: labels, tiers and names (semantics.md 1)."""
+"""Identity: labels, tiers and names (semantics.md 1)."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Whose an event of another provider is: it names a database and servers, or a directory."""
+"""Owner of an event of another provider, which names a database and servers, or a directory."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping

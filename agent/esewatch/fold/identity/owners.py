@@ -1,7 +1,7 @@
-"""Whose a database is: the process and the instance that serve it.
+"""Owner of a database: the process and the instance that serve it.
 
 A process is an attribute of an event, and not of the database: a program that works on its
-file once, as eseutil does, neither has it nor changes what it is.
+file once, as eseutil does, does not own the database and does not change its owner.
 """
 
 from esewatch.fold.state.state import Database, Instance, State

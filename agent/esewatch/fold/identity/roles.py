@@ -1,4 +1,4 @@
-"""Which role the scans of a copy tell of: active or passive (semantics.md 1)."""
+"""Role of a copy that its scans show: active or passive (semantics.md 1)."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Errors of the engine that belong to an instance: which events are of which kind.
+"""Errors of the engine that belong to an instance: the events of each kind.
 
 They are counted by kind and kept with the time of the last one; what they mean for the pages
 of a database is in `integrity.py`. An error is open until its instance came up again after it,

@@ -1,4 +1,4 @@
-"""What one event changes in one instance: starts, stops, backups, the version of its engine."""
+"""State changes of one instance by one event: starts, stops, backups, the engine's version."""
 
 import math
 import re

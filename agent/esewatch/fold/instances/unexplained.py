@@ -1,7 +1,7 @@
-"""Errors of the engine that no rule, metric or finding of ours uses: none is lost (semantics.md 3).
+"""Unexplained errors of the engine: no rule, metric or finding uses them; none is lost.
 
-They are kept where they belong: with the database they name, else with their instance, else with
-their computer.
+They are kept with the database they name, else with their instance, else with their computer
+(semantics.md 3).
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The end of a pass: what its event tells, and when the pass began at the earliest."""
+"""Completion of a pass: the facts of its event, and the earliest time at which it began."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""When a database was worked on: each run by itself, not the pass that several runs make.
+"""Runs of work on a database: each by itself, not the pass that several runs make.
 
 A pass that is resumed night after night is open by day too, but nothing is read then.
 """

@@ -1,4 +1,4 @@
-"""Backup jobs: the sets that one job wrote one after another, and how they slowed.
+"""Backup jobs: the sets that one job wrote one after another, and their slowdown.
 
 Buffered writes of very large files fill the system cache of the computer that runs the backup:
 throughput falls from storage group to storage group (published-facts P2).

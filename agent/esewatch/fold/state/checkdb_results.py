@@ -1,7 +1,7 @@
-"""What is kept of DBCC CHECKDB: databases of SQL Server, which are not ESE databases.
+"""Kept results of DBCC CHECKDB: databases of SQL Server, which are not ESE databases.
 
-A check of one kind (`physical_only` or full) is told by 8957 when it ended and by 5235 when it
-was broken off. It may be read twice, from the ERRORLOG and from the event log.
+A check of one kind (`physical_only` or full) is reported by 8957 when it ended and by 5235 when it
+was aborted. It may be read twice, from the ERRORLOG and from the event log.
 """
 
 import msgspec

@@ -1,6 +1,6 @@
-"""Damage that has no page checksum error: what an event says of which copy (semantics.md 3).
+"""Damage without a page checksum error, by copy, as reported by events (semantics.md 3).
 
-It is latched a copy and a kind, and stands until it is acknowledged or the database is
+It is latched for each copy and kind, and stands until it is acknowledged or the database is
 restored, an index also until it is rebuilt. No scan of checksums clears it.
 """
 

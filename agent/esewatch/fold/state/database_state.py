@@ -1,4 +1,4 @@
-"""The state of one database: what the fold keeps of it, one row of the journal.
+"""The state of one database: everything the fold keeps of it, one row of the journal.
 
 As in `fold.state`, everything here is plain data, and bounds are in the comments.
 """

@@ -1,8 +1,8 @@
-"""What could not be rebuilt after a damaged journal was set aside.
+"""The time range that could not be rebuilt after a damaged journal was set aside.
 
-The sources are read from their beginning again. What the old journal knew and the sources no
-longer hold is a range of time: from the oldest record that it had seen to the oldest one that
-is still there. Should older ones come back, the range shrinks.
+The sources are read from their beginning again. The part that the old journal knew and the
+sources no longer hold is a range of time: from the oldest record that it had seen to the oldest
+one that is still there. Should older ones come back, the range shrinks.
 """
 
 import msgspec

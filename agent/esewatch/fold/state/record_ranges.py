@@ -1,4 +1,4 @@
-"""Ranges of record ids with the times of their records: where a record fits in.
+"""Ranges of record ids with the times of their records: the place of a record in its log.
 
 Numbers and times of one life of a log rise together, so that a range is a small box on a
 rising line: the ids of another life lie in other boxes. Lists of ranges are sorted, no two of

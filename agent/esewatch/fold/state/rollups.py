@@ -1,8 +1,8 @@
-"""What is kept of long times: sums by day and by hour, as rows of fixed size in arrays of bytes.
+"""Long-term rollups: sums by day and by hour, as rows of fixed size in arrays of bytes.
 
 A day runs from noon to noon UTC, so that the nightly windows of Europe and America are
 not cut: day n is the one that ends at noon of the n-th day after 1970-01-01. Rows are
-sorted, a day without growth has none, and beyond the limit the oldest leave.
+sorted, a day without growth has none, and beyond the limit the oldest are dropped.
 
 The newest day of an instance is summed with 64 bits. Once the next one begins, 32 are
 kept: they are right to 1 part in 10 million, and a year of an instance is 9 KB.

@@ -1,4 +1,4 @@
-"""The state: what the fold keeps, and the only thing the journal stores.
+"""The state: everything the fold keeps, and the only thing the journal stores.
 
 Everything here is plain data (msgspec structs), so that a whole entity is one
 journal row. Bounds are in the comments; a database stays under 100 KB.
