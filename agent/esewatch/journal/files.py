@@ -1,4 +1,4 @@
-"""The files of the journal: the lock beside it, and damaged ones that were set aside."""
+"""The files of the journal: the lock file, and damaged journals that were set aside."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""Rows as versions before this one wrote them."""
+"""Upgrade of rows that earlier versions wrote."""
 
 import msgspec
 

@@ -1,7 +1,7 @@
-"""Records that could not be taken in, kept for who mends the program: lines of JSON in a file.
+"""Quarantine of records that could not be processed, for the developer: JSON lines in a file.
 
-The file lies beside the journal and is bounded: the first records tell the cause, those for
-which there is no more room are counted only.
+The file lies beside the journal and is bounded: the first records show the cause, those for
+which there is no more room are only counted.
 """
 
 import logging

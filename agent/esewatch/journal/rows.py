@@ -1,4 +1,4 @@
-"""The rows of the journal: made of entities, each with a checksum, and what of them is left."""
+"""The rows of the journal: made from entities, each with a checksum, and salvaged when damaged."""
 
 import contextlib
 import sqlite3
