@@ -1,4 +1,4 @@
-"""What the process that scans for the daemon is asked for, and what it tells: JSON, one a line."""
+"""The job and the progress messages of the process that scans for the daemon: JSON, one a line."""
 
 import msgspec
 

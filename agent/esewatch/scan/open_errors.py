@@ -1,4 +1,4 @@
-"""Why a file cannot be scanned, in a sentence: what, where, what to do."""
+"""Errors on opening a file for a scan, in a sentence: what, where, what to do."""
 
 import errno
 

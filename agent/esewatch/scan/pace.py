@@ -1,4 +1,4 @@
-"""How fast one lane (the files of one device) is read, and when its reading ends."""
+"""Read rate of one lane (the files of one device), and the time at which its reading ends."""
 
 import contextlib
 import sys

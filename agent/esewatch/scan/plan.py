@@ -1,4 +1,4 @@
-"""Which files are read one behind the other, and which at the same time.
+"""Scan plan: which files are read one after another, and which at the same time.
 
 Files that share a device, or devices that share spindles, are in one lane. Lanes share nothing.
 """

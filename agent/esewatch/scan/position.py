@@ -1,4 +1,4 @@
-"""Where unfinished scans stand, one small file a database: what `scan --resume` goes on from."""
+"""Positions of unfinished scans, one small file a database, for `scan --resume`."""
 
 import hashlib
 import logging

@@ -1,4 +1,4 @@
-"""What a scan says: bad pages, counts, where it stands, how it ended."""
+"""Results of a scan: bad pages, counts, position, how it ended."""
 
 from typing import Literal
 

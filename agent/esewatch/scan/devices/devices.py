@@ -1,4 +1,4 @@
-r"""The disks of a Linux machine as sysfs tells them: whole ones, their identity, what is on them.
+r"""The disks of a Linux machine from sysfs: whole disks, their identity, their contents.
 
 `/sys/block` has one folder for each whole disk and each virtual one, `/sys/class/block`
 also one for each partition. All paths start at a root, so that a folder can stand for a machine.

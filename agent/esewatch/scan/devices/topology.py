@@ -1,4 +1,4 @@
-"""On which devices a file lies: mount table, block devices, servers (Linux; else unknown).
+"""Devices of a file: mount table, block devices, servers (Linux; else unknown).
 
 The mount table is `/proc/self/mountinfo` (proc_pid_mountinfo(5)). Of a file system on a block
 device the kernel gives the device's number there, which needs no device file and holds for

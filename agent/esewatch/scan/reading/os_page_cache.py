@@ -1,8 +1,9 @@
-"""What the page cache of Linux holds of a file, and giving up what it did not hold before.
+"""The page cache of Linux: the pages it holds of a file, and release of those it did not before.
 
-mincore(2) of a private mapping says what is there; it says "all of it" where the process neither
-owns the file nor may write it. Where it says so or is missing, nothing is ever given up: rather
-the cache keeps what was read than loses what others need. Not Linux: all of this does nothing.
+mincore(2) of a private mapping reports the cached pages; it reports "all" where the process
+neither owns the file nor may write it. Where it does so or is missing, nothing is ever released:
+better that the cache keeps what was read than that it loses what others need. On other systems
+this module does nothing.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Reading a large file without changing what the page cache holds.
+"""Reading a large file without changing the content of the page cache.
 
 Linux: O_DIRECT; where the file system refuses it, or takes it and reads through the cache all
 the same, ordinary reads after which exactly those pages are given up that were not held before.
