@@ -1,4 +1,4 @@
-"""Inputs named on the command line: what kind each is, told by its content and never its name."""
+"""Detection of the kind of an input on the command line, by its content and never its name."""
 
 import glob
 from collections.abc import Sequence

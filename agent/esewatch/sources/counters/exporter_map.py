@@ -1,4 +1,4 @@
-r"""Which metric of windows_exporter shows which counter, and what of it can be told exactly.
+r"""Mapping from metrics of windows_exporter to counters, as far as it is exact.
 
 The collector `performancecounter` (0.30 and later) names a metric by object and counter:
 `windows_performancecounter_` and both in lower case, `%` as `percent`, brackets left out, each

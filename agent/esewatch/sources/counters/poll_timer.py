@@ -1,4 +1,4 @@
-"""What sources share that look at a running total every few seconds: pace and clock."""
+"""Poll timer, shared by sources that poll a running total: interval and clock."""
 
 import math
 import struct

@@ -1,4 +1,4 @@
-"""Reading one event log file: which of its chunks are new, and what they hold."""
+"""Reading one event log file: its new chunks, and their content."""
 
 import time
 import zlib

@@ -1,4 +1,4 @@
-"""From one chunk of an event log to its ESE events, by way of the `evtx` parser.
+"""ESE events of one chunk of an event log, by way of the `evtx` parser.
 
 The parser gets a log of this one chunk in memory, so that damage stays where it
 is. Of a whole chunk it sees only the records that may be wanted. It returns a record

@@ -1,4 +1,4 @@
-"""What a format has to know to be followed: bytes of whole lines in, records out."""
+"""The interface of a format that can be followed: bytes of whole lines in, records out."""
 
 from collections.abc import Callable
 from typing import Protocol

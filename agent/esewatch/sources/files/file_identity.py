@@ -1,4 +1,4 @@
-"""Which file is which: a file is known by its content before the position, not by its name."""
+"""Identity of files: a file is known by its content before the position, not by its name."""
 
 import hashlib
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Which files there are: new, grown, renamed, rewritten, compressed, gone."""
+"""The set of files of a source: new, grown, renamed, rewritten, compressed, gone."""
 
 import os
 from collections import deque

@@ -1,4 +1,4 @@
-"""One file that is followed: where its reading stands, and what is known of it."""
+"""One file that is followed: the position of its reading, and the facts known of it."""
 
 from esewatch.sources.files.decoder import Decoder
 from esewatch.sources.files.file_identity import Position

@@ -1,4 +1,4 @@
-"""Records of the runs of eseutil: what one run says of which database, and when."""
+"""Records of the runs of eseutil: the result of one run for one database, and its time."""
 
 import re
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Logs of NTBACKUP (`backup01.log` …): how much each storage group was, and how long it took.
+"""Logs of NTBACKUP (`backup01.log` …): size and duration of each storage group's backup.
 
 They are UTF-16 or in a code page, in local time and in the language of Windows. The program keeps
 ten of them and writes a new job over the oldest, so a name comes back with another text.

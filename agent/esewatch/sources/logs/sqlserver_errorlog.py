@@ -1,4 +1,4 @@
-"""The ERRORLOG of SQL Server: how each DBCC CHECKDB ended.
+"""The ERRORLOG of SQL Server: the result of each DBCC CHECKDB.
 
 The log is UTF-16 with a mark, is begun anew at each start (ERRORLOG becomes ERRORLOG.1) and is
 written in local time. Its head tells the offset from UTC and its own path, which has the name of

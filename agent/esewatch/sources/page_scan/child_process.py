@@ -1,4 +1,4 @@
-"""The scanning process as the source sees it: its job, its news, how it ended."""
+"""The scanning process as the source sees it: its job, its progress messages, its end."""
 
 import sys
 from collections import Counter

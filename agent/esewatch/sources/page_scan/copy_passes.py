@@ -1,4 +1,4 @@
-"""Where the passes over the copies stand, and the records that their progress makes."""
+"""Progress of the passes over the copies, and the records it makes."""
 
 from collections.abc import Mapping
 from typing import Final

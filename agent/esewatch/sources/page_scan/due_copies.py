@@ -1,4 +1,4 @@
-"""What a page scan has to do: which copies are due, from where, and what is known of them."""
+"""The work of a page scan: copies that are due, their start positions, and their known facts."""
 
 import math
 from collections.abc import Iterable, Mapping

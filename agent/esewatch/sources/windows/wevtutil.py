@@ -1,4 +1,4 @@
-"""What `wevtutil qe /f:XML` writes: events of a channel, and the bookmark behind them.
+"""Output of `wevtutil qe /f:XML`: events of a channel, and the bookmark behind them.
 
 `<Event xmlns='…'><System>…<EventRecordID>4711</EventRecordID>…</System>…</Event>`, one
 after the other and without a root, in UTF-16 (`/uni:true`) or a code page.

@@ -1,4 +1,4 @@
-"""What a decoder must know to continue in the middle of a file."""
+"""The state with which a decoder continues in the middle of a file."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""From the fields of a record to an `Event`: the one way for all formats."""
+"""Builds an `Event` from the fields of a record: the one way for all formats."""
 
 from collections.abc import Hashable
 

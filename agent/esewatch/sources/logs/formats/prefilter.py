@@ -1,4 +1,4 @@
-"""The cheap filter before decoding: where in a block may an event of ours stand?"""
+"""The cheap filter before decoding: places in a block where a wanted event may stand."""
 
 import re
 from collections.abc import Sequence
