@@ -1,4 +1,4 @@
-"""The vocabulary every room shares: what a source hands to the fold.
+"""The vocabulary every room shares: the records that a source gives to the fold.
 
 Times are seconds since the Unix epoch, UTC, as floats (microseconds survive).
 Names (`computer`, `database`) are as logged; the fold makes the labels.

@@ -1,6 +1,6 @@
-"""Names that are no text: those of files are bytes, and on Windows any 16-bit units.
+"""Names that are not valid text: file names are bytes, and on Windows any 16-bit units.
 
-Python gives what is no text as lone surrogates, which neither SQLite nor MessagePack nor JSON
+Python represents invalid text as lone surrogates, which neither SQLite nor MessagePack nor JSON
 takes. Here they are kept exactly, and shown as escapes.
 """
 
