@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterator
 from esewatch.model import Batch, Source
 
 PATIENCE_SECONDS = 1.0
-"""How long the others wait for a batch of one."""
+"""The time that the other sources wait for a batch of one."""
 
 
 class _Alive:
@@ -56,9 +56,9 @@ def _work(turns: "queue.SimpleQueue[_Turn | None]", _: _Alive) -> None:
 
 
 class Poller:
-    """Asks sources for their batches, one source at a time as long as none hangs.
+    """Polls sources for their batches, one at a time as long as none hangs.
 
-    For one thread; others may look at `under_way` and `silent`.
+    For one thread; others may read `under_way` and `silent`.
     """
 
     def __init__(self) -> None:
@@ -68,10 +68,10 @@ class Poller:
         """Sources that have not answered yet, and since when (monotonic seconds)."""
 
     def batches(self, source: Source) -> Generator[Batch | None, None, None]:
-        """The batches of one poll; None as long as the source keeps its patient asker waiting.
+        """The batches of one poll; None while the source has not answered within the patience.
 
-        Raises what the source raises, RuntimeError or MemoryError for want of a thread.
-        Closed while the source hangs, it lets go of it.
+        Raises the errors of the source, and RuntimeError or MemoryError when no thread can start.
+        Closed while the source hangs, it abandons the source.
         """
         poll = source.poll()
         try:
@@ -95,10 +95,10 @@ class Poller:
         if self._worker is None:
             worker: queue.SimpleQueue[_Turn | None] = queue.SimpleQueue()
             alive = _Alive()
-            # Not threading.Thread: where the new thread finds no memory for its first line, that
-            # waits for it for ever.
+            # Not threading.Thread: its start() waits for ever where the new thread finds no memory
+            # for its first line.
             _thread.start_new_thread(_work, (worker, alive))
-            # Not before: a thread that does not start answers nobody.
+            # Only here: a thread that does not start answers nobody.
             self._worker, self._thread = worker, weakref.ref(alive)
         turn = _Turn(poll, self._thread)
         self.under_way[name] = time.monotonic()
@@ -118,7 +118,7 @@ class Poller:
         return {name for name, since in list(self.under_way.items()) if now - since > seconds}
 
     def close(self) -> None:
-        """The thread ends as soon as the source in hand lets it; the next turn gets a new one."""
+        """End the thread as soon as its current source answers; the next turn gets a new one."""
         if self._worker is not None:
             self._worker.put(None)
             self._worker = None
@@ -127,7 +127,7 @@ class Poller:
 def again(
     batch: Batch, poll: Generator[Batch | None, None, None]
 ) -> Generator[Batch | None, None, None]:
-    """The batch once more, then the rest of its poll."""
+    """Yield the batch again, then the rest of its poll."""
     try:
         yield batch
         yield from poll
