@@ -15,14 +15,14 @@ _HOURS = 24
 
 
 def note(rows: bytearray, time: float) -> None:
-    """There is a record of this time (epoch seconds); a damaged time is none."""
+    """Note a record of this time (epoch seconds); a damaged time is ignored."""
     if abs(time) < FURTHEST:
         day, hour = divmod(int(time // HOUR_SECONDS), _HOURS)
         _set(rows, day, 1 << hour)
 
 
 def note_all(rows: bytearray, first: float, last: float) -> None:
-    """There are records in all hours from `first` to `last`."""
+    """Note records in all hours from `first` to `last`."""
     if not (abs(first) < FURTHEST and abs(last) < FURTHEST):
         return
     begin, end = int(first // HOUR_SECONDS), int(last // HOUR_SECONDS)

@@ -20,7 +20,7 @@ MAX_TEXT = 200
 
 
 def note(host: Host, event: Event, time: float) -> None:
-    """Keep what an event says; beyond 64 of a computer the one heard of the longest ago goes."""
+    """Keep a notice; beyond 64 of a computer the least recently heard one is dropped."""
     state = str(event.fields["state"])
     adam = str(event.fields.get("adam_instance", "")).lower()
     names = names_in(event) if state in OF_COPIES else (adam,)
@@ -38,7 +38,7 @@ def note(host: Host, event: Event, time: float) -> None:
 
 
 def notices(state: State, settings: Settings) -> Mapping[tuple[str, str], Sequence[Notice]]:
-    """By database what is said of it, the latest last; what was dealt with is left out."""
+    """Notices by database, the latest last, without acknowledged ones."""
     found: dict[tuple[str, str], list[Notice]] = defaultdict(list)
     hosts = [host for host in state.hosts.values() if host.notices]
     copies = by_name(state, settings) if hosts else {}

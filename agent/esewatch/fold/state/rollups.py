@@ -18,7 +18,7 @@ Field = Literal["pages_read", "pages_freed", "log_bytes", "scan_pages_read", "lo
 PAGES_READ: Final = "ese_defrag_pages_read_total"
 PAGES_FREED: Final = "ese_defrag_pages_freed_total"
 RATIO = frozenset({PAGES_READ, PAGES_FREED})
-"""What the ratio of online defragmentation is made of."""
+"""The inputs of the ratio of online defragmentation."""
 
 FIELDS: dict[str, Field] = {
     PAGES_READ: "pages_read",
@@ -51,10 +51,10 @@ _key_at = _KEY.unpack_from
 
 
 class Day(NamedTuple):
-    """How much the totals of an instance grew in one day.
+    """Growth of an instance's totals in one day.
 
-    Read and freed by online defragmentation, bytes that it logged, pages that the database
-    scan read, log files that were begun.
+    Read and freed by online defragmentation, bytes that it logged, pages that the database scan
+    read, log files that were begun.
     """
 
     day: int
@@ -174,7 +174,7 @@ def older(rows: bytearray) -> bytes:
 
 
 def newest(rows: bytearray) -> bytearray:
-    """What `older` leaves out; together they are the rows again."""
+    """The row of the newest day, which `older` leaves out; together they are the rows again."""
     return rows[-_NEWEST.size :]
 
 

@@ -120,7 +120,9 @@ class Level(msgspec.Struct, array_like=True):
 
 
 class Metered(msgspec.Struct, kw_only=True):
-    """Whatever has counters. A series is the metric and its further label values (`series`)."""
+    """Anything that has counters. A series is the metric and its further label values
+    (`series`).
+    """
 
     counters: dict[str, CounterState] = {}
     """By `object|counter|instance` in lower case."""
