@@ -14,7 +14,7 @@ RISKS: Mapping[EngineErrorKind, str] = {
     "database_full": "a database has its maximum size",
     "database_nearly_full": "a database is over its configured size",
 }
-"""Errors of the engine that stop writes or come before that, and what they say."""
+"""Errors of the engine that stop writes or announce that, with their text."""
 RECENT = 3600.0
 """Seconds for which such an error counts, as its alert does."""
 BUCKETS = "ese_version_buckets_allocated"

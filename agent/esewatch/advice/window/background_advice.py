@@ -23,7 +23,7 @@ REMARKS: tuple[RemarkName, ...] = get_args(RemarkName)
 
 
 class Remark(NamedTuple):
-    """The rule that fired, and sentences."""
+    """The rule that applied, and sentences."""
 
     rule: RemarkName
     reasons: tuple[str, ...]
