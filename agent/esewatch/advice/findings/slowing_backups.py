@@ -9,7 +9,7 @@ from esewatch.fold.state.backup_jobs import SLOW, BackupSet, latest_jobs, slow_j
 from esewatch.fold.state.state import State
 
 MANY = 3
-"""The number of slow jobs among the last 5; all of them where fewer are known."""
+"""Slow jobs among the last 5 that make a finding; all of them where fewer are known."""
 RECENT = 14 * 86400.0
 """Jobs are ignored when the latest ended longer ago, in seconds."""
 

@@ -25,7 +25,7 @@ from esewatch.fold.state.state import Pass
 EARLY = 1800.0
 """Seconds before its time (semantics.md 7)."""
 STOPPED = (3, 7)
-"""The number of early stops among the number of openings."""
+"""Early stops that make a finding, and the number of openings they are counted in."""
 LOOK_BACK = 8 * 7 * 86400.0
 """Seven openings of a window of one day a week."""
 

@@ -33,7 +33,7 @@ from esewatch.fold.state.state import (
 )
 
 MOST_COPIES = 16
-"""Model of one database in Exchange; others with the same name are no copies of each other."""
+"""Copies of one database in Exchange; when more share a name, they are no copies of each other."""
 
 
 def gaps_of(database: Database, channels: Iterable[Channel]) -> list[tuple[float, float, int]]:

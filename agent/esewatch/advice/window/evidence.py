@@ -136,7 +136,7 @@ class Timeline:
     def idle(self, since: float, time: float) -> float:
         """Seconds up to `time` in which its machine was off, or windows passed and nothing ran.
 
-        A longer window does not fix that; else its events are missing.
+        A longer window does not fix that, or its events are missing.
         """
         begin, end = since, time
         stretches = [*self.history.off]
