@@ -49,7 +49,7 @@ LABELS = {
     "kernel": "compiled, numpy or python: what verifies the checksums of pages.",
     "le": "Upper bound of the bucket, in seconds.",
 }
-"""What the values of each label are."""
+"""Label -> meaning of its values."""
 
 
 class MetricRow(msgspec.Struct, frozen=True):

@@ -21,7 +21,7 @@ _NEVER = float("inf")
 
 
 def of_figures(state: State, settings: Settings, known: Sequence[Known]) -> Iterator[Problem]:
-    """Of each watched database."""
+    """Problems of each watched database."""
     watched = [each for each in known if each.tier == "watched"]
     yield from _roles(watched, settings)
     for each in watched:

@@ -23,9 +23,9 @@ def diagnose(
     known: Sequence[Known],
     hidden: Iterable[Hidden],
 ) -> tuple[Problem, ...]:
-    """All that is missing, what needs a person first.
+    """All problems, those that need a person first.
 
-    `known` are the databases that are shown, `hidden` the counters that are not.
+    `known` are the databases that are shown, `hidden` the hidden counters.
     """
     return in_order(
         [
@@ -38,7 +38,7 @@ def diagnose(
 
 
 def of_verification(settings: Settings, known: Iterable[Known], now: float) -> Iterator[Problem]:
-    """One for the whole estate, where there is one: nobody has to mend it."""
+    """One problem for the whole estate, where there is one: nobody has to fix it."""
     keys = []
     for each in known:
         key = (each.database.computer, each.database.database)

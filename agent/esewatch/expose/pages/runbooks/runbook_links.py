@@ -50,7 +50,7 @@ _RISKS: Mapping[EngineErrorKind, str] = {
 
 
 def runbook_links(figures: DatabaseFigures) -> tuple[str, ...]:
-    """Names of the alerts whose runbooks are about it, each once, worst first."""
+    """Names of the alerts whose runbooks apply, each once, worst first."""
     found = [_BAD_PAGES[kind] for kind in _BAD_PAGES if kind in figures.bad_pages]
     findings = figures.advice.findings if figures.advice is not None else ()
     found += _damage(findings)
@@ -72,7 +72,7 @@ def runbook_links(figures: DatabaseFigures) -> tuple[str, ...]:
 
 
 def _damage(findings: Sequence[Finding]) -> list[str]:
-    """Of damage that is no bad page, worst first."""
+    """Runbooks for damage that is no bad page, worst first."""
     told = dict(findings)
     named = told.get("investigate", "")
     found = [_DAMAGE[finding] for finding in _DAMAGE if finding in told]
