@@ -48,7 +48,7 @@ _BINARIES: tuple[tuple[int, bytes, str], ...] = (
 def expand(paths: Sequence[str]) -> list[str]:
     """Files named by `paths`: files, folders (with all below), and globs, without repetition.
 
-    A path that names nothing stays, so that opening it says so.
+    A path that names nothing is kept, so that opening it reports the error.
     """
     files: dict[str, None] = {}
     for path in paths:
@@ -62,7 +62,7 @@ def expand(paths: Sequence[str]) -> list[str]:
 def kind_of(path: str) -> Kind:
     """The kind of input at `path`, by its first block. An empty file is an event stream.
 
-    Raises SourceError when it cannot be opened, or says what it is when it is not supported.
+    Raises SourceError when it cannot be opened, or is of a kind that is not supported.
     """
     head, stored = sniff(path)
     if head.startswith(_EVENT_LOG) or stored.startswith(_EVENT_LOG):

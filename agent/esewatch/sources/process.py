@@ -20,12 +20,12 @@ _LONGEST_PAUSE: Final = 300.0
 
 
 class Child:
-    """A running program. A full buffer holds it up until `read` makes room.
+    """A running program. A full buffer blocks it until `read` makes room.
 
-    `program` is its name (or a path, or an interpreter and a script), `arguments` go
-    to it as they are, without a shell. `given` is what its standard input begins with; that
-    stays open then until `close`, or until this process ends, however it does. Raises SourceError
-    when it cannot be started.
+    `program` is its name (or a path, or an interpreter and a script), `arguments` go to it as they
+    are, without a shell. `given` is the beginning of its standard input; that stays open then until
+    `close`, or until this process ends, however it does. Raises SourceError when it cannot be
+    started.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Child:
             reader.start()
 
     def read(self) -> bytes:
-        """What has been written since the last call; never waits."""
+        """The output since the last call; never waits."""
         with self._room:
             data = bytes(self._buffer)
             self._buffer.clear()
@@ -67,11 +67,11 @@ class Child:
 
     @property
     def complaint(self) -> str:
-        """The beginning of what it wrote on its error output, as one line."""
+        """The beginning of its error output, as one line."""
         return " ".join(bytes(self._complaint).decode("utf-8", "replace").split())
 
     def close(self) -> None:
-        """End it, if it still runs, and let go of its output."""
+        """End it, if it still runs, and close its output."""
         with self._room:
             self._closed = True
             self._room.notify()
@@ -108,7 +108,9 @@ class Child:
 
 
 def pause(interval: float, failures: int) -> float:
-    """Seconds to wait after the `failures`-th failure in a row: twice as long each time."""
+    """Seconds to wait after the `failures`-th failure in a row: twice as long each time
+    (backoff).
+    """
     return min(interval * 2.0 ** min(failures, 10), max(_LONGEST_PAUSE, interval))
 
 

@@ -1,7 +1,7 @@
 """Sources from the configuration.
 
-A kind of source is imported where one is configured: a daemon has few kinds, and all of them
-are 4 MB.
+A kind of source is imported only where one is configured: a daemon has few kinds, and all of them
+together take 4 MB.
 """
 
 from esewatch.config import (

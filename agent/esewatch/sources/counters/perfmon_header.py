@@ -32,11 +32,11 @@ class Column(msgspec.Struct, frozen=True, gc=False):
 
 
 class PerfmonHeader(msgspec.Struct, frozen=True):
-    """What a header line says."""
+    """The content of a header line."""
 
     delimiter: str
     west_seconds: int | None
-    """Seconds to add to local time for UTC; None where the log does not say."""
+    """Seconds to add to local time for UTC; None where the log has no offset."""
     is_utc: bool
     """Whether its zone is UTC by name. Offset 0 alone is also Western Europe in winter."""
     width: int
@@ -45,7 +45,7 @@ class PerfmonHeader(msgspec.Struct, frozen=True):
     present: dict[str, dict[str, bool]]
     """By computer: which groups of counters its ESE instances object exposes."""
     faults: list[str]
-    """What is wrong with the header."""
+    """Faults of the header."""
 
 
 def is_header(line: bytes) -> bool:
