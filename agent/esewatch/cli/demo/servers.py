@@ -15,7 +15,7 @@ SHRINK, KEEP, GROW, NIGHTLY = "shrink", "keep", "grow", "nightly"
 TOGETHER, BACKUP, BAD = ("together-1", "together-2"), "backup", "bad-page"
 DIRECTORY, PAIR = "NTDSA", "DB01"
 DEVICE: Final = "lun7"
-"""What the two of TOGETHER lie on."""
+"""The device of the two of TOGETHER."""
 
 MAIL, MAIL2, CONTROLLER, ACTIVE, PASSIVE = "MAIL01", "MAIL02", "DC01", "EX01", "EX02"
 

@@ -14,7 +14,7 @@ from esewatch.model import Batch
 from esewatch.sources.registry import build_source
 
 SECONDS = 20.0
-"""For all inputs together; what is not read by then is left out."""
+"""Time for all inputs together; the rest is left out."""
 STEP = 0.05
 
 
@@ -77,5 +77,5 @@ class KnownState:
 
 
 def _runs_programs(entry: SourceSettings) -> bool:
-    """Sources that work by programs of their own, for longer than a look."""
+    """Sources that run programs of their own, for longer than a check."""
     return isinstance(entry, PageScan | WindowsLog | WindowsCounters)
