@@ -15,13 +15,13 @@ from esewatch.scan.plan import Lane, Target
 log = logging.getLogger(__name__)
 
 POLL = 0.1
-"""Seconds between two looks at a lock that is taken, and at `stop`."""
+"""Interval of the checks of a lock that is taken, and of `stop`."""
 
 REMIND = 300.0
-"""Seconds until it is said again that a lane waits."""
+"""Seconds until the waiting of a lane is reported again."""
 
 GRACE = 0.7
-"""Seconds that lanes have to end once it is over; one that hangs in a read is left behind."""
+"""Grace period of lanes, in seconds, after the end; one that hangs in a read is abandoned."""
 
 
 class Waiting(NamedTuple):
@@ -110,7 +110,7 @@ class _Run:
         return self._stop.is_set() or time.monotonic() >= self._deadline
 
     def collect(self, seconds: float) -> None:
-        """Wait for the end of one lane, at most so long."""
+        """Wait for the end of one lane, with a timeout."""
         with contextlib.suppress(queue.Empty):
             self._errors += self._ended.get(timeout=max(0.0, seconds))
             self.running -= 1

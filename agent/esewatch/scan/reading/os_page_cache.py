@@ -60,7 +60,7 @@ def give_up(descriptor: int, offset: int, length: int) -> None:
 
 
 def restore(descriptor: int, offset: int, before: Held | None) -> None:
-    """Give up what was read from `offset` on and was not held `before`."""
+    """Release the pages read from `offset` on that were not held `before`."""
     begin = offset - offset % mmap.PAGESIZE
     for is_held, run in groupby(before or b"", lambda page: page & 1):
         length = len(list(run)) * mmap.PAGESIZE
@@ -80,7 +80,7 @@ def all_held(pages: Held | None) -> bool:
 
 
 def read_no_more_than_asked_for(descriptor: int) -> None:
-    """No read-ahead: it would bring in pages that nobody gives up again."""
+    """Disable read-ahead: it would bring in pages that are never released again."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)
