@@ -1,4 +1,4 @@
-"""Poll timer, shared by sources that poll a running total: interval and clock."""
+"""Poll timer for sources that poll a running total every few seconds: interval and clock."""
 
 import math
 import struct
