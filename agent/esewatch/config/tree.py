@@ -27,10 +27,10 @@ class Node:
     line: int
     value: "str | list[Node] | dict[str, Node] | None"
     keys: dict[str, int] = field(default_factory=dict)
-    """Of a mapping: the line of each key."""
+    """Lines of the keys of a mapping."""
 
     def found(self) -> str:
-        """What stands here, for a message: the text quoted and shortened, or its kind."""
+        """The value, for a message: the text quoted and shortened, or its kind."""
         match self.value:
             case None:
                 return "nothing"
