@@ -17,7 +17,7 @@ LIBRARIES: dict[Library, str] = {
     "ESE": "Exchange",
     "ESENT": "Active Directory and all other databases of Windows",
 }
-"""Whose counters each of them has, in words."""
+"""The owner of the counters of each library, in words."""
 
 _OBJECTS: dict[Library, str] = {
     "ESE": "MSExchange Database ==> Instances",
@@ -28,7 +28,7 @@ _COUNTERS: dict[str, tuple[str, ...]] = {
     DATABASE_MAINTENANCE: ("Database Maintenance Pages Read/sec",),
 }
 _FORMER = {DATABASE_MAINTENANCE: ("Online Maintenance (DB Scan) Pages Read/sec",)}
-"""What Exchange 2007 calls them, where that is something else."""
+"""Names of Exchange 2007, where they differ."""
 
 
 class Proof(msgspec.Struct, frozen=True):
@@ -68,7 +68,7 @@ def counter_commands(groups: Iterable[str], library: Library) -> CounterCommands
 
 
 def library_of(provider: str) -> Library:
-    """Which library serves a database, from the provider of its events."""
+    """The library that serves a database, from the provider of its events."""
     return "ESE" if provider.upper() == "ESE" else "ESENT"
 
 

@@ -198,7 +198,7 @@ _BAD = ("error", "critical")
 
 
 def verdict(event_id: int) -> Verdict:
-    """What becomes of an event of this id when it is logged as an error."""
+    """The treatment of an event of this id when it is logged as an error."""
     if event_id in USED:
         return "used"
     if event_id in HARMLESS:

@@ -60,7 +60,7 @@ def quoted_paths(text: str) -> list[str]:
 
 
 def named_database(event_id: int, text: str, *, whole: bool) -> str:
-    """The database of an event whose row has one, empty where the text does not tell it.
+    """The database of an event whose row has one, empty where the text does not show it.
 
     Of several paths the first is taken only where the path is the event's first parameter.
     `whole`: the text is not cut.
