@@ -114,7 +114,7 @@ def bytes_left(seen: Seen, state: FileState | None) -> int:
 
 
 def known_of(state: State, computer: str, path: str) -> Known:
-    """The known facts of the database at `path`; `computer` is its label.
+    """The facts that `state` has of the database at `path`; `computer` is its label.
 
     Bad pages whose checksum is right are left out: a good reading proves nothing there.
     """
