@@ -41,7 +41,7 @@ def printable(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """`text` for a terminal: what it would obey or cannot show as escapes, all else unchanged."""
+    """`text` for a terminal: control and unprintable characters as escapes, all else unchanged."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
