@@ -21,7 +21,7 @@ FAILED: Final = 2
 INTERRUPTED: Final = 130
 """As a shell has it of a process that Ctrl-C ended: before there was anything to be closed."""
 SPEAKING: Final = (AheadError, InUseError, LogError, OpenError, RunError, TruthError)
-"""What may be wrong with a folder: each says what and where."""
+"""Errors of a folder: each says what and where."""
 
 
 class _Parser(argparse.ArgumentParser):

@@ -30,7 +30,7 @@ class LabError(EsewatchError):
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a workload on modelled drives. Latencies are seconds of a request."""
+    """The results of a workload on modelled drives. Latencies are seconds of a request."""
 
     name: str
     requests: int
@@ -42,7 +42,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Run:
-    """What a run of the engine left behind."""
+    """The output of a run of the engine."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -50,7 +50,7 @@ class Run:
         self._counters = str(folder / "counters.csv")
 
     def of(self, computer: str) -> "Run":
-        """What the passive copies on a computer of its plan left."""
+        """The output of the passive copies on a computer of its plan."""
         return Run(self._folder / computer)
 
     def events(self) -> list[Event]:

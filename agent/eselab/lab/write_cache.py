@@ -51,7 +51,7 @@ class Modelled(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
-    """What real writes came to."""
+    """The results of real writes."""
 
     iops: float
     seconds: float

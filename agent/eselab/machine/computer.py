@@ -44,7 +44,7 @@ class ComputerLogs:
         return max(self.events.last_time, self.counters.last_time)
 
     def flush(self) -> None:
-        """Write what the logs hold back. Raises OSError."""
+        """Write the buffered part of the logs. Raises OSError."""
         self.events.flush()
         self.counters.flush()
 
