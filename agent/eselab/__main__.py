@@ -17,7 +17,7 @@ from eselab.machine.run_command import RunError, add_run
 from eselab.storage.transaction_log.log import LogError
 
 SPEAKING: Final = (AheadError, InUseError, LogError, OpenError, RunError, TruthError)
-"""What may be wrong with a folder: each says what and where."""
+"""Errors of a folder: each says what and where."""
 
 
 def command_line() -> argparse.ArgumentParser:

@@ -1,4 +1,4 @@
-"""The vocabulary every room shares: what a source hands to the fold.
+"""The vocabulary every room shares: the records that a source gives to the fold.
 
 Times are seconds since the Unix epoch, UTC, as floats (microseconds survive).
 Names (`computer`, `database`) are as logged; the fold makes the labels.
@@ -59,7 +59,7 @@ class Feed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     metric: str
     owner: Owner = "instance"
     name: str = ""
-    """ESE instance or device, as the data has it; empty for what belongs to the computer."""
+    """ESE instance or device, as the data has it; empty for counters of the computer."""
     labels: tuple[str, ...] = ()
     """Values of the metric's labels beyond those of its owner, in the order of docs/metrics.md."""
     scale: float = 1.0
@@ -103,7 +103,7 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CountersSeen(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Which of the counters we look for an input exposes: `name` -> present.
+    """The counters that are looked for, and whether an input exposes them: `name` -> present.
 
     Tells "not exposed" (hidden behind Show Advanced Counters) from zero.
     """
@@ -114,7 +114,7 @@ class CountersSeen(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class VolumesSeen(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Which device each volume of a computer lies on; what is not told apart is left out.
+    """The device of each volume of a computer; volumes on unknown devices are left out.
 
     `devices`: mount point or drive (`e:`, `/srv`) -> identity of the whole disk.
     """
@@ -125,7 +125,7 @@ class VolumesSeen(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class HeaderSeen(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a database header said at `time`. None: the input does not say.
+    """The content of a database header at `time`. None: the input does not say.
 
     `bad_checksums`, `corrected` and `correction_failed` are the header's own counters
     since its patch dates. `state` is the engine's word (`clean shutdown`).
@@ -143,7 +143,7 @@ class HeaderSeen(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CopyChecked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The pages of a copy of a database were read and verified; `time` is what the copy shows.
+    """The pages of a copy of a database were read and verified; `time` is that of its content.
 
     `pages_seen` is without the header and its shadow. `bad_pages` are (page number, fault),
     the number -1 where a fault was counted and its page not named; `bad` is of all pages.
@@ -163,7 +163,7 @@ class CopyChecked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class PagesScanned(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A piece of a page scan: what was read since the last piece.
+    """A piece of a page scan: the pages read since the last piece.
 
     `time` is that of the content (of the snapshot), for which a good page is proof; `read` is
     when it was read, from when on a bad page is known: an old copy must not hide it. `found`
@@ -231,7 +231,7 @@ class Unreadable(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Batch(msgspec.Struct, kw_only=True, gc=False):
-    """What a source hands out at once: at most a few thousand records.
+    """The records that a source hands out at once: at most a few thousand.
 
     The records and the positions belong together: the journal commits both in
     one transaction. `positions` holds only what changed, one opaque value a
@@ -259,7 +259,7 @@ class Source(Protocol):
         """Take up the positions of the journal, once, before the first poll."""
 
     def poll(self, *, final: bool = False) -> Iterator[Batch]:
-        """Read what is new. The last batch of a poll says `caught_up`, even when empty.
+        """Read new records. The last batch of a poll says `caught_up`, even when empty.
 
         `final` says that no more will be written: a last line without newline
         and a last record without successor are complete.
@@ -278,7 +278,7 @@ class SourceError(EsewatchError):
 
 
 class UnsupportedError(SourceError):
-    """An input is of a kind that is not read here. The message says what it is."""
+    """An input is of a kind that is not supported. The message says which."""
 
 
 class ConfigError(EsewatchError):

@@ -1,6 +1,6 @@
-"""Names that are no text: those of files are bytes, and on Windows any 16-bit units.
+"""Names that are not valid text: file names are bytes, and on Windows any 16-bit units.
 
-Python gives what is no text as lone surrogates, which neither SQLite nor MessagePack nor JSON
+Python represents invalid text as lone surrogates, which neither SQLite nor MessagePack nor JSON
 takes. Here they are kept exactly, and shown as escapes.
 """
 
@@ -41,7 +41,7 @@ def printable(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """`text` for a terminal: what it would obey or cannot show as escapes, all else unchanged."""
+    """`text` for a terminal: control and unprintable characters as escapes, all else unchanged."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -21,7 +21,7 @@ class Clock(Protocol):
         """The time within the step in hand."""
 
     def spend(self, seconds: float) -> None:
-        """The step in hand takes so much longer."""
+        """Extend the current step by this many seconds."""
 
 
 class StepClock(Clock, Protocol):
@@ -69,7 +69,7 @@ class _Waiting:
         return self._start + time.monotonic()
 
     def until(self, time: float) -> bool:
-        """Whether that time has come; False: woken up before."""
+        """Wait until that time; True: it has come, False: woken up before."""
         while (left := time - self.now()) > 0:
             try:
                 self._wakeups.get(timeout=min(left, _LONGEST_WAIT))

@@ -1,4 +1,4 @@
-"""What an engine is to run: databases, their windows and workload, devices, faults.
+"""The plan of an engine run: databases, their windows and workload, devices, faults.
 
 `engine run --plan FILE` reads a Plan as JSON; the profiles are plans that are built in.
 Times are seconds. Unknown keys are errors, and so are values that make no sense: the bounds are

@@ -1,4 +1,4 @@
-"""What the engine meets when it reads: bad pages and slow requests, told to a Watcher."""
+"""Read problems of the engine, reported to a Watcher: bad pages and slow requests."""
 
 from typing import Final, Literal, Protocol
 
@@ -20,7 +20,7 @@ Operation = Literal["read", "write"]
 
 
 class Trouble(msgspec.Struct, frozen=True, kw_only=True):
-    """A page that is not what was written. `offset` and `bytes` are those of the page."""
+    """A page that differs from what was written. `offset` and `bytes` are those of the page."""
 
     number: int
     kind: Kind
@@ -57,7 +57,7 @@ class SlowRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Watcher(Protocol):
-    """Who is told."""
+    """Receives the reports."""
 
     def page_error(self, trouble: Trouble) -> None:
         """A page was read and is not what was written."""

@@ -1,1 +1,1 @@
-"""Whether a database of the engine is sound; nothing is changed."""
+"""Read-only consistency check of the engine's databases."""

@@ -1,4 +1,4 @@
-"""Whether a database is sound: header, log, pages, catalog, trees, space. Nothing is changed.
+"""Consistency check of a database: header, log, pages, catalog, trees, space. Read-only.
 
 Every page must be exactly one of: a map page, in one tree, free in the map.
 """
@@ -27,7 +27,7 @@ from eselab.storage.transaction_log.change import dbtime_of
 
 
 class CheckedDatabase(msgspec.Struct, kw_only=True):
-    """What a check found. A sound database has no `faults`."""
+    """The result of a check. A sound database has no `faults`."""
 
     pages: int = 0
     free: int = 0
@@ -39,7 +39,7 @@ class CheckedDatabase(msgspec.Struct, kw_only=True):
     faults: list[str] = []
     """One clear line each."""
     bad: list[int] = []
-    """Numbers of the pages that are not what was written, corrected ones among them."""
+    """Numbers of the pages that differ from what was written, corrected ones included."""
 
     @property
     def records(self) -> int:
@@ -86,7 +86,7 @@ def _raise_first(faults: list[str]) -> None:
 
 
 class _Trees:
-    """The catalog and what it leads to."""
+    """The catalog and the trees that it leads to."""
 
     def __init__(self, view: View, faults: list[str]) -> None:
         self.owners: dict[int, int] = {}
@@ -149,7 +149,7 @@ class _Trees:
 
 
 class _Census:
-    """What each page is, against the map and the trees."""
+    """The use of each page, against the map and the trees."""
 
     def __init__(self, view: View, trees: _Trees, checked: CheckedDatabase) -> None:
         self._view = view

@@ -1,4 +1,4 @@
-"""`engine check`: whether the engine's databases are sound; nothing is changed."""
+"""`engine check`: read-only consistency check of the engine's databases."""
 
 import argparse
 import os

@@ -1,7 +1,7 @@
-"""A walk over all pages of one tree that trusts nothing but what it has looked at.
+"""A walk over all pages of one tree that trusts only what it has verified itself.
 
-It has no code in common with the walks of btree.py. Each page is come to once, so that a
-circle ends; a page that is not as it must be is told and what is under it is left out.
+It shares no code with the walks of btree.py. Each page is visited once, so that a cycle ends;
+an invalid page is reported, and the pages below it are left out.
 """
 
 import struct

@@ -1,4 +1,4 @@
-"""The pages of a database as the next opening would find them, with nothing changed on disk.
+"""Read-only view of the pages of a database as the next opening would find them.
 
 Where the database was not shut down, that is what a recovery makes of them, in memory.
 """
@@ -20,7 +20,7 @@ from esewatch.ese.pages.header import HEADER_BYTES, NotDatabase, parse_header
 
 
 class View:
-    """Reads pages; `faults` are told of each that is not what was written, once."""
+    """Reads pages; each faulty page is reported to `faults` once."""
 
     def __init__(self, header: DatabaseHeader, file: PageFile, faults: list[str]) -> None:
         self.header = header
@@ -36,7 +36,7 @@ class View:
         self._faults = faults
 
     def content(self, number: int) -> bytes | None:
-        """What a page has, without checksums; None where it is bad. Raises OSError."""
+        """The content of a page, without checksums; None where it is bad. Raises OSError."""
         frame = self._frames.get(number)
         if frame is not None:
             return frame.content

@@ -26,7 +26,7 @@ def lun_of(plan: DisksPlan) -> Lun:
 
 
 class Storage(Protocol):
-    """What the files of databases lie on."""
+    """The storage of database files."""
 
     def use(self, file: str, offset: int, length: int, *, write: bool = False) -> None:
         """A request of the step in hand: wait for its turn and for its end.
@@ -35,7 +35,7 @@ class Storage(Protocol):
         """
 
     def slow(self, seconds: float, count: int) -> None:
-        """The next `count` requests take so much longer, after those of earlier calls."""
+        """The next `count` requests take this much longer, after those of earlier calls."""
 
 
 class _Slower:

@@ -1,4 +1,4 @@
-"""Where the engine's bytes lie: a folder of real files, or a simulated disk that can crash.
+"""Storage for the engine's bytes: a folder of real files, or a simulated disk that can crash.
 
 Positions and lengths are in bytes. What was not synced may be lost, wholly or in part.
 """
@@ -18,13 +18,13 @@ class File(Protocol):
     """An open file."""
 
     def read(self, offset: int, length: int) -> bytes:
-        """What is there, shorter at the end of the file. Raises OSError."""
+        """The bytes there, fewer at the end of the file. Raises OSError."""
 
     def write(self, offset: int, data: bytes) -> None:
         """Write; beyond the end the file grows, with zeros in between. Raises OSError."""
 
     def sync(self) -> None:
-        """What was written is durable when this returns."""
+        """All writes so far are durable when this returns."""
 
     def size(self) -> int:
         """Length."""
@@ -33,7 +33,7 @@ class File(Protocol):
         """Make it `size` long."""
 
     def close(self) -> None:
-        """Let go of it. What was not synced is still not durable."""
+        """Close it. Unsynced writes stay undurable."""
 
 
 class Disk(Protocol):
@@ -126,7 +126,7 @@ class RealDisk:
 
 
 class _Content:
-    """A simulated file: what is there, what is durable, and what happened since."""
+    """A simulated file: its content, the durable part of it, and the writes since."""
 
     def __init__(self) -> None:
         self.now = bytearray()
@@ -144,7 +144,7 @@ class _Content:
         self.since.clear()
 
     def after_crash(self, chance: random.Random) -> bytearray:
-        """What survives: of each write that was not durable all, a part, or nothing."""
+        """The content after a crash: of each undurable write all, a part, or nothing survives."""
         left = bytearray(self.durable)
         for offset, data in self.since:
             kept = chance.random()
@@ -201,7 +201,7 @@ class SimFile:
 
 
 class SimDisk:
-    """A disk in memory. `chance` decides what a crash leaves of what was not synced."""
+    """A disk in memory. `chance` decides which unsynced writes survive a crash."""
 
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance

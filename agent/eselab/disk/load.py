@@ -48,9 +48,9 @@ class WorkloadPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     batch: Count | None = None
     """None: as many as are under way at once."""
     count: Count | None = None
-    """It ends after so many requests."""
+    """It ends after this many requests."""
     seconds: Seconds | None = None
-    """From then on it hands in none; those that are under way are still done."""
+    """From then on it submits none; those in progress are still completed."""
 
     def __post_init__(self) -> None:
         """Raises ValueError."""
@@ -61,7 +61,7 @@ class WorkloadPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class LoadPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A LUN and what is done on it at the same time."""
+    """A LUN and the workloads that run on it at the same time."""
 
     lun: DisksPlan = DisksPlan()
     workloads: Annotated[list[WorkloadPlan], Meta(min_length=1, max_length=64)]
@@ -79,7 +79,7 @@ class LoadPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a workload."""
+    """The results of a workload."""
 
     name: str
     requests: int

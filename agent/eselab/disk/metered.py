@@ -1,4 +1,4 @@
-"""A disk that counts and times the requests to databases and logs, and tells of slow ones."""
+"""A disk that counts and times the requests to databases and logs, and reports slow ones."""
 
 from collections import deque
 from collections.abc import Callable
@@ -23,7 +23,7 @@ _WORSE: Final = 1.5
 
 
 class Figures(msgspec.Struct):
-    """Running totals of one kind of requests. `seconds` is what they took, in all."""
+    """Running totals of one kind of requests. `seconds` is their time in total."""
 
     requests: int = 0
     seconds: float = 0.0
@@ -47,7 +47,7 @@ class Meter:
 
 
 class _Teller:
-    """Tells the watcher one thing at a time: what comes up while it is told waits."""
+    """Reports to the watcher one at a time: a report that comes up meanwhile waits."""
 
     def __init__(self, watcher: Watcher) -> None:
         self._watcher = watcher
@@ -67,7 +67,7 @@ class _Teller:
 
 
 class _SlowRequests:
-    """Which slow requests of one open file are told (osdisk.cxx of the published engine).
+    """Selects the slow requests of one open file to report (osdisk.cxx of the published engine).
 
     The first one; then one that comes a minute later, or took half as long again. Reads and
     writes are judged together.

@@ -66,7 +66,7 @@ class _Request(msgspec.Struct, eq=False):
 
 
 class _Part(msgspec.Struct, eq=False):
-    """What a request asks of one drive: bytes of that."""
+    """The part of a request for one drive: bytes of that."""
 
     at: float
     number: int
@@ -74,7 +74,7 @@ class _Part(msgspec.Struct, eq=False):
     end: int
     request: _Request
     passed: int = 0
-    """How often a later one was taken before it."""
+    """The number of times that a later one was taken before it."""
 
 
 class _Destaged(msgspec.Struct, eq=False):
@@ -82,7 +82,7 @@ class _Destaged(msgspec.Struct, eq=False):
 
 
 class _Drive:
-    """A spindle and what waits for it."""
+    """A spindle and its queue."""
 
     def __init__(self, spindle: Spindle) -> None:
         self.spindle = spindle
@@ -262,7 +262,7 @@ class Lun:
         return [(drive, begin, end) for drive, (begin, end) in found.items()]
 
     def _turn(self, number: int) -> float | None:
-        """When a drive can take up something, None: there is nothing."""
+        """The next time at which a drive can start something, None: there is nothing."""
         drive = self._drives[number]
         times = [part.at for part in drive.waiting[:1]]
         since = self._cache.since(number)

@@ -1,4 +1,4 @@
-"""The write-back cache of a storage controller: what was written and is not on the drives yet."""
+"""The write-back cache of a storage controller: data written that is not on the drives yet."""
 
 from bisect import bisect_left, insort
 from typing import Final
@@ -54,11 +54,11 @@ class WriteCache:
         return True
 
     def has(self, drive: int, lines: range) -> bool:
-        """Whether all these lines wait here: they can be read here then."""
+        """Whether all these lines are cached: they can be read from here then."""
         return self._waiting[drive].issuperset(lines)
 
     def since(self, drive: int) -> float | None:
-        """From when on there is something to write to a drive, None: there is nothing."""
+        """The time from which there is something to write to a drive, None: there is nothing."""
         return self._since[drive] if self._waiting[drive] else None
 
     def runs(self, drive: int, position: int) -> list[range]:

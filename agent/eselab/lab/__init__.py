@@ -1,1 +1,1 @@
-"""Experiments that put what comes out here beside the figures of published articles."""
+"""Experiments that compare the results of the lab with the figures of published articles."""

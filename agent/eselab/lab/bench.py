@@ -1,4 +1,4 @@
-"""Where an experiment works: a folder, a seed, the engine as a process, someone who is told."""
+"""The workbench of an experiment: folder, seed, the engine as a process, progress messages."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ _LONGEST: Final = 1800.0
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a workload on modelled drives. Latencies are seconds of a request."""
+    """The results of a workload on modelled drives. Latencies are seconds of a request."""
 
     name: str
     requests: int
@@ -42,7 +42,7 @@ class Run:
         self._counters = folder / "counters.csv"
 
     def of(self, computer: str) -> "Run":
-        """What the passive copies on a computer of its plan left."""
+        """The output of the passive copies on a computer of its plan."""
         return Run(self._folder / computer)
 
     def events(self) -> list[Event]:

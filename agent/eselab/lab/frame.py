@@ -1,4 +1,4 @@
-"""What an experiment is, what comes out of it, and how that is held against published figures.
+"""Experiments, their results, and the comparison with published figures.
 
 A figure of our own has a kind: counted by the bundled engine, taken on a modelled disk, or taken
 on real files. The first two come out the same for the same seed; the last one does not.
@@ -54,13 +54,13 @@ class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
     unit: str
     kind: Kind
     published: Value | None = None
-    """None: the article does not tell it."""
+    """None: the article does not say."""
     ours: float | str | None = None
     """None: it was not measured."""
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """One statement of the article, held against what came out here."""
+    """One statement of the article, compared with the result of the lab."""
 
     what: str
     kind: Kind
@@ -85,12 +85,12 @@ class Signal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
-    """What came out of a run."""
+    """The results of a run."""
 
     rows: Sequence[ResultRow]
     comparisons: Sequence[Comparison]
     remarks: Sequence[str] = ()
-    """Sentences: what there is to know of this run, such as the file system."""
+    """Sentences: facts about this run, such as the file system."""
 
 
 class Experiment(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,14 +104,14 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     setup: Sequence[str]
     """Sentences."""
     steps: int
-    """How often a run tells its bench that a part is done."""
+    """The number of times that a run reports a part as done."""
     run: Callable[[Bench], Findings]
     """Raises LabError, OSError."""
     signals: Sequence[Signal] = ()
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """An experiment and what came out of it."""
+    """An experiment and its results."""
 
     experiment: Experiment
     findings: Findings
@@ -180,7 +180,7 @@ def ratio(bad: float | None, good: float | None) -> float | None:
 
 
 def rounded(value: float) -> float:
-    """To four digits: more would tell of the machine and not of the thing."""
+    """Rounded to four digits: more would reflect the machine and not the effect."""
     return float(f"{value:.{_DIGITS}g}")
 
 

@@ -1,4 +1,4 @@
-"""Results as one page that needs nothing else: tables, and paired bars, published against ours."""
+"""Results as one self-contained page: tables, and paired bars of published and measured figures."""
 
 from collections.abc import Sequence
 from typing import Final

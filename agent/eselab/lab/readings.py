@@ -1,4 +1,4 @@
-"""Figures out of what the engine logged and counted."""
+"""Figures from the logs and counters of the engine."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -107,7 +107,7 @@ def points(readings: Iterable[Reading], instance: str, counter: str) -> list[Poi
 
 
 def summed(of: Sequence[Point], begin: float, end: float) -> float:
-    """What a rate came to from `begin` until the first sample from `end` on."""
+    """The integral of a rate from `begin` until the first sample from `end` on."""
     total = 0.0
     for before, after in pairwise(of):
         if after.time > begin and before.time < end:
@@ -116,7 +116,7 @@ def summed(of: Sequence[Point], begin: float, end: float) -> float:
 
 
 def grown(of: Sequence[Point], begin: float, end: float) -> float:
-    """What a level gained from the last sample up to `begin` to the first one from `end` on."""
+    """The growth of a level from the last sample up to `begin` to the first one from `end` on."""
     before = [point.value for point in of if point.time <= begin]
     after = [point.value for point in of if point.time >= end]
     return after[0] - before[-1] if before and after else 0.0

@@ -1,4 +1,4 @@
-"""Real files: writes in several manners, and what they leave in the page cache."""
+"""Real files: several ways to write them, and how much of them stays in the page cache."""
 
 import contextlib
 import ctypes

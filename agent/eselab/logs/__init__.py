@@ -1,1 +1,1 @@
-"""What the engine writes of itself: event log, counter log, and the truth to compare with."""
+"""Output of the engine: event log, counter log, and the ground truth to compare with."""

@@ -225,11 +225,11 @@ class CounterLog:
         self._lines.append(line)
 
     def flush(self) -> None:
-        """Write what is held back. Raises OSError."""
+        """Write the buffered rows. Raises OSError."""
         self._lines.flush()
 
     def close(self) -> None:
-        """Write what is held back and let go of the file. Raises OSError."""
+        """Write the buffered rows and close the file. Raises OSError."""
         self._lines.close()
 
     def _header_if_new(self, names: dict[str, tuple[str, ...]]) -> str:

@@ -1,4 +1,4 @@
-"""What the tasks of one instance count: the totals behind its performance counters."""
+"""Running totals of the tasks of one instance, behind its performance counters."""
 
 import msgspec
 

@@ -81,11 +81,11 @@ class EventLog:
         self._lines.append(line)
 
     def flush(self) -> None:
-        """Write what is held back. Raises OSError."""
+        """Write the buffered lines. Raises OSError."""
         self._lines.flush()
 
     def close(self) -> None:
-        """Write what is held back and let go of the file. Raises OSError."""
+        """Write the buffered lines and close the file. Raises OSError."""
         self._lines.close()
 
 

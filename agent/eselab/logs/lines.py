@@ -66,13 +66,13 @@ class Lines:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is held back. Raises OSError; what was not written then stays held back."""
+        """Write the buffered lines. Raises OSError; unwritten lines then stay buffered."""
         if self._before is not None:
             self._before.flush()
         while self._held:
             del self._held[: os.write(self._descriptor, self._held)]
 
     def close(self) -> None:
-        """Write what is held back and let go of the file. Raises OSError."""
+        """Write the buffered lines and close the file. Raises OSError."""
         self.flush()
         os.close(self._descriptor)

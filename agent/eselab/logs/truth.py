@@ -1,7 +1,7 @@
-"""The ledger behind `truth.json`: what each line of the logs tells, noted before it is written.
+"""The ledger behind `truth.json`: the meaning of each log line, noted before it is written.
 
-A process that is killed leaves at most one entry whose line is not whole. The next one
-drops it and goes on, so the truth is always that of the lines that are there.
+A killed process leaves at most one incomplete entry. The next process drops it and goes on, so
+the truth always matches the lines that exist.
 """
 
 import os
@@ -137,7 +137,7 @@ _Entry = State | Told | Counted | Fault
 
 
 class TruthError(Exception):
-    """The logs in a folder are not those that its ledger tells of."""
+    """The logs in a folder are not those that its ledger describes."""
 
 
 class Truth:
@@ -155,10 +155,10 @@ class Truth:
         line = self._encoder.encode(self.state) + b"\n"
         _replace(folder / LEDGER, line)
         self.ledger = Lines(folder / LEDGER, buffered=buffered)
-        """To be written before any line that it tells of."""
+        """To be written before any line that it describes."""
 
     def tell(self, entry: Told | Counted) -> None:
-        """Note what the next line of a log says; `end` is where the line will end."""
+        """Note the meaning of the next line of a log; `end` is where the line will end."""
         self.ledger.append(self._encoder.encode(entry) + b"\n")
         self.state.take(entry)
 
@@ -177,7 +177,7 @@ class Truth:
         _replace(self._folder / TRUTH, encoded(self.state))
 
     def flush(self) -> None:
-        """Write what of the ledger is held back. Raises OSError."""
+        """Write the buffered part of the ledger. Raises OSError."""
         self.ledger.flush()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Entries of the ledger: what a line of a log says, told by whoever counted it."""
+"""Entries of the ledger: the meaning of a log line, given by the code that counted it."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ DamageKind = Literal["checksum", "corrected", "wrong_page", "no_data", "lost_flu
 
 
 class Told(msgspec.Struct, kw_only=True, omit_defaults=True, tag="event"):
-    """One line of the event log: where it ends in its file, and what it says."""
+    """One line of the event log: the offset of its end in the file, and its meaning."""
 
     event_id: int
     instance: str
@@ -38,7 +38,7 @@ class Told(msgspec.Struct, kw_only=True, omit_defaults=True, tag="event"):
 
 
 class Measured(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What one instance did since its sample before, and how its log stands.
+    """The work of one instance since its sample before, and the position of its log.
 
     `grew` is by series: `metric` or `metric{labels}`.
     """
@@ -51,7 +51,7 @@ class Measured(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Counted(msgspec.Struct, kw_only=True, omit_defaults=True, tag="row"):
-    """One row of the counter log: where it ends in its file, and what it says."""
+    """One row of the counter log: the offset of its end in the file, and its meaning."""
 
     end: int
     process: str

@@ -1,4 +1,4 @@
-"""Which event of maintenance tells what of a pass (semantics.md 2)."""
+"""Mapping from maintenance events to the facts of a pass (semantics.md 2)."""
 
 from typing import Final, Literal
 
@@ -25,11 +25,11 @@ GIVEN_UP: Final[dict[int, Task]] = {746: "checksum"}
 """A pass is over that was not whole."""
 RUNNING: Final[dict[int, Task]] = {733: "checksum", 744: "checksum"}
 LATE: Final = frozenset({733, 735, 745})
-"""Say that a scan is late, or was broken off."""
+"""Events that report a scan as late, or as aborted."""
 WALL_CLOCK: Final = frozenset({732, 735, 737})
 """Their seconds are from start to end, their bad pages those of the last run."""
 TREE: Final = 728
-"""Tells of a tree that a current engine defragmented."""
+"""Reports a tree that a current engine defragmented."""
 ZEROED: Final = 722
 """Completes a pass of zeroing, which was one of the checksum scan too."""
 DETACHED: Final = 327

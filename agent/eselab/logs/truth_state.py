@@ -1,7 +1,7 @@
-"""What happened so far, from what each line of the logs tells: the answer to compare with.
+"""The expected state after each log line: the ground truth to compare with.
 
-The rules are those of semantics.md 2 and 3. A line is told here by whoever counted what it
-says, not read back from the log.
+The rules are those of semantics.md 2 and 3. The facts of a line come from the code that counted
+them; they are not read back from the log.
 """
 
 import math
@@ -39,7 +39,7 @@ ZEROING_KINDS: Final = (
     "unreferenced_chunks_zeroed",
     "uninitialized",
 )
-"""What a pass of zeroing counts, in the order of `Told.zeroed`."""
+"""Counts of a pass of zeroing, in the order of `Told.zeroed`."""
 
 GENERATIONS: Final = "ese_log_generations_total"
 UNCORRECTABLE: Final = "uncorrectable"
@@ -73,12 +73,12 @@ class Passes(msgspec.Struct):
     begun: float | None = None
     """Of the open pass; None: its start was not seen."""
     resumed: bool = False
-    """The open pass was resumed, or broken off, after its start."""
+    """The open pass was resumed, or aborted, after its start."""
     incomplete: bool = False
-    """The pass before was given up: what goes on is no whole one."""
+    """The pass before was abandoned: the rest of it is no whole pass."""
 
     def end(self, *, incomplete: bool = False) -> None:
-        """The pass that is open is over; what is told of it after this begins anew."""
+        """The open pass is over; a later event of it starts over."""
         self.open = self.running = self.resumed = False
         self.begun = None
         self.incomplete = incomplete
@@ -117,7 +117,7 @@ class DatabaseTruth(msgspec.Struct):
     """End of the last scan that counted bad pages and named none, 0 when it is past."""
     verified: float | None = None
     role: str = ""
-    """As its last scan event tells: active, passive, or empty without one."""
+    """As its last scan event shows: active, passive, or empty without one."""
     role_changed: float = 0.0
     copy_scanned: float | None = None
     """When a scan of a passive copy completed last (732)."""
@@ -159,7 +159,7 @@ class State(msgspec.Struct, tag="state"):
     faults: list[Fault] = []
 
     def take(self, entry: Told | Counted | Fault) -> None:
-        """Count what one entry tells."""
+        """Count one entry."""
         if isinstance(entry, Told):
             self.ends["events"] = entry.end
             self._event(entry)
@@ -259,7 +259,7 @@ def _tree(entry: DatabaseTruth, told: Told) -> None:
 
 
 def _stopped(entry: DatabaseTruth) -> None:
-    """What is at work when the database goes is interrupted."""
+    """Running tasks are interrupted when the database stops."""
     for passes in entry.passes().values():
         if passes.running:
             passes.interrupted += 1
@@ -275,7 +275,7 @@ def _of(entry: DatabaseTruth, task: Task) -> Passes:
 
 
 def _role(entry: DatabaseTruth, told: Told) -> None:
-    """With its role a copy changes the scans: what was open ends."""
+    """With its role a copy changes the scans: open passes end."""
     role = "active" if told.event_id in ACTIVE else "passive" if told.event_id in PASSIVE else ""
     if role and entry.role and role != entry.role:
         entry.role_changed = told.time
@@ -323,7 +323,7 @@ def _completed(entry: DatabaseTruth, passes: Passes, told: Told) -> None:
 
 
 def _earliest(entry: DatabaseTruth, passes: Passes, told: Told) -> float | None:
-    """A time before which the scan that completed had not begun, None where nothing tells."""
+    """A time before which the completed scan had not begun, None where it is unknown."""
     if told.event_id == COPY_SCAN_END and (passes.resumed or passes.begun is None):
         # Some of its pages may be of the pass before.
         return entry.copy_scanned

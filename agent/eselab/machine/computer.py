@@ -1,4 +1,4 @@
-"""What one computer of a run writes of itself: event log, counter log, truth; its copies."""
+"""Output of one computer of a run: event log, counter log, truth; its copies."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -44,7 +44,7 @@ class ComputerLogs:
         return max(self.events.last_time, self.counters.last_time)
 
     def flush(self) -> None:
-        """Write what the logs hold back. Raises OSError."""
+        """Write the buffered part of the logs. Raises OSError."""
         self.events.flush()
         self.counters.flush()
 

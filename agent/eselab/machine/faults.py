@@ -1,6 +1,6 @@
-"""Faults on request, and real ones: what lies on the disk, or does not, is all there is of them.
+"""Fault injection: every fault is a real one, in the bytes on the disk.
 
-They are made between the engine and its disk, below everything that counts or verifies, and
+Faults are made between the engine and its disk, below everything that counts or verifies, and
 only in databases. A slow disk is `Device.slow`.
 """
 

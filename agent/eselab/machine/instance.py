@@ -60,7 +60,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Instance:
-    """A database with its log and what works on it. Open it before all else."""
+    """A database with its log and its tasks. Open it before all else."""
 
     def __init__(self, setting: Setting) -> None:
         self.plan = setting.plan
@@ -93,7 +93,9 @@ class Instance:
         self._backups = self._back_up()
 
     def open(self) -> None:
-        """Make the database where there is none, else open it. Raises what Database.open does."""
+        """Make the database where there is none, else open it. Raises the errors of
+        Database.open.
+        """
         began = self._clock.now()
         self._reports.instance_starting()
         new = not self._setting.folder.exists()
@@ -154,7 +156,7 @@ class Instance:
         )
 
     def tasks(self) -> list[Task]:
-        """What the schedule is to run."""
+        """The tasks for the schedule."""
         if self._background is not None:
             return [self._mail.work(), *self._background.tasks]
         backups = [self._backups] if self.plan.backup is not None else []

@@ -1,4 +1,4 @@
-"""A mailbox store in three tables, and what its operations do to their rows.
+"""A mailbox store in three tables, and the effect of its operations on their rows.
 
 "Msg": mailbox (u16), folder (u8), message number (u32) -> body. "Arrivals": message number ->
 mailbox, folder, time of delivery (f64). "Folders": mailbox, folder -> messages (u32), and under
@@ -125,7 +125,7 @@ class Mailboxes:
         return self._trees["Msg"]
 
     def totals(self) -> Totals:
-        """What is committed. Raises FAULTS."""
+        """The committed totals. Raises FAULTS."""
         return _totals(self._trees["Folders"], None)
 
     def arrived_before(self, time: float) -> Iterator[Arrival]:
@@ -158,7 +158,7 @@ class Mailboxes:
             raise
 
     def flush(self) -> None:
-        """Group commit: what was applied is durable when this returns."""
+        """Group commit: everything applied is durable when this returns."""
         self._store.flush()
         if self._journal is not None:
             self._journal.durable()

@@ -1,4 +1,4 @@
-"""Fills a new mailbox store with what the time before its first day would have left in it.
+"""Fills a new mailbox store with the content of the time before its first day.
 
 Each mailbox lives through its history: deliveries, then moves and deletions of them. The
 mailboxes come last one first, so each grows in front of another one as it does in daily work

@@ -110,7 +110,7 @@ class PassiveCopy:
             self._background = self._scanned(self._replay)
 
     def tasks(self) -> list[Task]:
-        """What the schedule is to run, once it is open."""
+        """The tasks for the schedule, once it is open."""
         scan = [] if self._background is None else self._background.tasks
         return [self._shipping, *scan]
 

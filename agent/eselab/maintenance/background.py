@@ -1,4 +1,4 @@
-"""What a current engine does to a database in the background, day and night."""
+"""Background maintenance of a current engine, day and night."""
 
 from eselab.base.clock import Clock
 from eselab.base.plan import DatabasePlan
@@ -22,7 +22,7 @@ class Background:
         self._closing = False
         self._scan = scan
         self.tasks: list[Task] = []
-        """What the schedule is to run."""
+        """The tasks for the schedule."""
         if scan is not None:
             self.tasks.append(self._scan_always(scan))
         if defrag is not None:
@@ -30,11 +30,11 @@ class Background:
 
     @property
     def duration(self) -> int:
-        """What the counter "Database Maintenance Duration" says now."""
+        """The present value of the counter "Database Maintenance Duration"."""
         return 0 if self._scan is None else self._scan.duration
 
     def close(self) -> None:
-        """Stop at once; what is open is saved."""
+        """Stop at once; open passes are saved."""
         self._closing = True
         for task in self.tasks:
             for _ in task:

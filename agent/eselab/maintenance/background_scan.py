@@ -18,7 +18,7 @@ from eselab.storage.btree import TreeError
 from eselab.storage.pages import Checked, PageError
 
 SUSPENDED: Final = 1
-"""What the counter of its duration says of a pass that is open while nothing runs."""
+"""The value of the duration counter for an open pass while nothing runs."""
 NOTICES: Final = 4
 """A day: so often 744 tells that a pass goes on."""
 
@@ -30,7 +30,7 @@ class BackgroundState(ScanState, kw_only=True):
     """On record pages."""
     record_pages: int = 0
     told_late: float = 0.0
-    """When it was last told that the pass is late, 0: never."""
+    """When the pass was last reported as late, 0: never."""
 
 
 class BackgroundScan(DatabaseScan):
@@ -65,7 +65,7 @@ class BackgroundScan(DatabaseScan):
         self._due = 0.0
         """When the next read is."""
         self._notice = 0.0
-        """When to tell of the pass again."""
+        """When to report the pass again."""
         self._run_pages = self._run_bad = 0
 
     @property

@@ -44,7 +44,7 @@ class Backup:
             self.running = False
 
     def _read(self, page: int) -> tuple[int, int]:
-        """How many pages were read from `page` on, and the engine's error, 0: none."""
+        """The number of pages read from `page` on, and the engine's error, 0: none."""
         try:
             checked = self._store.check_pages(page, READ_BYTES // self._store.page_size)
         except OSError:

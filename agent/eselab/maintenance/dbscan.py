@@ -35,7 +35,7 @@ _COUNTED: Final[frozenset[Kind]] = frozenset({"checksum", "wrong_page", "correct
 
 
 class ScanState(msgspec.Struct, kw_only=True):
-    """Where a pass is, and what it found. Times are epoch seconds."""
+    """The position of a pass, and its counts. Times are epoch seconds."""
 
     is_open: bool = False
     """Whether a pass was begun and not completed. Up to `uninitialized` all is of the pass."""
@@ -98,7 +98,7 @@ class DatabaseScan(Maintenance):
         return range(state.page, state.page + pages) if state.is_open else range(0)
 
     def _load(self) -> ScanState:
-        """What the database has of the state, or that of a scan that never ran."""
+        """The saved state in the database, or that of a scan that never ran."""
         return self._database.state(self._table, ScanState) or ScanState()
 
     def _new(self, before: ScanState) -> ScanState:
@@ -111,7 +111,7 @@ class DatabaseScan(Maintenance):
         )
 
     def _take(self, checked: Checked) -> None:
-        """Count what was read from `page` of the state on."""
+        """Count the pages read from `page` of the state on."""
         self._count(self._state, checked)
 
     def _tell_begun(self) -> None:

@@ -29,7 +29,7 @@ _SAVE_AFTER: Final = 500
 
 
 class DefragState(msgspec.Struct, kw_only=True):
-    """Where a pass is, and what was done. Times are epoch seconds."""
+    """The position of a pass, and its counts. Times are epoch seconds."""
 
     is_open: bool = False
     """Whether a pass was begun and not completed. Up to `pages_freed` all is of the pass."""
@@ -42,7 +42,7 @@ class DefragState(msgspec.Struct, kw_only=True):
     """That it ran."""
     invocations: int = 0
     pages_visited: int = 0
-    """How often a leaf was looked at."""
+    """The number of times that a leaf was examined."""
     pages_freed: int = 0
     completions: int = 0
     """Passes completed in the life of the database."""
@@ -167,7 +167,7 @@ class Defrag(DefragWork):
         )
 
     def _keep_position(self) -> None:
-        """Save after an error. Where that fails too, what was saved last holds."""
+        """Save after an error. Where that fails too, the last saved position holds."""
         with self._counting(), suppress(PageError, TreeError):
             self._save(copy.copy(self._state))
             self._store.flush()

@@ -1,4 +1,4 @@
-"""What online defragmentation and the checksum scan have in common."""
+"""Common base of online defragmentation and the checksum scan."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,13 +30,13 @@ class MaintainedPages(Protocol):
 
     @property
     def pages(self) -> int:
-        """How many there are: they are 1 to this one."""
+        """The number of pages: they are numbered from 1 to it."""
 
     def check_pages(self, first: int, count: int, *, keep: bool = False) -> Checked:
         """Read pages from disk, at once, and verify each; the watcher is told."""
 
     def flush(self) -> None:
-        """What was kept is durable when this returns."""
+        """All kept records are durable when this returns."""
 
 
 class Maintained(Protocol):
@@ -47,7 +47,7 @@ class Maintained(Protocol):
         """Its pages."""
 
     def state(self, name: str, type: type[_State]) -> _State | None:
-        """What was last kept under this name."""
+        """The last record kept under this name."""
 
     def keep_state(self, name: str, kept: msgspec.Struct) -> None:
         """Keep it."""
@@ -95,7 +95,7 @@ class DefragWork(Maintenance):
 
     @contextmanager
     def _counting(self) -> Iterator[None]:
-        """What is done within is done by online defragmentation."""
+        """Work within is counted as online defragmentation."""
         store, counters = self._store, self._counters
         before, position = store.counts, store.log_position
         try:

@@ -1,4 +1,4 @@
-"""Which task does its next step when: one at a time, in an order that nothing but time decides."""
+"""Scheduler of the tasks: one step at a time, in an order that depends on time alone."""
 
 import heapq
 import math

@@ -1,4 +1,4 @@
-"""Page zeroing of Exchange 2007 SP1: the checksum scan also overwrites what is not in use.
+"""Page zeroing of Exchange 2007 SP1: the checksum scan also overwrites unused space.
 
 In the pages that it reads it fills the space of deleted records, the other free space, and the
 pages that are free. A page that was not changed since a pass began that completed has nothing

@@ -1,4 +1,4 @@
-"""The header of the engine's databases: what it keeps there, and how it writes and reads it.
+"""The header of the engine's databases: its fields, and how it is read and written.
 
 Offsets are those of DBFILEHDR (daedef.hxx of the published engine); `ese.header` reads them.
 """

@@ -1,4 +1,4 @@
-"""Which write of each page was the last: what a page on disk must have, or a write was lost.
+"""Flush map: the last write of each page, so that a lost write is detected.
 
 Each page carries two bits of its flags (0x18000: 1 rock, 2 paper, 3 scissors) that go round at
 each writing; the map has them too. Source: the lost flush detection of the published engine.

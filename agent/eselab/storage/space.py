@@ -1,4 +1,4 @@
-"""Which pages of a database are free: map pages at fixed places, one bit a page, 1 = in use.
+"""Space map of a database: map pages at fixed places, one bit a page, 1 = in use.
 
 Page 1 is the first map page; it covers the pages from itself on, as many as it has bits
 behind its header. The next one stands directly behind the last page that it covers, and so on.

@@ -1,4 +1,4 @@
-"""Pages with transactions: what is committed and flushed survives any crash, nothing else does.
+"""Pages with transactions: committed and flushed changes survive any crash, nothing else does.
 
 Redo only. A transaction changes copies of pages; at commit the differences go to the log and
 the copies become the pages of the cache, so no page of an open transaction is ever written

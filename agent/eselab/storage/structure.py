@@ -1,5 +1,6 @@
-"""Whether the inside of a page is sound: its tags, nodes and keys, as node.py and space.py lay
-them out. Checksums say nothing about it; the engine looks after it has corrected a bit.
+"""Check of the inside of a page: its tags, nodes and keys, as laid out by node.py and space.py.
+
+Checksums say nothing about it; the engine runs this check after it has corrected a bit.
 """
 
 import struct

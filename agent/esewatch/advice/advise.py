@@ -1,6 +1,6 @@
-"""Everything that is advised of every database, as of one moment: the judgements put together.
+"""All advice for every database as of one moment: the judgements put together.
 
-The command, the HTTP interface and the metrics show what `advise` says and judge nothing.
+The command, the HTTP interface and the metrics show the result of `advise` and judge nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,7 +43,7 @@ from esewatch.fold.state.state import Database, Pass, State
 
 
 class Advice(msgspec.Struct, frozen=True, kw_only=True):
-    """What is advised of one database, watched or observed. Times are epoch seconds."""
+    """The advice for one database, watched or observed. Times are epoch seconds."""
 
     computer: str
     ese_instance: str
@@ -53,16 +53,16 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     tier: Tier
     model: Model
     window: WindowAdvice
-    """Of its instance, where that has several databases: its reasons say so."""
+    """The instance, where it has several databases: the reasons mention it."""
     forecasts: tuple[Forecast, ...]
-    """Of defrag and checksum, in this order, each with its deadline."""
+    """Forecasts of defrag and checksum, in this order, each with its deadline."""
     ledger: Ledger
     findings: tuple[Finding, ...]
-    """All of them, those of the ledger included, each at most once."""
+    """All findings, those of the ledger included, each at most once."""
     verdict: Verdict
     """How urgent it is."""
     slot: Slot | None = None
-    """When to scan it instead, where its scans stand in the way of others."""
+    """A better time for its scan, where its scans collide with others."""
 
 
 def advise(
@@ -73,8 +73,8 @@ def advise(
 ) -> tuple[Advice, ...]:
     """The advice as of `now` (epoch seconds, finite): one each, by computer and database.
 
-    Databases of the tier `ignored` have none. `told` is what `surroundings` made of a state that
-    has more than `state`.
+    Databases of the tier `ignored` have none. `told` is the result of `surroundings` for a state
+    that has more than `state`.
     """
     judged = {
         key: judge(each, policy_for(settings, each.database, each.computer), now)
@@ -84,7 +84,7 @@ def advise(
 
 
 class Judged(NamedTuple):
-    """What the history of a database tells of it, without those beside it.
+    """The judgement of a database from its own history, without the databases beside it.
 
     `history` is its outline, and `copy` has its deadline in place of its scans.
     """
@@ -94,13 +94,13 @@ class Judged(NamedTuple):
     window: WindowAdvice
     forecasts: tuple[Forecast, ...]
     findings: tuple[Finding, ...]
-    """What the openings of its window tell, its background scan and its garbage collection."""
+    """Findings from the openings of its window, its background scan and its garbage collection."""
     version_buckets: int | None
-    """The most that the policy knows of."""
+    """The highest maximum that the policy knows."""
 
 
 def judge(of: History, policy: Policy, now: float) -> Judged:
-    """The part of the advice that takes the time: milliseconds for each database."""
+    """The expensive part of the advice: milliseconds for each database."""
     copy = as_copy(of, policy)
     deadline = verification_deadline(copy)
     window = window_advice(of, policy, now)
@@ -118,7 +118,9 @@ def judge(of: History, policy: Policy, now: float) -> Judged:
 def together(
     state: State, settings: Settings, judged: Mapping[DatabaseKey, Judged], now: float
 ) -> tuple[Advice, ...]:
-    """The advice of the databases that were `judged`, with what others make of it."""
+    """The advice of the databases that were `judged`, with the effects of the databases on each
+    other.
+    """
     known = {key: each.history for key, each in judged.items()}
     entries = dict(zip(judged, ledgers([each.copy for each in judged.values()], now), strict=True))
     windows = instance_advice(known, {key: each.window for key, each in judged.items()}, now)
@@ -155,7 +157,7 @@ def together(
 
 
 def _known_now(findings: Sequence[Finding], *, blind: bool) -> list[Finding]:
-    """Without those of what may have gone on where the logs are not read to their end."""
+    """Drop findings that may be over where the logs are not read to their end."""
     return [each for each in findings if not blind or each.finding not in IN_THE_LOG]
 
 
@@ -211,7 +213,7 @@ def _forecasts(of: History, policy: Policy, allowed: Deadline, now: float) -> tu
 
 
 def _defrag_within(of: History, policy: Policy) -> float | None:
-    """Seconds in which online defragmentation should complete, None where nothing is asked."""
+    """Seconds in which online defragmentation should complete, None without a limit."""
     if of.model == "window":
         return policy.defrag_complete_within
     return allowed_seconds(of) if of.model == "garbage_collection" else None
@@ -224,9 +226,9 @@ def _staggered(
     entries: Mapping[DatabaseKey, Ledger],
     now: float,
 ) -> tuple[dict[DatabaseKey, list[Finding]], dict[DatabaseKey, Slot]]:
-    """Scans that stood in each other's way, and when to have them instead.
+    """Colliding scans, and a schedule that separates them.
 
-    A schedule is for devices on which scans collided: elsewhere nothing is to be changed.
+    A schedule is for devices on which scans collided: elsewhere nothing needs to change.
     """
     scans = [each for each in scans_in(state, settings, stale_seconds) if each.key in known]
     ended: dict[DatabaseKey, Sequence[Pass]] = {

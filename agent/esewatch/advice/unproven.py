@@ -1,7 +1,7 @@
-"""Directories that nothing ever verified: told once for all of them (semantics.md 5).
+"""Directories that nothing ever verified: reported once for all of them (semantics.md 5).
 
-Nothing of its own reads every page of a domain controller's database, so that of each alone it
-would be said for ever.
+Nothing that runs by itself reads every page of a domain controller's database, so a report for
+each of them would never end.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ NAMED = 3
 
 
 def never_proven(advice: Iterable[Advice]) -> list[DatabaseKey]:
-    """Those of the databases that were advised."""
+    """The never verified directories among the databases with advice."""
     return [
         (each.computer, each.database)
         for each in advice
@@ -31,7 +31,7 @@ def never_proven(advice: Iterable[Advice]) -> list[DatabaseKey]:
 def is_never_proven(
     key: DatabaseKey, settings: Settings, model: str, verified: bool, known: float
 ) -> bool:
-    """Whether a watched database is one of them, which is known for so many seconds."""
+    """Whether a watched database is one of them, and `known` (seconds) long enough."""
     if model != "garbage_collection" or verified or not known >= KNOWN_FOR:
         return False
     return policy_for(settings, key[1], key[0]).verify_within is None

@@ -1,6 +1,6 @@
-"""Imported before all else: from here on a SIGHUP waits until the daemon can take it up.
+"""Blocks SIGHUP; imported before all else, so that a signal waits until the daemon can handle it.
 
-Imports take some 100 ms, and what SIGHUP does by itself is to end the process.
+Imports take some 100 ms, and the default action of SIGHUP is to end the process.
 """
 
 import signal

@@ -1,4 +1,4 @@
-"""`header`: what the header of a database file says, read-only."""
+"""`header`: shows the header of a database file, read-only."""
 
 import argparse
 import sys

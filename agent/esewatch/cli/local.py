@@ -38,7 +38,7 @@ def add_address_options(parser: argparse.ArgumentParser) -> None:
 
 
 def post(options: argparse.Namespace, command: str, body: dict[str, Any]) -> dict[str, Any]:
-    """The answer to a request to change something. Raises EsewatchError with what to do."""
+    """The response to a request to change something. Raises EsewatchError with the remedy."""
     web = load_web(options.web_config) if options.web_config else WebSettings()
     headers = {"Content-Type": "application/json", "X-Esewatch": "1", "Connection": "close"}
     if options.login_file:

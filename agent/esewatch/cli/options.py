@@ -29,7 +29,9 @@ def load_settings(options: argparse.Namespace) -> Settings:
 
 
 def add_input_options(parser: argparse.ArgumentParser, *, least: str = "+") -> None:
-    """Add the paths, at least one unless `least` is `*`, and what the data may not say itself."""
+    """Add the paths, at least one unless `least` is `*`, and options for facts missing in
+    the data.
+    """
     parser.add_argument("paths", nargs=least, metavar="PATH", help="files, directories or globs")
     parser.add_argument("--computer", default="", help="computer, where the data names none")
     parser.add_argument("--timezone", help="of times without an offset, such as Europe/Berlin")

@@ -190,7 +190,7 @@ def _span(options: argparse.Namespace, times: _Times) -> Span:
 
 
 def _moments(spool: SortedSpool[_Item]) -> Iterator[tuple[int, list[Record]]]:
-    """The records by their time, with a progress bar where a person looks on."""
+    """The records by their time, with a progress bar on a terminal."""
     with tqdm(
         desc="replay",
         total=len(spool),

@@ -15,7 +15,7 @@ from esewatch.config.units import Scalar
 
 
 class Problems:
-    """What is wrong with a file, in the order of its lines."""
+    """Errors of a file, in the order of its lines."""
 
     def __init__(self) -> None:
         self._found: list[tuple[int, str]] = []
@@ -25,11 +25,11 @@ class Problems:
         self._found.append((line, f"{place}: {text}" if place else text))
 
     def at(self, node: Node, allowed: str) -> None:
-        """Note that the value of `node` is not what is allowed there."""
+        """Note that the value of `node` is not allowed there."""
         self.add(node.line, node.place, f"found {node.found()}, allowed: {allowed}")
 
     def hide(self, node: Node, allowed: str) -> None:
-        """As `at`, where what was found may be a secret."""
+        """Like `at`, where the value may be a secret."""
         self.add(node.line, node.place, f"found something else, allowed: {allowed}")
 
     def lines(self, path: str, limit: int = 20) -> list[str]:
@@ -153,7 +153,7 @@ def _struct(node: Node, struct: type[msgspec.Struct], problems: Problems) -> Any
 
 
 def _fields(node: Node, struct: type[msgspec.Struct], problems: Problems) -> Any:
-    """Field name -> value of what `node` gives, absent where it gives nothing."""
+    """Field name -> value given by `node`, absent where it gives none."""
     if not isinstance(node.value, dict):
         problems.at(node, "a mapping")
         return None

@@ -1,8 +1,8 @@
-"""When a maintenance window is open: local times to seconds since the epoch.
+"""Openings of a maintenance window: local times to seconds since the epoch.
 
-A window opens at its local time on each of its days and stays open for its duration, so
-many seconds whatever the clocks do. A time that the clocks skip is taken as so much later;
-of a time that comes twice the first is meant.
+A window opens at its local time on each of its days and stays open for its duration in elapsed
+seconds, whatever the clocks do. A local time that the clocks skip is shifted by as much; of a
+time that comes twice the first is meant.
 """
 
 import datetime

@@ -1,4 +1,4 @@
-"""What concerns several keys at once: names that must resolve, be unique, or agree."""
+"""Checks across several keys: names that must resolve, be unique, or agree."""
 
 import msgspec
 

@@ -211,7 +211,7 @@ def _opening(item: object, name: str, remarks: list[str]) -> Opening | None:
 
 
 def _major(version: object) -> int:
-    """15 of `Version 15.1 (Build 2507.6)` or of an object with Major; 0 when not told."""
+    """15 of `Version 15.1 (Build 2507.6)` or of an object with Major; 0 when unknown."""
     if isinstance(version, dict):
         major = version.get("Major")
         return major if isinstance(major, int) else 0

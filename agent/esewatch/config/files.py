@@ -51,7 +51,7 @@ def read_tree(path: str | Path) -> Node:
 
 
 def default_settings(platform: str = sys.platform) -> Settings:
-    """The settings without a file: what this machine has, default policy."""
+    """The settings without a file: the sources of this machine, default policy."""
     sources: list[SourceSettings] = [Disks(type="disks", name="disks-1")]
     if platform == "win32":
         sources += [

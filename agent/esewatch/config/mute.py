@@ -23,9 +23,9 @@ _DAY_SECONDS = 86400
 _DAY_MINUTES = 1440
 _A_LEAP_YEAR = 2028
 _YEARS = 28
-"""Weekdays and dates repeat after so many years: a rule that holds in them holds until 2099."""
+"""Weekdays and dates repeat after this many years: a rule that holds in them holds until 2099."""
 _YEARS_WITHOUT_A_RULE = 10
-"""Dates that follow no rule, such as those of Ramadan, are written for so many years."""
+"""Dates that follow no rule, such as those of Ramadan, are written for this many years."""
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTHS = (
     *("january", "february", "march", "april", "may", "june"),

@@ -1,4 +1,4 @@
-"""Which configured rule and which thresholds hold for a database."""
+"""Lookup of the configured rule and the thresholds for a database."""
 
 import functools
 import re

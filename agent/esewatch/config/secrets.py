@@ -1,4 +1,4 @@
-"""What of an address may be shown."""
+"""Redaction of addresses: the parts that may be shown."""
 
 HIDDEN = "***"
 

@@ -82,7 +82,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Source(msgspec.Struct, frozen=True, kw_only=True):
-    """What every input has."""
+    """Keys that every input has."""
 
     name: SourceName = ""
     """Label of its metrics and key of its positions; default `evtx-1`, counted by type."""
@@ -99,9 +99,9 @@ class LogFiles(_Source, frozen=True, kw_only=True):
     paths: list[Text]
     """Files or globs; relative ones start at the folder of the configuration file."""
     timezone: Zone | None = None
-    """Of local times without an offset. None: UTC."""
+    """Zone of local times without an offset. None: UTC."""
     date_order: DateOrder | None = None
-    """Of ambiguous numeric dates. None: such dates stay text."""
+    """Order of ambiguous numeric dates. None: such dates stay text."""
 
 
 class EseutilLogs(_Source, frozen=True, kw_only=True):
@@ -111,7 +111,7 @@ class EseutilLogs(_Source, frozen=True, kw_only=True):
 
     type: Literal["eseutil_log"]
     computer: Text
-    """Whose databases were checked; eseutil does not write it."""
+    """The computer whose databases were checked; eseutil does not write it."""
     paths: list[Text]
     """Files or globs; relative ones start at the folder of the configuration file."""
     database: Text | None = msgspec.field(default=None, name="as")
@@ -125,15 +125,15 @@ class SqlserverLogs(_Source, frozen=True, kw_only=True):
 
     type: Literal["sqlserver_errorlog"]
     computer: Text
-    """Whose log it is."""
+    """The computer whose log it is."""
     paths: list[Text]
     """Files or globs; relative ones start at the folder of the configuration file."""
     instance: Text | None = None
     """Name of a named instance. None: as the log says."""
     timezone: Zone | None = None
-    """Of its local times. None: the offset that the log tells, else UTC."""
+    """Zone of its local times. None: the offset in the log, else UTC."""
     date_order: DateOrder | None = None
-    """Of ambiguous numeric dates of an export."""
+    """Order of ambiguous numeric dates of an export."""
 
 
 class NtbackupLogs(_Source, frozen=True, kw_only=True):
@@ -145,11 +145,11 @@ class NtbackupLogs(_Source, frozen=True, kw_only=True):
     paths: list[Text]
     """Files or globs; relative ones start at the folder of the configuration file."""
     timezone: Zone | None = None
-    """Of its local times. None: UTC."""
+    """Zone of its local times. None: UTC."""
     date_order: DateOrder | None = None
-    """Of ambiguous numeric dates. None: month first where the clock has twelve hours."""
+    """Order of ambiguous numeric dates. None: month first where the clock has twelve hours."""
     encoding: CodePage | None = None
-    """Of logs that are not Unicode. None: cp1252."""
+    """Encoding of logs that are not Unicode. None: cp1252."""
 
 
 def _address(text: str) -> str:
@@ -228,7 +228,7 @@ class PageScan(_Source, frozen=True, kw_only=True):
     rate: Size | None = None
     """Bytes a second and device that it reads at most."""
     read_size: ReadSize | None = None
-    """Bytes of one read. None: what suits the throttle."""
+    """Bytes of one read. None: a size that suits the throttle."""
     database: Text | None = msgspec.field(default=None, name="as")
     """The database that a copy stands for; `{name}` is the copy's file name."""
     snapshot_taken: Literal["mtime", "scan"] | None = None
@@ -286,7 +286,7 @@ class CopyOf(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DatabaseRule(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of the databases whose label `match` fits. The first match wins."""
+    """Settings of the databases whose label `match` fits. The first match wins."""
 
     match: Text
     """Glob on the database label, without case; `*` and `?` are wildcards, a backslash is not."""
@@ -296,12 +296,12 @@ class DatabaseRule(msgspec.Struct, frozen=True, kw_only=True):
     tier: Tier | None = None
     model: Model | None = None
     role: Role | None = None
-    """Of a copy whose events do not tell it."""
+    """Role of a copy whose events do not show it."""
     name: Text | None = None
     mailboxes: Count | None = None
     device: Text | None = None
     devices: list[Text] = []
-    """Of a database of SQL Server: those that its files lie on."""
+    """Devices of a database of SQL Server: those that its files lie on."""
     log_path: Folder | None = None
     """Folder of the transaction logs."""
     storage: Literal["das", "san"] | None = None

@@ -29,7 +29,7 @@ class Node(msgspec.Struct):
     """Of a mapping: the line of each key."""
 
     def found(self) -> str:
-        """What stands here, for a message: the text quoted and shortened, or its kind."""
+        """The value, for a message: the text quoted and shortened, or its kind."""
         match self.value:
             case None:
                 return "nothing"

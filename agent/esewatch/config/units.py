@@ -20,13 +20,15 @@ _NUMBER = re.compile(r"[-+]?\d{1,18}(?:\.\d{1,18})?(?:[eE][-+]?\d{1,2})?", re.AS
 
 
 class Scalar(NamedTuple):
-    """How one kind of value is written. `parse` raises ValueError for what is not allowed."""
+    """The notation of one kind of value. `parse` raises ValueError for values that are
+    not allowed.
+    """
 
     allowed: str
     parse: Callable[[str], Any]
     show: Callable[[Any], Any]
     secret: bool = False
-    """No message may quote what was found."""
+    """No message may quote the value."""
 
 
 def parse_duration(text: str) -> float:

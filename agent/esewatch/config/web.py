@@ -17,7 +17,9 @@ from esewatch.config.units import Scalar, Text
 from esewatch.model import ConfigError
 
 MAX_COST = 15
-"""Of a bcrypt hash. Each step doubles what a wrong password costs; at 15 that is seconds."""
+"""Highest cost of a bcrypt hash. Each step doubles the cost of a wrong password; at 15 it is
+seconds.
+"""
 
 _BCRYPT = re.compile(r"\$2[abxy]\$(\d\d)\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}", re.ASCII)
 """Cost, salt and hash. A salt of 16 bytes ends in one of four characters; bcrypt refuses others at
@@ -196,7 +198,7 @@ def _settled(settings: WebSettings, folder: Path) -> WebSettings:
 
 
 def _check_tls(tree: Node, tls: TlsServer | None, problems: Problems) -> None:
-    """What Python cannot do, and what does not go together."""
+    """Refuse settings that Python does not support, and combinations that contradict."""
     if tls is None or not isinstance(tree.value, dict):
         return
     node = tree.value["tls_server_config"]

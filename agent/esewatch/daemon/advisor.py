@@ -1,8 +1,8 @@
-"""Advice for the daemon: as new as its cost allows.
+"""Advice for the daemon: as fresh as its cost allows.
 
-Judging a database takes milliseconds, a thousand of them seconds. So each is judged when its
-events changed and else from time to time, so many for a snapshot; what they make of each other
-is put together every time.
+Judging one database takes milliseconds, judging a thousand takes seconds. So each database is
+judged when its events have changed, and otherwise from time to time, a limited number for each
+snapshot; the results are combined every time.
 """
 
 import zlib
@@ -20,13 +20,13 @@ from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import Database, State
 
 OLD_SECONDS = 300.0
-"""Judged again after so long, for counters and what changes by time alone."""
+"""Databases are judged again after this time, for counters and for changes by time alone."""
 MOST = 50
-"""Databases judged for one snapshot, at some 4 ms each: less than the families of 1,000 take."""
+"""Databases judged for one snapshot, at some 4 ms each: less than metrics of 1,000 databases."""
 
 
 class _Kept(NamedTuple):
-    """What was judged of one database, when (epoch seconds), and of which events."""
+    """The advice for one database, when it was made (epoch seconds), and from which events."""
 
     time: float
     events: tuple[object, ...]
@@ -34,9 +34,10 @@ class _Kept(NamedTuple):
 
 
 class Advisor:
-    """Remembers what it judged. `latest` is the advice given last.
+    """Caches its advice. `latest` is the advice given last.
 
-    `behind` says that it lacks databases which were not judged once, `left_out` why some cannot be.
+    `behind` is true while some databases have not been judged yet; `left_out` has the errors of
+    databases that cannot be judged.
     """
 
     def __init__(self) -> None:
@@ -47,11 +48,11 @@ class Advisor:
         self._kept: dict[DatabaseKey, _Kept] = {}
 
     def advise(self, state: State, settings: Settings, now: float) -> tuple[Advice, ...]:
-        """The advice as of `now` (epoch seconds), as `advise` orders it.
+        """Return the advice as of `now` (epoch seconds), in the order of `advise`.
 
-        A database is judged on what is known now if its events changed, and on what was known
-        at most five minutes ago otherwise; where more than 50 are to be judged, the others wait
-        for the next calls. Until each was judged once the advice stays that of before.
+        A database is judged on the current data if its events changed, and otherwise on data that
+        is at most five minutes old; where more than 50 are due, the others wait for the next calls.
+        Until each database was judged once, the previous advice stays.
         """
         if settings is not self._settings:
             self._settings = settings
@@ -86,9 +87,9 @@ class Advisor:
         return self.latest
 
     def catch_up(self, state: State, settings: Settings, now: float) -> bool:
-        """Judge some of the databases that it lacks; True when these were the last of them.
+        """Judge some of the databases not judged yet; True when these were the last of them.
 
-        Between two snapshots, so that a large farm need not wait for many of them.
+        Called between two snapshots, so that a large farm need not wait for many snapshots.
         """
         if not self.behind:
             return False
@@ -100,7 +101,9 @@ class Advisor:
         return advice_families(self.advise(state, settings, now))
 
     def _due(self, state: State, shown: list[DatabaseKey], now: float) -> list[DatabaseKey]:
-        """Which are to be judged: new ones, changed ones, the oldest, those that could not be."""
+        """Return the databases that are due: new ones, changed ones, the oldest, those
+        that failed.
+        """
         found: list[tuple[int, float, DatabaseKey]] = []
         for key in shown:
             kept = self._kept.get(key)
@@ -114,7 +117,7 @@ class Advisor:
 
 
 def _events(database: Database) -> tuple[object, ...]:
-    """What tells whether something was heard of the database; counters are not in it."""
+    """Return a key that changes with every event of the database; counters are not in it."""
     return (
         database.last_seen,
         zlib.crc32(database.transitions),

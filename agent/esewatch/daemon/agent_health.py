@@ -1,4 +1,4 @@
-"""What the agent knows of itself alone: commits of its journal, reloads of its configuration."""
+"""Health of the agent itself: commits of its journal, reloads of its configuration."""
 
 from typing import Literal, Protocol, get_args
 
@@ -11,12 +11,12 @@ from esewatch.fold.state.rebuilt import unrebuilt
 from esewatch.fold.state.state import SourceState
 
 Part = Literal["fold", "source", "journal", "metrics", "advice", "other"]
-"""Of the program, as one that fails costs the others nothing."""
+"""Failures of parts of the program: one that fails costs the others nothing."""
 PARTS: tuple[Part, ...] = get_args(Part)
 
 
 def rebuilt_sentence(source: SourceState) -> str:
-    """What came of reading the source anew after the journal was damaged."""
+    """The result of reading the source again after the journal was damaged."""
     lost = unrebuilt(source)
     if lost is None:
         return "read anew, nothing is missing"
@@ -25,43 +25,43 @@ def rebuilt_sentence(source: SourceState) -> str:
 
 
 class TakenUp(Protocol):
-    """Settings that are read anew when they change."""
+    """Settings that are reloaded when they change."""
 
     successful: bool
-    """They hold as they are now."""
+    """Whether the settings in use are the current ones."""
     taken_up: float
-    """Since when those that hold do."""
+    """Since when the settings in use hold."""
 
 
 class AgentHealth:
-    """Counts over the life of the process. `now` is when the configuration was read first."""
+    """Counts over the life of the process. `now` is when the configuration was first read."""
 
     def __init__(self, now: float, web: TakenUp | None = None) -> None:
         self._web = web
         self.commits = commit_histogram()
         self.commit_failures = 0
         self.internal_errors = dict.fromkeys(PARTS, 0)
-        """Part -> how often it failed."""
+        """Part -> number of its failures."""
         self._reload_successful = True
         self._reloaded = now
 
     def reloaded(self, now: float) -> None:
-        """New settings hold since `now`."""
+        """Note that new settings are in use since `now`."""
         self._reload_successful = True
         self._reloaded = now
 
     def reload_failed(self) -> None:
-        """New settings were not taken up; the old ones hold."""
+        """Note that a reload failed; the old settings stay in use."""
         self._reload_successful = False
 
     def everything(self, journal_set_aside: float | None) -> list[Metric]:
-        """All families about the running program; `journal_set_aside` as in `families`."""
+        """Return all families about the running program; `journal_set_aside` as in `families`."""
         return [*own_families(self.commits), *self.families(journal_set_aside)]
 
     def families(self, journal_set_aside: float | None = None) -> list[Metric]:
-        """The families beside the commit histogram, fresh, sorted by name.
+        """Return the families other than the commit histogram, fresh, sorted by name.
 
-        `journal_set_aside` is when a damaged journal was set aside last, None for never.
+        `journal_set_aside` is when a damaged journal was last set aside, None for never.
         """
         out = Samples()
         out.add("esewatch_config_last_reload_successful", {}, int(self._reload_successful))

@@ -1,6 +1,6 @@
-"""Defects of our own: each costs one part of the daemon, is told and counted, and tried again.
+"""Internal errors: each costs one part of the daemon, is logged and counted, and is retried.
 
-What fails again and again is tried at longer and longer intervals.
+A part that fails again and again is retried at longer and longer intervals (backoff).
 """
 
 import logging
@@ -18,7 +18,7 @@ FIRST_PAUSE = 1.0
 
 
 class InternalErrors:
-    """Counts what went wrong by the part that it cost, in `counts`."""
+    """Counts internal errors by the part that failed, in `counts`."""
 
     def __init__(
         self, counts: dict[Part, int], clock: Callable[[], float] = time.monotonic
@@ -31,7 +31,7 @@ class InternalErrors:
         self._left_out: dict[Part, dict[tuple[str, str], str]] = {}
 
     def note(self, part: Part, error: Exception) -> None:
-        """Count a failure; the first of several that are alike is told, with its traceback."""
+        """Count a failure; the first of several equal ones is logged, with its traceback."""
         self.counts[part] += 1
         self._in_a_row[part] = self._in_a_row.get(part, 0) + 1
         self._again[part] = self._clock() + pause(FIRST_PAUSE, self._in_a_row[part] - 1)
@@ -42,7 +42,7 @@ class InternalErrors:
             log.debug("%s", part, exc_info=error)
 
     def left_out(self, part: Part, odd: Mapping[tuple[str, str], Exception]) -> None:
-        """Count the databases that the part was made without; each is told once."""
+        """Count the databases that the part was made without; each is logged once."""
         told = self._left_out.get(part, {})
         now = {key: f"unexpected {type(error).__name__}: {error}" for key, error in odd.items()}
         self._left_out[part] = now
@@ -53,12 +53,12 @@ class InternalErrors:
                 log.debug("%s", part, exc_info=odd[key])
 
     def waits(self, part: Part) -> bool:
-        """Whether it is too early to try the part again."""
+        """Whether the part still waits for its next retry."""
         return self._clock() < self._again.get(part, 0.0)
 
     @contextmanager
     def held(self, part: Part) -> Iterator[None]:
-        """Around what may fail: nothing is raised out of it."""
+        """Context manager around code that may fail: no exception leaves it."""
         try:
             yield
         except Exception as error:

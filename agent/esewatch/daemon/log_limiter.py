@@ -1,4 +1,4 @@
-"""A log that a storm of bad input does not fill."""
+"""Rate limit for log lines: a storm of bad input does not fill the log."""
 
 import logging
 import time
@@ -9,18 +9,18 @@ PER_SECONDS = 60.0
 
 
 class LogLimiter:
-    """Warnings about one thing each: `LINES` a minute are written, the others are counted."""
+    """Rate limit for warnings: `LINES` a minute and name are written, the others are counted."""
 
     def __init__(self, log: logging.Logger, clock: Callable[[], float] = time.monotonic) -> None:
         self._log = log
         self._clock = clock
         self._counts: dict[str, tuple[float, int]] = {}
-        """Name -> (begin of its minute, lines in it)."""
+        """Name -> (start of its minute, lines in it)."""
         self._said: dict[str, list[str]] = {}
         """Name -> lines written in its minute."""
 
     def warning(self, name: str, text: str) -> None:
-        """Write `name: text`, unless `name` has had its lines of this minute."""
+        """Write `name: text`, unless `name` has used up its lines of this minute."""
         now = self._clock()
         begin, count = self._counts.get(name, (now, 0))
         if now - begin >= PER_SECONDS:
@@ -37,7 +37,7 @@ class LogLimiter:
             self._log.warning("%s: further lines are left out for a minute, and counted", name)
 
     def error(self, name: str, reason: str) -> None:
-        """Write `name: reason`, unless a warning of the last minute ended in that."""
+        """Write `name: reason`, unless a warning of the last minute already ended with it."""
         begin, _ = self._counts.get(name, (0.0, 0))
         said = self._said.get(name, []) if self._clock() - begin < PER_SECONDS else []
         if not any(text.endswith(reason) for text in said):

@@ -1,8 +1,8 @@
 """The daemon: sources in, state kept, snapshots out.
 
-One thread reads, folds and commits; scrapes render the snapshot that it swapped
-in last and never wait for it. What changes the state from outside (`ack`,
-`forget`) takes the same lock. New settings are taken up between two batches.
+One thread reads, folds and commits; scrapes render the snapshot that it published last and never
+wait for it. Commands that change the state from outside (`ack`, `forget`) take the same lock. New
+settings are applied between two batches.
 """
 
 import contextlib
@@ -35,20 +35,22 @@ from esewatch.sources.registry import build_source
 
 EVERY_SECONDS = 3600.0
 JUMP_SECONDS = 3600.0
-"""A clock that is off by more than this against the time that passed has jumped."""
+"""A clock that differs from the elapsed time by more than this has jumped."""
 TRUST_SECONDS = 86400.0
-"""How long nothing is dropped after a jump."""
+"""Retention is suspended for this long after a jump."""
 
 
 class Expiry:
-    """Compares the clock (`now`) with the seconds that `passed` since some beginning."""
+    """Retention timer: compares the clock (`now`) with the elapsed seconds (`passed`)."""
 
     def __init__(self, now: float, passed: float) -> None:
         self._ahead = now - passed
         self._next = passed + EVERY_SECONDS
 
     def jumped(self, now: float, passed: float) -> float:
-        """Seconds by which the clock has jumped since it was asked last, 0 when it has not."""
+        """Return the seconds by which the clock has jumped since the last call, 0 when it
+        has not.
+        """
         jump = now - passed - self._ahead
         self._ahead += jump
         if abs(jump) <= JUMP_SECONDS:
@@ -57,7 +59,7 @@ class Expiry:
         return jump
 
     def due(self, passed: float) -> bool:
-        """Whether it is time to drop what is silent; True once an hour."""
+        """Whether it is time to drop silent series; True once an hour."""
         if passed < self._next:
             return False
         self._next = passed + EVERY_SECONDS
@@ -67,25 +69,25 @@ class Expiry:
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.5
-"""So that what a source is told is a metric within a second."""
+"""Short, so that a new record of a source is a metric within a second."""
 SLICE_SECONDS = 1.0
-"""A source with much to read gives way to the others after so long."""
+"""A source with much to read yields to the others after this time."""
 RETRY_SECONDS = 10.0
-"""Pause after a source failed or the journal did not take a commit."""
+"""Pause after a source failed or the journal could not commit."""
 REBUILD_SECONDS = 20.0
-"""Longer than any source waits before it takes up a file or the last record of one."""
+"""Longer than any source waits before it reads a new file, or the last record of one."""
 HANG_SECONDS = 60.0
-"""A source that says nothing for so long in the middle of a poll is down."""
+"""A source that is silent for so long in the middle of a poll is down."""
 RELOAD_SECONDS = 10.0
-"""How long who asked for new settings waits for a source that is in the way."""
+"""The time that a reload waits for a source that blocks it."""
 HANGS = "does not answer"
 
 
 class Daemon(Publisher):
     """Wires sources, fold, journal and views; `run` is the reading thread.
 
-    `load` reads the settings again and `build` makes a source of them, for `reload`.
-    Raises JournalError when the journal cannot be read and not be rebuilt.
+    For `reload`, `load` reads the settings again and `build` makes a source of them. Raises
+    JournalError when the journal can neither be read nor rebuilt.
     """
 
     def __init__(
@@ -112,16 +114,16 @@ class Daemon(Publisher):
         self._internal_errors = InternalErrors(self._health.internal_errors)
         self._quarantine = Quarantine(journal.path.with_name(f"{journal.path.name}.set-aside"))
         self._in_a_row: dict[str, int] = {}
-        """Source -> how often in a row it failed unexpectedly."""
+        """Source -> number of its unexpected failures in a row."""
         self._stale = False
-        """The state is not that of the journal: it is to be loaded again."""
+        """The state differs from that of the journal and must be loaded again."""
         self._pending: dict[str, dict[str, bytes | None]] = {}
         self._poller = Poller()
         self._polls: dict[str, Generator[Batch | None, None, None]] = {}
         self._retry: dict[str, float] = {}
         self._complaints: dict[str, str] = {}
         self._commit_again = NEVER
-        """When a commit that failed is tried again."""
+        """When a failed commit is retried."""
         self._waiting, self._started = True, time.monotonic()
         self._expiry = Expiry(clock(), self._started)
         self._schedule, self._advisor = SnapshotSchedule(), Advisor()
@@ -151,7 +153,7 @@ class Daemon(Publisher):
         return folder
 
     def run(self) -> None:
-        """Read until `stop`; commits what was folded before it returns."""
+        """Read until `stop`; commits everything that was folded before it returns."""
         while not self._stop.is_set():
             more = False
             with self._internal_errors.held("other"):
@@ -163,14 +165,14 @@ class Daemon(Publisher):
             self._commit()
 
     def stop(self) -> None:
-        """Ask the reading thread to end after the batch in hand."""
+        """Ask the reading thread to end after the current batch."""
         self._reload_queue.close()
         self._stop.set()
 
     def close(self, *, running: bool = False) -> None:
-        """Close sources and journal, but for sources that do not answer.
+        """Close the sources and the journal, except sources that do not answer.
 
-        `running`: the reading thread did not end, so the journal is left to the end of the
+        `running`: the reading thread did not end, so the journal is closed by the end of the
         process: each batch is committed.
         """
         for source in self._sources:
@@ -180,14 +182,14 @@ class Daemon(Publisher):
             self._journal.close()
 
     def _close(self, source: Source) -> None:
-        """A source that does not answer keeps its thread until it does, or the process ends."""
+        """A source that does not answer keeps its thread until it answers, or the process ends."""
         if source.name in self._poller.under_way:
             log.warning("%s: %s and is left behind", source.name, HANGS)
         else:
             source.close()
 
     def reload(self) -> None:
-        """Read the settings again and take them up; the old ones stay where that fails.
+        """Read the settings again and apply them; the old ones stay in use if that fails.
 
         Raises EsewatchError with the reason. Called from any thread but the reading one.
         """
@@ -203,7 +205,9 @@ class Daemon(Publisher):
             self._publish()
 
     def _take_up(self) -> None:
-        """New settings, if some wait: between two batches, when all that was read is committed."""
+        """Apply new settings, if some wait: between two batches, when everything read is
+        committed.
+        """
         settings = self._reload_queue.take()
         if settings is None:
             return
@@ -218,7 +222,7 @@ class Daemon(Publisher):
             self._reload_queue.answer(None)
 
     def _change(self, new: Settings) -> None:
-        """Raises EsewatchError before anything has changed."""
+        """Apply new settings. Raises EsewatchError before anything has changed."""
         old = self.settings
         change = prepare(old, new, self._sources, self._journal.positions(), self._build)
         if new.journal != old.journal:
@@ -244,7 +248,7 @@ class Daemon(Publisher):
         log.info("the configuration is taken up: %d sources, %d of them new or changed", *counts)
 
     def _cycle(self) -> bool:
-        """A slice of each source; True when there may be more to read at once."""
+        """Poll each source for a slice of time; True when there may be more to read at once."""
         if self._stale:
             self._load_again()
         if self._commit_again > time.monotonic() or (
@@ -270,7 +274,7 @@ class Daemon(Publisher):
         return read or self._reload_queue.waiting
 
     def _poll(self, source: Source) -> bool:
-        """Read for a slice of time; True when something was read."""
+        """Poll one source for a slice of time; True when something was read."""
         poll = self._polls.pop(source.name, None) or self._batches(source)
         end = time.monotonic() + SLICE_SECONDS
         read = False
@@ -292,7 +296,7 @@ class Daemon(Publisher):
         return read
 
     def _take(self, name: str, batch: Batch) -> bool:
-        """Fold a batch; False where there is no memory for it now."""
+        """Fold a batch; False when there is not enough memory for it now."""
         for piece in batch.unreadable:
             self._lines.warning(name, f"unreadable: {piece}")
         self._schedule.news()
@@ -316,7 +320,7 @@ class Daemon(Publisher):
         return True
 
     def _load_again(self) -> None:
-        """Go back to what the journal holds: a batch was taken in by half."""
+        """Reload the state from the journal: a batch was folded only in part."""
         state = self._journal.load()[0]
         with self._lock:
             self._folder, self._page_cache = Folder(state, self.settings), None
@@ -330,7 +334,9 @@ class Daemon(Publisher):
         return not known.up or moved or known.baseline
 
     def _batches(self, source: Source) -> Generator[Batch | None, None, None]:
-        """The batches of one poll, None while it hangs; a failure is one line and tried again."""
+        """The batches of one poll, None while it hangs; a failure is logged as one line and
+        retried.
+        """
         try:
             yield from self._poller.batches(source)
             self._complaints.pop(source.name, None)
@@ -343,9 +349,9 @@ class Daemon(Publisher):
             self._begin_anew(source)
 
     def _begin_anew(self, source: Source) -> None:
-        """Nobody knows what an unexpected failure left of it: it goes on from the journal.
+        """Restart a source from the journal: its state after an unexpected failure is unknown.
 
-        One that fails again and again waits longer and longer.
+        A source that fails again and again waits longer and longer (backoff).
         """
         self._internal_errors.counts["source"] += 1
         failures = self._in_a_row.get(source.name, 0)
@@ -381,7 +387,7 @@ class Daemon(Publisher):
                 self._folder.expire(now)
 
     def _settle(self) -> None:
-        """Say what could not be rebuilt, when all that is there has been read."""
+        """Report the range that could not be rebuilt, when all sources have been read."""
         with self._lock:
             settled = self._folder.settle_rebuilt()
         for known in settled:
@@ -389,7 +395,7 @@ class Daemon(Publisher):
             log.warning("%s: %s", known.name, rebuilt_sentence(known))
 
     def watch(self) -> None:
-        """Called by another thread now and then: a source that hangs is down."""
+        """Mark a source that hangs as down. Called by another thread from time to time."""
         with self._internal_errors.held("other"):
             for name in self._poller.silent(HANG_SECONDS) & self._folder.state.sources.keys():
                 if self._complaints.get(name) != HANGS:
@@ -397,7 +403,7 @@ class Daemon(Publisher):
                     self._publish()
 
     def _try_commit(self) -> bool:
-        """Commit; False when the disk does not take it: nothing more is read until it does."""
+        """Commit; False when the disk refuses it: nothing more is read until a commit succeeds."""
         try:
             self._commit()
         except JournalError as error:
@@ -431,7 +437,7 @@ class Daemon(Publisher):
 
 
 def load_or_rebuild(journal: Journal) -> tuple[State, Positions]:
-    """What the journal holds; where it cannot be read, nothing, and it is begun anew.
+    """Load the journal; where it cannot be read, start with an empty state and a new journal.
 
     Raises JournalError when that fails too.
     """

@@ -1,4 +1,4 @@
-"""What the pages show, made once for each snapshot."""
+"""Cache of the pages' content, made once for each snapshot."""
 
 from esewatch.advice.advise import Advice
 from esewatch.advice.history.surroundings import surroundings
@@ -10,11 +10,11 @@ from esewatch.expose.pages.overview import Overview, overview
 from esewatch.fold.state.state import Database, State
 
 MAX_PAGES = 32
-"""Kept beside one snapshot, at some 90 KB each where there is much history."""
+"""Pages cached for one snapshot, at some 90 KB each where there is much history."""
 
 
 class PageCache:
-    """The figures beside the snapshot `of`, and the last 32 pages that were asked for."""
+    """The figures of the snapshot `of`, and the last 32 requested pages."""
 
     def __init__(
         self,
@@ -31,9 +31,9 @@ class PageCache:
         self._pages: dict[tuple[str, str], DatabasePage] = {}
 
     def database(self, state: State, computer: str, database: str) -> DatabasePage | None:
-        """The page of one database by its labels as they are shown; None when it is not known.
+        """Return the page of one database by its shown labels; None when it is not known.
 
-        `state` is that of now: what else is told of it may be younger than its figures.
+        `state` is the current one: the rest of the page may be younger than its figures.
         """
         wanted = (computer, database)
         if wanted not in self._pages:
@@ -51,7 +51,7 @@ class PageCache:
 
 
 def _entry(state: State, shown: tuple[str, str]) -> Database | None:
-    """The database by its names, or by what is shown of names that no page can hold."""
+    """Find the database by its names, or by the shown form of names that no page can hold."""
     if shown in state.databases:
         return state.databases[shown]
     for key, entry in state.databases.items():

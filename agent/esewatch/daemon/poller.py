@@ -1,4 +1,4 @@
-"""Batches of sources, each asked for in a thread beside: one that hangs holds nobody up.
+"""Polls the sources for batches in a background thread: a source that hangs delays no other.
 
 A file on a share that does not answer keeps its thread in the kernel, and no time limit ends
 that. So the thread is left to that source until it answers, and the others get a new one.
@@ -14,7 +14,7 @@ from esewatch.model import Batch, Source
 from esewatch.threads import Worker
 
 PATIENCE_SECONDS = 1.0
-"""How long the others wait for a batch of one."""
+"""The time that the other sources wait for a batch of one."""
 
 
 class _Turn:
@@ -52,9 +52,9 @@ def _work(turns: "queue.SimpleQueue[_Turn | None]") -> None:
 
 
 class Poller:
-    """Asks sources for their batches, one source at a time as long as none hangs.
+    """Polls sources for their batches, one at a time as long as none hangs.
 
-    For one thread; others may look at `under_way` and `silent`.
+    For one thread; others may read `under_way` and `silent`.
     """
 
     def __init__(self) -> None:
@@ -64,10 +64,10 @@ class Poller:
         """Sources that have not answered yet, and since when (monotonic seconds)."""
 
     def batches(self, source: Source) -> Generator[Batch | None, None, None]:
-        """The batches of one poll; None as long as the source keeps its patient asker waiting.
+        """The batches of one poll; None while the source has not answered within the patience.
 
-        Raises what the source raises, RuntimeError or MemoryError for want of a thread.
-        Closed while the source hangs, it lets go of it.
+        Raises the errors of the source, and RuntimeError or MemoryError when no thread can start.
+        Closed while the source hangs, it abandons the source.
         """
         poll = source.poll()
         try:
@@ -111,7 +111,7 @@ class Poller:
         return {name for name, since in list(self.under_way.items()) if now - since > seconds}
 
     def close(self) -> None:
-        """The thread ends as soon as the source in hand lets it; the next turn gets a new one."""
+        """End the thread as soon as its current source answers; the next turn gets a new one."""
         if self._worker is not None:
             self._worker.put(None)
             self._worker = None
@@ -120,7 +120,7 @@ class Poller:
 def again(
     batch: Batch, poll: Generator[Batch | None, None, None]
 ) -> Generator[Batch | None, None, None]:
-    """The batch once more, then the rest of its poll."""
+    """Yield the batch again, then the rest of its poll."""
     try:
         yield batch
         yield from poll

@@ -1,4 +1,4 @@
-"""What the daemon shows, and what is asked of it from outside: snapshots, pages, commands."""
+"""The published snapshot, and requests from outside: snapshots, pages, commands."""
 
 import threading
 from abc import ABC, abstractmethod
@@ -27,7 +27,7 @@ from esewatch.model import Batch
 
 
 class Publisher(ABC):
-    """The part of the daemon that others look at. The other part keeps these up to date."""
+    """The part of the daemon that other threads read; the loop keeps these values up to date."""
 
     settings: Settings
     snapshot: Snapshot
@@ -41,12 +41,12 @@ class Publisher(ABC):
     _polls: dict[str, Generator[Batch | None, None, None]]
     _page_cache: PageCache | None
     _left_out: frozenset[DatabaseKey] = frozenset()
-    """Databases of which no metrics can be made; the views beside them do not try either."""
+    """Databases whose metrics cannot be made; the other views do not try them either."""
     _waiting: bool
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        """Around all that reads or changes the state."""
+        """Held around every access to the state."""
         self._publishing = threading.Lock()
         """One snapshot is made at a time, so that an older one never replaces a newer one."""
 
@@ -93,22 +93,24 @@ class Publisher(ABC):
         return Snapshot.of([*found, *own], self.snapshot)
 
     def _unread(self) -> list[str]:
-        """Sources whose first reading is not done; one that cannot be read holds nobody up."""
+        """Sources whose first reading is not done; one that cannot be read does not count."""
         known = self._folder.state.sources.values()
         return [source.name for source in known if source.baseline and source.up]
 
     def ready(self) -> tuple[bool, str]:
-        """Whether the first reading of all sources is done; if not, which are missing."""
+        """Readiness: whether the first reading of all sources is done; if not, which are
+        missing.
+        """
         missing = f"first reading of {', '.join(self._unread()) or 'all sources'}"
         return self._ready, "" if self._ready else missing
 
     def overview(self) -> Overview:
-        """The figures of the status page, made once for each snapshot."""
+        """Return the figures of the status page, made once for each snapshot."""
         with self._lock:
             return self._now_shown().overview
 
     def database(self, computer: str, database: str) -> DatabasePage | None:
-        """All that is shown of one database, made once for each snapshot; None: not known."""
+        """Return the page of one database, made once for each snapshot; None: not known."""
         with self._lock:
             return self._now_shown().database(self._folder.state, computer, database)
 
@@ -130,7 +132,7 @@ class Publisher(ABC):
         self._after_command()
 
     def ack(self, computer: str, database: str, pages: list[int]) -> Acknowledged:
-        """Take known bad pages as dealt with; see `acknowledge`."""
+        """Acknowledge known bad pages; see `acknowledge`."""
         with self._lock:
             told = surroundings(self._folder.state, self._folder.settings)
             done = acknowledge(self._folder, computer, database, pages, told)
@@ -148,9 +150,9 @@ View = TypeVar("View")
 def leaving_out(
     state: State, make: Callable[[State], View]
 ) -> tuple[View, dict[DatabaseKey, Exception]]:
-    """What `make` gives without the databases for which it raises, and what it raised for each.
+    """Return the result of `make` without the databases for which it raises, and their errors.
 
-    Raises what it raises without any database, or for want of memory.
+    Raises the error that it raises even without any database, and MemoryError.
     """
     try:
         return make(state), {}
@@ -162,7 +164,7 @@ def leaving_out(
 
 
 def without(state: State, left_out: Collection[DatabaseKey]) -> State:
-    """The state without these databases; what it has of the others is not copied."""
+    """Return the state without these databases; the other databases are not copied."""
     if not left_out:
         return state
     kept = {key: each for key, each in state.databases.items() if key not in left_out}
@@ -172,7 +174,7 @@ def without(state: State, left_out: Collection[DatabaseKey]) -> State:
 def _odd(
     state: State, keys: list[DatabaseKey], make: Callable[[State], View], error: Exception
 ) -> dict[DatabaseKey, Exception]:
-    """Which of these databases it raises for, by halves; `error` is what it raised for all."""
+    """Find by bisection the databases for which it raises; `error` is the one raised for all."""
     if len(keys) < 2:
         return dict.fromkeys(keys, error)
     found: dict[DatabaseKey, Exception] = {}

@@ -1,4 +1,4 @@
-"""New settings on their way from the thread that read them to the one that works with them."""
+"""Queue of reloaded settings, from the thread that read them to the loop that applies them."""
 
 import threading
 import time
@@ -10,7 +10,9 @@ LOOK_SECONDS = 0.05
 
 
 class ReloadQueue:
-    """One giver and one taker at a time; `close` turns everybody away from then on."""
+    """A queue of one entry, for one producer and one consumer; after `close` it refuses
+    everybody.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -26,9 +28,9 @@ class ReloadQueue:
         return self._settings is not None
 
     def give(self, settings: Settings, seconds: float) -> None:
-        """Hand over and wait until they hold.
+        """Hand over settings and wait until they are in use.
 
-        Raises EsewatchError: the reason of the taker, or that nobody took them in `seconds`.
+        Raises EsewatchError: the reason of the consumer, or that nobody took them in `seconds`.
         """
         with self._giver:
             self._answer.clear()
@@ -48,16 +50,16 @@ class ReloadQueue:
                 raise self._error
 
     def take(self) -> Settings | None:
-        """The settings that wait, None without any. Each is to be answered."""
+        """Take the waiting settings, None without any. Each must be answered."""
         with self._lock:
             settings, self._settings = self._settings, None
         return settings
 
     def answer(self, error: EsewatchError | None) -> None:
-        """What was taken holds now, or does not because of `error`."""
+        """Answer that the taken settings are in use, or are refused because of `error`."""
         self._error = error
         self._answer.set()
 
     def close(self) -> None:
-        """Nothing is taken any more."""
+        """Refuse all settings from now on."""
         self._closed = True

@@ -1,14 +1,14 @@
-"""When a new snapshot is due: soon after news, and not so often that it costs much."""
+"""Schedule of snapshots: soon after news, and rarely enough to stay cheap."""
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 OLD_SECONDS = 60.0
-"""A snapshot is made at least this often, for what changes by time alone."""
+"""A snapshot is made at least this often, for changes by time alone."""
 PAUSE_SECONDS = 1.0
 SHARE = 10.0
-"""While records stream in, making snapshots takes at most one part in ten of the time."""
+"""While records stream in, snapshots take at most one tenth of the time."""
 NEVER = float("-inf")
 
 
@@ -21,27 +21,27 @@ class SnapshotSchedule:
         self._news = False
 
     def news(self) -> None:
-        """Something changed that is not shown yet."""
+        """Note a change that is not in a snapshot yet."""
         self._news = True
 
     def hurry(self) -> None:
-        """Something changed that is to be shown at once."""
+        """Note a change that must be in a snapshot at once."""
         self._made = NEVER
 
     @property
     def due_in_a_stream(self) -> bool:
-        """Whether it is time, while there is more to read."""
+        """Whether a snapshot is due while there is more to read."""
         return time.monotonic() - self._made >= max(PAUSE_SECONDS, SHARE * self._cost)
 
     def due(self, *, more: bool) -> bool:
-        """Whether it is time; `more` is to be read at once."""
+        """Whether a snapshot is due; `more`: there is more to read at once."""
         if self._news and (not more or self.due_in_a_stream):
             return True
         return time.monotonic() - self._made >= OLD_SECONDS
 
     @contextmanager
     def making(self) -> Iterator[None]:
-        """Around the making of a snapshot."""
+        """Measures the cost of making a snapshot."""
         begin = time.monotonic()
         self._news = False
         yield

@@ -1,7 +1,7 @@
-"""Which source goes on where another one stopped, when the configuration changes.
+"""Renamed sources: which source continues another one's positions after a configuration change.
 
-A position belongs to what is read, not to the name it goes by: a source that is renamed (or
-counted anew, because one was added before it) goes on with the positions of the old name.
+A position belongs to what is read, not to the name of the source: a source that is renamed (or
+renumbered, because one was added before it) continues with the positions of the old name.
 """
 
 import hashlib
@@ -20,33 +20,33 @@ Build = Callable[[SourceSettings, Settings], Source]
 Positions = Mapping[str, Mapping[str, bytes]]
 """Source name -> file key -> position."""
 Moves = dict[str, dict[str, bytes | None]]
-"""What to write so that positions follow their sources; None drops one."""
+"""Positions to write so that they follow their sources; None drops one."""
 
 
 @runtime_checkable
 class LooksAtState(Protocol):
-    """A source whose reading depends on what is known already."""
+    """A source whose reading depends on the known state."""
 
     def look_at(self, state: State, lock: Lock) -> None:
-        """Take note of the fold's state: to be read with `lock` held, and never changed."""
+        """Use the fold's state: to be read with `lock` held, and never changed."""
 
 
 def show(sources: Sequence[Source], state: State, lock: Lock) -> None:
-    """Show the state, which changes under `lock`, to the sources that look at it."""
+    """Pass the state, which changes under `lock`, to the sources that read it."""
     for source in sources:
         if isinstance(source, LooksAtState):
             source.look_at(state, lock)
 
 
 class SourceChanges(NamedTuple):
-    """How the running sources become those of new settings."""
+    """The changes that turn the running sources into those of new settings."""
 
     sources: list[Source]
-    """All of the new settings, in their order."""
+    """All sources of the new settings, in their order."""
     dropped: list[Source]
-    """Those that are to be closed."""
+    """Sources to close."""
     fresh: list[str]
-    """Names of those that were built."""
+    """Names of the sources that were built."""
     digests: dict[str, str]
     origins: dict[str, str]
     moves: Moves
@@ -62,10 +62,10 @@ def digests(settings: Settings) -> dict[str, str]:
 
 
 def predecessors(wanted: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:
-    """Name of each wanted source -> name of the one it goes on from, empty where it is new.
+    """Name of each wanted source -> name of the one it continues, empty where it is new.
 
-    Both map names to digests. An equal digest decides, the own name first; a source that was
-    only changed keeps its name, and so does one that nothing is known of.
+    Both map names to digests. An equal digest decides, the own name first; a source that was only
+    changed keeps its name, and so does one without known history.
     """
     stay = {name for name, own in wanted.items() if known.get(name) == own}
     free: dict[str, list[str]] = {}
@@ -93,7 +93,7 @@ def moves(origins: Mapping[str, str], positions: Positions) -> Moves:
 
 
 def _beside(entry: SourceSettings, settings: Settings) -> tuple[object, ...]:
-    """What a source takes from the settings beside its own entry."""
+    """The settings that a source uses besides its own entry."""
     if isinstance(entry, PageScan):
         window = settings.windows.get(entry.window or "")
         return (window, settings.pools, settings.computers, settings.computer_label)
@@ -103,7 +103,7 @@ def _beside(entry: SourceSettings, settings: Settings) -> tuple[object, ...]:
 def prepare(
     old: Settings, new: Settings, running: Sequence[Source], positions: Positions, build: Build
 ) -> SourceChanges:
-    """Build what is new or changed; nothing that runs is touched.
+    """Build new and changed sources; running ones are not touched.
 
     Raises EsewatchError when a source cannot be made; those that were built are closed then.
     """

@@ -1,1 +1,1 @@
-"""What is known of ESE, as data and pure functions on bytes and strings. No I/O."""
+"""Knowledge of ESE, as data and pure functions on bytes and strings. No I/O."""

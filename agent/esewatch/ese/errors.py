@@ -57,7 +57,7 @@ ERRORS: dict[int, tuple[str, str]] = {
     2000: ("DefragAlreadyRunning", "online defragmentation runs already"),
     2001: ("DefragNotRunning", "online defragmentation does not run"),
 }
-"""Code -> (name, what it means in a few words)."""
+"""Code -> (name, meaning in a few words)."""
 
 
 def describe_error(code: int) -> str:

@@ -1,4 +1,4 @@
-"""Event sources of ESE: which names of providers are ours."""
+"""Event sources of ESE: the provider names that are accepted."""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ PATTERNS: tuple[str, ...] = tuple(
 )
 """Regular expressions, each for one of the names."""
 WORDS: tuple[str, ...] = tuple(name.partition("*")[0] for name in ESE_PROVIDERS)
-"""What each of the names begins with: for cheap filters."""
+"""Prefixes of the names: for cheap filters."""
 
 _OURS = re.compile("|".join(PATTERNS), re.IGNORECASE)
 

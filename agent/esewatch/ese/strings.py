@@ -18,7 +18,7 @@ Writer = Callable[[Fields, str, str, DateOrder | None], None]
 
 _LARGEST = 2**63 - 1
 _SURE_DIGITS = 18
-"""So many digits are less than the largest number."""
+"""This many digits are less than the largest number."""
 _LONGEST_PATH = 32_767
 _LONGEST_TEXT = 4_096
 _LONGEST_DATE = 64

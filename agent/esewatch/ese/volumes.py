@@ -15,7 +15,7 @@ FREE_BYTES: Final = "ese_volume_free_bytes"
 """Kept by the fold only for volumes that may hold logs; exposed as that of an instance's logs."""
 
 NOT_KNOWN: Final = -1.0
-"""Level of a volume that is there and does not tell its free space; any below 0 says so."""
+"""Level of a volume that exists without a known free space; any below 0 says so."""
 
 _WINDOWS = re.compile(r"[a-z]:(?:\\|$)|\\\\[^\\?.]")
 

@@ -1,1 +1,1 @@
-"""Views: what people, Prometheus and scripts see of the state."""
+"""Views of the state for people, Prometheus and scripts."""

@@ -39,7 +39,7 @@ def advice_object(advice: Advice) -> dict[str, Any]:
 
 
 def most_urgent(forecasts: Sequence[Forecast]) -> Forecast | None:
-    """The one to look at: of those with a date the one with least time left to its deadline.
+    """The most urgent forecast: of those with a date the one with the least time to its deadline.
 
     Without a date, the first that has a deadline; None where nothing is known.
     """

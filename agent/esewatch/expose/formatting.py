@@ -1,4 +1,4 @@
-"""Names, numbers and times as the pages and the interface write them."""
+"""Formatting of names, numbers and times for the pages and the interface."""
 
 import math
 from datetime import UTC, datetime
@@ -9,18 +9,18 @@ MAX_TEXT = 500
 """Longer names are cut: no real path is that long, and a page must stay small."""
 
 FAR = 1e12
-"""Seconds from the epoch: no calendar has that."""
+"""Seconds from the epoch: beyond any calendar."""
 VERIFIERS = {
     "online_scan": "online scan",
     "page_scan": "page scan",
     "streaming_backup": "streaming backup",
     "external": "eseutil /k",
 }
-"""Verifier -> what people call it."""
+"""Verifier -> its name for people."""
 
 
 def tidy(text: str) -> str:
-    """`text` fit for any page: encodable, and cut where it is absurdly long."""
+    """`text` made fit for any page: encodable, and cut where it is absurdly long."""
     if len(text) > MAX_TEXT:
         text = text[: MAX_TEXT - 1] + "…"
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
@@ -34,7 +34,7 @@ def plural(count: int, one: str, many: str = "") -> str:
 def iso_time(time: float | None) -> str | None:
     """`2007-06-21T03:14:15.123Z`, with microseconds where there are any.
 
-    None for None and for what is no time of a calendar (after year 9999).
+    None for None and for times outside of the calendar (after year 9999).
     """
     if time is None or not abs(time) < FAR:
         return None

@@ -1,5 +1,4 @@
-"""What changes the state besides records: a database forgotten, bad pages taken as dealt with,
-sources configured anew."""
+"""Commands that change the state: forget a database, acknowledge bad pages, reconfigure sources."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
@@ -27,11 +26,11 @@ def forget(folder: Folder, computer: str, database: str) -> None:
 
 
 class Acknowledged(NamedTuple):
-    """How much was taken as dealt with."""
+    """The number of errors that were acknowledged, by kind."""
 
     pages: int
     damage: int = 0
-    """Reports of damage that is no page's."""
+    """Reports of damage that belongs to no page."""
     errors: int = 0
     """Open errors of its instance."""
 
@@ -47,12 +46,13 @@ def acknowledge(
     pages: Sequence[int],
     told: Callable[[Database], Told] = _nothing,
 ) -> Acknowledged:
-    """Take known bad pages as dealt with; when none is named all, all damage, all I/O errors, the
-    repairs from other copies and the open errors of its instance.
+    """Acknowledge known bad pages, all when none is named, with all else that is open.
 
-    Dealt with is what is known, up to the last error: a clock that is wrong must not
-    take later ones along. `told` is what the database's surroundings tell of it. Raises
-    EsewatchError when the database is not known or a page is not known bad.
+    When none is named, all damage, all I/O errors, the repairs from other copies and the open
+    errors of the instance are acknowledged too. Everything known is acknowledged, up to the last
+    error: a clock that is wrong must not include later ones. `told` has the facts from the
+    database's surroundings. Raises EsewatchError when the database is not known or a page is not
+    known bad.
     """
     entry = _known(folder.state.databases.values(), computer, database)
     beside = told(entry)
@@ -81,9 +81,9 @@ def acknowledge(
 
 
 def succeed(folder: Folder, origins: Mapping[str, str], settings: Mapping[str, str]) -> None:
-    """The sources are now those of `origins`: name -> name of the one it goes on from.
+    """Make the sources those of `origins`: name -> name of the source it continues.
 
-    `settings` has the digest of each. What is known of a source goes with it.
+    `settings` has the digest of each. The known facts of a source go with it.
     """
     state = folder.state
     old = dict(state.sources)
@@ -99,7 +99,7 @@ def _all(state: State) -> Iterable[Database | SqlDatabase]:
 
 
 def _known(among: Iterable[AnyDatabase], computer: str, database: str) -> AnyDatabase:
-    """The database meant by its labels, in any case; `computer` may be empty if one fits."""
+    """Find the database by its labels, in any case; `computer` may be empty if one fits."""
     found = [
         entry
         for entry in among

@@ -39,7 +39,7 @@ from esewatch.model import (
 
 MAX_VOLUMES = 1000
 MAX_SET_ASIDE = 100
-"""Records that are held until they are told; more are counted only."""
+"""The limit of rejected records held for logging; more are only counted."""
 
 _DAMAGE = frozenset({*PAGE_EVENTS, *LOGICAL_EVENTS, *damage.CORRUPTION_EVENTS})
 
@@ -59,12 +59,12 @@ class Folder(Entities):
             **dict.fromkeys((HeaderSeen, CopyChecked, PagesScanned), self._copy),
         }
         self.set_aside: list[tuple[str, Record, Exception]] = []
-        """Records that could not be taken in, to be told; their owner empties it."""
+        """Records that could not be folded, for logging; their owner empties it."""
         self._settled: set[tuple[str, str]] = set()
         """Channels without a new range since their gaps were counted."""
 
     def open_source(self, name: str, now: float) -> SourceState:
-        """Make the source known. `now` decides, on its first reading, what is history."""
+        """Make the source known. On its first reading, `now` decides which records are history."""
         source = self.state.sources.get(name)
         if source is None:
             source = self.state.sources[name] = SourceState(name=name, opened=now)
@@ -75,7 +75,7 @@ class Folder(Entities):
         return source
 
     def settle_rebuilt(self) -> list[SourceState]:
-        """Settle the sources of which all that is still there has been read; returns these."""
+        """Settle the sources whose remaining records have all been read; returns these."""
         sources = self.state.sources.values()
         read = [each for each in sources if each.rebuilding and each.caught_up]
         for source in read:
@@ -84,23 +84,23 @@ class Folder(Entities):
         return read
 
     def reconfigure(self, settings: Settings) -> None:
-        """Other settings hold from the next record on."""
+        """Apply other settings from the next record on."""
         self.settings = settings
         self._failovers_told = True
         self.computers.reconfigure(settings)
 
     def source_failed(self, name: str) -> None:
-        """The source cannot be read now."""
+        """Note that the source cannot be read now."""
         source = self.state.sources[name]
         source.up = source.caught_up = False
         self._touch("source", name)
 
     def fold(self, name: str, batch: Batch, now: float = 0.0) -> None:
-        """Take one batch of the source `name` in.
+        """Fold one batch of the source `name`.
 
-        `now` is the agent's clock, by which times in the future are not believed (0: all are).
-        A record that cannot be taken in is set aside. Raises MemoryError: the state is then to
-        be loaded again, and the whole batch taken in again.
+        `now` is the agent's clock; times in its future are not accepted (0: all are). A record that
+        cannot be folded is quarantined. Raises MemoryError: the state must then be loaded again,
+        and the whole batch folded again.
         """
         source = self.state.sources[name]
         until = clock_guard.latest(now)
@@ -133,13 +133,13 @@ class Folder(Entities):
         self._handlers[type(record)](source, record)
 
     def _set_aside(self, source: SourceState, record: Record, error: Exception) -> None:
-        """A defect of ours must not stop the records behind it."""
+        """Quarantine a record, since an internal error must not stop the records behind it."""
         source.set_aside += 1
         if len(self.set_aside) < MAX_SET_ASIDE:
             self.set_aside.append((source.name, record, error))
 
     def acknowledge(self, computer: str, database: str, pages: Collection[int], now: float) -> bool:
-        """Take known bad pages as dealt with, all when none is named. False: no such database."""
+        """Acknowledge known bad pages, all when none is named. False: no such database."""
         entry = self.state.databases.get((computer, database))
         if entry is None:
             return False
@@ -148,7 +148,7 @@ class Folder(Entities):
         return True
 
     def forget(self, computer: str, database: str) -> bool:
-        """Drop a database; it comes back when it is heard of again. False: no such database."""
+        """Drop a database; it returns with its next event. False: no such database."""
         key = (computer, database)
         if self.state.databases.pop(key, None) is not None:
             self._touch("database", *key)
@@ -161,7 +161,7 @@ class Folder(Entities):
     def expire(self, now: float) -> None:
         """Drop observed databases that have been silent for longer than the retention.
 
-        Where it is crowded, computers that only passed by go too.
+        When the limit of names is reached, computers with only a few old records are dropped too.
         """
         settings, sql = self.settings, self.state.sql_databases
         for key, entry in list(self.state.databases.items()):
@@ -309,7 +309,7 @@ class Folder(Entities):
             source.duplicates += 1
 
     def _owner(self, computer: str, feed: Feed) -> tuple[Metered | None, Entity]:
-        """Whose counter it is, None beyond the limit, and its row of the journal."""
+        """The owner of a counter, None beyond the limit, and its row of the journal."""
         if feed.owner == "instance":
             entity = ("instance", computer, feed.name.lower())
             return self._instance(computer, feed.name, named_by_event=False), entity

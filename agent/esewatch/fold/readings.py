@@ -1,8 +1,8 @@
-"""Counters into totals and levels (semantics.md 2).
+"""Counter readings into totals and levels (semantics.md 2).
 
-A rate column is a formatted value over the time since the sample before: it is
-integrated. A running total starts again with its process, one of 32 bits also when
-it is full: its growth is summed. A level is the latest value.
+A rate column is a formatted value over the time since the sample before: it is integrated. A
+running total starts again with its process, a 32-bit one also when it wraps: its growth is summed.
+A level is the latest value.
 """
 
 from math import isfinite
@@ -24,10 +24,10 @@ WRAP_BELOW = 0.1
 
 
 def fold_reading(metered: Metered, reading: Reading, feed: Feed) -> bool:
-    """Take one sample in; False when it is not younger than the last one, or no number.
+    """Fold one sample; False when it is not younger than the last one, or no number.
 
-    What the totals of an instance grow by is also counted in its days (`fold.rollups`), so
-    that the days sum up to the totals.
+    The growth of an instance's totals is also counted in its days (`fold.rollups`), so that the
+    days sum up to the totals.
     """
     if not isfinite(reading.value):
         return False
@@ -63,14 +63,14 @@ def fold_reading(metered: Metered, reading: Reading, feed: Feed) -> bool:
 
 
 def _sampled(instance: Instance, key: str, time: float) -> None:
-    """Note since when all that the ratio is made of is sampled."""
+    """Note since when all inputs of the ratio are sampled."""
     if key in rollups.RATIO and instance.totals.keys() >= rollups.RATIO:
         since = instance.sampled_since
         instance.sampled_since = time if since is None else min(since, time)
 
 
 def _integral(metered: Metered, key: str, known: CounterState, reading: Reading) -> float:
-    """What a rate adds since the sample before; after too long a time nothing but a gap."""
+    """The integral of a rate since the sample before; after too long a time only a gap is noted."""
     interval = reading.time - known.last_time
     amount = 0.0
     if key not in metered.running_totals:
@@ -97,7 +97,7 @@ def _gap(metered: Metered, since: float, until: float) -> None:
 
 
 def fresh_until(level: Level) -> float:
-    """Until when a level is shown: a gap in the samples hides it."""
+    """The time until which a level is shown: a gap in the samples hides it."""
     return level.time + max(GAP_MEDIANS * level.interval, GAP_SECONDS)
 
 

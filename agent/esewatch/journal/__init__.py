@@ -1,10 +1,10 @@
 """The journal: state and positions in one SQLite file, committed together.
 
-One transaction holds what a batch changed and how far its source was read, so
-that a killed process neither loses a record nor counts one twice. WAL with
-`synchronous=NORMAL`: after a power cut both roll back together. Each row carries
-a checksum, so that damage which leaves the file's structure whole is found too.
-One process writes (a lock beside the file); readers of the file are welcome.
+One transaction holds the changes of a batch and the position up to which its source was read, so
+that a killed process neither loses a record nor counts one twice. WAL with `synchronous=NORMAL`:
+after a power cut both roll back together. Each row carries a checksum, so that damage which leaves
+the file's structure whole is found too. One process writes (a lock beside the file); any process
+may read the file.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ __all__ = ["MIGRATIONS", "Journal", "LockedError", "Positions", "salvage"]
 
 SCHEMA_VERSION = 4
 BUSY_SECONDS = 1.0
-"""How long a commit waits for another process that has locked the file."""
+"""The wait of a commit for another process that has locked the file."""
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -77,9 +77,9 @@ Positions = dict[str, dict[str, bytes]]
 class Journal:
     """Durable state. Raises JournalError when it cannot be opened, is locked or is too new.
 
-    `set_aside` is the path a damaged journal was moved to, None when it was sound.
-    `salvaged` is what could still be read of the sources in it, by name. Only who reads
-    the sources again may `mend` a damaged journal so; for others it is an error.
+    `set_aside` is the path a damaged journal was moved to, None when it was sound. `salvaged` is
+    the readable rest of its sources, by name. Only a caller that reads the sources again may `mend`
+    a damaged journal so; for others it is an error.
     """
 
     def __init__(self, path: Path, *, mend: bool = True) -> None:
@@ -89,7 +89,7 @@ class Journal:
         self.set_aside: Path | None = None
         self.salvaged: dict[str, SourceState] = {}
         self._kept: sqlite3.Connection | None = None
-        """What a removed file held, until it is written again."""
+        """The content of a removed file, until it is written again."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._lock = take_lock(path)
@@ -111,7 +111,7 @@ class Journal:
             raise JournalError(f"{self.path}: cannot look at the journal: {reason}") from error
 
     def _let_go(self) -> None:
-        """Give back the locks."""
+        """Release the locks."""
         for lock in (self._itself, self._lock):
             if lock is not None:
                 lock.close()
@@ -230,7 +230,7 @@ class Journal:
             yield (*map(names.from_text, names_of_it), value)
 
     def rebuild(self) -> None:
-        """Set a journal aside whose rows cannot be read, and begin a new one.
+        """Set a journal aside whose rows cannot be read, and start a new one.
 
         Raises JournalError when that cannot be done.
         """
@@ -246,8 +246,8 @@ class Journal:
     ) -> dict[Entity, Exception]:
         """Store the changed entities and the positions (by source) in one transaction.
 
-        The entities that cannot be stored, for a defect, keep their old rows and are returned.
-        Raises JournalError when the disk does not take it; nothing of it is stored then.
+        Entities that cannot be stored, because of a defect, keep their old rows and are returned.
+        Raises JournalError when the disk refuses it; nothing of it is stored then.
         """
         try:
             self._keep_the_file()
@@ -299,7 +299,7 @@ class Journal:
             raise JournalError(f"{self.path}: cannot write the journal: {error}") from error
 
     def _keep_the_file(self) -> None:
-        """Write the file again when it was removed; what it held is still in the open one.
+        """Write the file again when it was removed; its content is still in the open one.
 
         Raises JournalError when that cannot be done, or another file lies in its place.
         """
@@ -334,11 +334,11 @@ class Journal:
         self._db, self._file = new, file
 
     def last_set_aside(self) -> float | None:
-        """When a damaged journal was set aside last (epoch seconds); None: none lies beside it."""
+        """When a damaged journal was last set aside (epoch seconds); None: none lies beside it."""
         return last_set_aside(self.path)
 
     def close(self) -> None:
-        """Close the file and give the lock back."""
+        """Close the file and release the lock."""
         self._db.close()
         if self._kept is not None:
             self._kept.close()

@@ -1,4 +1,4 @@
-"""The files of the journal: the lock beside it, and damaged ones that were set aside."""
+"""The files of the journal: the lock file, and damaged journals that were set aside."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ class LockedError(JournalError):
 
 
 def move_aside(path: Path) -> Path:
-    """Rename a damaged journal and what lies beside it, and return its new name.
+    """Rename a damaged journal and the files that belong to it, and return its new name.
 
     The file then has the time at which that was done. Raises OSError.
     """
@@ -36,7 +36,7 @@ def move_aside(path: Path) -> Path:
 
 
 def last_set_aside(path: Path) -> float | None:
-    """When a journal of this path was set aside last (epoch seconds), if it still lies there.
+    """When a journal of this path was last set aside (epoch seconds), if it still lies there.
 
     None: there is none, or the folder cannot be read.
     """
@@ -53,7 +53,7 @@ def last_set_aside(path: Path) -> float | None:
 def identity(path: Path) -> tuple[int, int] | None:
     """Device and number of a file; None when there is none.
 
-    Raises OSError where nobody can tell.
+    Raises OSError where they are unknown.
     """
     try:
         state = path.stat()
@@ -63,10 +63,10 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 
 def make_private(path: Path) -> None:
-    """Make the file, readable by its owner only, or take from others what they may do with it.
+    """Make the file, readable by its owner only, or remove the permissions of others.
 
-    Raises OSError where it cannot be made, JournalError where it has another name besides:
-    who opened it by that would not see what lies beside this one.
+    Raises OSError where it cannot be made, JournalError where it has another name besides: a
+    process that opened it by that name would not see the files beside this one.
     """
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, _OWNER_ONLY))
     for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
@@ -84,10 +84,9 @@ def take_lock(path: Path) -> IO[bytes]:
 
 
 def take_itself(path: Path) -> IO[bytes] | None:
-    """The journal, open and locked by whatever name it was reached; None where that is not done.
+    """The journal, open and locked under any of its names; None where that is not supported.
 
-    Elsewhere than on Linux this lock would stand in the way of SQLite's own.
-    Raises LockedError and OSError.
+    Elsewhere than on Linux this lock would block SQLite's own. Raises LockedError and OSError.
     """
     return _locked(path, path) if sys.platform == "linux" else None
 

@@ -1,4 +1,4 @@
-"""Rows as versions before this one wrote them."""
+"""Upgrade of rows that earlier versions wrote."""
 
 import msgspec
 
@@ -11,13 +11,13 @@ _KEPT_TIMES = 256
 
 
 class _PageErrors(msgspec.Struct):
-    """Of a database up to schema version 2: single times, sorted, the last 256."""
+    """Page errors of a database up to schema version 2: single times, sorted, the last 256."""
 
     page_error_times: list[float] = []
 
 
 class _Epoch(msgspec.Struct):
-    """Of a channel up to schema version 3: what was counted as missed was kept by epoch."""
+    """Epoch of a channel up to schema version 3: missed records were kept by epoch."""
 
     claimed: list[tuple[int, int]] = []
 
@@ -46,7 +46,7 @@ def take_over_channel(channel: Channel, row: bytes) -> None:
 
 
 def take_over(database: Database, row: bytes) -> None:
-    """Give a database what its row says in an older form.
+    """Convert the older form of a database's row.
 
     Raises msgspec.MsgspecError, UnicodeError where the row cannot be decoded.
     """
@@ -54,7 +54,7 @@ def take_over(database: Database, row: bytes) -> None:
         return
     times = names.unpack(row, _PageErrors).page_error_times
     if len(times) >= _KEPT_TIMES:
-        # There were others before, nobody knows when: no scan of that time is known to be clean.
+        # There were others before, at unknown times: no scan of that time is known to be clean.
         database.page_error_spans = [(0.0, times[0])]
     for time in times:
         note_error(database, time)

@@ -1,7 +1,7 @@
-"""Records that could not be taken in, kept for who mends the program: lines of JSON in a file.
+"""Quarantine of records that could not be processed, for the developer: JSON lines in a file.
 
-The file lies beside the journal and is bounded: the first records tell the cause, those for
-which there is no more room are counted only.
+The file lies beside the journal and is bounded: the first records show the cause, those for
+which there is no more room are only counted.
 """
 
 import logging
@@ -16,7 +16,7 @@ from esewatch.model import Record
 
 MAX_BYTES = 1 << 20
 MAX_LINE = 64 << 10
-"""Of a longer record the beginning is kept."""
+"""A longer record is cut to this length."""
 
 log = logging.getLogger(__name__)
 
@@ -25,12 +25,12 @@ class Kept(msgspec.Struct, kw_only=True):
     """One line."""
 
     time: float
-    """When it was set aside."""
+    """The time of the quarantine."""
     source: str
     error: str
     kind: str
     record: str
-    """Its fields, as Python writes them."""
+    """Its fields, as Python's repr."""
 
 
 class Quarantine:
@@ -40,7 +40,7 @@ class Quarantine:
         self.path = path
 
     def keep(self, source: str, record: Record, error: Exception) -> None:
-        """Add a record. Never raises: what cannot be kept is told."""
+        """Add a record. Never raises: a record that cannot be kept is logged."""
         try:
             self._append(_line(source, record, error))
         except Exception as problem:

@@ -1,4 +1,4 @@
-"""The rows of the journal: made of entities, each with a checksum, and what of them is left."""
+"""The rows of the journal: made from entities, each with a checksum, and salvaged when damaged."""
 
 import contextlib
 import sqlite3
@@ -21,8 +21,8 @@ Row = tuple[str, str, str, bytes, int]
 def rows_of(
     state: State, changed: Iterable[Entity]
 ) -> tuple[list[Row], list[Entity], dict[Entity, Exception]]:
-    """Rows to store in the order of their keys, with checksums, keys of rows to delete, and what
-    no row can be made of.
+    """Rows to store in the order of their keys, with checksums; keys of rows to delete; entities
+    that no row can be made of, with the error.
     """
     stored: list[Row] = []
     gone: list[Entity] = []
@@ -72,7 +72,7 @@ def checksum(row: Sequence[Any]) -> int:
 
 
 def salvage(path: Path) -> dict[str, SourceState]:
-    """What a damaged journal still says of its sources, by name; never raises for damage.
+    """The readable state of the sources in a damaged journal, by name; never raises for damage.
 
     Read from both ends, because a bad page ends a reading.
     """

@@ -1,1 +1,1 @@
-"""Page verification: which files lie where, in which order they are read, what their pages say."""
+"""Page verification: location and order of the files, reading, checks of their pages."""

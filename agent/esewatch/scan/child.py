@@ -1,9 +1,9 @@
 """The process that scans for the daemon: `python -m esewatch.scan.child`.
 
-It takes a `Job` on its standard input and answers with `News` on its standard output. It ends
-when all is scanned, at the deadline, on SIGTERM and when its input ends, which is how it
-learns that the daemon is gone. So the daemon's memory stays free of pages and its
-interpreter of checksums, and a crash in here ends no daemon.
+It takes a `Job` on its standard input and answers with `News` on its standard output. It ends when
+all is scanned, at the deadline, on SIGTERM and when its input ends, which shows that the daemon is
+gone. So the daemon's memory stays free of pages and its interpreter of checksums, and a crash in
+here ends no daemon.
 """
 
 import contextlib
@@ -30,13 +30,13 @@ from esewatch.scan.verify.file_scan import scan_file
 from esewatch.threads import Worker
 
 TELL_SECONDS: Final = 0.9
-"""Progress of a file is told so often."""
+"""Interval of progress messages for a file."""
 BURST_SECONDS: Final = 0.1
-"""What was found is told at once, but not more often than this."""
+"""Findings are sent at once, but not more often than this."""
 
 
 class Scan:
-    """One job. `tell` gets each piece of news, from any thread; it may raise OSError."""
+    """One job. `tell` sends each message, from any thread; it may raise OSError."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Scan:
         self._paces = {lane.locks: self._pace() for lane in self._lanes}
 
     def run(self) -> None:
-        """Scan until all is done or the time is up. Raises OSError when nobody listens."""
+        """Scan until all is done or the time is up. Raises OSError when the reader is gone."""
         run_lanes(
             self._lanes,
             self._work,
@@ -99,7 +99,7 @@ class Scan:
 
 
 class _Telling:
-    """Puts the steps of one file together until it is time to tell them."""
+    """Merges the steps of one file until the next message is due."""
 
     def __init__(self) -> None:
         self._found: list[BadPage] = []
@@ -110,7 +110,7 @@ class _Telling:
         """Bad pages that are still named; a file of foreign bytes has millions."""
 
     def due(self, step: Step, now: float) -> Step | None:
-        """What is to be told after `step`, None for nothing yet; `now` is time.monotonic()."""
+        """The message due after `step`, None for nothing yet; `now` is time.monotonic()."""
         named = step.found[: self._room]
         self._room -= len(named)
         self._found += named
@@ -136,7 +136,7 @@ def _monotonic(deadline: float | None) -> float:
 
 
 class _Teller:
-    """Writes news as lines, whole ones, whichever thread they come from."""
+    """Writes messages as whole lines, from any thread."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out

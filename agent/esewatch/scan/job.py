@@ -1,4 +1,4 @@
-"""What the process that scans for the daemon is asked for, and what it tells: JSON, one a line."""
+"""The job and the progress messages of the process that scans for the daemon: JSON, one a line."""
 
 import msgspec
 
@@ -14,7 +14,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     verified: float | None = None
     """Epoch seconds of the last proof that the database is good; None: never."""
     place: Place | None = None
-    """Where an earlier pass stands."""
+    """The position of an earlier pass."""
     taken: float | None = None
     """Epoch seconds of the content, where it is that of a copy. None: it is read live."""
     known_bad: tuple[int, ...] = ()
@@ -22,7 +22,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """All that one process scans. It comes as one line; the end of the input ends the process."""
+    """The whole job of one process. It comes as one line; the end of the input ends the process."""
 
     tasks: tuple[Task, ...]
     options: Options
@@ -32,7 +32,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class News(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of the answer: the scan of `path` begins (no `step`), or goes a step on."""
+    """A message: the scan of `path` begins (no `step`), or advances by a step."""
 
     path: str
     step: Step | None = None

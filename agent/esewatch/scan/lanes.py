@@ -17,13 +17,13 @@ from esewatch.threads import Worker
 log = logging.getLogger(__name__)
 
 POLL = 0.1
-"""Seconds between two looks at a lock that is taken, and at `stop`."""
+"""Interval of the checks of a lock that is taken, and of `stop`."""
 
 REMIND = 300.0
-"""Seconds until it is said again that a lane waits."""
+"""Seconds until the waiting of a lane is reported again."""
 
 GRACE = 0.7
-"""Seconds that lanes have to end once it is over; one that hangs in a read is left behind."""
+"""Grace period of lanes, in seconds, after the end; one that hangs in a read is abandoned."""
 
 
 class Waiting(NamedTuple):

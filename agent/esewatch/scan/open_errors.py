@@ -1,4 +1,4 @@
-"""Why a file cannot be scanned, in a sentence: what, where, what to do."""
+"""Errors on opening a file for a scan, in a sentence: what, where, what to do."""
 
 import errno
 
@@ -12,7 +12,7 @@ _IN_USE = {32, 33}
 
 
 def is_gone(error: OSError) -> bool:
-    """Whether it is the file or its device that is gone, so that no other page can be read."""
+    """Whether the file or its device is gone, so that no other page can be read."""
     return error.errno in _GONE
 
 
@@ -29,7 +29,7 @@ def why_not_opened(path: str, error: Exception) -> str:
 
 
 def why_not_read(path: str, error: OSError) -> str:
-    """Why nothing more of `path` can be read."""
+    """Why the rest of `path` cannot be read."""
     what = error.strerror or str(error)
     if is_gone(error):
         return f"{path}: vanished while it was read ({what}): is its volume still there?"

@@ -1,4 +1,4 @@
-"""How fast one lane (the files of one device) is read, and when its reading ends."""
+"""Read rate of one lane (the files of one device), and the time at which its reading ends."""
 
 import contextlib
 import sys
@@ -10,16 +10,16 @@ from typing import Literal
 import psutil
 
 Over = Literal["", "time", "stopped"]
-"""Why no more is read: the time is up, somebody asked for it; empty while reading goes on."""
+"""Why reading has ended: the time is up, or a stop was requested; empty while it goes on."""
 
 
 class Pace:
-    """Throttle, rate and time limit of one lane. Thread-safe.
+    """Throttle, rate limit and time limit of one lane. Thread-safe.
 
     `throttle`: seconds of pause before each read but the first. `rate`: bytes/s, kept from each
     read to the next, so that time not used is lost and never made up by a burst. `deadline`: the
-    time.monotonic() of the end. `stop`, once set, ends it at once. `clock` is time.monotonic,
-    and a pause is `stop.wait`. Raises ValueError for a rate or pause that cannot be.
+    time.monotonic() of the end. `stop`, once set, ends it at once. `clock` is time.monotonic, and a
+    pause is `stop.wait`. Raises ValueError for an impossible rate or pause.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Pace:
         return ""
 
     def wait(self, size: int) -> bool:
-        """Sleep as long as must be before a read of `size` bytes. False: it is over, no read."""
+        """Sleep as long as needed before a read of `size` bytes. False: it is over, no read."""
         if not self.waits:
             return not self.over()
         with self._lock:

@@ -1,4 +1,4 @@
-"""Which files are read one behind the other, and which at the same time.
+"""Scan plan: which files are read one after another, and which at the same time.
 
 Files that share a device, or devices that share spindles, are in one lane. Lanes share nothing.
 """
@@ -16,13 +16,13 @@ UNKNOWN = ""
 """The device of all files whose devices are not known: they are one lane, never a guess."""
 
 NAMED = 3
-"""Devices that a text names; more are counted."""
+"""Devices that a text names; the others are counted."""
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
     """A file to scan. `size` in bytes, `verified` in epoch seconds (None: never).
 
-    `device`: what the configuration says it lies on; decides over the topology where set.
+    `device`: the configured device; decides over the topology where set.
     """
 
     path: str
@@ -32,10 +32,10 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lane(msgspec.Struct, frozen=True, kw_only=True):
-    """Files that are scanned one behind the other."""
+    """Files that are scanned one after another."""
 
     device: str
-    """What people read: the devices that the files lie on (`device_text`)."""
+    """Text for people: the devices that the files lie on (`device_text`)."""
     locks: tuple[str, ...]
     """All devices that no other scan may use meanwhile, sorted: these and their pools' others."""
     targets: tuple[Target, ...]
@@ -88,7 +88,7 @@ def _age(target: Target) -> tuple[bool, float, str]:
 
 
 def _distinct(targets: Iterable[Target]) -> Iterator[Target]:
-    """Without the further paths to a file (hard and symbolic links, bind mounts)."""
+    """Drop the further paths to a file (hard and symbolic links, bind mounts)."""
     seen = set()
     for target in targets:
         file = _file(target.path)
@@ -107,14 +107,14 @@ def _file(path: str) -> tuple[int, int] | str:
 
 
 class _Groups:
-    """Devices that hang together, each group named by one of them."""
+    """Connected devices; each group is named by one of them."""
 
     def __init__(self) -> None:
         self._group: dict[str, str] = {}
         self._members: dict[str, set[str]] = {}
 
     def join(self, devices: Collection[str]) -> None:
-        """Put devices, and all that hang together with them, into one group."""
+        """Put devices, and all devices connected with them, into one group."""
         groups = {self.of(device) for device in devices}
         if not groups:
             return

@@ -1,4 +1,4 @@
-"""Where unfinished scans stand, one small file a database: what `scan --resume` goes on from."""
+"""Positions of unfinished scans, one small file a database, for `scan --resume`."""
 
 import hashlib
 import logging
@@ -15,7 +15,7 @@ MAX_BYTES = 1 << 20
 """A position with MAX_LISTED bad pages has 150 KB."""
 
 _PLACE, _LAST, _NEW = ".json", ".last", ".new"
-"""Where a scan stands, when one was last complete, and either while it is written."""
+"""Position of a scan, time of the last complete one, and temporary files of both."""
 
 log = logging.getLogger("esewatch")
 
@@ -23,7 +23,7 @@ log = logging.getLogger("esewatch")
 def default_folder(
     environment: Mapping[str, str] | None = None, platform: str = sys.platform
 ) -> Path:
-    """Where positions are kept: XDG_STATE_HOME, on Windows LOCALAPPDATA, else below the home."""
+    """The folder of positions: XDG_STATE_HOME, on Windows LOCALAPPDATA, else below the home."""
     known = os.environ if environment is None else environment
     name, other = "XDG_STATE_HOME", (".local", "state")
     if platform == "win32":
@@ -52,7 +52,7 @@ class Positions:
         self._say = say
 
     def load(self, path: str) -> Place | None:
-        """Where the scan of `path` stands. None: nowhere, or what is kept cannot be used."""
+        """The position of the scan of `path`. None: there is none, or the file cannot be used."""
         file = self._file(path, _PLACE)
         try:
             with file.open("rb") as stream:
@@ -68,12 +68,12 @@ class Positions:
         return msgspec.structs.replace(place, path=path)
 
     def save(self, place: Place) -> None:
-        """Keep `place`: after a kill at any moment the old one or this is there. Raises OSError."""
+        """Save `place`: after a kill at any moment the old one or this is there. Raises OSError."""
         named = msgspec.structs.replace(place, path=_key(place.path))
         self._write(place.path, _PLACE, msgspec.json.encode(named))
 
     def drop(self, path: str) -> None:
-        """Forget where the scan of `path` stands. Raises OSError."""
+        """Drop the position of the scan of `path`. Raises OSError."""
         for suffix in (_PLACE, _NEW):
             self._file(path, suffix).unlink(missing_ok=True)
 
@@ -83,7 +83,7 @@ class Positions:
         self.drop(path)
 
     def completed(self, path: str) -> float | None:
-        """When a scan of `path` was last complete; None: never, or nobody knows."""
+        """When a scan of `path` was last complete; None: never, or unknown."""
         try:
             data = self._file(path, _LAST).read_bytes()
             last = msgspec.json.decode(data, type=_Last)

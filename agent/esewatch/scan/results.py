@@ -1,4 +1,4 @@
-"""What a scan says: bad pages, counts, where it stands, how it ended."""
+"""Results of a scan: bad pages, counts, position, how it ended."""
 
 from typing import Literal
 
@@ -13,7 +13,8 @@ Kind = Literal["checksum", "correctable", "wrong_page", "truncated", "unreadable
 
 Ended = Literal["complete", "time", "stopped", "failed"]
 """`complete`: every page up to the end of the file was read or tried; `time`: the time was up;
-`stopped`: somebody asked for it; `failed`: the file cannot be scanned (`reason` says why)."""
+`stopped`: a stop was requested; `failed`: the file cannot be scanned (`reason` says why).
+"""
 
 
 class BadPage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -28,16 +29,16 @@ class BadPage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     bits: tuple[int, ...] = ()
     """All of them where a large page has more than one."""
     written_as: int | None = None
-    """Of a wrong page: the number under which it was really written."""
+    """Of a wrong page: the number under which it was actually written."""
 
 
 class Counts(msgspec.Struct, kw_only=True):
-    """What was found up to a place in the file. Pages are those behind header and shadow."""
+    """Counts up to a place in the file. Pages are those behind header and shadow."""
 
     pages_seen: int = 0
-    """Whole pages read, whatever they said; blank ones too, unreadable ones not."""
+    """Whole pages read, whatever the result; blank ones too, unreadable ones not."""
     bad_checksums: int = 0
-    """Uncorrectable ones; `correctable` and `wrong_page_number` are not in it."""
+    """Uncorrectable pages; `correctable` and `wrong_page_number` are not included."""
     correctable: int = 0
     wrong_page_number: int = 0
     uninitialized_pages: int = 0
@@ -48,11 +49,11 @@ class Counts(msgspec.Struct, kw_only=True):
     bytes: int = 0
     """Bytes read of the file by this pass, header and shadow included."""
     seconds: float = 0.0
-    """Work, over all interruptions."""
+    """Seconds of work, over all interruptions."""
     listed: list[BadPage] = msgspec.field(default_factory=list)
     """The first MAX_LISTED bad pages in the order of the file."""
     unlisted: int = 0
-    """Bad pages for which there was no more room in `listed`."""
+    """Bad pages beyond the limit of `listed`."""
 
     def bad(self) -> int:
         """Bad pages of every kind, listed or not."""
@@ -60,9 +61,9 @@ class Counts(msgspec.Struct, kw_only=True):
 
 
 class Place(msgspec.Struct, kw_only=True):
-    """Where a pass over one database stands: enough for another process to go on exactly.
+    """The position of a pass over one database: enough for another process to continue exactly.
 
-    `signature` (hex) and `page_size` are the header's: another database begins anew.
+    `signature` (hex) and `page_size` are the header's: another database starts over.
     """
 
     path: str
@@ -87,7 +88,7 @@ class Latency(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class FileResult(msgspec.Struct, kw_only=True):
-    """How the scan of one file ended. `header` None: it is no database that can be scanned."""
+    """The result of the scan of one file. `header` None: it is no database that can be scanned."""
 
     path: str
     ended: Ended
@@ -95,14 +96,14 @@ class FileResult(msgspec.Struct, kw_only=True):
     """One sentence, where it did not end `complete`: what, where, what to do."""
     header: Header | None = None
     place: Place | None = None
-    """Where it stands; of a complete pass the end of the file."""
+    """The position; of a complete pass the end of the file."""
     latency: Latency | None = None
-    """Of the reads of this run, not of earlier ones that it went on from."""
+    """Latency of the reads of this run, not of the earlier runs that it continues."""
     direct: bool = False
-    """Every read went past the page cache; else what memory held was not read from the disk."""
+    """Every read went past the page cache; else cached pages were not read from the disk."""
     device: str = ""
     remarks: list[str] = msgspec.field(default_factory=list)
-    """Sentences a person should read: the file grew, its shadow header is bad, …"""
+    """Sentences for a person: the file grew, its shadow header is bad, …"""
 
 
 class Step(msgspec.Struct, kw_only=True):

@@ -1,4 +1,4 @@
-"""Inputs named on the command line: what kind each is, told by its content and never its name."""
+"""Detection of the kind of an input on the command line, by its content and never its name."""
 
 import glob
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ _BINARIES: tuple[tuple[int, bytes, str], ...] = (
 def expand(paths: Sequence[str]) -> list[str]:
     """Files named by `paths`: files, folders (with all below), and globs, without repetition.
 
-    A path that names nothing stays, so that opening it says so.
+    A path that names nothing is kept, so that opening it reports the error.
     """
     files: dict[str, None] = {}
     for path in paths:
@@ -53,7 +53,7 @@ def expand(paths: Sequence[str]) -> list[str]:
 def kind_of(path: str) -> str:
     """The kind of input at `path`, by its first block. An empty file is an event stream.
 
-    Raises SourceError when it cannot be opened, or says what it is when it is not supported.
+    Raises SourceError when it cannot be opened, or is of a kind that is not supported.
     """
     head, stored = sniff(path)
     kind = kind_by_content(head, stored)

@@ -22,7 +22,7 @@ _LONGEST_PAUSE: Final = 300.0
 
 
 class Child:
-    """A running program. A full buffer holds it up until `read` makes room.
+    """A running program. A full buffer blocks it until `read` makes room.
 
     `program` is its name (or a path, or an interpreter and a script), `arguments` go
     to it as they are, without a shell. `given` is what its standard input begins with; that
@@ -50,7 +50,7 @@ class Child:
             raise SourceError(f"{program[0]}: no thread to read it in: {error}") from None
 
     def read(self) -> bytes:
-        """What has been written since the last call; never waits."""
+        """The output since the last call; never waits."""
         with self._room:
             data = bytes(self._buffer)
             self._buffer.clear()
@@ -81,7 +81,7 @@ class Child:
         return " ".join(bytes(self._complaint).decode("utf-8", "replace").split())
 
     def close(self) -> None:
-        """End it, if it still runs, and let go of its output."""
+        """End it, if it still runs, and close its output."""
         with self._room:
             self._closed = True
             self._room.notify()
@@ -129,7 +129,9 @@ class Child:
 
 
 def pause(interval: float, failures: int) -> float:
-    """Seconds to wait after the `failures`-th failure in a row: twice as long each time."""
+    """Seconds to wait after the `failures`-th failure in a row: twice as long each time
+    (backoff).
+    """
     return min(interval * 2.0 ** min(failures, 10), max(_LONGEST_PAUSE, interval))
 
 

@@ -1,4 +1,4 @@
-"""What a passive copy reads and writes, with its cache dropped after each batch and kept."""
+"""Reads and writes of a passive copy, with its cache dropped after each batch and kept."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""What users wait for while a database is verified: by the online scan, and by eseutil."""
+"""Latency of users while a database is verified, by the online scan and by eseutil."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

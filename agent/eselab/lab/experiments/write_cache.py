@@ -1,4 +1,4 @@
-"""What a write-back cache does for small writes: on real files, and on modelled drives."""
+"""Effect of a write-back cache on small writes: on real files, and on modelled drives."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -51,7 +51,7 @@ class Modelled(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
-    """What real writes came to."""
+    """The results of real writes."""
 
     iops: float
     seconds: float

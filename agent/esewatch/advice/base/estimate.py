@@ -1,4 +1,4 @@
-"""What is asked of a what-if, and the ranges that it is answered with."""
+"""The question of a what-if, and the ranges of its answer."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -7,16 +7,16 @@ from typing import Literal
 import msgspec
 
 SHARES = (0.1, 0.5, 0.9)
-"""Low, likely, high: eight of ten lie between the first and the last."""
+"""Low, likely, high: eight of ten values lie between the first and the last."""
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """What would be different. None, or empty: that stays as it is."""
+    """The change to simulate. None, or empty: that stays as it is."""
 
     window: float | None = None
-    """Seconds that it would be open, from the same hour on the same days."""
+    """Seconds that the window would be open, from the same hour on the same days."""
     throttle: float | None = None
-    """Seconds that the scan would sleep after each read, beside what it sleeps now."""
+    """Seconds that the scan would sleep after each read, in addition to the present sleep."""
     parallel: int | None = None
     """Databases of its disks that would be scanned at the same time, itself included."""
     growth: float | None = None
@@ -26,13 +26,15 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """A range, or why there is none: then all three are None. Never NaN, low <= likely <= high."""
+    """A range, or the reason why there is none: then all three are None. Never NaN, low <= likely
+    <= high.
+    """
 
     low: float | None = None
     likely: float | None = None
     high: float | None = None
     sentence: str
-    """What it is made of, without a full stop."""
+    """The basis of the estimate, without a full stop."""
 
     @property
     def values(self) -> tuple[float, float, float] | None:
@@ -43,7 +45,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fit(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether something keeps to a limit: by its high, its likely, its low value, or by none."""
+    """Whether a limit is kept: by the high, the likely, the low value, or by none."""
 
     answer: Literal["yes", "likely", "unlikely", "no", "unknown"]
     sentence: str
@@ -58,7 +60,7 @@ def ranged(values: Iterable[float], sentence: str, otherwise: str) -> Estimate:
 
 
 def middle(values: Sequence[float]) -> tuple[float, float, float]:
-    """The values that a tenth, half and nine tenths of at least one value stay under."""
+    """The values below which a tenth, half and nine tenths of at least one value lie."""
     ordered = sorted(values)
     low, likely, high = (_at(ordered, share * (len(ordered) - 1)) for share in SHARES)
     return low, likely, high

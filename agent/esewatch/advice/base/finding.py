@@ -1,4 +1,4 @@
-"""What a person should look into: the closed list, each with its sentence.
+"""Findings, reasons for a person to act: the closed list, each with its sentence.
 
 A finding is a value (`ese_finding{finding}`, contract.md); its sentence holds the figures
 that it was made of. Times are epoch seconds and are shown in UTC.
@@ -39,7 +39,7 @@ FindingName = Literal[
 FINDINGS: tuple[FindingName, ...] = get_args(FindingName)
 STALLED: FindingName = "scan_stalled"
 IN_THE_LOG: frozenset[FindingName] = frozenset({"defrag_overdue", "scan_off", STALLED})
-"""What is missing in the log, if that is read to its end."""
+"""The gap in the log, if it is read to its end."""
 
 DAMAGE_WORDS: Mapping[DamageKind, tuple[str, str]] = {
     "divergence": (
@@ -61,13 +61,13 @@ DAMAGE_WORDS: Mapping[DamageKind, tuple[str, str]] = {
         "reports of a damaged revert snapshot",
     ),
 }
-"""Kind of damage -> what one report of it says, and many."""
+"""Kind of damage -> text for one report of it, and for many."""
 DAMAGE_FINDINGS: Mapping[FindingName, tuple[DamageKind, ...]] = {
     "copy_divergence": ("divergence",),
     "copy_suspect": ("suspect",),
     "logical_damage": ("logical", "logical_nonfatal"),
 }
-"""Finding -> the kinds of damage that it tells of."""
+"""Finding -> the kinds of damage that it reports."""
 
 REPORT_WORDS: Mapping[EngineErrorKind, tuple[str, str]] = {
     "memory": (
@@ -80,7 +80,7 @@ REPORT_WORDS: Mapping[EngineErrorKind, tuple[str, str]] = {
     ),
     "failure_item": ("other failure item (3001-3014)", "other failure items (3001-3014)"),
 }
-"""Kind of a failure that the engine reported -> what one says, and many; the worst first."""
+"""Kind of a failure that the engine reported -> text for one, and for many; the worst first."""
 
 RISKS: Mapping[EngineErrorKind, str] = {
     "log_sequence": "the log sequence is halted",
@@ -93,14 +93,14 @@ RISKS: Mapping[EngineErrorKind, str] = {
 """Errors of the engine that stop writes or come before that, and what they say."""
 
 RECENT = 7 * 86400.0
-"""Seconds for which an I/O error calls for a look: it leaves no page that is known bad."""
+"""Seconds for which an I/O error needs attention: it leaves no page that is known bad."""
 
 
 Cause = DamageKind | EngineErrorKind
 
 
 class Finding(NamedTuple):
-    """One of FINDINGS and why: a sentence with its figures, without a full stop."""
+    """One of FINDINGS and its reason: a sentence with its figures, without a full stop."""
 
     finding: FindingName
     sentence: str
@@ -121,9 +121,9 @@ def investigate(
     io_errors: Sequence[float],
     now: float,
 ) -> Finding | None:
-    """Bad pages, damage or I/O errors: to be cleared up before any window is changed.
+    """Bad pages, damage or I/O errors: to be resolved before any window is changed.
 
-    `standing` are the known bad pages (corrected ones count), `damage` is what stands of it by
+    `standing` are the known bad pages (corrected ones count), `damage` is the unresolved damage by
     kind, `io_errors` are the times of failed reads and writes (481, 482, 551).
     """
     pages = list(standing)
@@ -146,7 +146,7 @@ def investigate(
 
 
 def damage_findings(damage: Mapping[DamageKind, Damage]) -> list[Finding]:
-    """One for each finding that damage has of its own, with its kinds; `damage` is what stands."""
+    """One finding for each that damage has of its own, with its kinds; `damage` is unresolved."""
     made = []
     for finding, kinds in DAMAGE_FINDINGS.items():
         parts = [_reported(kind, damage[kind]) for kind in kinds if kind in damage]
@@ -163,7 +163,9 @@ def _reported(kind: DamageKind, damage: Damage) -> str:
 
 
 def engine_failure(reported: Mapping[EngineErrorKind, tuple[int, float]]) -> Finding:
-    """What the engine reported: by kind how many are open, and when the last; at least one."""
+    """Failures that the engine reported: by kind the number of open ones, and the last; at least
+    one.
+    """
     parts = [
         f"{counted(reported[kind][0], *words)}, last {moment(reported[kind][1])}"
         for kind, words in REPORT_WORDS.items()
@@ -173,7 +175,7 @@ def engine_failure(reported: Mapping[EngineErrorKind, tuple[int, float]]) -> Fin
 
 
 def unexplained_error(errors: Mapping[int, EngineError]) -> Finding:
-    """Errors that the engine logged and that no rule of ours knows, by event id; at least one."""
+    """Errors that the engine logged and no rule of esewatch knows, by event id; at least one."""
     parts = [
         f"event {event_id} {counted(each.count, 'time', 'times')}, last {moment(each.last)}"
         + (f": {each.text}" if each.text else "")
@@ -229,9 +231,9 @@ def only_other_copies_verified(role: str, verified: Sequence[tuple[str, Proof]])
 
 
 def scan_stalled(since: float, still: float, seen: float | None, pages: float | None) -> Finding:
-    """No progress of the scan since then, for `still` seconds in which there would have been some.
+    """No progress of the scan since then, for `still` seconds in which progress was expected.
 
-    `seen` pages of `pages` it had seen by then; None where that is not told.
+    `seen` pages of `pages` were read by then; None where that is not known.
     """
     so_far = f"{seen:,.0f}" if seen is not None else ""
     if seen is not None and pages is not None and seen <= pages:
@@ -274,7 +276,7 @@ def cycles_torn(cycles: int) -> Finding:
 
 
 def scans_collide(names: Sequence[str], cost: str) -> Finding:
-    """Scanned at the same time as the databases `names`; `cost` says in figures what it costs."""
+    """Scanned at the same time as the databases `names`; `cost` gives the cost in figures."""
     return Finding(
         "scans_collide",
         f"scanned at the same time as {listed(names)}, on the same disks: {cost}",
@@ -305,22 +307,22 @@ def backup_slows(slow: int, jobs: int, rates: Sequence[float], ended: float) -> 
 
 
 class EarlyStops(NamedTuple):
-    """Maintenance stopped before its time with work left: in one value for each such opening."""
+    """Maintenance stopped before its time with work left: one value for each such opening."""
 
     tasks: Sequence[str]
-    """What was stopped, in words."""
+    """The tasks that were stopped, in words."""
     early: Sequence[float]
-    """Seconds before the time that the window gives it; at least one."""
+    """Seconds before the end of the time that the window gives it; at least one."""
     with_backup: int
-    """In so many of them a backup ran then."""
+    """The number of stops during which a backup ran."""
     openings: int
-    """Of so many openings."""
+    """The number of openings."""
     last: float
     """The latest stop."""
 
 
 def stopped_early(found: EarlyStops) -> Finding:
-    """Why is `backup_overlaps` where a backup ran at half of the stops or more."""
+    """The finding; it is `backup_overlaps` where a backup ran at half of the stops or more."""
     backups = 2 * found.with_backup >= len(found.early)
     told = (
         f"{listed(found.tasks)} stopped in {len(found.early)} of the last {found.openings} openings"
@@ -335,7 +337,7 @@ def stopped_early(found: EarlyStops) -> Finding:
 def writes_at_risk(
     errors: Mapping[EngineErrorKind, float], buckets: tuple[float, int] | None
 ) -> Finding:
-    """The instance refuses writes or is about to: at least one of the two is there.
+    """The instance refuses writes or is about to: at least one of the two is given.
 
     `errors`: what it logged of RISKS within an hour, and when last; `buckets`: the version buckets
     that it holds and the most that it may have.
@@ -364,7 +366,7 @@ def moment(time: float) -> str:
 
 
 def span(seconds: float) -> str:
-    """`12.5 days`, `4 h 15 min`, `45 min`, `20 s`; never rounded to nothing."""
+    """A duration: `12.5 days`, `4 h 15 min`, `45 min`, `20 s`; never rounded to nothing."""
     if not abs(seconds) < 1e12:
         return f"{seconds:g} s"
     if seconds >= 2 * 86400:

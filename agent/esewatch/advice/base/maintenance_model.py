@@ -13,7 +13,7 @@ Model = Literal["window", "garbage_collection", "background", "application"]
 _STORE_2007 = ("msexchangeis", "information store", "store")
 _REPLICATION = "msexchangerepl"
 _TOOLS = ("eseutil", "esentutl")
-"""Work on the files of others: they tell nothing of whose database it is."""
+"""Programs that work on the files of others: they show nothing of whose database it is."""
 _WORKER = ("microsoft.exchange.store.worker", "information store - ")
 """Since Exchange 2013 each database has a process, which may call itself by its name."""
 _DIRECTORY = re.compile(r"(NTDS|ADAM \[.*\]) ISAM", re.IGNORECASE)
@@ -24,12 +24,11 @@ _SCAN_CURRENT = frozenset({*range(732, 739), *range(744, 748)})
 
 
 def maintenance_model(database: Database, settings: Settings) -> Model:
-    """How maintenance is scheduled: only `window` is judged by ratio, cadence and length.
+    """The scheduling of maintenance: only `window` is judged by ratio, cadence and length.
 
-    The configuration decides first, a window too. A directory (domain controller, AD LDS) and
-    DFSR collect garbage; an Exchange store that logs online defragmentation or a
-    scan as of 2007 has a window, and so has its passive copy; current engines scan in the
-    background.
+    The configuration decides first, a window too. A directory (domain controller, AD LDS) and DFSR
+    collect garbage; an Exchange store that logs online defragmentation or a scan as of 2007 has a
+    window, and so has its passive copy; current engines scan in the background.
     """
     rule = rule_for(settings, database.computer, database.database)
     if rule is not None and rule.model is not None:
@@ -59,7 +58,7 @@ def is_worker(process: str) -> bool:
 def _is_of_2007(process: str, seen: set[int]) -> bool:
     """Whether it is maintained as Exchange 2007 does: the active copy, or the one of CCR and LCR.
 
-    The replication service plays logs into that one, and nothing maintains it.
+    The replication service replays logs into that copy, and nothing maintains it.
     """
     if process.startswith(_REPLICATION) and not seen & _SCAN_CURRENT:
         return True

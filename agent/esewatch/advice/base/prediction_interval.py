@@ -1,4 +1,4 @@
-"""How far a quantity may go, told from a few past values without assuming a normal one.
+"""Prediction interval of a quantity from a few past values, without assuming a normal one.
 
 The next value falls into each of the n + 1 gaps between n past ones equally often; within a gap
 it is spread evenly on a logarithmic scale. Past the largest the chance falls as a power of the
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from math import exp, log
 
 _ALONE = log(2) / log(5)
-"""Scale of both tails of a single value: the 90 % point is twice of it."""
+"""Scale of both tails of a single value: the 90 % point is twice the value."""
 _BLUR = 0.02
 """Range of logarithms that is added to that of the values."""
 _LEAST_RANGE = 0.05
@@ -21,7 +21,7 @@ _FEWER = -1.3
 _MANY = 0.12
 """Scale of a tail, in ranges of n logarithms: the larger of FEW * (n - 1) ** FEWER and MANY."""
 _HIGHEST = 700.0
-"""Logarithm of the largest number told."""
+"""Logarithm of the largest number returned."""
 
 
 class PredictionInterval:
@@ -40,11 +40,13 @@ class PredictionInterval:
         self._tail = reach * max(_FEW * (count - 1) ** _FEWER, _MANY) if count > 1 else _ALONE
 
     def quantile(self, share: float) -> float:
-        """The value that the next one stays under with a chance of `share`, above 0 and below 1."""
+        """Quantile: the next value is below it with a probability of `share`, above 0 and
+        below 1.
+        """
         return exp(min(self._log_at(share), _HIGHEST))
 
     def beyond(self, reached: float, share: float) -> float:
-        """The same for a value of which is known that it is above `reached` (any number)."""
+        """Quantile of a value that is known to be above `reached` (any number)."""
         if reached <= 0:
             return self.quantile(share)
         at = log(reached)

@@ -1,4 +1,4 @@
-"""In how many seconds whole windows have surely passed, whenever one begins to count."""
+"""Staleness: the seconds after which whole windows have surely passed, from any starting time."""
 
 from esewatch.config import Settings, Window, window_for
 from esewatch.config.settings import DAYS
@@ -17,14 +17,14 @@ def stale_seconds(database: Database, settings: Settings) -> float:
 
 
 def one_window(window: Window | None) -> float:
-    """One; half of what stands for two where none is configured."""
+    """One window; half of the default for two where none is configured."""
     if window is None or not window.days:
         return DEFAULT_STALE_SECONDS / 2
     return max(_between(window)) * DAY + window.duration
 
 
 def two_windows(window: Window | None) -> float:
-    """Two; 7 days where none is configured."""
+    """Two windows; 7 days where none is configured."""
     if window is None or not window.days:
         return DEFAULT_STALE_SECONDS
     between = _between(window)

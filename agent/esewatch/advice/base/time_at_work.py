@@ -18,9 +18,9 @@ Stretch = tuple[float, float]
 """From, to: epoch seconds."""
 
 SILENCE = 86400.0
-"""Seconds in which a log that is read has a record."""
+"""A log that is read has a record at least this often, in seconds."""
 AFTER_STOP = 60.0
-"""Events of a stop may be logged so many seconds after it."""
+"""Events of a stop may be logged this many seconds after it."""
 _STOP, _START, _SIGN = 0, 1, 2
 
 
@@ -29,10 +29,10 @@ def not_at_work(
     transitions: Sequence[Transition],
     channels: Iterable[Channel],
 ) -> list[Stretch]:
-    """When a database's instance was not at work, or it is not known to have been; sorted, apart.
+    """When a database's instance was not at work, or not known to be; sorted, disjoint.
 
-    `transitions` are the database's: each says that it was at work then. `channels` are those of
-    its computer; where they tell nothing the log is taken to be read up to now.
+    `transitions` are the database's: each shows that it was at work then. `channels` are those of
+    its computer; where they show nothing, the log is taken to be read up to now.
     """
     starts = instance.starts if instance is not None else []
     stops = instance.stops if instance is not None else []
@@ -77,14 +77,14 @@ def at_work(off: Iterable[Stretch], since: float, until: float) -> float:
 
 
 class _Heard:
-    """The records that are known of a computer."""
+    """The known records of a computer."""
 
     def __init__(self, channels: Sequence[Channel], signs: Sequence[float]) -> None:
         self._rows = [each.hours for each in channels]
         self._signs = signs
 
     def before(self, time: float, least: float) -> float:
-        """When the last one before `time` was, to the hour; `least` where that is later."""
+        """The time of the last record before `time`, to the hour; `least` where that is later."""
         ends = [last_before(rows, time) for rows in self._rows]
         at = bisect_left(self._signs, time)
         known = [*(min(end, time) for end in ends if end is not None), *self._signs[:at][-1:]]

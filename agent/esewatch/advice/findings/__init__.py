@@ -1,1 +1,1 @@
-"""Findings: one file a reason why a person should look into a database."""
+"""Findings: one file for each reason why a person should attend to a database."""

@@ -1,4 +1,4 @@
-"""Instances whose backups are known and of which no event names a database."""
+"""Instances with known backups whose databases no event names."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -13,7 +13,7 @@ from esewatch.fold.state.state import State
 
 
 class LoneInstance(msgspec.Struct, frozen=True, kw_only=True):
-    """One instance (storage group) as logs of backup programs tell of it."""
+    """One instance (storage group), from logs of backup programs."""
 
     computer: str
     ese_instance: str
@@ -25,7 +25,9 @@ class LoneInstance(msgspec.Struct, frozen=True, kw_only=True):
 def lone_instances(
     state: State, now: float, computers: Collection[str] | None = None
 ) -> list[LoneInstance]:
-    """Those of the given computers, all without any, by computer and name, as of `now`."""
+    """The lone instances of the given computers, all without any, by computer and name, as of
+    `now`.
+    """
     by_events: dict[str, set[BackupSet]] = {}
     for instance in state.instances.values():
         if instance.backup_events:

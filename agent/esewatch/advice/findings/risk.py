@@ -1,4 +1,4 @@
-"""Whether a database refuses writes or is about to, by what its instance tells (semantics.md 7)."""
+"""Write risk: the instance reports that writes are refused or soon will be (semantics.md 7)."""
 
 from esewatch.advice.base.finding import RISKS, Finding, writes_at_risk
 from esewatch.fold.readings import current

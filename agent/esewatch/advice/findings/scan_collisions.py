@@ -1,4 +1,4 @@
-"""Scans that stood in each other's way: on the same disks at the same time, and what it cost.
+"""Scan collisions: scans on the same disks at the same time, and the measured cost.
 
 Only databases whose maintenance has a window, since only a window can be moved, and whose
 device is known: an unknown one is never guessed.
@@ -24,19 +24,19 @@ from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import Database, Pass, State
 
 SHARE = 0.25
-"""Of the shorter run: runs that only touch at their ends are no collision."""
+"""Share of the shorter run: runs that only touch at their ends are no collision."""
 
 ALONE = 0.01
-"""Of a pass: so much at the same time as others does not change how fast it was."""
+"""Share of a pass: less time than this beside others does not change its rate."""
 
 ACCOUNTED = 0.1
-"""Of the work seconds of a pass: by so much its runs may differ and still be all of them."""
+"""Share of the work seconds of a pass by which its runs may differ and still be all of them."""
 
 LATEST = 8
-"""Runs of a database that are looked at for collisions."""
+"""Runs of a database that are checked for collisions."""
 
 NAMED = 3
-"""Other databases that are named at most."""
+"""The largest number of other databases that are named."""
 
 PUBLISHED_ALONE, PUBLISHED_TWO = 30_000, 8_200
 """Pages a second of one scan on a device, and of two at once (published facts P1). The table does
@@ -46,13 +46,13 @@ MOST_PAGES = 2**32
 """Page numbers have 32 bits."""
 
 Disks = tuple[str, str]
-"""What is shared: (computer, device), or ("", pool) for devices of one configured pool."""
+"""The shared disks: (computer, device), or ("", pool) for devices of one configured pool."""
 Stretch = tuple[float, float]
 """From and to, epoch seconds."""
 
 
 class Scans(msgspec.Struct, frozen=True, kw_only=True):
-    """When a database was scanned, and on which disks."""
+    """The scan times of a database, and its disks."""
 
     key: DatabaseKey
     name: str
@@ -60,16 +60,16 @@ class Scans(msgspec.Struct, frozen=True, kw_only=True):
     runs: Sequence[Run]
     """Oldest first; the last may go on."""
     complete_since: float = 0.0
-    """Its runs are all known from then on; what was before is not."""
+    """From then on all its runs are known; earlier ones are not."""
     stale_seconds: float = 7 * 86400.0
-    """A run that goes on and began longer ago is not believed."""
+    """A run in progress that began longer ago is taken to be over."""
 
 
 class Loss(NamedTuple):
-    """Pages a second of a database's scans. None: cannot be known, the sentence says why.
+    """Throughput of a database's scans, in pages a second. None: unknown, the sentence says why.
 
-    `together` is of passes that shared at least a quarter of their time with others, `share`
-    of it. `both` is the sum of it and of its partner's, where there is but one partner.
+    `together` is of passes that shared at least a quarter of their time with others, `share` of it.
+    `both` is the sum of it and of its partner's, where there is just one partner.
     """
 
     alone: float | None
@@ -80,12 +80,12 @@ class Loss(NamedTuple):
 
     @property
     def lost(self) -> float | None:
-        """Share of the pages a second of this database that is lost; below 0 is gained."""
+        """The share of this database's throughput that is lost; below 0 is gained."""
         return _less(self.together, self.alone)
 
     @property
     def lost_of_both(self) -> float | None:
-        """Share by which the two at once read less than this one alone did."""
+        """The share by which the two at once read less than this one alone."""
         return _less(self.both, self.alone)
 
 
@@ -94,7 +94,7 @@ def scans_in(
 ) -> list[Scans]:
     """The databases that can be moved and share known disks with another of them.
 
-    `stale_seconds` tells after how many seconds an open run of a database is no longer believed.
+    `stale_seconds` gives the seconds after which an open run of a database is taken to be over.
     """
     where = _disks(state, settings)
     shared = {disks for disks, count in Counter(where.values()).items() if count > 1}
@@ -119,9 +119,9 @@ def scans_in(
 
 
 def colliding_scans(scans: Iterable[Scans], now: float) -> dict[DatabaseKey, tuple[str, ...]]:
-    """By database: names of others that were scanned at the same time on the same disks.
+    """By database, names of others that were scanned at the same time on the same disks.
 
-    Judged is the last run that ended and the one at work. At most 3 names each.
+    Judged are the last run that ended and the running one. At most 3 names each.
     """
     found = {}
     for group in _by_disks(scans):
@@ -143,11 +143,11 @@ def colliding_scans(scans: Iterable[Scans], now: float) -> dict[DatabaseKey, tup
 def throughput_lost(
     scans: Iterable[Scans], passes: Mapping[DatabaseKey, Sequence[Pass]], now: float
 ) -> dict[DatabaseKey, Loss]:
-    """What scanning at the same time cost each of the databases that share disks.
+    """The cost of simultaneous scans for each of the databases that share disks.
 
     `passes` are the ended checksum passes of each. Compared are ratios of sums: pages over work
-    seconds of passes that were alone and of those that were not, all ended by the same event
-    (one that zeroes too is slower by itself).
+    seconds of passes that were alone and of those that were not, all ended by the same event (one
+    that zeroes too is slower by itself).
     """
     found: dict[DatabaseKey, Loss] = {}
     for group in _by_disks(scans):
@@ -170,7 +170,7 @@ def throughput_lost(
 def collisions_found(
     scans: Sequence[Scans], passes: Mapping[DatabaseKey, Sequence[Pass]], now: float
 ) -> dict[DatabaseKey, Finding]:
-    """The finding of each database whose last scan stood in another one's way, with its cost."""
+    """The finding of each database whose last scan collided with another one, with its cost."""
     colliding = colliding_scans(scans, now)
     losses = throughput_lost(scans, passes, now) if colliding else {}
     return {key: scans_collide(names, losses[key].sentence) for key, names in colliding.items()}
@@ -188,7 +188,7 @@ class _Measured(NamedTuple):
 
 
 class _Timed(NamedTuple):
-    """A pass whose runs are all known: `shared` is how much of it others were at work too."""
+    """A pass whose runs are all known: `shared` is its time beside other scans."""
 
     event: int
     pages: int
@@ -198,7 +198,7 @@ class _Timed(NamedTuple):
 
 
 class _Timeline:
-    """The runs of all databases of a group, to be asked for those beside another one."""
+    """The runs of all databases of a group, to find those beside another one."""
 
     def __init__(self, stretches: Sequence[Sequence[Stretch]]) -> None:
         self._runs = sorted((run, index) for index, each in enumerate(stretches) for run in each)
@@ -206,7 +206,7 @@ class _Timeline:
         self._longest = max((run[1] - run[0] for run, _ in self._runs), default=0.0)
 
     def beside(self, own: Stretch, index: int) -> Iterator[tuple[int, Stretch]]:
-        """Whose runs share time with `own`, other than those of the database at `index`."""
+        """The databases whose runs share time with `own`, without the database at `index`."""
         first = bisect_left(self._starts, own[0] - self._longest)
         for place in range(first, bisect_left(self._starts, own[1])):
             run, other = self._runs[place]
@@ -215,8 +215,9 @@ class _Timeline:
 
 
 class _Crowded:
-    """How much of a stretch of time two databases or more were at work; the runs of each one
-    lie apart, so that any second one is of another."""
+    """The parts of a stretch of time in which two databases or more were scanned; the runs of each
+    one are disjoint, so that any second one is of another.
+    """
 
     def __init__(self, stretches: Iterable[Sequence[Stretch]]) -> None:
         edges = sorted(
@@ -231,7 +232,7 @@ class _Crowded:
         self._before = [0.0, *accumulate(lengths)]
 
     def within(self, stretch: Stretch) -> float:
-        """Seconds of it, which must be a run."""
+        """Seconds of it within a run."""
         return self._until(stretch[1]) - self._until(stretch[0])
 
     def _until(self, time: float) -> float:
@@ -259,7 +260,7 @@ def _less(now: float | None, before: float | None) -> float | None:
 
 
 def _by_disks(scans: Iterable[Scans]) -> list[list[Scans]]:
-    """Those that share disks with at least one other."""
+    """The databases that share disks with at least one other."""
     groups: dict[Disks, list[Scans]] = {}
     for each in scans:
         groups.setdefault(each.disks, []).append(each)
@@ -267,7 +268,7 @@ def _by_disks(scans: Iterable[Scans]) -> list[list[Scans]]:
 
 
 def _stretches(scans: Scans, now: float) -> list[Stretch]:
-    """Its runs, oldest first, the one at work up to now."""
+    """Its runs, oldest first, the running one up to now."""
     found = [
         (run.start, run.end)
         for run in scans.runs
@@ -306,7 +307,7 @@ def _measure(timed: Sequence[_Timed], index: int, timeline: _Timeline) -> _Measu
 
 
 def _timed(done: Pass, since: float, crowded: _Crowded, own: Sequence[Stretch]) -> _Timed | None:
-    """None where pages, work seconds or some of the runs of the pass are not known."""
+    """The timed passes; None where pages, work seconds or some runs of the pass are not known."""
     start, end, seconds = done.started, done.ended, done.work_seconds
     pages = min(done.pages_seen or 0, MOST_PAGES)
     if start is None or end is None or seconds is None or start <= since:
@@ -321,7 +322,7 @@ def _timed(done: Pass, since: float, crowded: _Crowded, own: Sequence[Stretch]) 
 
 
 def _partners(timed: Iterable[_Timed], index: int, timeline: _Timeline) -> frozenset[int]:
-    """Those that were at work beside these passes, or two of them: more are not told apart."""
+    """The partner of these passes, or two of them: more are not distinguished."""
     found: set[int] = set()
     for each in timed:
         for run in each.runs:

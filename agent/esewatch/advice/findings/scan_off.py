@@ -1,4 +1,4 @@
-"""A background scan that is switched off: nothing in the log tells so (semantics.md 5)."""
+"""A background scan that is switched off, which no event in the log reports (semantics.md 5)."""
 
 import math
 
@@ -16,8 +16,8 @@ SILENT = 45 * DAY
 def switched_off(history: History, now: float) -> Finding | None:
     """The finding of a database as of `now` (epoch seconds), None without one.
 
-    Whatever is known of its size. Pages that counters show as read by a scan are a sign of it;
-    what was before a gap in the events is not known.
+    Its size does not matter. Pages that counters show as read by a scan are evidence of a scan; the
+    time before a gap in the events is unknown.
     """
     scanned = history.model == "background" or is_worker(history.process)
     if not scanned or history.tier != "watched" or not history.first_seen > 0:

@@ -1,7 +1,7 @@
-"""When the databases of a device can be scanned one after the other.
+"""A schedule that scans the databases of a device one after the other.
 
-The one verified longest ago goes first. Each lies within an opening of its own configured
-window; what does not fit in the next seven days is named, with what it lacks.
+The database verified longest ago goes first. Each scan lies within an opening of the database's
+own configured window; a scan that does not fit in the next seven days is named, with what it lacks.
 """
 
 import math
@@ -43,7 +43,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Slot(NamedTuple):
-    """From when to when to scan a database."""
+    """The start and the end of a database's scan."""
 
     key: DatabaseKey
     name: str
@@ -52,14 +52,14 @@ class Slot(NamedTuple):
 
 
 class Unplaced(NamedTuple):
-    """A database without a slot. `short` is how many seconds it lacks, None when not known."""
+    """A database without a slot. `short` is the number of seconds it lacks, None when not known."""
 
     key: DatabaseKey
     name: str
     short: float | None
     sentence: str
     finding: Finding | None
-    """Only where it is known that it does not fit."""
+    """Set only where it is known that the scan does not fit."""
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,7 +71,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def schedules(candidates: Iterable[Candidate], now: float) -> list[Schedule]:
-    """A schedule for each device with two databases or more whose window can be moved.
+    """A schedule for each device with two or more databases whose windows can be moved.
 
     Of databases with the same window none starts before one that was verified earlier.
     """
@@ -94,18 +94,20 @@ def p90(values: Iterable[float]) -> float | None:
 
 
 class _Calendar:
-    """The stretches of time that each window is open, from the next opening on."""
+    """The stretches of time in which each window is open, from the next opening on."""
 
     def __init__(self, now: float) -> None:
         self._now = now
         self._known: dict[str, list[Stretch]] = {}
 
     def key(self, window: Window) -> str:
-        """What windows of the same hours share."""
+        """Key of a window: equal for windows with the same hours."""
         return repr((window.start, window.duration, window.days, window.timezone))
 
     def stretches(self, window: Window) -> list[Stretch]:
-        """In order, those that touch joined; none where the calendar has no such time."""
+        """The stretches in order, touching ones joined; none where the calendar has no
+        such time.
+        """
         key = self.key(window)
         if key not in self._known:
             self._known[key] = self._open(window)
@@ -161,7 +163,9 @@ def _oldest_first(candidate: Candidate) -> tuple[float, DatabaseKey]:
 
 
 def _free(stretches: Iterable[Stretch], slots: Sequence[Slot], begin: float) -> list[Stretch]:
-    """What the slots (sorted) leave of the stretches from `begin` on, with the gap around each."""
+    """Free time within the stretches from `begin` on: without the sorted slots and the gap around
+    each.
+    """
     found = []
     for low, high in stretches:
         low = max(low, begin)

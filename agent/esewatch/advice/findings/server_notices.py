@@ -1,6 +1,7 @@
-"""What other programs of its server say of a database: of a copy that failed, of a directory.
+"""Notices of other programs of a server about a database: a failed copy, a directory.
 
-Nothing logs that it is over (docs/inputs.md): an acknowledgement ends it, or a restore.
+No event reports that the problem is over (docs/inputs.md): an acknowledgement ends it, or a
+restore.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ WORDS: Mapping[str, str] = {
     "usn_rollback": "its database is older than its partners know it (USN rollback)",
     "replication_stopped": "replication from a partner has stopped",
 }
-"""The field `state` of an event -> what it says."""
+"""The field `state` of an event -> its text."""
 _OF: Mapping[FindingName, tuple[str, str, Sequence[str]]] = {
     "copy_failed": (
         "Exchange",
@@ -29,11 +30,11 @@ _OF: Mapping[FindingName, tuple[str, str, Sequence[str]]] = {
         ("database_error", "usn_rollback", "replication_stopped"),
     ),
 }
-"""Finding -> who says it, what to run, and the states that it is made of."""
+"""Finding -> the reporting program, the command to run, and the states that it covers."""
 
 
 def server_notices(notices: Sequence[Notice]) -> list[Finding]:
-    """The findings of what stands; the latest is told first."""
+    """The findings of unresolved notices; the latest comes first."""
     made = []
     for finding, (who, command, states) in _OF.items():
         parts = [_part(each) for each in reversed(notices) if each.state in states]

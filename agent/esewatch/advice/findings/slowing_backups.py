@@ -9,13 +9,13 @@ from esewatch.fold.state.backup_jobs import SLOW, BackupSet, latest_jobs, slow_j
 from esewatch.fold.state.state import State
 
 MANY = 3
-"""In so many of the last 5 jobs, in each of them where fewer are known."""
+"""Slow jobs among the last 5 that make a finding; all of them where fewer are known."""
 RECENT = 14 * 86400.0
-"""Jobs say nothing any more when the latest ended so long ago, in seconds."""
+"""Jobs are ignored when the latest ended longer ago, in seconds."""
 
 
 class SlowJobs(NamedTuple):
-    """What is found of the jobs of a computer, and which instances were in the latest of them."""
+    """The slow jobs of a computer, and the instances in the latest of them."""
 
     finding: Finding
     instances: frozenset[str]
@@ -25,9 +25,9 @@ class SlowJobs(NamedTuple):
 def slow_jobs_of(
     state: State, streamed: Mapping[str, Set[BackupSet]], now: float
 ) -> dict[str, SlowJobs]:
-    """By computer, where its backup jobs slow as of `now`.
+    """The slow jobs by computer, as of `now`.
 
-    `streamed`: by computer, the sets that events tell of.
+    `streamed`: by computer, backup sets from events.
     """
     found = {}
     for computer, host in state.hosts.items():

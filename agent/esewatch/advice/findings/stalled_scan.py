@@ -1,7 +1,7 @@
-"""A background scan that stands still: no progress for two days (semantics.md 5).
+"""A stalled background scan: no progress for two days (semantics.md 5).
 
-Said only of a scan whose progress was seen in this pass, so that it would have been seen since,
-and only of time in which its log was read. Silent wherever something is not known.
+Reported only for a scan whose progress was seen in this pass, so that it would have been seen
+since, and only for time in which its log was read. Silent wherever something is not known.
 """
 
 import math
@@ -18,16 +18,18 @@ from esewatch.fold.state.rollups import day_start
 from esewatch.fold.state.state import Pass
 
 STANDSTILL = 48 * 3600.0
-"""Seconds without progress; so old may the last record be, too."""
+"""Seconds without progress; the last record may be this old, too."""
 SILENCE = 24 * 3600.0
-"""Seconds in which a log that is read has a record: the computer slept, or its log was cleared."""
+"""A log that is read has a record this often, in seconds; else the computer slept, or the log was
+cleared.
+"""
 
 
 def stalled_scan(history: History, now: float) -> Finding | None:
     """The finding of a database as of `now` (epoch seconds), None without one.
 
-    Progress is all that the running pass tells of itself (736, 738, 744, 717, 719, 733), but not
-    a page that it told before, and pages read by the counters of an instance of one database.
+    Progress is any report of the running pass (736, 738, 744, 717, 719, 733) except a page that it
+    reported before, and pages read by the counters of an instance with one database.
     """
     if not (history.first_seen > 0 and now - history.first_seen >= KNOWN_LONG):
         return None
@@ -64,14 +66,14 @@ def stalled_scan(history: History, now: float) -> Finding | None:
 
 
 class _Read(NamedTuple):
-    """In what time the log of the computer was read, without a silence in it."""
+    """The time in which the log of the computer was read, without a silence in it."""
 
     since: float
     until: float
 
 
 def _read(heard: Sequence[float], now: float) -> _Read | None:
-    """None where no record is known. Much later ones than `now` are of a clock that was wrong."""
+    """None where no record is known. Records much later than `now` come from a wrong clock."""
     times = [min(time, now) for time in heard if time <= now + SILENCE]
     if not times:
         return None
@@ -84,14 +86,14 @@ def _read(heard: Sequence[float], now: float) -> _Read | None:
 
 
 def _begun(history: History, running: Pass) -> float:
-    """Since when the pass is at work without a stop."""
+    """The time since which the pass runs without a stop."""
     last = history.scan_runs[-1] if history.scan_runs else None
     began = -math.inf if running.started is None else running.started
     return began if last is None else max(began, last.start if last.end is None else last.end)
 
 
 def _last_progress(running: Pass, marks: list[Mark]) -> float:
-    """When its events last told of progress."""
+    """The time at which its events last reported progress."""
     if not marks or running.last_event > marks[-1].time:
         return running.last_event
     changes = [after.time for before, after in pairwise(marks) if after.pages != before.pages]
@@ -99,12 +101,12 @@ def _last_progress(running: Pass, marks: list[Mark]) -> float:
 
 
 class _Counted(NamedTuple):
-    """What counters tell of the scans of an instance."""
+    """Counter data on the scans of an instance."""
 
     day: float
-    """Noon at which the last day begins in which pages were read."""
+    """Noon at which the last day with pages read begins."""
     until: float
-    """Later than this none were: the end of that day, or of a time without samples."""
+    """No pages were read later than this: the end of that day, or of a time without samples."""
     sampled: float
 
 

@@ -1,7 +1,7 @@
 """Maintenance that stops well before its window ends, night after night, with work left.
 
-Stopped for now (704, 725, 726), by its instance or by a detached database: a pass that completed
-leaves nothing to do, and one that failed has an alert of its own.
+Stops are interruptions (704, 725, 726), by its instance or by a detached database: a pass that
+completed leaves nothing to do, and one that failed has an alert of its own.
 """
 
 from bisect import bisect_left
@@ -25,13 +25,13 @@ from esewatch.fold.state.state import Pass
 EARLY = 1800.0
 """Seconds before its time (semantics.md 7)."""
 STOPPED = (3, 7)
-"""In so many of so many openings."""
+"""Early stops that make a finding, and the number of openings they are counted in."""
 LOOK_BACK = 8 * 7 * 86400.0
 """Seven openings of a window of one day a week."""
 
 
 class _Stop(NamedTuple):
-    """One run that was stopped: when, and how long before its time."""
+    """One run that was stopped: the time, and the seconds before the end of its time."""
 
     task: str
     time: float
@@ -39,7 +39,9 @@ class _Stop(NamedTuple):
 
 
 def found_in_window(history: History, rule: str, now: float) -> tuple[Finding, ...]:
-    """What the last openings tell of a database; `rule` decided the advice for its window."""
+    """The finding from the last openings of a database; `rule` decided the advice for its
+    window.
+    """
     if history.model != "window":
         return ()
     used = openings_used(history, history.defrag_runs, now - LOOK_BACK, now)
@@ -71,7 +73,7 @@ def _stopped(history: History, over: Sequence[Used]) -> EarlyStops | None:
 
 
 def _stops(history: History, opening: Used) -> Iterator[_Stop]:
-    """Of online defragmentation and of the scan, the last run of the opening each."""
+    """The stops in one opening: the last run of online defragmentation and of the scan."""
     defrag = _begun_in(history.defrag_runs, opening)
     scans = _begun_in(history.scan_runs, opening)
     due = time_given(defrag, scans, opening.start, opening.end)

@@ -1,4 +1,4 @@
-"""By when a pass should be done (semantics.md 5)."""
+"""Deadline of a pass (semantics.md 5)."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from esewatch.fold.state.state import Pass
 def scan_deadline(passes: Sequence[Pass], allowed: float) -> float | None:
     """When the running scan should be done (epoch seconds): `allowed` seconds from its start.
 
-    `allowed` is what `ledger.verification_deadline` grants. Between passes: when the next one
+    `allowed` is the result of `ledger.verification_deadline`. Between passes: when the next one
     should be done, counted from the last completion. None where neither is known.
     """
     running = passes[-1] if passes and passes[-1].outcome == "open" else None
@@ -21,7 +21,7 @@ def scan_deadline(passes: Sequence[Pass], allowed: float) -> float | None:
 def at_work_until(
     deadline: float | None, allowed: float, off: Sequence[Stretch], now: float
 ) -> float | None:
-    """`deadline`, later by the time of the `allowed` before it in which nothing was at work."""
+    """`deadline`, postponed by the time off within the `allowed` seconds before it."""
     if deadline is None:
         return None
     since = deadline - allowed
@@ -32,7 +32,7 @@ def defrag_deadline(passes: Sequence[Pass], allowed: float | None) -> float | No
     """When defragmentation should have completed again (epoch seconds).
 
     Counted from its last completion, or from the first start known; `allowed` is the policy's
-    `defrag_complete_within`, None where nothing is asked.
+    `defrag_complete_within`, None without a limit.
     """
     return None if allowed is None else _after_last(passes, allowed)
 

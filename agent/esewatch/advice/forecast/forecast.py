@@ -1,10 +1,11 @@
-"""When the running pass of a task will be done, told by its own past.
+"""Forecast of the end of a running pass, from the task's own history.
 
-The engine tells when a pass begins, is resumed, interrupted and completed, and at its end how
-long it worked. So the work of a whole pass is what past ones took (`rates`, `spread`), the work
-left is that without the work of its runs so far, and the nights to do it in are drawn from the
-past nights of the task (`windows_left`). Current engines scan without a window, and tell every
-six hours how far they are (744): they are judged by time and pages (`scanning`).
+The engine logs when a pass begins, is resumed, interrupted and completed, and at its end how
+long it worked. So the work of a whole pass is estimated from past passes (`rates`,
+`prediction_interval`), the work left is that minus the work of its runs so far, and the nights to
+do it in are drawn from the past nights of the task (`window_usage`). Current engines scan without
+a window and log their progress every six hours (744): they are judged by time and pages
+(`rest_of_scan`).
 """
 
 from collections.abc import Sequence
@@ -26,22 +27,21 @@ from esewatch.fold.passes.runs import Run
 from esewatch.fold.state.state import Pass
 
 HORIZON: Final = 2 * 365 * DAY
-"""Seconds. What ends later has no date."""
+"""Seconds. A later end has no date."""
 SILENT: Final = 7 * DAY
-"""A pass that was not heard of for so long may be none any more (semantics.md 2)."""
+"""A pass without an event for this long may no longer exist (semantics.md 2)."""
 AHEAD: Final = 90
-"""Days: how far growth is carried on."""
+"""Days for which growth is extrapolated."""
 
 
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
-    """When the running pass of `task` will be done.
+    """Forecast of the end of the running pass of `task`.
 
-    `p50` and `p90` are epoch seconds, never before now, p50 <= p90. None: it cannot be told;
-    `reason` says why in a sentence, and is empty when both are known. `progress` (0 to 1) is
-    known where the work or the pages of whole passes are. `days_per_pass` is at the present
-    size and rhythm, `days_per_pass_later` with 90 days more of the same growth.
-    `passes` and `nights` are how many the forecast was made of; `pattern` is where its openings
-    come from.
+    `p50` and `p90` are epoch seconds, never before now, p50 <= p90. None: unknown; `reason` says
+    why in a sentence, and is empty when both are known. `progress` (0 to 1) is known where the work
+    or the pages of whole passes are. `days_per_pass` is at the present size and rhythm,
+    `days_per_pass_later` with 90 days more of the same growth. `passes` and `nights` are the sizes
+    of the samples; `pattern` is the source of its openings.
     """
 
     task: str
@@ -55,7 +55,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     nights: int = 0
     pattern: Literal["", "configured", "observed", "continuous"] = ""
     deadline: float | None = None
-    """When it should be done (epoch seconds), None where nothing asks for it."""
+    """Its deadline (epoch seconds), None without one."""
 
     @property
     def late(self) -> bool:
@@ -64,12 +64,12 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Course(NamedTuple):
-    """What the forecast of one task of one database is made of. Times are epoch seconds.
+    """The input of the forecast of one task of one database. Times are epoch seconds.
 
     `passes` are oldest first with the open one last, `runs` sorted. `pages` are those of the
     database now, `sizes` (day since the epoch, bytes) by day. `marks` are the pages that the
-    running pass was known to have seen (744, and 738's resume page). `gaps` are times from
-    which records were missed. `deadline` is when it should be done, handed through.
+    running pass was known to have seen (744, and 738's resume page). `gaps` are times from which
+    records were missed. `deadline` is when it should be done, passed through.
     """
 
     passes: Sequence[Pass]
@@ -85,7 +85,7 @@ class Course(NamedTuple):
 def forecast(task: str, course: Course, now: float) -> Forecast:
     """The forecast of the running pass of `task` as of `now` (epoch seconds).
 
-    What `course` tells of later times is not used.
+    Data of `course` from later times are not used.
     """
     base = Forecast(task=task, deadline=course.deadline)
     if not CALENDAR[0] <= now <= CALENDAR[1]:
@@ -111,7 +111,7 @@ def forecast(task: str, course: Course, now: float) -> Forecast:
 
 
 def _as_of(course: Course, now: float) -> Course:
-    """Only what was known at `now`; a pass that ended later is open."""
+    """The data known at `now` only; a pass that ended later is open."""
     passes = [
         each
         if each.ended is None or each.ended <= now
@@ -192,7 +192,7 @@ def _dated(base: Forecast, dates: list[float], progress: float | None, now: floa
 
 
 def _pace(found: Pattern, now: float) -> tuple[float, float]:
-    """Share of all time that is worked, and the days between two openings."""
+    """Share of all time in which it works, and the days between two openings."""
     if not found.nights:
         return 0.0, 0.0
     week = list(islice(found.rhythm.after(now), 8))
@@ -203,7 +203,7 @@ def _pace(found: Pattern, now: float) -> tuple[float, float]:
 def _paced(
     result: Forecast, totals: list[float], share: float, between: float, course: Course
 ) -> Forecast:
-    """With the days that a pass takes, now and after more growth."""
+    """The forecast with the days that a pass takes, now and after more growth."""
     if not totals or share <= 0:
         return result
     work = PredictionInterval(totals).quantile(0.5) / share / DAY

@@ -1,4 +1,4 @@
-"""Passes played through to their end: what a forecast's dates are read from."""
+"""Monte Carlo simulation of passes to their end: the source of a forecast's dates."""
 
 from math import sqrt
 from typing import Final
@@ -8,22 +8,23 @@ from esewatch.advice.forecast.window_usage import Night, Pattern, finish
 from esewatch.config.calendar import Opening
 
 CASES: Final = 200
-"""Passes that are played through for one forecast."""
+"""Number of simulated passes for one forecast (Monte Carlo sample size)."""
 NIGHTS: Final = 400
-"""Openings that are looked at, at most."""
+"""Largest number of simulated openings."""
 
 _UNSEEN: Final = 0.5
-"""Nights: besides those seen, so much of one on which nothing runs."""
+"""Weight of a night on which nothing runs, in addition to the nights seen."""
 _SKIPPED: Final = Night((), 0.0)
 
 
 def simulate_passes(
     spread: PredictionInterval, done: float, found: Pattern, now: float
 ) -> list[float]:
-    """When the pass ends in each of the cases, sorted; infinite where it did not.
+    """The end of the pass in each simulated case, sorted; infinite where it did not end.
 
-    The cases are the whole passes at even chances, each with nights of its own. Which ones is
-    enumerated, not drawn: multiples of irrational numbers fill all combinations evenly.
+    Quasi-Monte Carlo: the cases are the whole passes with equal probability, each with nights of
+    its own. They are enumerated, not drawn at random: multiples of irrational numbers fill all
+    combinations evenly.
     """
     upcoming = found.rhythm.after(now)
     openings: list[Opening] = []
@@ -44,7 +45,9 @@ def simulate_passes(
 
 
 def _drawn(case: int, place: int, openings: list[Opening], found: Pattern) -> tuple[float, Night]:
-    """The night of this case at that place; place 0 is the rest of the present opening."""
+    """The simulated night of this case at that place; place 0 is the rest of the present
+    opening.
+    """
     chance = (case + 1) * _STEPS[place] % 1.0
     if place == 0:
         if found.tonight is None:
@@ -56,7 +59,7 @@ def _drawn(case: int, place: int, openings: list[Opening], found: Pattern) -> tu
 
 
 def _steps(count: int) -> list[float]:
-    """Square roots of the first primes: no two of them keep step."""
+    """Square roots of the first primes: no two of them are in step."""
     primes: list[int] = []
     number = 2
     while len(primes) < count:

@@ -1,4 +1,4 @@
-"""How urgent a database is, in one word: the same on a page, in the interface and as a metric."""
+"""Verdict: the urgency of a database in one word, the same for pages, interface and metrics."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
@@ -21,10 +21,12 @@ BROKEN: frozenset[DamageKind] = frozenset({"divergence", "logical"})
 
 
 class Trouble(NamedTuple):
-    """What is known of a database beside findings."""
+    """Problems of a database other than findings."""
 
     bad: int
-    """Pages known bad and not corrected, those found in history too, and reports of damage."""
+    """Pages known bad and not corrected, including those found in history, and reports of
+    damage.
+    """
     corrected: int
     failed: Sequence[str]
     """Tasks that ended with an error and have not completed since."""
@@ -38,7 +40,9 @@ def trouble(
     failed: Sequence[str],
     forecasts: Iterable[Forecast] = (),
 ) -> Trouble:
-    """The trouble of a database; `standing` are its known bad pages, `damage` what stands of it."""
+    """The problems of a database; `standing` are its known bad pages, `damage` its unresolved
+    damage.
+    """
     corrected = count_pages(page for page in standing if page.kind == "corrected")
     late = [each.task for each in forecasts if each.late]
     broken = sum(each.count for kind, each in damage.items() if kind in BROKEN)
@@ -48,11 +52,10 @@ def trouble(
 def verdict(
     told: Trouble, findings: Collection[FindingName], *, unproven: bool, blind: bool
 ) -> Verdict:
-    """The worst that holds of one database.
+    """The worst verdict that applies to one database.
 
     `unproven`: it is watched, its own maintenance would verify it, and no verification of it is
-    known. `blind`: a source of its
-    computer is behind, so that what is known may be old.
+    known. `blind`: a source of its computer is behind, so that its data may be old.
     """
     if told.bad:
         return "bad_pages"
@@ -68,9 +71,9 @@ def verdict(
 
 
 def blind_computers(sources: Iterable[SourceState]) -> dict[str, str]:
-    """By computer why what is known of it may be old: the sources of it that are behind.
+    """By computer, the reason why its data may be stale: the sources of it that are behind.
 
-    One that never told of a computer makes none of them blind (see `expose/pages/summary.py`).
+    A source that never had a record of a computer does not count (see `expose/pages/summary.py`).
     """
     behind: dict[str, list[str]] = {}
     for source in sorted(sources, key=lambda each: each.name):

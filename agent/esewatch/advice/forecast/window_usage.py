@@ -1,4 +1,4 @@
-"""When a task may go on, and how past windows were used: what the next ones are drawn from."""
+"""Usage of past windows, from which future ones are drawn, and the times when a task may run."""
 
 import math
 from bisect import bisect_left, bisect_right
@@ -15,24 +15,24 @@ from esewatch.fold.state.state import Pass
 
 LATEST_NIGHTS = 42
 LEAST_NIGHTS = 3
-"""So many must be known before a pattern is one, where no window is configured."""
+"""Number of nights that make a pattern, where no window is configured."""
 _MARGIN = 900.0
 """Seconds that a run may begin before its window, or end after it."""
 _SLOTS = 96
 _SLOT = DAY / _SLOTS
 _AT_HOME = 0.5
-"""Share of the work that must lie in the configured window for it to be believed."""
+"""Share of the work that must lie in the configured window for it to be used."""
 _GOLDEN = 0.6180339887
-"""Multiples of it, without their whole part, fill 0 to 1 evenly."""
+"""The fractional parts of its multiples fill 0 to 1 evenly (golden ratio)."""
 _WEEKS = 3
-"""So many of a weekday without a run, and it is a day on which nothing runs."""
+"""A weekday that often without a run is a day on which nothing runs."""
 
 Stretch = tuple[float, float]
 """From, to: seconds after the opening began."""
 
 
 class Night(NamedTuple):
-    """How one opening was used: the stretches of work in it, in order. None: skipped."""
+    """The usage of one opening: the stretches of work in it, in order. None: skipped."""
 
     stretches: tuple[Stretch, ...]
     seconds: float
@@ -41,8 +41,8 @@ class Night(NamedTuple):
 class Rhythm(NamedTuple):
     """When openings are: those of a window, or whole days as they were observed.
 
-    A day begins at `boundary`, the middle of the longest idle time of day (seconds after
-    midnight UTC); `closed` are the weekdays (0 Monday, of that beginning) without work.
+    A day begins at `boundary`, the middle of the longest idle time of day (seconds after midnight
+    UTC); `closed` are the weekdays (0 Monday, of that beginning) without work.
     """
 
     window: Window | None
@@ -76,7 +76,7 @@ class Pattern(NamedTuple):
     nights: list[Night]
     tonight: Opening | None
     rest: list[Night]
-    """For the opening that is open: how nights that were as far went on. Empty outside of one."""
+    """For the current opening: how nights in the same state went on. Empty outside of one."""
 
 
 def pattern(
@@ -90,7 +90,7 @@ def pattern(
 
     A night counts when a pass was open at its begin or something ran; one in which records were
     missed (`gaps`) does not. A configured window in which less than half of the work was done is
-    not believed: the observed days are taken.
+    ignored: the observed days are taken.
     """
     rhythm, openings = _believed(window, runs, now)
     due = _Due(passes)
@@ -108,7 +108,7 @@ def pattern(
 
 
 def finish(night: Night, seconds: float) -> float:
-    """When so many `seconds` of its work are done: seconds after the opening began."""
+    """When this many `seconds` of its work are done: seconds after the opening began."""
     for begin, end in night.stretches:
         if seconds <= end - begin:
             return begin + seconds
@@ -117,7 +117,7 @@ def finish(night: Night, seconds: float) -> float:
 
 
 def capped(runs: Sequence[Run], rhythm: Rhythm, now: float) -> list[Run]:
-    """`runs` with an end each: one that goes on lasts to `now`, at most to its window's end.
+    """`runs` with an end each: a running one lasts to `now`, at most to its window's end.
 
     A process that was killed logs no end.
     """
@@ -138,7 +138,7 @@ def _weekday(time: float) -> int:
 def _believed(
     window: Window | None, runs: Sequence[Run], now: float
 ) -> tuple[Rhythm, list[Opening]]:
-    """The rhythm that the runs keep to, and its latest openings."""
+    """The rhythm of the runs, and its latest openings."""
     if window is not None and window.days:
         rhythm = Rhythm(window)
         openings = _openings(rhythm, runs, now)
@@ -149,7 +149,7 @@ def _believed(
 
 
 def _openings(rhythm: Rhythm, runs: Sequence[Run], now: float) -> list[Opening]:
-    """The latest openings that are over, oldest first; none from before it ever ran."""
+    """The latest openings that are over, oldest first; none from before the first run."""
     a_week = len(set(rhythm.window.days)) if rhythm.window is not None else 7
     first = now - (LATEST_NIGHTS / a_week + 1) * 7 * DAY
     first = max(first, runs[0].start) if runs else now
@@ -190,7 +190,7 @@ def _boundary(runs: Sequence[Run], now: float) -> float:
 
 
 class _Due:
-    """Tells at which times a pass was open."""
+    """The times at which a pass was open."""
 
     def __init__(self, passes: Iterable[Pass]) -> None:
         spans = sorted(
@@ -202,7 +202,7 @@ class _Due:
         self._ends = list(accumulate((end for _, end in spans), max))
 
     def at(self, time: float) -> bool:
-        """Whether one that had begun before `time` had not ended."""
+        """Whether a pass that had begun before `time` had not ended."""
         begun = bisect_left(self._starts, time)
         return begun > 0 and self._ends[begun - 1] > time
 
@@ -214,7 +214,7 @@ def _counts(
     now: float,
     gaps: Sequence[Gap],
 ) -> bool:
-    """Whether there was work to do, and its records are whole."""
+    """Whether there was work to do, and its records are complete."""
     if any(first < opening.end and last > opening.start for first, last, _ in gaps):
         return False
     return due.at(opening.start) or bool(_night(opening, runs, now).stretches)
@@ -232,7 +232,7 @@ def _closed(openings: Sequence[Opening], runs: Sequence[Run], now: float) -> fro
 
 
 def _night(opening: Opening, runs: Sequence[Run], now: float) -> Night:
-    """What was done around `opening`; `runs` are sorted."""
+    """The work around `opening`; `runs` are sorted."""
     begin, end = opening.start - _MARGIN, min(opening.end + _MARGIN, now)
     if opening.end - opening.start >= DAY:
         begin, end = opening.start, min(opening.end, now)
@@ -255,7 +255,7 @@ def _nights(
     now: float,
     window: Window | None,
 ) -> list[Night]:
-    """The nights; one that ended with its pass could have been longer, as long as others were."""
+    """The nights; one that ended with its pass is extended as long as others were."""
     ends = sorted(
         each.ended for each in passes if each.outcome == "completed" and each.ended is not None
     )
@@ -284,7 +284,7 @@ def _ends_with(time: float, ends: Sequence[float]) -> bool:
 
 
 def _until(night: Night, ended: Sequence[float], place: int) -> Night:
-    """The night as long as one of those that went on longer; which one, its `place` decides."""
+    """The night extended like one of those that went on longer; its `place` decides which."""
     begin, end = night.stretches[-1]
     longer = ended[bisect_right(ended, end) :]
     if not longer:
@@ -296,9 +296,9 @@ def _until(night: Night, ended: Sequence[float], place: int) -> Night:
 def _rest(
     opening: Opening, nights: Sequence[Night], runs: Sequence[Run], now: float
 ) -> list[Night]:
-    """What nights that were in the present state at this time of theirs did from then on.
+    """The rest of past nights that were in the present state at this time of theirs.
 
-    Without such a night: what runs goes on to the window's end, what does not stays so.
+    Without such a night: running work goes on to the window's end, idle time stays idle.
     """
     offset = now - opening.start
     present = _state(

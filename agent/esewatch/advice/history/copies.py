@@ -1,6 +1,6 @@
-"""Which databases are copies of one another (semantics.md 1), the only place that says so.
+"""The copies of one database (semantics.md 1): the only place that decides which these are.
 
-The integrity ledger compares copies by it, and rules join by the metric that tells it.
+The integrity ledger compares copies by it, and rules join by the metric that exports it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,11 +21,11 @@ from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import Database
 
 REPLICATED: frozenset[Model] = frozenset({"window", "background"})
-"""Models of what has copies with roles: Exchange's databases, once their scans were seen."""
+"""Models of databases whose copies have roles: Exchange's, once their scans were seen."""
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
-    """What tells of a database which others are its copies."""
+    """The facts that show which databases are copies of one another."""
 
     computer: str
     database: str
@@ -37,13 +37,13 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     """Configured ones: (computer, database)."""
     model: Model
     replicated: bool = False
-    """The store of Exchange has it, and nothing else tells of a model yet."""
+    """The store of Exchange owns it, and nothing else shows a model yet."""
     role: str
     """active, passive, or empty when unknown."""
 
 
 def member_of(database: Database, settings: Settings) -> Member:
-    """What tells it of a known database."""
+    """The facts of a known database."""
     rule = rule_for(settings, database.computer, database.database)
     model = maintenance_model(database, settings)
     of_store = database.process.lower().startswith(STORES)
@@ -61,19 +61,19 @@ def member_of(database: Database, settings: Settings) -> Member:
 
 
 def copies_of(members: Sequence[Member]) -> list[str | None]:
-    """What each is a copy of: the same text for copies of one database; None: of nothing.
+    """A key of the database that each is a copy of, equal for its copies; None: no copy.
 
     Those of the configuration, else of the same name. Names come from instances, and many servers
     have a "First Storage Group" or an "NTDSA" of their own: only Exchange replicates, and on the
-    same path everywhere (Add-MailboxDatabaseCopy). Nothing but the database itself and the
-    configuration is in it, so that the agents of several servers say the same.
+    same path everywhere (Add-MailboxDatabaseCopy). The key depends only on the database itself and
+    the configuration, so that the agents of several servers agree.
     """
     joined = _joined(members)
     return [_copy_of(each, joined.get((each.computer, each.database))) for each in members]
 
 
 def comparable(group: Iterable[Member]) -> bool:
-    """Whether roles tell copies apart: one database is active once, and once on a computer."""
+    """Whether roles distinguish the copies: a database is active once, and once on a computer."""
     members = list(group)
     roles = [member.role for member in members]
     computers = {member.computer for member in members}
@@ -93,7 +93,7 @@ def _copy_of(member: Member, configured: set[DatabaseKey] | None) -> str | None:
 
 
 def _joined(members: Iterable[Member]) -> dict[DatabaseKey, set[DatabaseKey]]:
-    """By database all that configured copies join it with, whichever of them names the others."""
+    """By database, all that configured copies join with it, whichever of them names the others."""
     joined: dict[DatabaseKey, set[DatabaseKey]] = {}
     for member in members:
         own = (member.computer, member.database)

@@ -1,4 +1,4 @@
-"""What the judgements know of a database: plain values, gathered once from the state."""
+"""The history of a database for the judgements: plain values, gathered once from the state."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -70,7 +70,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     named: bool = False
     """The name is configured."""
     replicated: bool = False
-    """As a copy: the store of Exchange has it, and nothing else tells of a model yet."""
+    """As a copy: the store of Exchange owns it, and nothing else shows a model yet."""
     copies: Sequence[tuple[str, str]] = ()
     """Configured ones: (computer, database)."""
     ese_instance: str = ""
@@ -101,20 +101,20 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     checksum_passes: Sequence[Pass] = ()
     """The same; a zeroing pass of Exchange 2007 is one of them."""
     marks: Sequence[Mark] = ()
-    """How far its running scan said it was, sorted."""
+    """The progress marks of its running scan, sorted."""
     liveness: Liveness = Liveness()
-    """Of its running scan, and that its computer is heard of."""
+    """Liveness of its running scan, and of its computer."""
     scan_told: float | None = None
-    """When an event last told of any scan."""
+    """When an event last reported any scan."""
     engine_threshold: float | None = None
-    """Seconds in which its engine wants a scan to complete, as the last 735 told."""
+    """Seconds in which its engine wants a scan to complete, as the last 735 reported."""
     failures: Sequence[float] = ()
     """When a pass ended with an error (705, 723, 724, 734), sorted."""
     failed: Sequence[str] = ()
     """Tasks that ended with an error and have not completed since."""
     defrag_runs: Sequence[Run] = ()
     defrag_torn: int = 0
-    """Its last runs of defragmentation that were resumed or broken off, one after another."""
+    """Its last runs of defragmentation that were resumed or interrupted, one after another."""
     scan_runs: Sequence[Run] = ()
     backups: Sequence[Backup] = ()
     """Completed ones of its instance, oldest first."""
@@ -123,17 +123,19 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     streamed: Sequence[BackupSet] = ()
     """The last 8 full streaming backups of its instance."""
     bad_pages: Sequence[BadPage] = ()
-    """Those that stand."""
+    """Unresolved bad pages."""
     damage: Mapping[DamageKind, Damage] = {}
-    """By kind: that which stands."""
+    """Unresolved damage, by kind."""
     unexplained: Mapping[int, EngineError] = {}
-    """By event id: errors of its engine that nothing of ours uses, those acknowledged left out."""
+    """By event id: errors of its engine that nothing in esewatch uses, without
+    acknowledged ones.
+    """
     reported: Mapping[EngineErrorKind, tuple[int, float]] = {}
-    """By kind: how many failures its engine reported that are open, and when the last."""
+    """By kind: the number of open failures that its engine reported, and the time of the last."""
     notices: Sequence[Notice] = ()
-    """What other programs say of it and nobody has dealt with, the latest last."""
+    """Unacknowledged notices of other programs about it, the latest last."""
     io_errors: Sequence[float] = ()
-    """When a read, write or flush failed, those that are acknowledged left out; sorted."""
+    """When a read, write or flush failed, without acknowledged ones; sorted."""
     verified: Mapping[str, float] = {}
     """By verifier, the end of the last verification of every page."""
     event_gaps: Sequence[Gap] = ()
@@ -187,7 +189,7 @@ def as_copy(history: History, policy: Policy) -> Copy:
 
 
 def outline(history: History) -> History:
-    """What is left of it without the lists that grow as it goes on, some 280 KB in a year."""
+    """The history without the lists that grow over time, some 280 KB in a year."""
     return msgspec.structs.replace(
         history,
         sizes=(),
@@ -210,7 +212,7 @@ def outline(history: History) -> History:
 def histories(
     state: State, settings: Settings, told: Callable[[Database], Told] | None = None
 ) -> dict[tuple[str, str], History]:
-    """Those of all databases but the ignored ones, by computer and database, sorted."""
+    """The histories of all databases but the ignored ones, by computer and database, sorted."""
     sharing = Counter(map(instance_key, state.databases.values()))
     computers: dict[str, list[Channel]] = defaultdict(list)
     for channel in state.channels.values():
@@ -237,9 +239,9 @@ def history(
     database: str,
     told: Callable[[Database], Told] | None = None,
 ) -> History:
-    """Gather that of one. Raises KeyError for a database that is not known.
+    """Gather the history of one database. Raises KeyError for a database that is not known.
 
-    `told` is what `surroundings` made of the same state, where it is at hand.
+    `told` is the result of `surroundings` for the same state, where it is at hand.
     """
     entry = state.databases[(computer, database)]
     own = instance_key(entry)
@@ -307,7 +309,7 @@ def _with_defrag(
     views: Mapping[str, TaskView],
     stops: Sequence[float],
 ) -> History:
-    """What is told of its online defragmentation."""
+    """Add the facts about its online defragmentation."""
     return msgspec.structs.replace(
         found,
         defrag_passes=passes_of(views["defrag"]),
@@ -323,7 +325,7 @@ def _with_scans(
     channels: Sequence[Channel],
     instance: Instance | None,
 ) -> History:
-    """What is told of its scans."""
+    """Add the facts about its scans."""
     scans = scans_of(views)
     return msgspec.structs.replace(
         found,
@@ -344,7 +346,7 @@ def _with_damage(
     *,
     told: Told,
 ) -> History:
-    """What is known to be wrong with it."""
+    """Add its known damage and errors."""
     return msgspec.structs.replace(
         found,
         bad_pages=known_bad_pages(entry, views, told.around),
@@ -357,7 +359,7 @@ def _with_damage(
 
 
 def _with_instance(found: History, instance: Instance) -> History:
-    """What its instance tells of it: counters and the engine."""
+    """Add the facts from its instance: counters and the engine."""
     since, until = _sampled(instance)
     return msgspec.structs.replace(
         found,
@@ -379,7 +381,7 @@ def _backup_spans(state: State, entry: Database) -> list[Stretch]:
 
 
 def _with_untimed(found: History, entry: Database) -> History:
-    """What its events without a time tell."""
+    """Add the facts from its events without a time."""
     if not entry.untimed.events:
         return found
     return msgspec.structs.replace(

@@ -1,4 +1,4 @@
-"""The integrity ledger: when was every page of a copy last verified, and by what (semantics.md 3).
+"""The integrity ledger: when every page of a copy was last verified, and by what (semantics.md 3).
 
 Absence is claimed only where nothing can have been missed: not of a database that is known
 for less than a deadline, not over a gap in the events, and only of time at work.
@@ -33,13 +33,13 @@ DAY = 86400.0
 LEAST_DEADLINE = 7 * DAY
 MOST_DEADLINE = 45 * DAY
 KNOWN_FOR = 7 * DAY
-"""Seconds that a database is known before "never" is said (semantics.md 7)."""
+"""Seconds that a database is known before it is reported as never verified (semantics.md 7)."""
 KNOWN_LONG = 14 * DAY
-"""Seconds that it is known before it is said that anything else is missing."""
+"""Seconds that it is known before anything else is reported as missing."""
 SLACK = 1.5
-"""So many times as long as usual may pass before the next verification."""
+"""The next verification may take this many times as long as usual."""
 LATEST = 8
-"""Completions that tell what is usual."""
+"""Completions that determine the usual interval."""
 BACKGROUND_BYTES_PER_SECOND = 1e6
 """Pace of the background scan since Exchange 2013 (semantics.md 5), until its own is seen."""
 Gap = tuple[float, float, int]
@@ -54,7 +54,7 @@ class Deadline(NamedTuple):
 
 
 class Copy(Member, frozen=True, kw_only=True):
-    """What the ledger judges of one copy. Times are epoch seconds; None is unknown."""
+    """The facts of one copy that the ledger judges. Times are epoch seconds; None is unknown."""
 
     tier: Tier
     first_seen: float
@@ -62,7 +62,7 @@ class Copy(Member, frozen=True, kw_only=True):
     verified: Mapping[str, float] = {}
     """By verifier, the end of the last verification of every page."""
     bad_pages: Sequence[BadPage] = ()
-    """Those that stand."""
+    """Unresolved bad pages."""
     scans: Sequence[Pass] = ()
     """Ended checksum passes."""
     size_bytes: float | None = None
@@ -74,15 +74,15 @@ class Copy(Member, frozen=True, kw_only=True):
     configured_deadline: float | None = None
     """Seconds."""
     most_deadline: float = MOST_DEADLINE
-    """Seconds; none that is not configured is longer."""
+    """Seconds; an upper bound for deadlines that are not configured."""
     engine_threshold: float | None = None
     """Seconds: the completion threshold that the engine itself names in 735."""
     deadline: Deadline | None = None
-    """Where it was worked out before: `scans` may be left out then."""
+    """A deadline worked out earlier: `scans` may be left out then."""
 
 
 class Ledger(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of the pages of one copy."""
+    """The integrity of the pages of one copy."""
 
     computer: str
     database: str
@@ -97,14 +97,14 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
     due: float | None
     """When the next verification is due; None without a first one."""
     unknown_since: float | None
-    """Begin of the gap that hides what became of it; None: the events are whole."""
+    """Begin of the gap that hides its later verifications; None: the events are complete."""
     standing: Literal["verified", "unverified", "unknown"]
-    """Verified in time, certainly not, or not to be told."""
+    """Verified in time, certainly not, or unknown."""
     findings: tuple[Finding, ...]
 
 
 def ledgers(copies: Sequence[Copy], now: float) -> list[Ledger]:
-    """The ledger of each copy as of `now`, in the order given; what is younger is left out."""
+    """The ledger of each copy as of `now`, in the order given; younger facts are left out."""
     entries = [_entry(copy, now) for copy in copies]
     for members in _groups(copies):
         if not comparable(copies[index] for index in members):
@@ -119,10 +119,10 @@ def ledgers(copies: Sequence[Copy], now: float) -> list[Ledger]:
 
 
 def verification_deadline(copy: Copy) -> Deadline:
-    """Configured; else the largest of a week, the engine's own and what is usual (semantics.md 5).
+    """Configured; else the largest of a week, the engine's own and the usual one (semantics.md 5).
 
-    What is usual is told from completion to completion: the next pass may wait for weeks after
-    one. It is bounded, as slow decay must end somewhere.
+    The usual interval is measured from completion to completion: the next pass may wait for weeks
+    after one. It is bounded, as slow decay must end somewhere.
     """
     if copy.deadline is not None:
         return copy.deadline
@@ -139,7 +139,9 @@ def verification_deadline(copy: Copy) -> Deadline:
 
 
 def _usual(copy: Copy) -> Deadline | None:
-    """By its own completions; where fewer than two tell, a background scan's by its size."""
+    """The usual interval by its own completions; with fewer than two, a background scan's by its
+    size.
+    """
     whole = (done for done in copy.scans if done.outcome == "completed" and not done.partial)
     completed = (done.ended for done in whole)
     ends = sorted(end for end in completed if end is not None and math.isfinite(end))
@@ -187,12 +189,12 @@ def _entry(copy: Copy, now: float) -> Ledger:
 
 
 def _due(copy: Copy, last: Proof, deadline: float, now: float) -> float:
-    """Later by the time in which it was off until now."""
+    """The due time, postponed by the time in which it was off until now."""
     return last.time + deadline + (now - last.time - at_work(copy.off, last.time, now))
 
 
 def _hides(copy: Copy, last: Proof | None, now: float) -> Gap | None:
-    """The gaps of more than one window that no verification is younger than, as one."""
+    """Gaps of more than one window after the last verification, merged into one."""
     known = max(copy.first_seen, last.time if last else copy.first_seen)
     longest = one_window(copy.window)
     found = [
@@ -209,7 +211,7 @@ def _hides(copy: Copy, last: Proof | None, now: float) -> Gap | None:
 def _judge(
     copy: Copy, last: Proof | None, gap: Gap | None, deadline: float, now: float
 ) -> tuple[Literal["verified", "unverified", "unknown"], Finding | None]:
-    """Whether it is verified in time. What is missing is counted in time at work."""
+    """Whether it is verified in time. Missing verifications are counted in time at work."""
     known = now - copy.first_seen if copy.first_seen > 0 else math.inf if last else 0.0
     since = max(last.time if last else copy.first_seen, gap[1] if gap else -math.inf)
     silent = at_work(copy.off, since, now)
@@ -229,10 +231,10 @@ def _judge(
 
 
 def _asked_for(copy: Copy) -> bool:
-    """Whether somebody is to verify what was never verified before.
+    """Whether a verification is expected of a copy that was never verified.
 
-    An index of Windows Search is built anew, and nothing of its own verifies a domain controller:
-    that is told once for all of them (unproven.py).
+    An index of Windows Search is rebuilt, and nothing of its own verifies a domain controller: that
+    is reported once for all of them (unproven.py).
     """
     if _is_span(copy.configured_deadline):
         return True
@@ -251,7 +253,7 @@ def _groups(copies: Sequence[Copy]) -> list[list[int]]:
 def _only_others(
     copy: Copy, entry: Ledger, others: Iterable[tuple[Copy, Ledger]]
 ) -> Finding | None:
-    """Whether verified copies are all of the other role, this one being certainly none of them."""
+    """Whether all verified copies have the other role, this one being certainly none of them."""
     if entry.standing != "unverified" or copy.tier != "watched":
         return None
     proven = [

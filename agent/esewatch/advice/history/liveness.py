@@ -1,4 +1,4 @@
-"""What tells that an engine is at work, and that what it logs is read."""
+"""Liveness: evidence that an engine is at work, and that its log is read."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from esewatch.fold.state.state import Channel, Instance, Pass, Transition
 LOG = "application"
 """Where ESE and ESENT log (ese-facts 1.1)."""
 NOTICE = 744
-"""That a scan goes on: every six hours, where the level of logging is medium or more."""
+"""Progress of a scan: every six hours, where the level of logging is medium or more."""
 _SCAN_EVENTS = frozenset({*range(717, 727), *range(732, 739), *range(744, 748)})
 _SCAN_COUNTERS = ("|database maintenance pages read", "|online maintenance (db scan) pages read")
 
@@ -20,9 +20,9 @@ class Liveness(NamedTuple):
     heard: Sequence[float] = ()
     """Times of records read of its computer's log, one an hour (fold/channels/hours_heard.py)."""
     told: float | None = None
-    """When the running scan last told that it goes on (744)."""
+    """When the running scan last reported progress (744)."""
     role: str = ""
-    """Of the copies that tell of a scan as the running one did last: active or passive."""
+    """Role of the copies whose scans log like the running one did last: active or passive."""
     sampled: float | None = None
     """The last sample of the pages that scans of its instance read."""
 
@@ -33,7 +33,7 @@ def liveness(
     channels: Iterable[Channel],
     instance: Instance | None,
 ) -> Liveness:
-    """Those of a database: of its kept transitions, its running scan, and of its computer.
+    """The liveness of a database: its kept transitions, its running scan, and its computer.
 
     `begun` is when the running scan began, or the one before it ended; None where none runs.
     """
@@ -47,9 +47,9 @@ def liveness(
 
 
 def scan_told(transitions: Sequence[Transition], passes: Iterable[Sequence[Pass]]) -> float | None:
-    """When an event last told of any scan: among the kept ones, else those of the `passes`.
+    """When an event last reported any scan: among the kept ones, else those of the `passes`.
 
-    The last event of a pass may be a stop of its instance: that tells of no scan.
+    The last event of a pass may be a stop of its instance: that is no report of a scan.
     """
     kept = [each.time for each in transitions if each.event_id in _SCAN_EVENTS]
     older = [each.last_event for of_task in passes for each in of_task[-1:]]

@@ -1,4 +1,4 @@
-"""What the judgements take from the passes of a database."""
+"""Views of the passes of a database for the judgements."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from esewatch.fold.state.state import Database, Pass
 
 
 def scans_of(views: Mapping[str, TaskView]) -> list[Pass]:
-    """Those of checksums. An open zeroing pass is the scan that runs: one scan does both."""
+    """Passes of checksums. An open zeroing pass is the running scan: one scan does both."""
     scans, zeroing = passes_of(views["checksum"]), views["zeroing"].current
     if zeroing is None:
         return scans
@@ -21,12 +21,12 @@ def scans_of(views: Mapping[str, TaskView]) -> list[Pass]:
 
 
 def passes_of(view: TaskView) -> list[Pass]:
-    """Those that ended, then the open one."""
+    """The passes that ended, then the open one."""
     return [*view.passes, view.current] if view.current else view.passes
 
 
 def pages_of(entry: Database, views: Mapping[str, TaskView]) -> float | None:
-    """Its size in pages, else what its last whole scan saw."""
+    """The size in pages, else the pages that its last whole scan saw."""
     if entry.size_bytes is not None and entry.page_size:
         return entry.size_bytes / entry.page_size
     last = views["checksum"].last_completed

@@ -1,4 +1,4 @@
-"""What a whole pass took so far, brought to the present size of its database."""
+"""Work of past whole passes, scaled to the present size of their database."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from esewatch.fold.state.state import Pass
 
 DAY = 86400.0
 LATEST_PASSES = 16
-"""Older ones tell of other disks and another database."""
+"""Older passes ran on other disks and another database."""
 LONGEST = 100 * 365 * DAY
-"""Seconds: what says it worked longer is damaged."""
+"""Seconds: a longer time of work is damaged data."""
 MOST = 2.0**63
 _LEAST_DAYS = 7
-"""That sizes must span before growth is told."""
+"""Days that sizes must span before growth is computed."""
 
 
 class Whole(NamedTuple):
@@ -36,9 +36,9 @@ def whole_passes(
 ) -> list[Whole]:
     """The latest completed passes whose seconds are known, oldest first, all of one clock.
 
-    What the engine did not tell (701 and 703 before Exchange 2007 SP1) is the sum of the `runs`,
-    unless records were missed meanwhile (`gaps`). Where work and wall seconds are mixed, the
-    clock of the latest pass decides. Partial passes do not count.
+    Seconds that the engine did not log (701 and 703 before Exchange 2007 SP1) are the sum of the
+    `runs`, unless records were missed meanwhile (`gaps`). Where work and wall seconds are mixed,
+    the clock of the latest pass decides. Partial passes do not count.
     """
     found: list[Whole] = []
     for each in passes:
@@ -55,7 +55,7 @@ def whole_passes(
 
 
 def worked(runs: Sequence[Run], since: float, until: float) -> float:
-    """Seconds of `runs` between two times; a run that goes on lasts to `until`."""
+    """Seconds of `runs` between two times; a running one lasts to `until`."""
     return sum(
         max(0.0, min(until if run.end is None else run.end, until) - max(run.start, since))
         for run in runs
@@ -68,8 +68,8 @@ def seconds_now(
     """The seconds each of `wholes` would take at the present size.
 
     `pages` are those of the database now, `sizes` (day since the epoch, bytes) by day. A scan is
-    brought to `pages` by the pages it saw, other work by the bytes of its day; without them
-    it is taken as it was.
+    scaled to `pages` by the pages it saw, other work by the bytes of its day; without them it is
+    taken as it was.
     """
     known = [each for each in sizes if is_amount(each[1])]
     return [each.seconds * _grown(each, pages, known) for each in wholes]

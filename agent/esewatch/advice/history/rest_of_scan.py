@@ -19,14 +19,14 @@ _LEAST_STRETCHES = 4
 
 
 class Mark(NamedTuple):
-    """So many pages the running pass had seen at `time` (epoch seconds)."""
+    """Progress of the running pass: the pages it had seen at `time` (epoch seconds)."""
 
     time: float
     pages: float
 
 
 class Rest(NamedTuple):
-    """What is left of a scan: `left` is the spread of seconds from `since` to its end.
+    """The rest of a scan: `left` is the prediction interval of seconds from `since` to its end.
 
     `seen` is the share of the pages that it had seen then, None without marks.
     """
@@ -39,12 +39,12 @@ class Rest(NamedTuple):
 def rest_of_scan(
     started: float | None, totals: Sequence[float], marks: Sequence[Mark], pages: float | None
 ) -> Rest | None:
-    """What is left of the scan that began at `started`; None where nothing tells.
+    """The rest of the scan that began at `started`; None where it is unknown.
 
-    `totals` are the seconds whole passes would take at the present size of `pages`; `marks`
-    are sorted. With marks the pages left are taken at the pass' own pace, and the less of them
-    were seen, the more at that of whole passes; the first pass goes by its own pace alone. Its
-    pace swings as much as it did between the marks.
+    `totals` are the seconds whole passes would take at the present size of `pages`; `marks` are
+    sorted. With marks the pages left are taken at the pass' own rate, and the fewer of them were
+    seen, the more at that of whole passes; the first pass goes by its own rate alone. Its rate
+    varies as much as it did between the marks.
     """
     usable = [
         mark for mark in marks if is_amount(mark.pages) and (started is None or mark.time > started)
@@ -76,9 +76,9 @@ def rest_of_scan(
 
 
 def _swings(paces: Sequence[float], ahead: float) -> list[float]:
-    """How far the mean pace of the `ahead` stretches to come may be from that of those seen.
+    """Deviation of the mean rate of the `ahead` stretches to come from that of those seen.
 
-    As the paces of the stretches differ, less the more of them there are on both sides.
+    It follows the spread of the rates of the stretches, and falls with their number on both sides.
     """
     middle = fmean(map(log, paces))
     damped = sqrt(1 / max(1.0, ahead) + 1 / len(paces))
@@ -95,12 +95,12 @@ def _stretches(marks: Sequence[Mark]) -> list[float]:
 
 
 MARKS = {738: "resume_page", 744: "pages_seen"}
-"""Events that tell how far the running scan is, and the number that does."""
+"""Events that report the progress of the running scan, and the number that holds it."""
 LATE_END = 735
 
 
 def marks(transitions: Iterable[Transition], began: float | None) -> list[Mark]:
-    """Of the running scan: 744 tells the pages seen, 738 from which page it goes on."""
+    """Progress marks of the running scan: 744 has the pages seen, 738 the page it resumes from."""
     if began is None:
         return []
     found = []
@@ -113,7 +113,7 @@ def marks(transitions: Iterable[Transition], began: float | None) -> list[Mark]:
 
 
 def begun(scans: Sequence[Pass]) -> float | None:
-    """When the running scan began: where that is not known, the one before it had ended."""
+    """When the running scan began: where that is not known, when the one before it ended."""
     if not scans or scans[-1].outcome != "open":
         return None
     if scans[-1].started is not None:
@@ -122,7 +122,7 @@ def begun(scans: Sequence[Pass]) -> float | None:
 
 
 def engine_threshold(transitions: Sequence[Transition]) -> float | None:
-    """Seconds in which its engine wants a scan to complete, as the last 735 told."""
+    """Seconds in which its engine wants a scan to complete, as the last 735 reported."""
     for each in reversed(transitions):
         if each.event_id == LATE_END and each.fields.get("threshold_days"):
             return each.fields["threshold_days"] * DAY_SECONDS

@@ -1,7 +1,7 @@
-"""What other records tell of a copy: gaps in its computer's log, and what its copies found in it.
+"""Facts about a copy from other records: gaps in its computer's log, findings of its other copies.
 
-A passive copy that compares itself with the active one reports damage of the other (538, 540,
-545); the state keeps it where it was logged, and here it comes to the copy that it speaks of.
+A passive copy that compares itself with the active one reports damage of the other (538, 540, 545);
+the state keeps it where it was logged, and here it is assigned to the copy it speaks of.
 """
 
 from collections import Counter, defaultdict
@@ -33,13 +33,13 @@ from esewatch.fold.state.state import (
 )
 
 MOST_COPIES = 16
-"""Of one database in Exchange; more of one name are no copies of each other."""
+"""Copies of one database in Exchange; when more share a name, they are no copies of each other."""
 
 
 def gaps_of(database: Database, channels: Iterable[Channel]) -> list[tuple[float, float, int]]:
     """(from, to, records) that are missing in the log that its instance writes to.
 
-    `channels` are those of its computer; where it is not known which of them it is, all count.
+    `channels` are those of its computer; where its log is not known, all count.
     """
     return [
         gap
@@ -55,14 +55,16 @@ class _Copy(NamedTuple):
     entry: Database
     transitions: Sequence[Transition] = ()
     configured: str = ""
-    """Its role, where its scans tell none."""
+    """Its role, where its scans show none."""
 
     def role_at(self, time: float) -> str:
         return role_at(self.transitions, time) or self.configured
 
 
 def surroundings(state: State, settings: Settings) -> Callable[[Database], Told]:
-    """What is told of each database of `state`, worked out once for all of them."""
+    """The facts about each database of `state` from other records, computed once for all
+    of them.
+    """
     channels: dict[str, list[Channel]] = defaultdict(list)
     for channel in state.channels.values():
         channels[channel.computer].append(channel)
@@ -111,7 +113,7 @@ def surroundings(state: State, settings: Settings) -> Callable[[Database], Told]
 
 
 def _instance_of(database: Database, state: State) -> Instance | None:
-    """None of a snapshot: what its instance logs is of the origin."""
+    """The instance of a database; None for a snapshot: its instance logs about the origin."""
     return None if is_snapshot(database.database) else state.instances.get(instance_key(database))
 
 
@@ -129,7 +131,7 @@ def _together(
 def _of_active(
     state: State, groups: Mapping[DatabaseKey, Sequence[_Copy]]
 ) -> dict[DatabaseKey, dict[DamageKind, Damage]]:
-    """By copy the damage that was logged of the active one: of all where that is not known."""
+    """By copy, the damage that was logged of the active one: of all where that is not known."""
     found: dict[DatabaseKey, dict[DamageKind, Damage]] = {}
     for key, reporter in state.databases.items():
         group = groups.get(key) or [_Copy(reporter)]
@@ -145,7 +147,7 @@ def _of_active(
 
 
 def _active_elsewhere(key: DatabaseKey, group: Sequence[_Copy]) -> list[float]:
-    """When scans told that another copy of `key` was the active one, sorted."""
+    """When scans showed that another copy of `key` was the active one, sorted."""
     if len(group) > MOST_COPIES:
         return []
     return sorted(
@@ -158,7 +160,7 @@ def _active_elsewhere(key: DatabaseKey, group: Sequence[_Copy]) -> list[float]:
 
 
 def _groups(state: State, settings: Settings) -> dict[DatabaseKey, list[_Copy]]:
-    """By database that has other copies all of them, itself included."""
+    """By database that has other copies, all of them, itself included."""
     entries = list(state.databases.values())
     names = copies_of([member_of(entry, settings) for entry in entries])
     sizes = Counter(names)
@@ -181,10 +183,10 @@ def _errors(
     owned: Collection[DatabaseKey],
     homeless: Iterable[Mapping[int, EngineError]],
 ) -> dict[int, EngineError]:
-    """Its own; those of its instance; those of its computer and of instances without a database.
+    """Errors of the database; of its instance; of its computer and of instances without a database.
 
-    `owned` are the instances that are known to have databases, `homeless` is what others of its
-    computer logged.
+    `owned` are the instances that are known to have databases, `homeless` are the errors that
+    others of its computer logged.
     """
     found = dict(database.unexplained)
     sources = [*homeless]

@@ -1,4 +1,4 @@
-"""How many days a pass would take, played through with the database's own works and nights."""
+"""Simulated days per pass, from the work and the nights of the database's own past."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ TASKS: Final = {"defrag": "online defragmentation", "checksum": "the scan"}
 
 
 class PassTime(NamedTuple):
-    """Days from the begin of a pass to the begin of the next, and seconds that one works."""
+    """Days from the start of a pass to the start of the next, and the seconds of work of one."""
 
     days: Estimate
     seconds: Estimate
@@ -37,7 +37,7 @@ class _Past(NamedTuple):
 
 
 class _Use(NamedTuple):
-    """Seconds of work in each night so far, and the days from one to the next."""
+    """Seconds of work in each past night, and the days from one to the next."""
 
     seconds: Sequence[float]
     between: float
@@ -45,21 +45,21 @@ class _Use(NamedTuple):
 
 
 class _Slower(PredictionInterval):
-    """The next value after `values`, so many `times` as large, with `more` added."""
+    """Distribution of the next value after `values`, scaled by `times`, with `more` added."""
 
     def __init__(self, values: Iterable[float], times: float, more: float) -> None:
         super().__init__(values)
         self._times, self._more = times, more
 
     def quantile(self, share: float) -> float:
-        """As that of the values, changed."""
+        """The quantile of the values, changed likewise."""
         return super().quantile(share) * self._times + self._more
 
 
 def pass_time(
     task: str, history: History, change: Change, now: float, loss: Loss | None = None
 ) -> PassTime:
-    """What a pass of `task` (defrag, checksum) would take after the change."""
+    """The time of a pass of `task` (defrag, checksum) after the change."""
     past = _past(task, history, now)
     wholes = whole_passes(past.passes, past.runs, history.event_gaps)
     totals = [each for each in seconds_now(wholes, history.pages, history.sizes) if each > 0]
@@ -86,7 +86,7 @@ def pass_time(
 
 
 def _past(task: str, history: History, now: float) -> _Past:
-    """What was known of the task at `now`; nothing at a time that no calendar holds."""
+    """The known facts of the task at `now`; none at a time that no calendar holds."""
     if not CALENDAR[0] <= now <= CALENDAR[1]:
         return _Past(task, [], [])
     passes, runs = history.defrag_passes, history.defrag_runs
@@ -109,7 +109,9 @@ def _sized(change: Change) -> list[str]:
 
 
 def _use(past: _Past, history: History, change: Change, now: float) -> _Use | str:
-    """How nights would be used: as they were, in proportion to the window. A str: why not."""
+    """The usage of nights after the change: as before, in proportion to the window. A
+    str: why not.
+    """
     found = pattern(past.runs, past.passes, history.window, now, history.event_gaps)
     if found is None or not any(night.seconds > 0 for night in found.nights):
         return f"the nights on which {TASKS[past.task]} runs are not known yet"
@@ -129,14 +131,16 @@ def _use(past: _Past, history: History, change: Change, now: float) -> _Use | st
 
 
 def _halved(history: History, past: _Past, now: float) -> bool:
-    """Whether the scan follows in the second half (P1); seen, not configured."""
+    """Whether the scan follows in the second half (P1); observed, not configured."""
     since = max(CALENDAR[0], now - 28 * DAY)
     ran = [each for each in openings_used(history, past.runs, since, now) if each.ran]
     return 2 * sum(each.scanned > 0 for each in ran) > len(ran)
 
 
 def _played(spreads: Sequence[_Slower], used: _Use, sentence: str) -> Estimate:
-    """Counted in nights: a pass that ends leaves the rest of its night unused."""
+    """The simulated passes, counted in nights: a pass that ends leaves the rest of its night
+    unused.
+    """
     nights = [Night(((0.0, each),), each) for each in (min(one, DAY) for one in used.seconds)]
     by_the_day = Pattern(Rhythm(None), nights, None, [])
     played = {spread: simulate_passes(spread, 0.0, by_the_day, 0.0) for spread in set(spreads)}

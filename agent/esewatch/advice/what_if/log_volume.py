@@ -1,4 +1,4 @@
-"""What maintenance logs in a night: copies are shipped these logs, and a backup holds them."""
+"""Log volume of a night's maintenance: logs that are shipped to copies, and held by a backup."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ LEAST_DAYS = 7
 MOST_BYTES: Final = 1e15
 """A day: damage beyond."""
 FIRST_ZEROING = (2.0, 5.0)
-"""Times the logs of online defragmentation (published facts P1); later passes about as many."""
+"""Factor on the logs of online defragmentation (published facts P1); later passes about as many."""
 
 
 def defrag_log(history: History, change: Change, now: float) -> Estimate:

@@ -1,4 +1,4 @@
-"""How much maintenance adds to the RPC latency of its computer: published, or seen here."""
+"""RPC latency that maintenance adds on its computer: published, or measured here."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -15,16 +15,16 @@ CHECKSUM, ZEROING = 0.10, 0.20
 EITHER_WAY: Final = 2.0
 """A published figure is taken as right within this factor."""
 LEAST_HOURS = 7
-"""Of work, and without it, before what was seen takes the place of what was published."""
+"""Hours with work, and without it, before measured figures replace the published ones."""
 LEAST_NIGHTS = 3
 AT_WORK = 0.5
 """Share of an hour that makes it one of work; one without has none."""
 LONGEST_HOURS = 24
-"""A run goes on at most so long for this."""
+"""Longest time of a running run that is used here."""
 
 
 class _Seen(NamedTuple):
-    """By night, the share that was added; hours of work that were compared, hours without."""
+    """By night, the added share; hours of work that were compared, hours without."""
 
     nights: Sequence[float]
     inside: int
@@ -98,7 +98,7 @@ def _seen(hours: Sequence[Hour], runs: Sequence[Run], history: History, now: flo
 
 
 def _covered(runs: Iterable[Run], known: dict[int, float], now: float) -> dict[int, float]:
-    """Of the known hours those in which something ran, with the share of each."""
+    """The known hours in which something ran, with the share of each."""
     covered: dict[int, float] = {}
     for run in runs:
         end = min(now if run.end is None else run.end, run.start + LONGEST_HOURS * HOUR_SECONDS)

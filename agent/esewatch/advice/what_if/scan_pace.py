@@ -1,4 +1,4 @@
-"""How much slower a scan would be: throttled, beside other scans, or zeroing pages too."""
+"""Slowdown of a scan: throttled, beside other scans, or zeroing pages too."""
 
 import math
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ from esewatch.advice.history.history import History
 from esewatch.advice.history.rates import is_amount
 
 READ_BYTES: Final = 327_680
-"""Of one read of the scan; it sleeps after each (published facts P1)."""
+"""Bytes of one read of the scan; it sleeps after each (published facts P1)."""
 PAGE_BYTES: Final = 8192
-"""Of Exchange 2007, where no record tells the page size."""
+"""Page size of Exchange 2007, where no record has it."""
 
 MB_ALONE, MB_TWO = 250.0, 67.0
 """MB a second that a scan reads alone on its disks, and with two at once (published facts P1).
@@ -50,10 +50,10 @@ class Pace(NamedTuple):
 def scan_pace(
     history: History, change: Change, seconds: Sequence[float], loss: Loss | None
 ) -> Pace | str:
-    """What the change makes of a scan whose passes take `seconds` (at least one) at its size.
+    """The effect of the change on a scan whose passes take `seconds` (at least one) at its size.
 
-    `loss` is what scanning beside others cost it, None where that was not looked at. A str says
-    why it cannot be told.
+    `loss` is the cost of scanning beside others, None where that was not measured. A str says why
+    it is unknown.
     """
     pace = Pace()
     if change.parallel is not None:

@@ -1,7 +1,7 @@
-"""What another window, throttle or size would make of a database's maintenance.
+"""Maintenance of a database with another window, throttle or size.
 
-Every range is made of this database's own passes, nights, logs and latencies, or says that it is
-published and not measured here.
+Every range is computed from this database's own passes, nights, logs and latencies, or says that it
+is published and not measured here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,12 +35,12 @@ NO_CHANGE = Change()
 
 
 class Around(NamedTuple):
-    """What is not of the database alone."""
+    """Facts from outside the database."""
 
     rpc_latency: Sequence[Hour] = ()
     """Of its computer, oldest first."""
     loss: Loss | None = None
-    """What scanning beside others cost it; None where no other shares its disks."""
+    """The cost of scanning beside others; None where no other shares its disks."""
 
 
 ALONE = Around()
@@ -51,9 +51,9 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
 
     change: Change
     not_applicable: str = ""
-    """What of the change cannot apply to it: a sentence without a full stop."""
+    """The parts of the change that cannot apply to it: a sentence without a full stop."""
     defrag_days: Estimate | None = None
-    """Days from the begin of a pass of online defragmentation to that of the next."""
+    """Days from the start of a pass of online defragmentation to the start of the next."""
     defrag_days_now: Estimate | None = None
     scan_days: Estimate | None = None
     scan_days_now: Estimate | None = None
@@ -70,7 +70,7 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def applies(self) -> bool:
-        """Whether any of the change applies to the database."""
+        """Whether any part of the change applies to the database."""
         return self.scan_days is not None
 
 

@@ -1,4 +1,4 @@
-"""What is said of databases whose maintenance has no window (semantics.md 5)."""
+"""Advice for databases whose maintenance has no window (semantics.md 5)."""
 
 from typing import Literal, NamedTuple, get_args
 
@@ -23,7 +23,7 @@ REMARKS: tuple[RemarkName, ...] = get_args(RemarkName)
 
 
 class Remark(NamedTuple):
-    """The rule that fired, and sentences."""
+    """The rule that applied, and sentences."""
 
     rule: RemarkName
     reasons: tuple[str, ...]

@@ -30,15 +30,15 @@ SHARE_OF_PAGES = 0.1
 MOST_PAGES = 1e11
 """Over a million pages a second all day long: damage."""
 LONGEST_SILENCE = 7 * DAY_SECONDS
-"""Without a start or end for so long, or two windows, its events are missing or it is off."""
+"""Without a start or end for this long, or two windows, its events are missing or it is off."""
 SAMPLE_SLACK = 900.0
-"""So old may the last sample be while sampling goes on."""
+"""The last sample may be this old while sampling goes on."""
 LOOK_BACK = 16 * DAY_SECONDS
-"""How far before `now` is asked for: the verdicts of a week, and what was a week before each."""
+"""The longest time before `now` that is needed: a week of verdicts, and the week before each."""
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """What a verdict rests on. `missing` is empty when it is enough."""
+    """The basis of a verdict. `missing` is empty when it is enough."""
 
     ratio: float | None = None
     """Sum of pages read over sum of pages freed. None: no counters, or nothing was freed."""
@@ -59,7 +59,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Timeline:
-    """The history of one database, prepared for questions about moments up to `now`."""
+    """The history of one database, prepared for queries at moments up to `now`."""
 
     def __init__(self, history: History, policy: Policy, now: float) -> None:
         self.history = history
@@ -136,7 +136,7 @@ class Timeline:
     def idle(self, since: float, time: float) -> float:
         """Seconds up to `time` in which its machine was off, or windows passed and nothing ran.
 
-        No longer window mends that, or its events are missing.
+        A longer window does not fix that, or its events are missing.
         """
         begin, end = since, time
         stretches = [*self.history.off]
@@ -272,7 +272,7 @@ class Timeline:
 
 
 def _apart(stretches: Iterable[Stretch], begin: float, end: float) -> Iterator[Stretch]:
-    """What lies between `begin` and `end`, each moment once."""
+    """The time covered between `begin` and `end`, each moment once."""
     for low, high in sorted(stretches):
         low, high = max(low, begin), min(high, end)
         if low < high:
@@ -286,7 +286,7 @@ def uncounted(evidence: Evidence) -> bool:
 
 
 def period_days(history: History, policy: Policy) -> int:
-    """Days that the evidence reaches back: 28, more where windows are rare, at most 371."""
+    """Days that the evidence covers: 28, more where windows are rare, at most 371."""
     window = history.window
     weekly = len(set(window.days)) if window is not None else 7
     weeks = math.ceil((policy.min_windows + 1) / max(1, weekly))
@@ -312,7 +312,7 @@ def _badly_covered(evidence: Evidence) -> str:
 
 
 def _plausible(day: Day) -> Day:
-    """A day of which one amount cannot be (negative, NaN, huge) tells nothing of the ratio."""
+    """A day with an impossible amount (negative, NaN, huge) is left out of the ratio."""
     if 0.0 <= day.pages_read <= MOST_PAGES and 0.0 <= day.pages_freed <= MOST_PAGES:
         return day
     return day._replace(pages_read=0.0, pages_freed=0.0)
@@ -344,7 +344,9 @@ def _unsampled(history: History, start: float, end: float) -> float:
 
 
 def _breaks(history: History) -> list[float]:
-    """After a role change, or events missing for longer than a window, evidence begins anew."""
+    """Evidence starts again after a role change, or after events missing for longer than
+    a window.
+    """
     longest = one_window(history.window)
     lost = [end for begin, end, _ in history.event_gaps if end - begin > longest]
     return [time for time in (*lost, *history.role_changes) if math.isfinite(time)]

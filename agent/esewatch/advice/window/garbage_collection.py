@@ -1,7 +1,7 @@
 """Online defragmentation that is part of garbage collection, and when it is overdue.
 
-A directory collects garbage every 12 hours or each night; DFSR spaces its passes as it likes, so
-that its own history decides (semantics.md 5). Time is time at work.
+A directory collects garbage every 12 hours or each night; DFSR has no fixed interval, so that its
+own history decides (semantics.md 5). Time is time at work.
 """
 
 import math
@@ -21,16 +21,16 @@ LEAST = CYCLES * 12 * 3600.0
 """Seconds in which it should complete."""
 LEAST_INTERVALS = 2
 LATEST = 8
-"""Completions that tell how DFSR spaces its passes."""
+"""Completions that show the interval of DFSR."""
 
 
 class Cycles(NamedTuple):
-    """How the garbage collection of a database went, as of a moment."""
+    """The garbage collection cycles of a database, as of a moment."""
 
     silent: float
-    """Seconds at work without a completion; since events were missing last."""
+    """Seconds at work without a completion; since events were last missing."""
     allowed: float | None
-    """Seconds; None where nothing tells how often it should complete."""
+    """Seconds; None where the expected interval is unknown."""
     completed: float | None
     """The last completion."""
     lost: bool
@@ -45,7 +45,7 @@ class Cycles(NamedTuple):
 
 
 def cycles(history: History, now: float) -> Cycles:
-    """Those of a database as of `now` (epoch seconds)."""
+    """The cycles of a database as of `now` (epoch seconds)."""
     completed = _completions(history.defrag_passes, now)[-1:]
     since = completed[0] if completed else history.first_seen or math.inf
     gaps = [end for begin, end, _ in history.event_gaps if end > since and begin < now]
@@ -59,7 +59,7 @@ def cycles(history: History, now: float) -> Cycles:
 
 
 def allowed_seconds(history: History, now: float = math.inf) -> float | None:
-    """From one completion to the next, at most."""
+    """The longest time from one completion to the next."""
     if not _is_dfsr(history):
         return LEAST
     ends = _completions(history.defrag_passes, now)[-LATEST:]
@@ -70,8 +70,8 @@ def allowed_seconds(history: History, now: float = math.inf) -> float | None:
 def overdue_defrag(history: History, now: float) -> Finding | None:
     """The finding of a database as of `now`, None without one.
 
-    That it does not complete is told of one that is known for long, and whose log would have told
-    of a completion.
+    A missing completion is reported only for a database that is known for long, and whose log would
+    have shown a completion.
     """
     if history.model != "garbage_collection" or history.tier != "watched":
         return None

@@ -1,7 +1,7 @@
 """Window advice where several databases share an instance, and so their counters (semantics.md 1).
 
-Of the databases of an instance that have the same window the one whose rule comes first in the
-order of the rules decides for all: a window that is right for one of them may harm another.
+Of the databases of an instance with the same window, the one whose rule comes first in the order of
+the rules decides for all: a window that is right for one may harm another.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,8 +23,8 @@ def instance_advice(
 ) -> dict[DatabaseKey, WindowAdvice]:
     """The window advice of every database as of `now`, that of its instance where it shares one.
 
-    `own` is that of each by itself. One without a window to judge (a passive copy of Exchange 2007)
-    keeps its own, and decides nothing for others.
+    `own` is the advice for each by itself. One without a window to judge (a passive copy of
+    Exchange 2007) keeps its own, and decides nothing for others.
     """
     groups: dict[tuple[str, str, str], list[DatabaseKey]] = {}
     for key, each in known.items():
@@ -47,7 +47,7 @@ def _decides(
     own: Mapping[DatabaseKey, WindowAdvice],
     now: float,
 ) -> DatabaseKey:
-    """Whose advice it is; a database that is gone is not asked while others are there."""
+    """The database that decides; one that is gone is not asked while others are there."""
     since = now - PERIOD_DAYS * DAY_SECONDS
     heard = [key for key in members if known[key].last_seen >= since]
     return min(

@@ -1,4 +1,4 @@
-"""Ends of passes whose start nobody logged, or whose time: their figures are known all the same."""
+"""Ends of passes without a logged start, or without a time: their figures count all the same."""
 
 from esewatch.advice.base.finding import counted, moment, span
 from esewatch.advice.history.history import History
@@ -23,7 +23,7 @@ def pass_figures(done: Pass) -> str:
 
 
 def without_runs(history: History) -> str:
-    """What is said where online defragmentation has no start and end in the events."""
+    """The sentence where events have no start and end of online defragmentation."""
     ended = [done for done in history.defrag_passes if done.outcome == "completed"]
     if ended:
         last = ended[-1]

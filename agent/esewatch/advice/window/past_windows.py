@@ -1,4 +1,4 @@
-"""The openings of a window in the past, and what online defragmentation did in each."""
+"""Past openings of a window, and the work of online defragmentation in each."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -14,38 +14,40 @@ from esewatch.fold.passes.runs import Run
 from esewatch.fold.state.state import Pass
 
 TOLERANCE = 600.0
-"""Defragmentation may begin or stop so much beside the window's times and still keep to it.
+"""Defragmentation may begin or stop this much beside the window's times and still keep to it.
 
 Less than the quarter of an hour by which windows are changed.
 """
 MOVED = 0.5
-"""Part of its length by which an opening may lie beside its hours: a clock was changed."""
+"""Share of its length by which an opening may lie beside its hours: a clock was changed."""
 SAME_MOMENT = 60.0
 BACKED_UP = (3, 7)
-"""A backup in so many of so many openings is in the way."""
+"""Backups in this many of this many openings are in the way."""
 IN_THE_WAY = 900.0
 """Seconds for which online defragmentation waits for a backup before it counts."""
 
 
 class Used(NamedTuple):
-    """How one opening of the window was used; epoch seconds."""
+    """The usage of one opening of the window; epoch seconds."""
 
     start: float
     end: float
     ran: bool
     """Online defragmentation ran within it."""
     off: float | None
-    """Seconds after the time that the configured window gives them that its runs stopped (before:
-    below 0). 0: they kept to that time. None: nothing tells."""
+    """Seconds by which its runs stopped after the time that the configured window gives them
+    (before: below 0). 0: they kept to that time. None: unknown.
+    """
     scanned: float
     """Seconds of database scan."""
     backup: float
-    """Seconds that a backup of the instance took of it."""
+    """Seconds of it during which a backup of the instance ran."""
     hindered: bool = False
     """A backup stopped its maintenance, or kept online defragmentation waiting."""
     share: float = 1.0
-    """Of the time that it gives defragmentation, the part that was used: a pass that ends leaves
-    the rest of the night."""
+    """The share of the defragmentation's time that was used: a pass that ends leaves the rest of
+    the night.
+    """
 
 
 def openings_used(history: History, runs: Sequence[Run], since: float, now: float) -> list[Used]:
@@ -101,7 +103,7 @@ def backup_spans(history: History) -> list[Stretch]:
 
 
 def backed_up(found: Sequence[Used]) -> str | None:
-    """What to say of backups in the last of these openings; None where few were."""
+    """The sentence about backups in the last of these openings; None where few were."""
     least, of = BACKED_UP
     last = found[-of:]
     hit = [each.backup for each in last if each.hindered]
@@ -114,11 +116,11 @@ def backed_up(found: Sequence[Used]) -> str | None:
 
 
 def restarts(found: Sequence[Used]) -> list[float]:
-    """Moments up to which defragmentation kept to another window than the configured.
+    """Moments up to which defragmentation kept to another window than the configured one.
 
-    Told by two openings in a row in which it stopped equally long before its time, or by two
-    that tell anything in which it went on after it: one alone is a restart of the server or work
-    by hand. A longer window before this one shows only where a pass did not end in between.
+    Shown by two openings in a row in which it stopped equally long before its time, or by two
+    conclusive ones in which it went on after it: one alone is a restart of the server or work by
+    hand. A longer window before this one shows only where a pass did not end in between.
     """
     told = [each for each in found if each.off is not None]
     ran = [each for each in found if each.ran or each.off is not None]
@@ -133,7 +135,7 @@ def restarts(found: Sequence[Used]) -> list[float]:
 def time_given(runs: Sequence[Run], scans: Iterable[Run], start: float, end: float) -> float:
     """When the window stops defragmentation: in its middle where a scan follows (P1), else its end.
 
-    Whether one follows is seen and not configured.
+    Whether one follows is observed and not configured.
     """
     if not runs:
         return end
@@ -146,9 +148,9 @@ def time_given(runs: Sequence[Run], scans: Iterable[Run], start: float, end: flo
 def _off(
     runs: Sequence[Run], due: float, tolerance: float, completions: Sequence[float]
 ) -> float | None:
-    """How far from its time the last of the runs stopped; 0: by little, None where nothing tells.
+    """The time by which the last of the runs missed its end; 0: by little, None where unknown.
 
-    A pass that completes before it leaves nothing to do, so its end tells nothing of the window.
+    A pass that completes before it leaves nothing to do, so its end shows nothing of the window.
     """
     if not runs or runs[-1].end is None:
         return None
@@ -165,7 +167,7 @@ def _tolerance(due: float, start: float, end: float) -> float:
 def _moved(
     runs: Sequence[Run], scans: Sequence[Run], opening: Stretch, completions: Sequence[float]
 ) -> float:
-    """By how much the opening lay beside its hours; 0 where nothing tells that it did."""
+    """The shift of the opening beside its hours; 0 where nothing shows one."""
     start, end = opening
     if not runs or runs[-1].end is None:
         return 0.0
@@ -183,7 +185,9 @@ def _moved(
 
 
 class _Work(NamedTuple):
-    """What a task did in an opening: its runs, the end of its time, and when its passes ended."""
+    """The work of a task in an opening: its runs, the end of its time, and the ends of
+    its passes.
+    """
 
     runs: Sequence[Run]
     due: float

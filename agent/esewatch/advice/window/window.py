@@ -1,4 +1,4 @@
-"""How long the maintenance window should be (semantics.md 6).
+"""Advice on the length of the maintenance window (semantics.md 6).
 
 Nothing about advice is stored: a verdict of an earlier moment is derived by judging the kept
 history as of that moment. Business hours are in no input and no setting, so that `move` is

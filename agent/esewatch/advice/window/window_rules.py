@@ -1,4 +1,4 @@
-"""The rules of window advice in their order: the first that says something decides."""
+"""The rules of window advice in their order: the first one that applies decides."""
 
 import math
 from bisect import bisect_left

@@ -198,7 +198,7 @@ def _ledger(entry: Ledger) -> Iterator[str]:
 
 REASON = "No event names a database of this instance: only its backups are known."
 LATEST = 5
-"""So many sets of an instance are shown to people."""
+"""The number of sets of an instance that are shown to people."""
 
 
 def instance_lines(lone: Iterable[LoneInstance]) -> Iterator[str]:

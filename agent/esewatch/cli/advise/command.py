@@ -1,4 +1,4 @@
-"""`advise`: what to do with each window, what is verified, and when a pass will be done."""
+"""`advise`: window advice, verification status and forecasts of passes."""
 
 import argparse
 import contextlib
@@ -123,9 +123,9 @@ def print_advice(options: argparse.Namespace) -> int:
 
 
 class Told(NamedTuple):
-    """The advice, by database the answers to what was asked beside it, and instances without any.
+    """The advice, the answers to a what-if by database, and instances without any database.
 
-    Those have backups, and no event names a database of theirs.
+    Such an instance has backups, and no event names a database of it.
     """
 
     advice: Sequence[Advice]
@@ -210,7 +210,7 @@ def journaled(path: Path) -> State:
 
 
 def _copy(path: Path, to: Path) -> None:
-    """A journal that nobody has open is read without beginning files beside it (-wal, -shm)."""
+    """A journal that no process has open is read without creating files beside it (-wal, -shm)."""
     beside = Path(f"{path}-wal")
     alone = not beside.exists()
     _back_up(path, "mode=ro&immutable=1" if alone else "mode=ro", to)

@@ -1,4 +1,4 @@
-"""`advise --what-if NAME=VALUE`: what was asked, and the answers for people and machines."""
+"""`advise --what-if NAME=VALUE`: the question and its answers, for people and machines."""
 
 import argparse
 import re
@@ -38,7 +38,7 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 
 def pair(text: str) -> Pair:
-    """`window=2h` and the like. Raises ArgumentTypeError with what is allowed."""
+    """Parse `window=2h` and the like. Raises ArgumentTypeError with the allowed values."""
     name, equals, value = text.partition("=")
     if not equals or name not in _VALUES:
         names = ", ".join(_VALUES)
@@ -104,7 +104,7 @@ def what_if_lines(answers: WhatIf) -> Iterator[str]:
 
 
 def what_if_object(answers: WhatIf) -> dict[str, Any]:
-    """The value of the key `what_if`: what was asked, and the answers that there are."""
+    """The value of the key `what_if`: the question, and the available answers."""
     given = msgspec.structs.asdict(answers.change)
     found: dict[str, Any] = {
         "change": {name: value for name, value in given.items() if value not in (None, "")}
@@ -213,4 +213,4 @@ _VALUES: dict[str, tuple[str, Callable[[str], float | str]]] = {
     "growth": ("a share of the size from -90% to 1000%, such as 20%", _growth),
     "zeroing": ("first (its first pass) or on (later ones)", _zeroing),
 }
-"""Name -> what is allowed, and how it is read."""
+"""Name -> allowed values, and their parser."""

@@ -131,7 +131,7 @@ def _journal(options: argparse.Namespace) -> Journal | None:
 
 
 class _Edit:
-    """The journal's state as a folder; what it changed is committed at the end."""
+    """The journal's state as a folder; its changes are committed at the end."""
 
     def __init__(self, journal: Journal, options: argparse.Namespace) -> None:
         self._journal = journal

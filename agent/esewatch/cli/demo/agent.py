@@ -1,4 +1,4 @@
-"""What the agent of the demo says of each database: its page, its figures, its advice."""
+"""Requests to the agent of the demo, for each database: its page, its figures, its advice."""
 
 import html
 import re

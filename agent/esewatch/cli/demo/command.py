@@ -40,10 +40,10 @@ ENGINE = (sys.executable, "-m", "esewatch.engine", "run", "--clock", "paced", "-
 """Command of an engine, without its folder, plan, start, computer and seed."""
 
 LEAD_SECONDS = 45.0
-"""The demo is to be watched from the next whole minute after so long."""
+"""The demo can be watched from the next whole minute after this time."""
 
 UNATTENDED_SECONDS = 420.0
-"""Where no person looks on, the stories have so long once the agent is at work."""
+"""The time limit of the stories without a person watching, once the agent runs."""
 
 LOOK_SECONDS = 1.0
 
@@ -60,7 +60,7 @@ _BY_KEY: dict[str, Wish] = {
 
 
 class Extra(NamedTuple):
-    """A further process of the demo, and what to open of it."""
+    """A further process of the demo, and its address."""
 
     name: str
     command: Sequence[str]
@@ -134,7 +134,7 @@ def run(options: argparse.Namespace, extras: Extras | None = None) -> int:
 
 
 class _Demo:
-    """What is known of the demo, renewed by `look`, and what is done to it."""
+    """The state of the demo, updated by `look`, and its actions."""
 
     def __init__(
         self, folder: Path, address: str, processes: Processes, extras: Extras | None
@@ -184,7 +184,7 @@ class _Demo:
             )
 
     def look(self) -> None:
-        """See how far the past is; then ask the agent. What was known stays where it is silent."""
+        """Check the progress of the past; then ask the agent. Old facts stay where it is silent."""
         if (child := self._processes.ended()) is not None:
             raise _EndedError(child.name, child.process.returncode, child.last_words())
         if self.past < 1.0:
@@ -210,7 +210,7 @@ class _Demo:
             self.do(self._due.pop(0)[1])
 
     def do(self, wish: Wish) -> None:
-        """What a key asks for, or the story itself."""
+        """Do the action of a key, or of the story itself."""
         if self.past < 1.0:
             return
         if wish == "agent":
@@ -229,7 +229,7 @@ class _Demo:
             self.said = f"the window of {NIGHTLY} was closed for this night: event 725"
 
     def view(self) -> View:
-        """What is to be shown."""
+        """The content of the screen."""
         sentences = [
             mine.sentence if (mine := self._look.get(story.key)) is not None else ""
             for story in STORIES
@@ -240,7 +240,7 @@ class _Demo:
         )  # fmt: skip
 
     def sentence(self, title: str) -> str:
-        """What the page says of a story."""
+        """The text of the page about a story."""
         if title == FORECAST:
             return self.told.forecast
         story = next(each for each in STORIES if each.title == title)
@@ -275,7 +275,7 @@ class _Demo:
 
 
 def _share(said: Sequence[str]) -> float:
-    """Of the past of an engine, by what it said last."""
+    """Share of the past of an engine that is done, by its last message."""
     if any(_PRESENT in line for line in said):
         return 1.0
     found = _DAYS.findall("\n".join(said))
@@ -368,7 +368,7 @@ def _say_goodbye(demo: _Demo) -> None:
 
 
 def _listen_to_signals() -> "queue.SimpleQueue[Wish]":
-    """What the signals ask for. The queue may be filled in the middle of anything."""
+    """React to signals. The queue may be filled in the middle of anything."""
     wishes: queue.SimpleQueue[Wish] = queue.SimpleQueue()
 
     def stop(_signal: int, _frame: FrameType | None) -> None:

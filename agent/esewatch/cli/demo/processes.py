@@ -24,7 +24,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 class Child:
-    """A process of the demo. What it says goes to `log`."""
+    """A process of the demo. Its output goes to `log`."""
 
     def __init__(self, name: str, command: Sequence[str], log: Path, *, fed: bool) -> None:
         self.name = name
@@ -47,7 +47,7 @@ class Child:
                 self.process.stdin.flush()
 
     def said(self) -> list[str]:
-        """What it wrote, line by line."""
+        """Its output, line by line."""
         return self.log.read_text(encoding="utf-8", errors="replace").splitlines()
 
     def last_words(self) -> str:
@@ -58,7 +58,7 @@ class Child:
         return " | ".join([line.strip() for line in lines if line.strip()][-LAST_LINES:])
 
     def end(self, name: signal.Signals) -> None:
-        """Send a signal to it and to what it has started."""
+        """Send a signal to it and to the processes that it has started."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, name)
 
@@ -81,7 +81,7 @@ class Processes:
         self.stop()
 
     def start(self, name: str, command: Sequence[str], log: Path, *, fed: bool = False) -> Child:
-        """Start one more; `fed`: it is told by `Child.feed`. Raises OSError."""
+        """Start one more; `fed`: it gets input by `Child.feed`. Raises OSError."""
         child = Child(name, command, log, fed=fed)
         self._children.append(child)
         return child
@@ -92,7 +92,7 @@ class Processes:
         _stop([child])
 
     def ended(self) -> Child | None:
-        """One that has ended, though nobody asked it to."""
+        """A process that has ended without being asked to."""
         return next((each for each in self._children if each.process.poll() is not None), None)
 
     def stop(self) -> None:
@@ -114,7 +114,7 @@ def _stop(running: Sequence[Child]) -> None:
 
 
 def _end_with_parent() -> Callable[[], None] | None:
-    """What a new process does first, on Linux: ask the kernel to be killed with its parent."""
+    """Run first in a new process, on Linux: ask the kernel to be killed with its parent."""
     if sys.platform != "linux":
         return None
     prctl = ctypes.CDLL(None, use_errno=True).prctl

@@ -1,4 +1,4 @@
-"""The one screen of the demo: what to open, the stories, the keys, the last events.
+"""The one screen of the demo: addresses, the stories, the keys, the last events.
 
 `draw` is a pure function; `Terminal` puts its lines on a terminal, in place, and reads keys.
 """
@@ -21,13 +21,13 @@ if sys.platform != "win32":
     import tty
 
 _ENTER = "\x1b[?1049h\x1b[?25l"
-"""A screen of its own, without cursor; what was on the terminal comes back with _LEAVE."""
+"""The alternate screen, without cursor; _LEAVE brings the previous content back."""
 _LEAVE = "\x1b[?25h\x1b[?1049l"
 _HOME, _REST_OF_LINE, _REST_OF_SCREEN = "\x1b[H", "\x1b[K", "\x1b[J"
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 _BAR = 40
 _TURN_SECONDS = 8.0
-"""So long each sentence is shown where there is room for one."""
+"""The time that each sentence is shown where there is room for one."""
 
 KEYS = {
     "f": "flip bit",
@@ -37,26 +37,26 @@ KEYS = {
     "a": "agent off/on",
     "q": "end",
 }
-"""What a key does."""
+"""Key -> its action."""
 
 
 class View(NamedTuple):
-    """What is shown."""
+    """The content of the screen."""
 
     elapsed: float
     folder: Path
     open: Sequence[tuple[str, str]]
-    """What to open: what it is, and its address."""
+    """Addresses to open: description and address."""
     past: float
     """Share of the nights behind the demo that are done, 1: the agent is at work."""
     seen: set[str]
     """Titles of the stories that were seen."""
     sentences: Sequence[str]
-    """Of each story, what its page says now."""
+    """The present text of the page of each story."""
     forecast: str
     events: Sequence[str]
     said: str = ""
-    """What a key did, or why nothing is known of the stories."""
+    """The result of a key, or why nothing is known of the stories."""
 
 
 class Line(NamedTuple):
@@ -151,7 +151,7 @@ def _one_told(entries: Sequence[_Entry], elapsed: float, width: int, room: int) 
 
 
 def _under_work(entries: Sequence[_Entry], elapsed: float) -> int | None:
-    """The first that is told and not seen yet; when all were seen, each has its turn."""
+    """The first story that was begun and not seen yet; when all were seen, each has its turn."""
     told = [place for place, entry in enumerate(entries) if entry.sentence]
     waiting = [place for place in told if not entries[place].seen]
     if waiting or not told:
@@ -168,7 +168,7 @@ def _cut(text: str, width: int) -> str:
 
 
 class Terminal:
-    """Draws on stdout, over what it drew before."""
+    """Draws on stdout, over the previous content."""
 
     def show(self, lines: Sequence[Line]) -> None:
         """Put the lines on the screen."""
@@ -182,7 +182,7 @@ class Terminal:
     @classmethod
     @contextmanager
     def taken(cls, pressed: Callable[[str], None]) -> Iterator["Terminal"]:
-        """The terminal, given back as it was when the block ends; `pressed` is told of keys."""
+        """Take over the terminal, and restore it when the block ends; `pressed` gets the keys."""
         with _keys(pressed):
             sys.stdout.write(_ENTER)
             try:
@@ -194,7 +194,7 @@ class Terminal:
 
 @contextmanager
 def _keys(pressed: Callable[[str], None]) -> Iterator[None]:
-    """Keys are told one by one and not shown, where stdin is a terminal; Ctrl-C stays Ctrl-C."""
+    """Keys are read one by one and not echoed, where stdin is a terminal; Ctrl-C stays Ctrl-C."""
     if sys.platform == "win32" or not sys.stdin.isatty():
         yield
         return

@@ -1,7 +1,7 @@
-"""The servers of the demo: what runs on each of them, as plans of the engine.
+"""The servers of the demo as plans of the engine.
 
-All times of day are told from `live`, the minute in which the past ends and the demo begins to
-be watched: so many seconds before it a window opened, so that what is to be seen happens then.
+All times of day are relative to `live`, the minute in which the past ends and the demo begins to
+be watched: a window opened so many seconds before it, so that the events to show happen then.
 """
 
 from typing import Any, Final, NamedTuple
@@ -15,7 +15,7 @@ SHRINK, KEEP, GROW, NIGHTLY = "shrink", "keep", "grow", "nightly"
 TOGETHER, BACKUP, BAD = ("together-1", "together-2"), "backup", "bad-page"
 DIRECTORY, PAIR = "NTDSA", "DB01"
 DEVICE: Final = "lun7"
-"""What the two of TOGETHER lie on."""
+"""The device of the two of TOGETHER."""
 
 MAIL, MAIL2, CONTROLLER, ACTIVE, PASSIVE = "MAIL01", "MAIL02", "DC01", "EX01", "EX02"
 

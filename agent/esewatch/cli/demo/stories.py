@@ -1,4 +1,4 @@
-"""The stories of the demo, each judged by what the agent says alone.
+"""The stories of the demo, each judged by the agent's output alone.
 
 A story that was seen once is seen for good: see Told.
 """
@@ -27,11 +27,11 @@ from esewatch.cli.demo.servers import (
 
 Look = Mapping[Key, Figures]
 _SLACK: Final = timedelta(seconds=60)
-"""So much later than nine times in ten is in time yet: the page tells minutes."""
+"""A date this much later than the p90 is still in time: the page shows minutes."""
 
 
 class Story(NamedTuple):
-    """What a database stands for, what to look at on its page, and whether that is to be seen."""
+    """The story of a database, the place on its page to look at, and whether it can be seen yet."""
 
     database: str
     computer: str
@@ -109,24 +109,24 @@ FORECAST: Final = "a pass ends as it was forecast"
 
 
 class Told:
-    """What was seen so far."""
+    """The stories seen so far."""
 
     def __init__(self) -> None:
         self.seen: set[str] = set()
         """Titles of stories."""
         self.forecast = ""
-        """What is to be seen of a forecast, or was."""
+        """The part of a forecast to be seen, or that was seen."""
         self._expected: dict[Key, tuple[str, str]] = {}
         """By database at work: when its last scan was done, and when this one should be."""
 
     @property
     def missing(self) -> list[str]:
-        """Titles of what was not seen yet."""
+        """Titles of stories not seen yet."""
         return [title for title in (*(each.title for each in STORIES), FORECAST)
                 if title not in self.seen]  # fmt: skip
 
     def take(self, look: Look) -> None:
-        """One more look at the agent."""
+        """Apply another reading of the agent's pages."""
         for story in STORIES:
             mine = look.get(story.key)
             if mine is not None and story.judge(mine, look):

@@ -1,4 +1,4 @@
-"""What a look at the daemon tells: its journal, whether it answers, what it has taken up."""
+"""Checks of the daemon: its journal, whether it answers, the configuration in use."""
 
 import argparse
 import http.client

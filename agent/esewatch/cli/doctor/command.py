@@ -1,4 +1,4 @@
-"""`doctor`: why something is missing, and the exact command that mends it."""
+"""`doctor`: explains missing data and gives the exact command that fixes it."""
 
 import argparse
 import functools
@@ -31,12 +31,12 @@ from esewatch.model import ConfigError, EsewatchError, JournalError
 from esewatch.names import visible
 
 SECONDS = 10.0
-"""For the look at all files, and for any other look that may hang."""
+"""Timeouts of the check of all files, and of any other check that may hang."""
 
 EXPLAINED: frozenset[ProblemName] = frozenset(
     {"counters_foreign", "no_permission", "path_hangs", "path_matches_nothing", "snapshot_never"}
 )
-"""What a look at the files of a source explains."""
+"""Problems that the check of a source's files explains."""
 CONSEQUENCES: frozenset[ProblemName] = frozenset(
     {
         "counters_foreign",
@@ -48,7 +48,7 @@ CONSEQUENCES: frozenset[ProblemName] = frozenset(
         "unreadable_input",
     }
 )
-"""What the state need not say of a source then."""
+"""Problems of the state that are then left out for the source."""
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -67,7 +67,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 
 
 def print_problems(options: argparse.Namespace) -> int:
-    """`doctor`: one line or object a problem, then what was looked at."""
+    """`doctor`: one line or object a problem, then a list of the checks."""
     try:
         settings = _settings(options)
     except ConfigError as error:
@@ -117,7 +117,7 @@ def _wrong_lines(config: str, error: ConfigError) -> tuple[Problem, ...]:
 
 
 class _Known(NamedTuple):
-    """What the records say, and whence: `journal` or `inputs`."""
+    """The facts of the records, and their origin: `journal` or `inputs`."""
 
     state: State
     problems: list[Problem]
@@ -237,7 +237,7 @@ def _asked(settings: Settings, state: State) -> Mapping[str, str]:
 def _files(
     settings: Settings, state: State, account: Account
 ) -> tuple[list[Problem], dict[Channel, Length]]:
-    """What the files of the sources say; a source of which they hang is a problem."""
+    """Problems of the files of the sources; a source whose files hang is a problem."""
     looks: dict[str, Callable[[], object]] = {}
     sizes: dict[str, Callable[[], object]] = {}
     for entry in settings.sources:
@@ -275,7 +275,9 @@ def _hangs(name: str, sentence: str) -> Problem:
 def _without_consequences(
     told: Iterable[Problem], files: Iterable[Problem], known: _Known
 ) -> Iterable[Problem]:
-    """What the state says, but for what the files explain; with the reason where it is known."""
+    """Problems of the state, without those that the files explain; with the reason where it is
+    known.
+    """
     explained = {each.source for each in files if each.problem in EXPLAINED}
     for each in told:
         if each.source in explained and each.problem in CONSEQUENCES:
@@ -292,7 +294,9 @@ def _without_consequences(
 
 
 def _mending(reason: str) -> str:
-    """What to run on the server of an endpoint that does not answer, where the reason tells."""
+    """The command for the server of an endpoint that does not answer, where the reason
+    shows one.
+    """
     return "Start-Service windows_exporter" if "refused" in reason else ""
 
 

@@ -1,4 +1,4 @@
-"""The state for `doctor`: from the journal, else from a short look at the inputs."""
+"""The state for `doctor`: from the journal, else from a short reading of the inputs."""
 
 import functools
 import threading
@@ -14,7 +14,7 @@ from esewatch.model import Batch
 from esewatch.sources.registry import KINDS, build_source
 
 SECONDS = 20.0
-"""For all inputs together; what is not read by then is left out."""
+"""Time for all inputs together; the rest is left out."""
 STEP = 0.05
 
 

@@ -1,4 +1,4 @@
-"""How long an event log lasts: from its files, against the longest pass that it must hold."""
+"""Retention of an event log: from its files, against the longest pass that it must hold."""
 
 import math
 import re
@@ -27,7 +27,7 @@ from esewatch.sources.evtx.evtx_records import ChunkDecoder
 from esewatch.sources.files.raw_file import RawFile, open_raw, read_at
 
 MOST_FILES = 100
-"""Files of a source whose length is taken: the youngest."""
+"""Files of a source whose length is measured: the youngest."""
 LEAST_SPAN = 3600.0
 """A log of less says nothing about how much a day writes."""
 STEP = 64 << 10

@@ -1,4 +1,4 @@
-"""Who reads: the account of the daemon, what it may read, and the command that lets it."""
+"""Access rights: the daemon's account, what it may read, and the command that grants access."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ACCOUNT = "esewatch"
-"""The account of the package, where no journal tells another."""
+"""The account of the package, where no journal shows another."""
 SECONDS = 5.0
 _TEST = 'for c; do [ -"${c%%:*}" "${c#*:}" ] && printf 1 || printf 0; done'
 
@@ -19,7 +19,7 @@ Right = tuple[str, str]
 
 
 class Account(NamedTuple):
-    """As whom it is looked: `uid` is None for the account that runs this command."""
+    """The account for the checks: `uid` is None for the account that runs this command."""
 
     name: str
     uid: int | None = None
@@ -59,7 +59,7 @@ def account_of(journal: Path) -> Account:
 
 
 def missing_rights(account: Account, rights: Sequence[Right]) -> list[Right]:
-    """Those that it has not. Raises OSError, subprocess.SubprocessError where nobody can tell."""
+    """Missing access rights. Raises OSError, subprocess.SubprocessError where they are unknown."""
     if account.uid is None or not rights:
         modes = {"r": os.R_OK, "w": os.W_OK, "x": os.X_OK}
         return [(mode, path) for mode, path in rights if not os.access(path, modes[mode])]

@@ -1,4 +1,4 @@
-"""What a look at the files of a source tells: are they there, readable, in which zone and words."""
+"""Checks of the files of a source: existence, read access, time zone and language."""
 
 import glob
 import os
@@ -180,7 +180,7 @@ def _no_permission(entry: FileSource, barred: Sequence[Right], account: Account)
 
 
 def _time_zone(entry: FileSource, files: Sequence[str], head: bytes) -> Iterator[Problem]:
-    """Local times that are taken for UTC because nobody said whose they are."""
+    """Local times that are taken for UTC because no zone is configured."""
     if getattr(entry, "timezone", "told") is None and head and _is_naive(entry, files[-1], head):
         yield Problem(
             problem="time_zone_assumed",

@@ -1,4 +1,4 @@
-"""Looks that may never end (a dead share, a pipe): each in a thread, all within one time."""
+"""Timeout for checks that may never end (a dead share, a pipe): a thread each, one deadline."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ def look_all(looks: Mapping[str, Callable[[], object]], seconds: float) -> Looks
 
 
 def within(seconds: float, look: Callable[[], Found]) -> Found:
-    """What `look` returns or raises. Raises TimeoutError when it takes longer."""
+    """Return the result of `look`, or raise its error; TimeoutError when it takes longer."""
     found: list[Found] = []
     done = look_all({"": lambda: found.append(look())}, seconds)
     if done.hanging:

@@ -1,4 +1,4 @@
-"""As of when a pile of logs is judged: `advise` and `report` know nothing that came after it."""
+"""The moment as of which logs are judged: `advise` and `report` know nothing that came after it."""
 
 from collections.abc import Collection, Iterator
 from typing import NamedTuple

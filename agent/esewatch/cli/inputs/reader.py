@@ -21,7 +21,7 @@ HEALTHY, WRONG, FAILED = 0, 1, 2
 
 
 class Reader:
-    """Reads inputs one after another and keeps count of what could not be read."""
+    """Reads inputs one after another and counts the errors."""
 
     def __init__(self, options: argparse.Namespace, *, companions: bool, ese_only: bool) -> None:
         self.unreadable: list[Unreadable] = []
@@ -54,7 +54,7 @@ class Reader:
         yield from opened
 
     def batches(self, source: Source) -> Iterator[Batch]:
-        """All of one input, with a progress bar where a person looks on."""
+        """All batches of one input, with a progress bar on a terminal."""
         with tqdm(
             desc=visible(source.name),
             unit="B",

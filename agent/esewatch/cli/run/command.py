@@ -34,7 +34,7 @@ LOG_BYTES = 10 << 20
 """A log file that has grown to this is followed by a new one."""
 
 STOP_SECONDS = 3.0
-"""The process ends after so long, also when a source does not answer."""
+"""The process ends after this time, also when a source does not answer."""
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Run until SIGTERM or SIGINT; SIGHUP takes the configuration up anew."""
+    """Run until SIGTERM or SIGINT; SIGHUP reloads the configuration."""
     sys.setswitchinterval(SWITCH_SECONDS)
     wishes = SignalRequests()
     tell_signals_taken()  # before the configuration is read: see there

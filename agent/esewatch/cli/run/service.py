@@ -75,7 +75,7 @@ class _Service:
         self._asked.set()
 
     def _main(self) -> None:
-        """What the manager calls: it lasts as long as the service."""
+        """The main function for the manager: it lasts as long as the service."""
         try:
             self._manager.register(self._stop)
         except OSError as error:

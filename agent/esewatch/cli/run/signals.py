@@ -1,4 +1,4 @@
-"""What signals ask of the daemon, and what it tells the service manager that sends them."""
+"""Signals of the daemon, and its notifications to the service manager that sends them."""
 
 import contextlib
 import logging

@@ -1,4 +1,4 @@
-"""`scan`: every page of database files is read and verified; nothing is written to them."""
+"""`scan`: reads and verifies every page of database files, and writes nothing to them."""
 
 import argparse
 import contextlib

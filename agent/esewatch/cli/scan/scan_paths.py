@@ -1,4 +1,4 @@
-"""The database files that the paths of a command line name."""
+"""Database files behind the paths of a command line."""
 
 import glob
 import os

@@ -1,4 +1,4 @@
-"""The run of `scan`: all lanes at once, positions kept, each file told when it ends."""
+"""The run of `scan`: all lanes at once, positions kept, each file reported when it ends."""
 
 import sys
 import threading

@@ -1,4 +1,4 @@
-"""What a scan found, as a person reads it, and as an object of JSON."""
+"""Results of a scan as text and as a JSON object."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -19,7 +19,7 @@ _WHAT = {
 
 
 def is_wrong(result: FileResult) -> bool:
-    """Whether something is wrong with what was read: a bad page, or a bad copy of the header."""
+    """Whether anything is wrong with the file: a bad page, or a bad copy of the header."""
     header, place = result.header, result.place
     copies = header is None or (header.header_ok and header.shadow_header_ok)
     return not copies or (place is not None and place.counts.bad() > 0)

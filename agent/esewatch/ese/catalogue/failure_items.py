@@ -1,4 +1,4 @@
-"""Catalogue: failure items, what an instance tells the copies of its database about itself.
+"""Catalogue: failure items, which an instance reports to the copies of its database.
 
 Ids are 3000 plus the number of the failure tag. The engine logs them as errors, by its own
 provider and in its own log, and only where its host asks for them (Exchange does). `%3` and

@@ -1,4 +1,4 @@
-"""Catalogue: logs that do not fit a restore or a recovery, or of a version that is not read.
+"""Catalogue: logs that do not fit a restore or a recovery, or have an unsupported version.
 
 Ids 430-435, 457-458, 460-464, 496, 517, 546-548, 553. The databases and logs of a backup set,
 and what lies in the folder of the logs, are compared before they are played.

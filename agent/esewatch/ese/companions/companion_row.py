@@ -23,13 +23,15 @@ State = Literal[
     "usn_rollback",
     "database_error",
 ]
-"""What a companion says of a copy or of a directory; the field `state`. Empty: nothing of that."""
+"""The state of a copy or of a directory that a companion reports; the field `state`.
+Empty: none.
+"""
 
 LONGEST_NAME = 512
 
 
 class Envelope(NamedTuple):
-    """What surrounds the strings or the text of a logged event; see `model.Event`."""
+    """The data around the strings or the text of a logged event; see `model.Event`."""
 
     provider: str
     event_id: int | None
@@ -41,7 +43,7 @@ class Envelope(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a companion says: instance and database as named there, fields."""
+    """The content of a companion: instance and database as named there, fields."""
 
     ese_instance: str
     database: str
@@ -49,7 +51,7 @@ class Found(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What there is to read: one of strings and text, or both empty."""
+    """The text to read: one of strings and text, or both empty."""
 
     envelope: Envelope
     strings: tuple[str, ...]
@@ -79,7 +81,7 @@ class Companion(NamedTuple):
     decode: Decoder
     state: State = ""
     by_words: bool = False
-    """Only the words or the strings tell that it is one: `decode` may give None."""
+    """Only the words or the strings show that it is one: `decode` may give None."""
 
 
 def nothing_more(_: Told) -> Found:

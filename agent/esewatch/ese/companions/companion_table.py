@@ -48,7 +48,7 @@ _LONGEST = 8_192
 
 
 def _checkdb(told: Told) -> Found:
-    """8957 and 5235: a DBCC check that ended, or that was broken off."""
+    """8957 and 5235: a DBCC check that ended, or that was aborted."""
     found = check_in_text(told.text) if told.text else check_in_strings(told.strings)
     return Found("", found.database, found.fields) if found is not None else Found("", "", {})
 
@@ -85,7 +85,7 @@ def _by_id() -> Mapping[int | None, tuple[Companion, ...]]:
 
 
 COMPANIONS: Mapping[int | None, tuple[Companion, ...]] = _by_id()
-"""Event id -> its rows, one a provider; None -> the rows that the words tell."""
+"""Event id -> its rows, one a provider; None -> the rows that are recognised by their words."""
 
 
 def companion_event(envelope: Envelope, strings: tuple[str, ...], text: str) -> Event | None:

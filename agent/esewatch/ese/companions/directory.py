@@ -63,7 +63,7 @@ def _space(told: Told) -> Found:
 
 
 def _defrag_limit(told: Told) -> Found:
-    """3027: online defragmentation was started for at most so many seconds."""
+    """3027: online defragmentation was started with a limit in seconds."""
     match = _DURATION.search(told.text)
     seconds = parse_int(told.strings[0] if told.strings else match[1] if match else "")
     return Found("", "", {"limit_seconds": seconds} if seconds is not None else {})

@@ -100,7 +100,7 @@ class _Message:
 
 
 def _of_copy(copy: str, computer: str, fields: Fields) -> Found:
-    """The names in that of a copy; which half is the server, the computer of the event tells."""
+    """The names in that of a copy; the computer of the event shows which half is the server."""
     copy = copy.strip().strip("'\"")
     first, separator, second = copy.partition("\\")
     if not separator:
@@ -114,7 +114,7 @@ def _of_copy(copy: str, computer: str, fields: Fields) -> Found:
 
 
 def _of_storage_group(copy: str, computer: str, fields: Fields) -> Found:
-    """The same for an event of 2007: what is no copy of this server is a storage group."""
+    """The same for an event of 2007: a name that is no copy of this server is a storage group."""
     found = _of_copy(copy, computer, fields)
     server, separator, group = str(found.fields.pop("copy", "")).partition("\\")
     if not separator:
@@ -165,7 +165,7 @@ def _failed_store(told: Told) -> Found:
 
 
 def _by_words(told: Told) -> Found | None:
-    """Any other id of the failures: what became of it stands in its last sentence."""
+    """Any other id of the failures: the outcome stands in its last sentence."""
     words = " ".join(told.words.split()).casefold()
     state: State = (
         "failover" if _FAILED_OVER in words else "suspended" if _SUSPENDED in words else ""

@@ -1,1 +1,1 @@
-"""Performance counters of ESE: their names, what they feed, how to make hidden ones visible."""
+"""Performance counters of ESE: names, the series they feed, how to make hidden ones visible."""

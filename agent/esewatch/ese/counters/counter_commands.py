@@ -1,4 +1,4 @@
-"""The commands that show hidden counters, and prove that they are shown.
+"""Commands that show hidden counters, and commands that verify this.
 
 Counters that the engine's table marks dev-only are hidden until the DWORD `Show Advanced
 Counters` is 1 under `HKLM\\SYSTEM\\CurrentControlSet\\Services\\<library>\\Performance`. The
@@ -17,7 +17,7 @@ LIBRARIES: dict[Library, str] = {
     "ESE": "Exchange",
     "ESENT": "Active Directory and all other databases of Windows",
 }
-"""Whose counters each of them has, in words."""
+"""The owner of the counters of each library, in words."""
 
 _OBJECTS: dict[Library, str] = {
     "ESE": "MSExchange Database ==> Instances",
@@ -28,7 +28,7 @@ _COUNTERS: dict[str, tuple[str, ...]] = {
     DATABASE_MAINTENANCE: ("Database Maintenance Pages Read/sec",),
 }
 _FORMER = {DATABASE_MAINTENANCE: ("Online Maintenance (DB Scan) Pages Read/sec",)}
-"""What Exchange 2007 calls them, where that is something else."""
+"""Names of Exchange 2007, where they differ."""
 
 
 class Proof(NamedTuple):
@@ -68,7 +68,7 @@ def counter_commands(groups: Iterable[str], library: Library) -> CounterCommands
 
 
 def library_of(provider: str) -> Library:
-    """Which library serves a database, from the provider of its events."""
+    """The library that serves a database, from the provider of its events."""
     return "ESE" if provider.upper() == "ESE" else "ESENT"
 
 

@@ -1,4 +1,4 @@
-"""Which counter of an input is which, and the series it feeds.
+"""Mapping from the counters of an input to the series they feed.
 
 Beside the counters of ESE a closed list of its neighbours: RPC latency of the store,
 copy and replay queues, processor time, free space of volumes. Names are compared without case.
@@ -101,7 +101,7 @@ _BY_NAME = {
 
 
 def object_kind(name: str) -> ObjectKind | None:
-    """Which kind of ESE object `name` is, None if it is none."""
+    """The kind of ESE object that `name` is, None if it is none."""
     return _OBJECTS.get(" ".join(name.lower().split()))
 
 
@@ -111,7 +111,7 @@ def lookup(object_name: str, counter: str) -> Counter | None:
 
 
 def kind_of(object_name: str, counter: str) -> Kind:
-    """What the values of any counter are: by the table, else by its name."""
+    """The kind of the values of any counter: by the table, else by its name."""
     if found := lookup(object_name, counter):
         return found.kind
     return "rate" if _PER_SECOND.search(counter.strip().lower()) else "level"
@@ -166,7 +166,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
 
 
 def present(counters: Iterable[tuple[str, str]]) -> dict[str, bool]:
-    """Which groups of counters a computer exposes, from its (object, counter) names.
+    """The groups of counters that a computer exposes, from its (object, counter) names.
 
     `Online Defrag` needs pages read and pages freed, `Database Maintenance` pages
     read. Empty when there is no object of instances: nothing is known then.

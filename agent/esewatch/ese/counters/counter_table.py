@@ -1,4 +1,4 @@
-"""The performance counters of ESE as data: names of both generations, kinds, what they feed.
+"""The performance counters of ESE as data: names of both generations, kinds, series they feed.
 
 Names and types are those of the engine's counter table (schema version 305); the
 Exchange 2007 names are those of its documentation. Names are compared without case.

@@ -1,1 +1,1 @@
-"""Events of the catalogue made from what a log holds: positional strings, or rendered text."""
+"""Catalogue events from the content of a log: positional strings, or rendered text."""

@@ -34,7 +34,7 @@ _STR = {str}
 
 
 def has_own_messages(provider: str) -> bool:
-    """Whether the ids of this ESE provider mean something else than those of the engine."""
+    """Whether the ids of this ESE provider have other meanings than those of the engine."""
     return provider.strip().lower() in _OWN_MESSAGES
 
 
@@ -44,7 +44,7 @@ def row_of(provider: str, event_id: int) -> EventRow | None:
 
 
 class _Decoder(NamedTuple):
-    """A row made ready: what to do with the strings from `%4` on."""
+    """A prepared row: the handling of the strings from `%4` on."""
 
     steps: tuple[tuple[int, Writer, str], ...]
     database: int
@@ -116,7 +116,7 @@ def _as_strings(strings: Sequence[str]) -> tuple[str, ...]:
 
 
 def _without_positions(event_id: int, strings: tuple[str, ...]) -> tuple[str, Fields]:
-    """Strings of another shape (a whole message as one string): what their shape tells."""
+    """Strings of another shape (a whole message as one string): facts that their shape gives."""
     text = "\n".join(strings)
     if event_id not in SHAPED:
         return named_database(event_id, text, whole=True), {}
@@ -136,7 +136,7 @@ def event_from_strings(
     extra_providers: Sequence[str] = (),
     date_order: DateOrder | None = None,
 ) -> Event | None:
-    """The event with these insertion strings (`strings[0]` is `%1`); None if it is not ours.
+    """The event with these insertion strings (`strings[0]` is `%1`); None if not from ESE.
 
     `time` is epoch seconds. An unknown id of an ESE provider keeps its strings and
     has no fields. Without `level` the event has the severity of the catalogue.

@@ -29,7 +29,7 @@ __all__ = ["event_from_text", "find_phrase"]
 
 _PID = r"\d{1,10}(?:,[A-Z-],\d{1,20}(?:,[\d.]{1,32})?)?"
 _PREFIX = re.compile(rf"\s*(\S.{{0,199}}?)\s+\(({_PID})\)\s+(.*)", re.DOTALL)
-# Words that begin the sentences of ESE: what stands before them and a colon is the instance.
+# First words of the sentences of ESE: the text before them and a colon is the instance.
 _OPENERS = re.compile(
     r"(?:online |database |the |an? |unable |error |there |shadow copy |starting |ending |no log"
     r"|deleting |log |terminating |flush map|new flush|failed |inconsistent |attempted |previous "
@@ -72,7 +72,7 @@ _NOBODY = _Process("", "", "")
 
 
 class _Told(NamedTuple):
-    """What stands behind the process: which event it is, and its parameters."""
+    """The text after the process: the event's id, and its parameters."""
 
     instance: str
     message: str
@@ -96,7 +96,7 @@ def _named(match: re.Match[str]) -> _Process | None:
 
 
 def _opening(text: str) -> tuple[_Process, str]:
-    """The process and what stands behind it; a text without one is all behind."""
+    """The process and the text after it; a text without a process is all message."""
     head, closed, rest = text.partition(") ")
     if closed and len(head) <= _LONGEST_HEAD and (process := _process(head)) is not None:
         return process, rest.lstrip()
@@ -145,7 +145,7 @@ def _guessed_provider(process: str, instance: str) -> str:
 
 
 def _recognised(event_id: int | None, process: _Process, message: str) -> int | None:
-    """The id that the words tell; None if they tell none or contradict the given one."""
+    """The id that the words show; None if they show none or contradict the given one."""
     if event_id is not None and event_id in CATALOGUE:
         return event_id if has_phrases(event_id, message) else None
     found = find_phrase(message)
@@ -156,7 +156,7 @@ def _recognised(event_id: int | None, process: _Process, message: str) -> int | 
 
 
 def _told(given: int | None, process: _Process, rest: str) -> _Told | None:
-    """What `rest`, behind the process, tells: like one read before, else by words and hints."""
+    """Read `rest`, after the process: like a text read before, else by words and hints."""
     if given is not None and process.process and (recall := recalled(given, rest)) is not None:
         instance, start, values = recall
         return _Told(instance, rest[start:], given, True, values)
@@ -240,7 +240,7 @@ def event_from_text(
     extra_providers: Sequence[str] = (),
     date_order: DateOrder | None = None,
 ) -> Event | None:
-    """The event that this rendered text shows; None if it is not ours.
+    """The event that this rendered text shows; None if it is not from ESE.
 
     Without `event_id` the key phrases tell it. Without `provider` prefix and phrases must agree
     with `event_id`; it is then the usual one of the process. Strings that stand for a missing

@@ -1,10 +1,10 @@
-"""The message table of the engine: every id, its level, and what is made of it as an error.
+"""The message table of the engine: every id, its level, and its treatment as an error.
 
 Names and levels are those of the catalogue where an id has a row; the other ids are listed
-here. The level is the worst one with which the published source raises the id; of ids that
-it no longer raises it is what older engines logged, as far as their words say.
+here. The level is the worst one with which the published source raises the id; for ids that
+it no longer raises it is the level that older engines logged, as far as their text shows.
 
-No error is lost: one that nothing of ours uses and that is not harmless is unexplained.
+No error is lost: one that nothing in esewatch uses and that is not harmless is unexplained.
 """
 
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -198,7 +198,7 @@ _BAD = ("error", "critical")
 
 
 def verdict(event_id: int) -> Verdict:
-    """What becomes of an event of this id when it is logged as an error."""
+    """The treatment of an event of this id when it is logged as an error."""
     if event_id in USED:
         return "used"
     if event_id in HARMLESS:

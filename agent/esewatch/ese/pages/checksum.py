@@ -1,4 +1,4 @@
-"""The checksums of single pages, and what is wrong with a page that does not verify.
+"""The checksums of single pages, and the reason why a page does not verify.
 
 Three forms: the 32-bit XOR of headers, the same of the pages of engines before Exchange
 2003 SP1, and XOR+ECC of all later ones, for large pages in four blocks. Sources:
@@ -35,7 +35,7 @@ _CHECKSUM_BITS = 64
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What is wrong with a page. `fault` None: nothing, it verifies."""
+    """The fault of a page. `fault` None: none, it verifies."""
 
     fault: Fault | None = None
     bits: tuple[int, ...] = ()
@@ -44,7 +44,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The first block (from 0) that is beyond correction; of a correctable page, the first one
     that was corrected. None where the page, or its fault, has no block."""
     written_as: int | None = None
-    """Of a wrong page: the number under which it was really written."""
+    """Of a wrong page: the number under which it was actually written."""
     maybe_flipped: bool = False
     """Of a wrong page: damage of nothing but its stored checksum would look the same."""
     trailer: bool = False
@@ -75,7 +75,7 @@ def is_trailer(page: bytes) -> bool:
 
 
 def diagnose(page: bytes, number: int, *, last: bool = False) -> Diagnosis:
-    """What is wrong with the page read in the place of page `number`, which is not blank.
+    """Diagnose the page read in the place of page `number`, which is not blank.
 
     `last` says that no page follows it. Nothing is corrected but in memory, and only
     one bit a block, where ECC, XOR and a new calculation agree.
@@ -148,7 +148,7 @@ def _mended(page: bytes, number: int, computed: tuple[int, ...]) -> Diagnosis:
     whole, bits = bytearray(page), list[int]()
     block_bits = block_size(len(page)) * 8
     for block, now in enumerate(computed):
-        # Read anew: the bit of block 1 may have been in the checksum of another block.
+        # Computed again: the bit of block 1 may have been in the checksum of another block.
         difference = _stored(whole)[block] ^ now
         if difference == 0:
             continue

@@ -1,4 +1,4 @@
-"""Files that are no database and are taken for one: what they are, by their first bytes.
+"""Files that are mistaken for a database: their type, by their first bytes.
 
 Every file of the engine has its type at offset 667. Headers of logs, checkpoints, streaming
 files and snapshots have the checksum of a database header; the flush map's is that of a data
@@ -27,7 +27,7 @@ FILE_TYPES: Final[Mapping[int, str]] = MappingProxyType(
         11: "checkpoint of a revert",
     }
 )
-"""Number at offset 667 -> what the file is."""
+"""Number at offset 667 -> type of the file."""
 
 _FILE_TYPE = struct.Struct("<667xI")
 _FLUSH_MAP = 7
@@ -60,7 +60,7 @@ _MAGICS: tuple[tuple[int, bytes, str], ...] = (
 
 
 def name_of(data: bytes) -> str:
-    """A sentence that says what a file is which begins with `data` and is no database."""
+    """A sentence on the type of a file that begins with `data` and is no database."""
     if not data:
         return "the file is empty"
     if not any(data):

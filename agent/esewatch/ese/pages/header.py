@@ -1,4 +1,4 @@
-"""The header of a database file and its shadow: which copy is good, and what it says.
+"""The header of a database file and its shadow: the valid copy, and its content.
 
 Source: DBFILEHDR in daedef.hxx, the search for a good copy and its page size in fileu.cxx
 of the published engine. No reading here: `parse_header` is given the bytes.
@@ -38,13 +38,13 @@ _DATABASE_TYPES = (0, 1)
 
 
 class NotDatabase(msgspec.Struct, frozen=True, gc=False):
-    """The bytes are not those of a database; `reason` is a sentence that says what they are."""
+    """The bytes are not those of a database; `reason` is a sentence on what they are."""
 
     reason: str
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What the header says, of the copy that is good, and how both copies are.
+    """The content of the header, from the valid copy, and the state of both copies.
 
     Times are aware (UTC) or naive (local to the server that wrote them), None: not set.
     """
@@ -108,7 +108,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def parse_header(data: bytes) -> Header | NotDatabase:
-    """What the first bytes of a file say; HEADER_BYTES of them, or the whole file if shorter.
+    """Parse the first bytes of a file; HEADER_BYTES of them, or the whole file if shorter.
 
     A database is recognised by a good copy of its header, or, when both are damaged, by
     what is left of them: then neither is ok and the page size is the most likely one.

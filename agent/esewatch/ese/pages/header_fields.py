@@ -1,4 +1,4 @@
-"""What a database header is made of, and how each piece lies in the bytes.
+"""The fields of a database header, and the layout of each in the bytes.
 
 Source: DBFILEHDR, SIGNATURE, BKINFO, LE_LGPOS and LOGTIME in daedef.hxx of the published engine.
 """
@@ -19,7 +19,7 @@ _BACKUP_KINDS: tuple[BackupKind, ...] = ("streaming", "shadow_copy", "snapshot")
 
 
 class Signature(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What tells databases (or series of logs) apart. `random` is 8 hex digits."""
+    """Identity of a database (or series of logs). `random` is 8 hex digits."""
 
     random: str = "00000000"
     created: datetime | None = None
@@ -59,7 +59,7 @@ class Count(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     count: int = 0
     last: datetime | None = None
     before_repair: int = 0
-    """What the count was before the last repair set it to zero."""
+    """The count before the last repair set it to zero."""
 
 
 class Backup(msgspec.Struct, frozen=True, kw_only=True, gc=False):

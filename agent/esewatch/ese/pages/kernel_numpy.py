@@ -36,7 +36,7 @@ _WITHIN_A_WORD: Final = (
     0xFFFF0000FFFF0000,
     0xFFFFFFFF00000000,
 )
-"""Which bits of a word have bit 0, 1, … of their index set."""
+"""The bits of a word that have bit 0, 1, … of their index set."""
 _LOW: Final = np.uint64(0xFFFFFFFF)
 
 

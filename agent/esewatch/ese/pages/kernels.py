@@ -1,4 +1,4 @@
-"""Many pages at once: which of them do not verify. The quickest kernel that is there is taken.
+"""Verification of many pages at once, by the fastest kernel that is available.
 
 `compiled` is _kernel.c, `numpy` needs numpy, `python` needs nothing and is the slowest.
 """

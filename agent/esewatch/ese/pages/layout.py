@@ -37,7 +37,7 @@ GOOD: Final = 0
 BLANK: Final = 1
 """Every byte is zero: the page was never written."""
 SUSPECT: Final = 2
-"""It does not verify as page of its number: `checksum.diagnose` says what it is."""
+"""It does not verify as page of its number: `checksum.diagnose` gives the fault."""
 
 
 def offset_of(number: int, page_size: int) -> int:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from esewatch.ese.strings import Fields, parse_int
 
 COMPLETED, ABORTED = 8957, 5235
-"""Event ids: a check ran to its end; a check was broken off."""
+"""Event ids: a check ran to its end; a check was aborted."""
 
 _LONGEST_SECONDS = 366 * 86400
 _START = "DBCC CHECK"

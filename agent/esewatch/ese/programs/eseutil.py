@@ -1,4 +1,4 @@
-"""Saved output of eseutil and esentutl: the runs that stand in a text, and what they say.
+"""Saved output of eseutil and esentutl: the runs in a text, and the result of each.
 
 Read are `/k` (checksum mode) and `/mh` (dump of the database header). The programs
 have their messages built in, in English, since Exchange 2000; a text is cut into runs
@@ -80,7 +80,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     counted: dict[PageFault, int]
     named: tuple[tuple[int, PageFault], ...]
     unread: int
-    """Reads that failed: what they should have read was not checked."""
+    """Reads that failed: their pages were not checked."""
 
 
 class HeaderDump(msgspec.Struct, frozen=True, kw_only=True):
@@ -231,7 +231,7 @@ def _of_the_database(body: Body, summaries: int) -> bool:
 
 
 def _counted(sums: list[dict[str, int]], lines: Counter[PageFault]) -> dict[PageFault, int]:
-    """Bad pages by fault: what the summary says, or more where more are named."""
+    """Bad pages by fault: the count of the summary, or more where more are named."""
     faults: tuple[tuple[PageFault, str], ...] = (
         ("uncorrectable", "bad checksums"),
         ("corrected", "correctable checksums"),

@@ -1,4 +1,4 @@
-"""Lines of the logs of NTBACKUP (Windows 2000 to Server 2003): what each of them is.
+"""Lines of the logs of NTBACKUP (Windows 2000 to Server 2003), classified.
 
 The program writes in the language of Windows. For each set: `Backup of "EX01\\Microsoft Information
 Store\\First Storage Group"`, then `label: value` lines, a line with the date and time of the start,
@@ -103,7 +103,7 @@ class Rule(NamedTuple):
 
 
 class Trouble(NamedTuple):
-    """A warning, an error, or any other sentence: what is copied is not whole."""
+    """A warning, an error, or any other sentence: the copied data are not complete."""
 
     text: str
 
@@ -112,7 +112,7 @@ Line = Heading | Moment | Count | Took | Value | Rule | Trouble
 
 
 def line_of(text: str) -> Line | None:
-    """What a line is, None for one that says nothing of a backup."""
+    """The kind of a line, None for one that is not about a backup."""
     text = text.strip(" \t\r\n\ufeff\0\u200e\u200f")
     if not text or len(text) > _LONGEST:
         return None

@@ -84,7 +84,7 @@ class _Labelled(NamedTuple):
 
 
 class Finder(NamedTuple):
-    """One parameter: its patterns in order of trust, and what to do with the value."""
+    """One parameter: its patterns in order of trust, and the conversion of the value."""
 
     name: str
     kind: Kind
@@ -106,13 +106,13 @@ def _words(literal: str) -> str:
 
 
 def _before(literal: str) -> str:
-    """What stands before the value, with its white space."""
+    """The text before the value, with its white space."""
     lead = r"(?<=\s)" if literal[:1] == " " else ""
     return lead + _words(literal) + r"\s*"
 
 
 def _after(literal: str) -> str:
-    """What stands behind the value, with its white space."""
+    """The text after the value, with its white space."""
     if not literal.strip():
         return r"\s"
     lead = r"\s+" if literal[:1] == " " else r"\s*"

@@ -1,4 +1,4 @@
-"""Which event is this text? Short key phrases of the English texts, nothing more."""
+"""Recognition of an event by its text: short key phrases of the English texts, nothing more."""
 
 import re
 from collections import Counter

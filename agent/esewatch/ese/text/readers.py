@@ -1,10 +1,10 @@
-"""Texts whose like was read before: one pattern finds in them what the hints find one by one.
+"""Cache of patterns for texts read before: one pattern finds what the hints find one by one.
 
-The events of an installation are a few sentences in which the numbers change. A reader is
-made of a text that was read by the hints: its words as they are, any number for a number,
-and free pieces (instance, paths). It is trusted for the free pieces with which the hints
-gave the same, so it gives what they give: they tell numbers apart by nothing but their
-length, and where that matters the pattern has it.
+The events of an installation are a few sentences in which only the numbers change. A reader is
+made from a text that was read by the hints: its words as they are, any number for a number,
+and free pieces (instance, paths). It is trusted for the free pieces for which the hints gave
+the same result, so it gives the same as they do: the hints tell numbers apart only by their
+length, and where that matters the pattern contains it.
 """
 
 import re
@@ -22,9 +22,9 @@ _LONGEST = 1024
 _READERS = 8
 """Readers of one event: each engine has its words, with and without an instance."""
 _KNOWN = 512
-"""Free pieces a reader is trusted for; it begins anew behind that."""
+"""Free pieces a reader is trusted for; it starts over beyond that."""
 _DIGITS = 12
-"""So many digits fit every pattern of the hints."""
+"""This many digits fit every pattern of the hints."""
 _LONGEST_DATE = 63
 _DATE_WORDS = 6
 """Characters of the words before a date, of which every hint has more."""
@@ -39,7 +39,7 @@ _Span = tuple[int, int]
 
 
 class Recalled(NamedTuple):
-    """What a reader found: the instance, where the message begins, the values."""
+    """The result of a reader: the instance, the start of the message, the values."""
 
     instance: str
     start: int
@@ -67,7 +67,7 @@ _readers: dict[int, list[_Reader]] = {}
 
 
 def recalled(event_id: int, text: str) -> Recalled | None:
-    """What the hints would find in `text`, which stands behind the process; None if unknown."""
+    """The result of the hints for `text`, which follows the process; None if unknown."""
     for reader in _readers.get(event_id, ()):
         match = reader.pattern.fullmatch(text)
         if match is not None:
@@ -106,7 +106,7 @@ def _is_plain(event_id: int) -> bool:
 
 
 def _trust(reader: _Reader, text: str, instance: str, start: int, places: Sequence[Place]) -> bool:
-    """Trust the reader for the free pieces of this text, if it finds what the hints found."""
+    """Trust the reader for the free pieces of this text, if it found the same as the hints."""
     match = reader.pattern.fullmatch(text)
     if match is None or match.end(1) != start:
         return False
@@ -119,7 +119,7 @@ def _trust(reader: _Reader, text: str, instance: str, start: int, places: Sequen
 
 
 def _made(text: str, start: int, places: Sequence[Place]) -> _Reader | None:
-    """A reader of texts like this one; None where numbers and words cannot be told apart."""
+    """A reader of texts like this one; None where numbers and words cannot be separated."""
     spans = sorted({(place.start, place.end) for place in places})
     free = {place[1:] for place in places if place.finder.kind in _FREE}
     if not _LEAD.fullmatch(text, 0, start) or not _are_apart(text, start, spans):
@@ -138,7 +138,7 @@ def _made(text: str, start: int, places: Sequence[Place]) -> _Reader | None:
 def _pattern(
     text: str, start: int, spans: list[_Span], pieces: list[_Piece], fixed: set[_Piece]
 ) -> re.Pattern[str]:
-    """A group for what stands before the message, then one for each span."""
+    """A group for the text before the message, then one for each span."""
     parts = [r"([^:]{1,200}: )" if start else "()"]
     by_start = {piece.start: piece for piece in pieces}
     opens, closes = {span[0] for span in spans}, {span[1] for span in spans}

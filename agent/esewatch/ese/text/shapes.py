@@ -1,4 +1,4 @@
-"""Text in any language: what can be told by shape alone.
+"""Text in any language: facts that its shape alone gives.
 
 The engine prints offsets with 16 hexadecimal digits, sizes with 8 and errors as
 signed numbers with their 32-bit form, whatever language surrounds them. So a bad

@@ -1,4 +1,4 @@
-"""Paths in rendered text of any language, and the one that is the event's database.
+"""Paths in rendered text of any language, and the choice of the event's database among them.
 
 A path is known by its form and by the quotation marks around it, whatever the words are.
 English and other texts of some events (447, 467) have no quotes: there a whole path with
@@ -60,7 +60,7 @@ def quoted_paths(text: str) -> list[str]:
 
 
 def named_database(event_id: int, text: str, *, whole: bool) -> str:
-    """The database of an event whose row has one, empty where the text does not tell it.
+    """The database of an event whose row has one, empty where the text does not show it.
 
     Of several paths the first is taken only where the path is the event's first parameter.
     `whole`: the text is not cut.

@@ -1,7 +1,7 @@
 """The HTTP side: an ASGI application over a view of the daemon.
 
-Reading is open to whoever reaches the address. The requests that change something
-(`forget`, `ack`, reload) are taken from this machine only, see `requests`.
+Reading is open to everybody who reaches the address. Requests that change something (`forget`,
+`ack`, reload) are accepted from this machine only, see `requests`.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ class Rendering(Protocol):
 
 
 class View(Protocol):
-    """What the daemon shows and takes. Every method may be called from any thread."""
+    """The interface to the daemon. Every method may be called from any thread."""
 
     @property
     def snapshot(self) -> Rendering:
@@ -67,19 +67,19 @@ class View(Protocol):
         """The figures of the status page."""
 
     def database(self, computer: str, database: str) -> DatabasePage | None:
-        """All that is shown of one database, by its labels; None when it is not known."""
+        """Return the page of one database, by its labels; None when it is not known."""
 
     def forget(self, computer: str, database: str) -> None:
         """Drop a database. Raises EsewatchError when it is not known."""
 
     def ack(self, computer: str, database: str, pages: list[int]) -> Acknowledged:
-        """Take known bad pages (none named: all, and damage) as dealt with.
+        """Acknowledge known bad pages (none named: all, and damage).
 
         Raises EsewatchError when the database or a page is not known.
         """
 
     def reload(self) -> None:
-        """Take the configuration up anew. Raises EsewatchError when the old one stays."""
+        """Reload the configuration. Raises EsewatchError when the old one stays in use."""
 
 
 if TYPE_CHECKING:  # what few have costs the others no memory
@@ -92,7 +92,7 @@ MAX_BODY = 64 * 1024
 TOO_LARGE = "The request's body is larger than 64 KiB."
 BODIES_AT_ONCE = 8
 CHUNK = 64 * 1024
-"""Bytes handed to the server at once: what a client that does not read keeps in memory."""
+"""Bytes given to the server at once: the memory that a client that does not read occupies."""
 
 PAGES_AT_ONCE = 4
 """Fewer than the server has threads: pages may wait for the reading thread, a scrape never does."""
@@ -122,9 +122,9 @@ Body = TypeVar("Body", _Forget, _Ack)
 
 
 class App:
-    """The ASGI application. `body_seconds` is how long a request's body may take.
+    """The ASGI application. `body_seconds` is the time limit for a request's body.
 
-    `web` says who may ask, whatever the page; None: everybody.
+    `web` decides who may ask, for any page; None: everybody.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class App:
         await self._respond(response, incoming, send)
 
     async def _respond(self, response: Response, incoming: Incoming, send: Send) -> None:
-        # What still comes in must be taken, or the server waits for us while we wait for it.
+        # The rest of the request must be read, or the server and this code wait for each other.
         gone = asyncio.create_task(incoming.drop())
         sent = asyncio.create_task(self._send(response, incoming, send))
         try:
@@ -194,7 +194,7 @@ class App:
             sent.cancel()
 
     async def _send(self, response: Response, incoming: Incoming, send: Send) -> None:
-        """The whole answer at once; its end when no more of the request is waited for."""
+        """Send the whole answer at once; its end when no more of the request is awaited."""
         headers = [
             (name.encode("latin-1"), value.encode("latin-1"))
             for name, value in self._headers(response).items()
@@ -241,7 +241,7 @@ class App:
         )
 
     async def _read_body(self, headers: Mapping[str, str], incoming: Incoming) -> bytes:
-        """The body of a request that is right so far. A few at once: they take memory."""
+        """Read the body of a request that is valid so far. A few at once: they take memory."""
         length = headers.get("content-length", "")
         if length.isdecimal() and int(length[:20]) > MAX_BODY:
             raise RefusedError(413, TOO_LARGE)

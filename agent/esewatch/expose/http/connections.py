@@ -1,8 +1,8 @@
-"""Connections that hold nobody: how many may be open, and how long one may take.
+"""Connection limits: how many may be open, and how long one may take.
 
-Hypercorn ends a connection whose request does not arrive in time, but keeps one whose
-client does not read, or changes to HTTP/2 and falls silent, lets one linger that its
-client has left, and knows no upper number. All of that is held here, below the server.
+Hypercorn ends a connection whose request does not arrive in time, but keeps one whose client does
+not read, or changes to HTTP/2 and falls silent, keeps one that its client has left, and has no
+upper limit. All of these limits are enforced here, below the server.
 """
 
 import asyncio
@@ -19,13 +19,13 @@ Peer = tuple[Any, ...]
 """Host and port of a client, as `scope["client"]` has them."""
 
 Secure = Callable[[], "Tls | None"]
-"""What a new connection is made with; None: plain."""
+"""The TLS of new connections; None: plain."""
 
 LEFT_SECONDS = 0.5
-"""What a client that sends no more may still wait for its request to begin."""
+"""Seconds that a client which sends no more may wait for its request to begin."""
 
 GOODBYE_SECONDS = 2.0
-"""What a client may take to answer the end of TLS."""
+"""Seconds that a client may take to answer the end of TLS."""
 
 UNSENT = 64 << 10
 """Bytes that wait for a client that does not read, as without TLS; asyncio's own are 512 KiB."""
@@ -45,10 +45,10 @@ _REFUSED = (
 
 
 class Connection(asyncio.Protocol):
-    """One connection: hands everything to the server's own protocol and keeps its transport.
+    """One connection: passes everything to the server's own protocol and keeps its transport.
 
-    With `tls` the handshake comes first, within `handshake_seconds`; the connection is
-    counted and may have to give way from its very beginning.
+    With `tls` the handshake comes first, within `handshake_seconds`; the connection is counted and
+    may have to give way from its very beginning.
     """
 
     def __init__(
@@ -64,9 +64,9 @@ class Connection(asyncio.Protocol):
         self._handshake_seconds = handshake_seconds
         self._handshake: asyncio.Task[None] | None = None
         self._begun = False
-        """The server's protocol knows of the connection."""
+        """The server's protocol was told of the connection."""
         self._early = bytearray()
-        """What came behind the handshake before the server's protocol was told of it."""
+        """Bytes received after the handshake before the server's protocol was told of it."""
         self._transport: asyncio.BaseTransport | None = None
         self.peer: Peer = ()
         self.active = time.monotonic()
@@ -77,7 +77,7 @@ class Connection(asyncio.Protocol):
         """When the client said that it sends no more."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take note of the connection and let the server begin."""
+        """Note the connection and let the server begin."""
         self._transport = transport
         _send_at_once(transport)
         self.peer = tuple(transport.get_extra_info("peername") or ())[:2]
@@ -88,7 +88,7 @@ class Connection(asyncio.Protocol):
             self._handshake = asyncio.create_task(self._secure(transport, self._tls))
 
     async def _secure(self, plain: asyncio.Transport, tls: "Tls") -> None:
-        """The handshake; who fails it or is not allowed in is gone."""
+        """The handshake; a client that fails it or is not allowed in is disconnected."""
         transport = None
         # Asyncio's when it is lost meanwhile, and of a certificate whose names are no text.
         with contextlib.suppress(OSError, RuntimeError, ValueError):
@@ -132,17 +132,19 @@ class Connection(asyncio.Protocol):
         return keep
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is gone. Nobody asks why, and who kept the error would keep it all."""
+        """The connection is gone. The error is dropped: keeping it would keep all that it refers
+        to.
+        """
         self._limits.closed(self)
         if self._begun:
             self._inner.connection_lost(None)
 
     def pause_writing(self) -> None:
-        """More waits to be sent than the transport likes."""
+        """More bytes wait to be sent than the transport likes."""
         self._inner.pause_writing()
 
     def resume_writing(self) -> None:
-        """Most of it is sent."""
+        """Most of the waiting bytes are sent."""
         self._inner.resume_writing()
 
     def is_abandoned(self, now: float) -> bool:
@@ -154,12 +156,12 @@ class Connection(asyncio.Protocol):
         )
 
     def close(self) -> None:
-        """End it when all is sent."""
+        """Close it when everything is sent."""
         if self._transport is not None:
             self._transport.close()
 
     def abort(self) -> None:
-        """End it now; what was not sent is dropped."""
+        """Close it now; unsent bytes are dropped."""
         if isinstance(self._transport, asyncio.WriteTransport):
             self._transport.abort()
 
@@ -167,16 +169,16 @@ class Connection(asyncio.Protocol):
 class _Answers:
     """A transport whose answers end with the connection and blame the client for what it sent.
 
-    asyncio warns of each write to a client that is gone: a client could fill the log.
-    h11 answers an unknown Transfer-Encoding with 501, as RFC 9112, 6.1 proposes; who watches for
-    server errors would be called by any malformed request. Nothing else here says 501.
-    Hypercorn agrees to go over to HTTP/2 before it asks us, who refuse that.
+    asyncio warns of each write to a client that is gone: a client could fill the log. h11 answers
+    an unknown Transfer-Encoding with 501, as RFC 9112, 6.1 proposes; an alert on server errors
+    would fire for any malformed request. Nothing else here says 501. Hypercorn agrees to change to
+    HTTP/2 before it asks this code, which refuses that.
     """
 
     def __init__(self, transport: asyncio.BaseTransport, plain: asyncio.BaseTransport) -> None:
         self._transport: Any = transport
         self._plain = plain
-        """What carries it: that it is lost is known here before TLS hears of it."""
+        """The underlying transport: a lost connection is known here before TLS hears of it."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
@@ -195,7 +197,7 @@ class _Answers:
 
 
 def _send_at_once(transport: asyncio.BaseTransport) -> None:
-    """No waiting for more to send: an answer is several writes, and waiting costs it 40 ms.
+    """Disable Nagle's algorithm: an answer is several writes, and waiting costs it 40 ms.
 
     asyncio does this only for sockets made with an explicit protocol number.
     """
@@ -219,7 +221,7 @@ class ConnectionLimits:
         return len(self._open)
 
     def opened(self, connection: Connection) -> None:
-        """Add one; the oldest gives way when there are too many."""
+        """Add a connection; the oldest gives way when there are too many."""
         if len(self._open) >= self._most:
             oldest = next(iter(self._open.values()))
             self.closed(oldest)
@@ -227,7 +229,7 @@ class ConnectionLimits:
         self._open[connection.peer] = connection
 
     def closed(self, connection: Connection) -> None:
-        """Forget one."""
+        """Remove a connection."""
         if self._open.get(connection.peer) is connection:
             del self._open[connection.peer]
 
@@ -245,7 +247,7 @@ class ConnectionLimits:
             connection.requests += change
 
     def tidy(self, seconds: float) -> None:
-        """End connections on which no request began or ended for so long, and abandoned ones."""
+        """Close connections that were idle for so long, and abandoned ones."""
         now = time.monotonic()
         for connection in list(self._open.values()):
             if connection.active <= now - seconds:

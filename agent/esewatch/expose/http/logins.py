@@ -1,8 +1,8 @@
 """Basic authentication against bcrypt hashes (RFC 7617).
 
-A password costs bcrypt once; who has it is remembered, so that a scrape does not pay
-again. Checks run one at a time in a thread of their own, and few may wait: a flood of
-wrong passwords holds up neither scrapes nor pages of those who are known.
+A password costs bcrypt once; verified logins are cached, so that a scrape does not pay again.
+Checks run one at a time in a thread of their own, and few may wait: a flood of wrong passwords
+delays neither scrapes nor pages of known users.
 """
 
 import asyncio
@@ -25,11 +25,11 @@ MAX_WAITING = 16
 MAX_WAITING_OF_ONE = 4
 """Of them, those from one address."""
 MAX_KNOWN = 128
-"""Verified logins that are remembered."""
+"""Verified logins that are cached."""
 _BCRYPT_BYTES = 72
-"""bcrypt looks at no more of a password."""
+"""bcrypt uses no more bytes of a password."""
 _NOBODYS = "$2b${:02d}$" + "." * 53
-"""A hash of a cost that is no user's: only the work counts."""
+"""A dummy hash that belongs to no user: only the work counts."""
 
 CHALLENGE = {"www-authenticate": 'Basic realm="esewatch", charset="UTF-8"'}
 
@@ -97,7 +97,7 @@ class Logins:
         if login is None:
             raise RefusedError(401, "A name and a password are needed.", CHALLENGE)
         name, password = login
-        # A name that is not known costs what one that is does.
+        # An unknown name costs as much as a known one.
         dearest = max(users.values(), key=_cost)
         hashed = users.get(name) or dearest
         key = self._key(name, hashed, password)
@@ -137,8 +137,8 @@ class Logins:
 def _is_right(check: Check, password: bytes, hashed: str, dearest: int) -> bool:
     """Whether the hash is of the password. Where it is not, the work is that of cost `dearest`.
 
-    bcrypt of cost c is 2 ** c rounds. After one of cost c, those of costs c, c + 1, up to
-    `dearest` - 1 make it 2 ** `dearest`: how long it took does not tell whose hash it was.
+    bcrypt of cost c is 2 ** c rounds. After one of cost c, those of costs c, c + 1, up to `dearest`
+    - 1 make it 2 ** `dearest`: the time taken does not reveal whose hash it was.
     """
     right = _is_of(check, password, hashed)
     for cost in range(_cost(hashed), dearest) if not right else ():

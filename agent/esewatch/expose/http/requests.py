@@ -1,4 +1,4 @@
-"""A request, its answer, and what is refused."""
+"""HTTP requests, their responses, and their refusal."""
 
 import asyncio
 import contextlib
@@ -16,9 +16,9 @@ _NOT_LOCAL = frozenset({"origin", "forwarded", "via", "x-real-ip", "sec-fetch-si
 _FORWARDED = "x-forwarded-"
 
 DROPPED = 1 << 20
-"""Bytes of a refused body that are thrown away, so that who sends it gets to read why.
+"""Bytes of a refused body that are discarded, so that its sender can read the reason.
 
-A connection that is closed while bytes of its client wait is reset, answer and all.
+A connection that is closed while bytes of its client wait is reset, answer included.
 """
 
 Message = MutableMapping[str, Any]
@@ -29,12 +29,12 @@ JSON = "application/json"
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """A request; its body is read when all else of it is right. Header names are lower case."""
+    """A request; its body is read when everything else is valid. Header names are lower case."""
 
     method: str
     path: str
     query: bytes
-    """What stands behind the question mark, as it came."""
+    """The query string, as received."""
     headers: dict[str, str]
     client: str
     body: bytes = b""
@@ -65,10 +65,10 @@ class Incoming:
         self._receive = receive
         self._dropped = 0
         self.over = asyncio.Event()
-        """No more of it comes, or more than is waited for."""
+        """No more of it comes, or more than is awaited."""
 
     async def part(self) -> bytes:
-        """What comes next. Raises ConnectionAbortedError when the client is gone."""
+        """The next part. Raises ConnectionAbortedError when the client is gone."""
         message = await self._receive()
         if message["type"] == "http.disconnect":
             raise ConnectionAbortedError
@@ -78,7 +78,7 @@ class Incoming:
         return part
 
     async def drop(self) -> None:
-        """Throw away what comes until the client is gone: what is not taken blocks the server."""
+        """Discard the rest until the client is gone: unread bytes block the server."""
         with contextlib.suppress(ConnectionAbortedError):
             while True:
                 self._dropped += len(await self.part())
@@ -107,11 +107,11 @@ def must_be(request: Request, *methods: str) -> None:
 
 
 def must_be_local(request: Request) -> None:
-    """Refuse what a web page in a browser, a proxy or another machine sent.
+    """Refuse requests of a web page in a browser, a proxy or another machine.
 
-    A page may post to loopback, also under a name of its own that resolves to it; but a
-    browser then adds Origin and Sec-Fetch-Site, and asks first before it sends a header such as
-    X-Esewatch. Proxies add one header or another, or pass on the name that they were asked by.
+    A page may post to loopback, also under a name of its own that resolves to it; but a browser
+    then adds Origin and Sec-Fetch-Site, and asks first before it sends a header such as X-Esewatch.
+    Proxies add one header or another, or pass on the name that they were asked by.
     """
     if not _is_loopback(request.client):
         raise RefusedError(403, "This is possible from the machine that runs esewatch only.")
@@ -121,7 +121,7 @@ def must_be_local(request: Request) -> None:
 
 
 def must_be_json(request: Request) -> None:
-    """Refuse what a browser sends without asking first; see `must_be_local`."""
+    """Refuse requests that a browser sends without asking first; see `must_be_local`."""
     if request.headers.get("x-esewatch") != "1":
         raise RefusedError(403, "The header X-Esewatch: 1 is missing.")
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:

@@ -25,16 +25,16 @@ log = logging.getLogger(__name__)
 DEFAULT_ADDRESS = "127.0.0.1:19703"
 
 WATCH_SECONDS = 0.5
-"""How often connections are looked at."""
+"""Interval of the checks of connections."""
 
 THREADS = 6
-"""That make answers: more than pages are made at once, so that a scrape waits for none."""
+"""Threads that make answers: more than pages are made at once, so that a scrape never waits."""
 
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client may cost. Times in seconds."""
+    """Limits on the cost of a client. Times in seconds."""
 
     connections: int = 256
     head_seconds: float = 10.0
@@ -104,8 +104,8 @@ class _BoundConfig(Config):
 class HttpServer:
     """Serves `app` (ASGI 3) at `address` from `start` until `stop`.
 
-    Both are called by the owner, not from a request. `secure` gives what each new connection
-    is made with, None for plain HTTP.
+    Both are called by the owner, not from a request. `secure` gives the TLS of each new connection,
+    None for plain HTTP.
     """
 
     def __init__(
@@ -128,16 +128,16 @@ class HttpServer:
 
     @property
     def address(self) -> str:
-        """Where it listens: the port is the real one also when 0 was asked for."""
+        """The listening address: the port is the real one also when 0 was asked for."""
         return self._address
 
     @property
     def connections(self) -> int:
-        """How many connections are open."""
+        """The number of open connections."""
         return len(self._open)
 
     def start(self) -> None:
-        """Listen and serve. Raises EsewatchError when the address cannot be had."""
+        """Listen and serve. Raises EsewatchError when the address is not available."""
         self._socket = _listen(self._address)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, AHEAD)  # of each connection
         self._address = format_address(*self._socket.getsockname()[:2])
@@ -151,7 +151,7 @@ class HttpServer:
             raise EsewatchError(f"the HTTP server did not start on {self._address}")
 
     def stop(self) -> None:
-        """Answer what is being asked, for at most two seconds, then let go of the address."""
+        """Answer open requests, for at most two seconds, then release the address."""
         thread, loop, stop = self._thread, self._loop, self._stop
         if thread is None:
             return
@@ -213,9 +213,9 @@ class HttpServer:
 
 
 def _started(threads: int) -> ThreadPoolExecutor:
-    """Threads that are there from the start.
+    """Threads that are started at once.
 
-    One that is started later and finds no memory for its first line is waited for, for ever.
+    The start of a later one that finds no memory for its first line would be awaited for ever.
     """
     pool = ThreadPoolExecutor(threads, thread_name_prefix="http")
     all_there = threading.Barrier(threads)
@@ -225,5 +225,5 @@ def _started(threads: int) -> ThreadPoolExecutor:
 
 
 def _quietly(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """What a hostile client provokes inside the server is no news: it would fill the log."""
+    """Drop log messages that a hostile client provokes in the server: they would fill the log."""
     log.debug("%s", context.get("message"), exc_info=context.get("exception"))

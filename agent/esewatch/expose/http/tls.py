@@ -29,12 +29,13 @@ _TOO_WEAK = ("EE_KEY_TOO_SMALL", "CA_KEY_TOO_SMALL", "CA_MD_TOO_WEAK")
 _LARGEST = 1 << 20
 """Bytes of a certificate or key file."""
 _BUFFER = 16 << 10
-"""Bytes that each connection keeps to receive: a record of TLS. asyncio's own 256 KiB would be
-64 MiB where all connections are taken."""
+"""Receive buffer of each connection: a record of TLS. asyncio's own 256 KiB would be 64 MiB where
+all connections are taken.
+"""
 
 
 class Tls(NamedTuple):
-    """What a new connection is made with."""
+    """The TLS of new connections."""
 
     context: ssl.SSLContext
     allowed_sans: frozenset[str]
@@ -70,7 +71,7 @@ def tls_of(settings: TlsServer) -> Tls:
             raise ConfigError(f"{settings.client_ca_file}: no certificate in PEM form") from error
         except OSError as error:
             raise ConfigError(f"{settings.client_ca_file}: {_unreadable(error)}") from error
-        # As in Go: whoever stands in the file is trusted, a root or not.
+        # As in Go: every certificate in the file is trusted, a root or not.
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.verify_mode = _CLIENTS[settings.client_auth_type]
     return Tls(context, frozenset(map(_normal, settings.client_allowed_sans)))

@@ -1,6 +1,6 @@
-"""The web configuration in use: read anew when one of its files changes.
+"""The web configuration in use: reloaded when one of its files changes.
 
-A change that is wrong is one line in the log and a metric; what held before holds on.
+An invalid change is one line in the log and a metric; the previous configuration stays in use.
 """
 
 import logging
@@ -16,14 +16,14 @@ from esewatch.model import ConfigError
 log = logging.getLogger(__name__)
 
 Stamp = tuple[tuple[int, ...], ...]
-"""Inode, size, mtime and ctime of each file; zeros where it is not there.
+"""Inode, size, mtime and ctime of each file; zeros where it is missing.
 
-The ctime tells of permissions that were mended, and of a file that kept its mtime.
+The ctime shows corrected permissions, and a file that kept its mtime.
 """
 
 
 class WebConfiguration:
-    """The settings of `path` as they are now. Raises ConfigError when they are wrong at first.
+    """The current settings of `path`. Raises ConfigError when they are wrong at first.
 
     `admit` and `tls` are for the server's event loop; the rest may be asked by any thread.
     """
@@ -36,8 +36,8 @@ class WebConfiguration:
         self._take_up()
 
     def _take_up(self) -> None:
-        """Raises ConfigError before anything has changed."""
-        # Looked at before it is read: what changes meanwhile is seen at the next look.
+        """Load the settings. Raises ConfigError before anything has changed."""
+        # The signature is taken before the reading: a change meanwhile is seen by the next check.
         self._stamp = _look(self._files)
         settings = load_web(self._path)
         self._files = [self._path, *settings.files()]
@@ -96,8 +96,9 @@ class WebConfiguration:
 
 
 def _refuse_opening(path: str, old: WebSettings, new: WebSettings) -> None:
-    """Raises ConfigError where `new` asks for less than `old`: so looks a file that is being
-    written, or that a full disk has emptied.
+    """Refuse weaker settings: raises ConfigError where `new` asks for less than `old`.
+
+    A file that is being written, or that a full disk has emptied, looks like that.
     """
     before, after = _guards(old), _guards(new)
     if lost := [name for name in before if name not in after]:

@@ -1,8 +1,7 @@
 """The state as Prometheus metrics: families, and the snapshot that scrapes render.
 
-`families` is a pure function of (state, settings, now). What is absent there was
-not measured; a value is never guessed to be 0 (see `database_families.py` for
-what is born at 0).
+`families` is a pure function of (state, settings, now). An absent series was not measured; a value
+is never guessed to be 0 (`database_families.py` lists the series that start at 0).
 """
 
 import gzip
@@ -90,7 +89,7 @@ def own_families(
 ) -> list[Metric]:
     """Families about the running program, fresh, sorted by name.
 
-    Those of the process are there where the system has a `proc` file system.
+    Those of the process exist where the system has a `proc` file system.
     """
     out = Samples()
     build = {"version": version, "python_version": python_version, "kernel": kernel}
@@ -181,7 +180,7 @@ def add_devices(out: Samples, state: State, now: float) -> None:
 
 
 class _Backups(NamedTuple):
-    """What the instances of all computers say of backups, by (computer, database)."""
+    """Backups by (computer, database), from the instances of all computers."""
 
     totals: dict[tuple[str, str], dict[str, BackupTotals]]
     verified: dict[tuple[str, str], float]
@@ -245,9 +244,9 @@ def _volumes(state: State, computer: str) -> Mapping[str, str]:
 class Snapshot(Collector):
     """Families at one moment and their expositions, each rendered once.
 
-    Those that were asked of the snapshot before are made with it, so that a scrape does not
-    wait for them; others when first asked for. Safe to share between threads. Also a
-    collector for a prometheus_client registry.
+    Expositions that the previous snapshot was asked for are rendered with it, so that a scrape does
+    not wait for them; others when first asked for. Safe to share between threads. Also a collector
+    for a prometheus_client registry.
     """
 
     def __init__(self, metrics: tuple[Metric, ...]) -> None:

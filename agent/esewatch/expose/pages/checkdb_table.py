@@ -1,4 +1,4 @@
-"""Databases of SQL Server as the pages show them: when each was last checked, and how it ended.
+"""Databases of SQL Server on the pages: last check and result of each.
 
 The same judgement as in alerts/checkdb.yml, from the same values as the metrics `sqlserver_*`.
 """
@@ -27,7 +27,7 @@ CHECK_STATES: tuple[CheckState, ...] = (
 
 
 class CheckedDatabase(msgspec.Struct, frozen=True, kw_only=True):
-    """One database of SQL Server. Times are epoch seconds; None is never or not told."""
+    """One database of SQL Server. Times are epoch seconds; None is never or unknown."""
 
     computer: str
     database: str
@@ -35,16 +35,16 @@ class CheckedDatabase(msgspec.Struct, frozen=True, kw_only=True):
     completed: float | None
     """End of the latest full check; one by its pages alone is in `by_pages`."""
     seconds: float | None
-    """What that full check took."""
+    """The duration of that full check."""
     by_pages: float | None
     age: float
     """Seconds without a full check: since the first check of any kind where none was full."""
     allowed: float | None
-    """The age that the policy allows; None where it asks for none."""
+    """The age that the policy allows; None without a limit."""
     errors: float | None
     """Left in the database by the latest check of the kind that left more."""
     aborted: float | None
-    """When a check was last broken off that has not completed since."""
+    """When a check was last aborted that has not completed since."""
 
 
 def checked_databases(
@@ -75,7 +75,7 @@ def checked_databases(
 
 
 def last_checks(databases: Iterable[SqlDatabase], now: float) -> dict[str, float]:
-    """By computer the time of its latest check: of what came later a log of checks says nothing."""
+    """By computer the time of its latest check: later events are not in a log of checks."""
     ends: dict[str, float] = {}
     for each in databases:
         ends[each.computer] = max(ends.get(each.computer, 0.0), min(each.last_seen, now))
@@ -117,7 +117,7 @@ def _checked(entry: SqlDatabase, settings: Settings, now: float, blind: bool) ->
 
 
 def _broken_off(checks: Checks) -> float | None:
-    """When one was broken off, unless one of the kind has completed since."""
+    """When a check was aborted, unless one of the kind has completed since."""
     if checks.aborted is None or (checks.completed or 0.0) >= checks.aborted:
         return None
     return checks.aborted

@@ -1,4 +1,4 @@
-"""All that is shown of one database, as values and sentences; templates only lay it out."""
+"""The page of one database, as values and sentences; templates only lay it out."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ from esewatch.fold.state.state import UNLOCATED, BadPage, Database, Pass, State
 
 MAX_BAD_ROWS = 200
 MAX_PASSES = 12
-"""Passes that are shown at once; older ones are folded away."""
+"""Passes that are shown at once; older ones are collapsed."""
 
 MODEL_SENTENCES = {
     "window": (
@@ -52,7 +52,7 @@ MODEL_SENTENCES = {
 
 
 WINDOW_SCAN = " Its database scan, which reads every page, runs in the same window."
-"""Of a store whose window has both."""
+"""Tasks of a store whose window has both."""
 
 
 class PassRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,13 +105,13 @@ class DatabasePage(msgspec.Struct, frozen=True, kw_only=True):
     """One database. Times are epoch seconds; None is unknown or never."""
 
     now: float
-    """As of when it is shown."""
+    """The moment as of which it is shown."""
     figures: DatabaseFigures
     pictures: Pictures
     first_seen: float | None
     last_seen: float | None
     sentence: str
-    """How it is maintained and what is judged of it."""
+    """Its maintenance model and its advice."""
     tasks: tuple[TaskRow, ...]
     ends: Mapping[str, LastEnd]
     """By task, of those that completed."""
@@ -192,7 +192,7 @@ def _last_ends(views: Mapping[str, TaskView], without: Iterable[Pass]) -> dict[s
 
 
 def _task_rows(views: Mapping[str, TaskView], untimed: Mapping[int, int]) -> tuple[TaskRow, ...]:
-    """`untimed`: how many events without a time there are, by id."""
+    """Totals by task. `untimed`: the number of events without a time, by id."""
     ended = Counter[str]()
     for event, tasks in COMPLETES.items():
         ended.update(dict.fromkeys(tasks, untimed.get(event, 0)))

@@ -1,4 +1,4 @@
-"""The table of databases: how many rows it has, and what becomes of the others."""
+"""The table of databases: the number of its rows, and a summary of the databases left out."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ MAX_ADVICE_ROWS = 50
 MAX_SECTIONS = 10
 _VERDICTS: Mapping[Status, Verdict] = {"bad": "bad_pages", "attention": "look", "ok": "ok"}
 _ACTIONS = ("move", "grow", "shrink", "keep", "insufficient_evidence")
-"""What calls for a change first."""
+"""Most urgent action first."""
 
 
 class TableRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,15 +25,15 @@ class TableRow(msgspec.Struct, frozen=True, kw_only=True):
 
     figures: DatabaseFigures
     href: str
-    """Where all of it is shown."""
+    """The address of its page."""
     now: float
-    """As of when (epoch seconds) it is judged."""
+    """The moment (epoch seconds) as of which it is judged."""
     forecast: Forecast | None
-    """The one with least time left; None without a date."""
+    """The forecast with the least time left; None without a date."""
 
     @property
     def verdict(self) -> Verdict:
-        """That of the database; an ignored one is shown for its damage."""
+        """The verdict of the database; an ignored one is shown for its damage."""
         return shown_verdict(self.figures)
 
     @property
@@ -44,13 +44,13 @@ class TableRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def overdue(self) -> bool:
-        """Verified longer ago than its deadline allows; what was never verified has no age."""
+        """Verified longer ago than its deadline allows; a database never verified has no age."""
         allowed = self.figures.verification_deadline
         return allowed is not None and self.age is not None and self.age > allowed
 
     @property
     def late(self) -> bool:
-        """It may well be done after its deadline."""
+        """May be done after its deadline."""
         told = self.forecast
         return told is not None and told.late
 
@@ -87,12 +87,12 @@ def computer_link(computer: str) -> str:
 
 
 def shown_verdict(figures: DatabaseFigures) -> Verdict:
-    """The verdict, for ignored databases too: what is shown of those has damage."""
+    """The verdict, for ignored databases too: those that are shown have damage."""
     return figures.verdict or _VERDICTS[figures.status]
 
 
 def folded(databases: Iterable[DatabaseFigures]) -> list[Folded]:
-    """By computer, in the order in which each is first met."""
+    """By computer, in the order of their first database."""
     found: dict[str, Counter[Verdict]] = {}
     for each in databases:
         found.setdefault(each.computer, Counter())[shown_verdict(each)] += 1
@@ -107,7 +107,7 @@ def folded(databases: Iterable[DatabaseFigures]) -> list[Folded]:
 
 
 def window_rows(rows: Iterable[TableRow]) -> list[TableRow]:
-    """Those with a window that is judged; what calls for a change first."""
+    """Databases with a window that is judged; most urgent action first."""
     judged = [row for row in rows if row.figures.advice and _action(row) in _ACTIONS]
     return sorted(judged, key=lambda row: _ACTIONS.index(_action(row)))
 

@@ -1,4 +1,4 @@
-"""Hidden counters, by what is to be done about them."""
+"""Hidden counters, grouped by the action that is needed."""
 
 from collections.abc import Iterable
 
@@ -23,7 +23,7 @@ class Hidden(msgspec.Struct, frozen=True, kw_only=True):
     computer: str
     counters: tuple[str, ...]
     libraries: tuple[Library, ...]
-    """What serves the databases known of it; empty when none is."""
+    """The processes that serve the known databases; empty when none is known."""
 
 
 class HiddenGroup(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +54,7 @@ def hidden_counters(state: State) -> tuple[Hidden, ...]:
 
 
 def grouped(hidden: Iterable[Hidden]) -> list[HiddenGroup]:
-    """Those with the same commands together, so that a farm has few of them."""
+    """Computers with the same commands together, so that a farm has few groups."""
     found: dict[tuple[object, ...], list[Hidden]] = {}
     for each in hidden:
         found.setdefault((each.counters, each.libraries), []).append(each)

@@ -68,24 +68,24 @@ class DatabaseFigures(msgspec.Struct, frozen=True, kw_only=True):
     role: str
     generation: str
     status: Status
-    """The verdict in short: attention is all between bad pages and ok."""
+    """The short verdict: attention is everything between bad pages and ok."""
     verdict: Verdict | None
-    """How urgent it is; None for an ignored one."""
+    """Its urgency; None for an ignored one."""
     behind: bool
-    """A source of its computer is behind: whatever the verdict, what is known may be old."""
+    """A source of its computer is behind: whatever the verdict, the data may be old."""
     reasons: tuple[str, ...]
     running: tuple[str, ...]
-    """Tasks at work now."""
+    """Tasks that are running."""
     interrupted: Mapping[str, int]
-    """By task: how often the pass that is open was interrupted, where it was."""
+    """By task: number of interruptions of the open pass, where there were any."""
     collisions: tuple[str, ...]
     """Databases that were scanned at the same time on the same disks."""
     last_defrag: float | None
     last_checksum: float | None
     ratio: Ratio | None
-    """None unless the model is `window`: nothing else is judged by it."""
+    """None unless the model is `window`: no other model is judged by it."""
     bad_pages: Mapping[str, int]
-    """By kind, those that stand."""
+    """Unresolved bad pages by kind."""
     bad_page_list: tuple[BadPage, ...]
     """The first 100 of them, the youngest error first."""
     verified: Mapping[str, float]
@@ -93,7 +93,7 @@ class DatabaseFigures(msgspec.Struct, frozen=True, kw_only=True):
     verification_deadline: float | None
     """Seconds after which a verification is too old.
 
-    None without advice, where nothing tells, and where nothing is asked: unless it is watched.
+    None without advice, where the limit is unknown, and where there is none: unless it is watched.
     """
     size_bytes: float | None
     free_bytes: float | None
@@ -102,7 +102,7 @@ class DatabaseFigures(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def last_verified(self) -> float | None:
-        """When every page was last proven good, by whatever verifier."""
+        """When every page was last proven good, by any verifier."""
         return max(self.verified.values(), default=None)
 
 
@@ -139,7 +139,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     sources: tuple[SourceFigures, ...]
     hidden: tuple[Hidden, ...]
     problems: tuple[Problem, ...]
-    """What is missing, and what mends it."""
+    """Missing data, and the fix."""
     fleet: Summary
     checks: tuple[CheckedDatabase, ...]
     """The databases of SQL Server, worst first."""
@@ -154,7 +154,7 @@ def overview(
 ) -> Overview:
     """The figures of all databases that are not ignored, and of ignored ones with damage.
 
-    `advice` is what is advised of them, as of `now` or shortly before.
+    `advice` is their advice, as of `now` or shortly before.
     """
     shown, ignored = all_details(state, settings, now, advice)
     databases = tuple(details.figures for details in shown)
@@ -256,11 +256,11 @@ def _worst_first(figures: DatabaseFigures) -> tuple[int, int, int, float, str, s
 
 
 class _Beside(NamedTuple):
-    """What the state knows of a database outside of it.
+    """Facts about a database from the rest of the state.
 
-    `streaming` is the end of its last verifying streaming backup. `collisions` names
-    databases that were scanned at the same time on the same disks. `blind` says why what is
-    known of its computer may be old, empty when it is not.
+    `streaming` is the end of its last verifying streaming backup. `collisions` names databases that
+    were scanned at the same time on the same disks. `blind` says why the data of its computer may
+    be old, empty when they are not.
     """
 
     instance: Instance | None

@@ -86,7 +86,7 @@ SIGNS: dict[Verdict, str] = {
     "look": "◇",
     "ok": "●",
 }
-"""A sign and a word: never the colour alone."""
+"""A symbol and a word: never the colour alone."""
 ACTIONS: dict[Action, str] = {
     "move": "to move",
     "grow": "to grow",
@@ -98,7 +98,7 @@ ACTIONS: dict[Action, str] = {
 
 
 def urgent(view: Overview) -> tuple[DatabaseFigures, ...]:
-    """Those of which the status page shows everything at once: at most ten."""
+    """Databases that the status page shows in full: at most ten."""
     return view.databases[:MAX_SECTIONS]
 
 
@@ -138,7 +138,7 @@ def render_database(page: DatabasePage, runbooks: Runbooks) -> str:
 
 
 def render_computer(view: Overview, computer: str) -> str | None:
-    """The databases of one computer and what is read of it; None when nothing knows of it."""
+    """The databases of one computer and its sources; None when the computer is unknown."""
     rows = [row_of(each, view.now) for each in view.databases if each.computer == computer]
     sources = [source for source in view.sources if computer in source.computers]
     hidden = [each for each in view.hidden if each.computer == computer]
@@ -188,7 +188,7 @@ def render(template: str, **values: Any) -> str:
 
 @cache
 def _environment() -> "Environment":
-    # Not before somebody looks at a page: many daemons are only scraped.
+    # Only for the first page: many daemons are only scraped.
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
 
     environment = Environment(

@@ -1,4 +1,4 @@
-"""The four numbers that a page begins with, and which computers nobody can see."""
+"""The four numbers at the top of a page, and the computers with missing data."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -6,25 +6,25 @@ from typing import NamedTuple
 from esewatch.fold.state.state import SourceState
 
 MISSING = "events are missing"
-"""Why a computer is blind though its sources are read."""
+"""Why data of a computer may be missing though its sources are read."""
 
 
 class Blind(NamedTuple):
-    """A computer, or a source that never told of one, and why what is known may be old."""
+    """A computer with stale data, or a source that never had a record of one, and the reason."""
 
     name: str
     why: str
 
     @property
     def runbooks(self) -> tuple[str, ...]:
-        """The alerts whose runbooks are about it."""
+        """The alerts whose runbooks apply."""
         causes = self.why.split(", ")
         behind = ("EsewatchSourceDown",) if set(causes) - {MISSING} else ()
         return (*behind, "EsewatchRecordsMissed") if MISSING in causes else behind
 
 
 class Summary(NamedTuple):
-    """Watched and observed databases by trouble; one with two troubles counts in both."""
+    """Watched and observed databases by problem; one with two problems counts in both."""
 
     bad: int
     """With known bad pages that are not corrected."""
@@ -39,11 +39,11 @@ class Summary(NamedTuple):
 def blind_places(
     behind: Mapping[str, str], unknown: Iterable[str], sources: Iterable[SourceState]
 ) -> tuple[Blind, ...]:
-    """All that is blind, by name.
+    """Everything with missing or stale data, by name.
 
-    `behind`: why by computer, of those with a source that is behind. `unknown`: computers with a
-    database of which events are missing. A source that is down and never told of a computer
-    stands for those it would tell of.
+    `behind`: the reason by computer, for those with a source that is behind. `unknown`: computers
+    with a database of which events are missing. A source that is down and never had a record of a
+    computer stands for the computers it would report.
     """
     whys = {computer: [why] for computer, why in behind.items()}
     for computer in sorted(set(unknown)):

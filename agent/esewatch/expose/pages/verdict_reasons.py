@@ -1,4 +1,4 @@
-"""The verdict of one database and why, in words."""
+"""The verdict of one database and its reasons, in words."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -11,11 +11,11 @@ from esewatch.fold.state.state import BadPage, Damage, DamageKind
 
 
 class Grounds(NamedTuple):
-    """What is known of it.
+    """Basis of a verdict.
 
-    `pages` and `damage` are those that stand, `collisions` the databases that were scanned at the
-    same time on the same disks. `blind` says why what is known of its computer may be old, empty
-    when it is not.
+    `pages` and `damage` are the unresolved ones, `collisions` the databases that were scanned at
+    the same time on the same disks. `blind` says why the data of its computer may be old, empty
+    when they are not.
     """
 
     pages: Sequence[BadPage]
@@ -53,7 +53,7 @@ def judged(told: Trouble, known: Grounds, *, unproven: bool) -> tuple[Verdict, t
 
 
 def _neighbours(collisions: Sequence[str], findings: Sequence[Finding]) -> list[str]:
-    """What is said of `collisions`, unless the finding of them says it."""
+    """The sentence on `collisions`, unless their finding says it."""
     if not collisions or any(found.finding == "scans_collide" for found in findings):
         return []
     names = ", ".join(tidy(name) for name in collisions)

@@ -1,4 +1,4 @@
-"""When time alone changes what is shown of an entity, for the replay."""
+"""Expiry times for the replay: when time alone changes the series of an entity."""
 
 from collections.abc import Iterator
 
@@ -17,9 +17,9 @@ from esewatch.fold.state.state import Database, Metered
 
 
 def ends(folder: Folder, entity: Entity, metered: Metered | None, now: float) -> Iterator[float]:
-    """Times (epoch seconds) from which on it is shown otherwise, if nothing is heard.
+    """Times (epoch seconds) at which its series change without further records.
 
-    `metered` is what of the entity has counters, None without any.
+    `metered` is the part of the entity with counters, None without any.
     """
     state, settings = folder.state, folder.settings
     if entity[0] == "instance":

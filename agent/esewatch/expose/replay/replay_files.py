@@ -56,7 +56,9 @@ def refuse_strangers(files: Iterable[Path]) -> None:
 
 
 def _ours(path: Path) -> bool:
-    """Whether the file is a whole OpenMetrics text that begins with a metric of ours, or empty."""
+    """Whether the file is a whole OpenMetrics text that begins with a metric of esewatch,
+    or empty.
+    """
     with path.open("rb") as file:
         head = file.read(200)
         size = file.seek(0, 2)
@@ -69,8 +71,8 @@ def _ours(path: Path) -> bool:
 class MonthFiles:
     """Sorts changes into months and writes a file when its month is over.
 
-    What changed before the span holds at its beginning. Files are made in `folder` and
-    moved into place whole. `written` are those in place.
+    Changes before the span hold at its beginning. Files are made in `folder` and moved into place
+    whole. `written` are those in place.
     """
 
     def __init__(self, output: Path, folder: Path, series: Sequence[Series], span: Span) -> None:

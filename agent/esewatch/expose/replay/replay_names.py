@@ -1,4 +1,4 @@
-"""Which metrics are replayed."""
+"""Metrics that are replayed."""
 
 import re
 from collections.abc import Sequence
@@ -12,16 +12,17 @@ PREFIXES = ("ese_", "exchange_", "sqlserver_", "esewatch_policy_")
 """Metrics with a past in the records. Those of the agent and its sources have none."""
 
 JUDGED = frozenset(row.name for row in ADVICE)
-"""Metrics of advice. A judgement is made of all databases and moves on with every second: at 2 to
-5 ms for each step of 5 minutes a year of one database would take 4 to 9 minutes. So they are
-replayed only when asked for, at steps of their own."""
+"""Metrics of advice. A judgement is made of all databases and changes with every second: at 2 to 5
+ms for each step of 5 minutes a year of one database would take 4 to 9 minutes. So they are replayed
+only when asked for, at steps of their own.
+"""
 
 
 def replayed_metrics(patterns: Sequence[str], *, advice: bool = False) -> frozenset[str]:
     """Names of the metrics that match one of the anchored regular expressions; all without any.
 
-    Those of `advice` are among them only when asked for. Raises EsewatchError for an expression
-    that is none or that matches nothing.
+    Those of `advice` are included only when asked for. Raises EsewatchError for an expression that
+    is invalid or matches nothing.
     """
     known = [
         name

@@ -1,10 +1,9 @@
-"""History as metrics: records in order of time in, the changes of every series out.
+"""History as metrics: takes records in order of time, gives the changes of every series.
 
-The fold and the views are the daemon's own. After each moment only the entities
-that the fold changed are computed again, and between records those whose values
-depend on time alone: an open pass that falls silent, a level that grows stale, an
-observed database that expires. What is advised is judged anew from time to time where that
-is asked for. The file is pure: no clock, no I/O.
+The fold and the views are the daemon's own. After each moment only the entities that the fold
+changed are computed again, and between records those whose values depend on time alone: an open
+pass that falls silent, a level that grows stale, an observed database that expires. Advice is
+judged again from time to time where that is asked for. The file is pure: no clock, no I/O.
 """
 
 import heapq
@@ -46,17 +45,17 @@ TIMELESS = (Coverage, CountersSeen)
 folded before a record of its own, it would make that one a duplicate."""
 
 ADVISED: Entity = ("advice", "", "")
-"""Stands for the advice of all databases among what is shown."""
+"""Key of the advice of all databases among the entities."""
 
 POLICY: Entity = ("policy", "", "")
-"""Stands for the thresholds that all databases share."""
+"""Key of the thresholds that all databases share."""
 
 _SOURCE = "replay"
 _TABLES: dict[tuple[str, ...], str] = {D: "database", I: "instance", V: "device"}
 _OF_SQL_SERVER = {row.name for row in SQLSERVER} | {"esewatch_policy_checkdb_within_seconds"}
 _OF_JOBS = {row.name for row in BACKUPS if row.labels == ("computer",)}
 _HEARD = (Event, SetBackedUp)
-"""Records of which more than their own entity may show."""
+"""Records that may change series of more than their own entity."""
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
@@ -116,7 +115,7 @@ class Replay:
         self._free: dict[str, dict[str, float]] = {}
         """By computer: free bytes of its volumes, as the instances show them."""
         self._instance: dict[tuple[str, str], Entity] = {}
-        """The instance that each database was in when it was last looked at."""
+        """The instance of each database when its series were last computed."""
         self._copied: dict[tuple[str, str], set[tuple[str, str]]] = {}
         self._judged_every = judged_every
         self._wake(POLICY, first)
@@ -139,7 +138,7 @@ class Replay:
             yield from self._show(time, dirty | self._fallen_due(time))
 
     def _fallen_due(self, time: int) -> set[Entity]:
-        """Entities that time alone may have changed; databases that expired are gone."""
+        """Entities that may have changed by time alone; expired databases are dropped."""
         found = set()
         while self._schedule and self._schedule[0][0] <= time:
             step, entity = heapq.heappop(self._schedule)
@@ -155,7 +154,7 @@ class Replay:
         return found | self._sharing_sets(found)
 
     def _dirty(self, now: float, *, events: bool) -> set[Entity]:
-        """What the fold changed, and the databases that this shows in."""
+        """Entities that the fold changed, and the databases whose series depend on them."""
         changed, self.folder.changed = self.folder.changed, set()
         dirty = {entity for entity in changed if entity[0] in self._tables}
         dirty |= self._instances_of(entity[1:] for entity in changed if entity[0] == "database")
@@ -170,7 +169,8 @@ class Replay:
         dirty |= self._sharing_sets(dirty)
         for table, first, second in changed:
             if table == "database" and events:
-                # Copies tell of each other: which is active, and what is damaged.
+                # The series of copies depend on each other: which is active, and which damage is
+                # known.
                 dirty |= {("database", *key) for key in self._copies(first, second)}
             elif table == "instance" and events:
                 # Readings change its counters only, of which databases show nothing.
@@ -195,7 +195,7 @@ class Replay:
         return {entity for entity in self._instance.values() if entity[1] in moved}
 
     def _moved(self, entity: Entity, now: float) -> bool:
-        """Whether the readings since the last look changed a value; most of a day none does."""
+        """Whether the readings since the last moment changed a value; most of a day none does."""
         metered = self._metered(entity)
         if metered is None:
             return True
@@ -207,7 +207,7 @@ class Replay:
         return True
 
     def _metered(self, entity: Entity) -> Metered | None:
-        """What of the entity has counters: a host, an instance or a device itself."""
+        """The part of the entity with counters: a host, an instance or a device itself."""
         table, first, second = entity
         state = self.folder.state
         if table == "host":
@@ -219,9 +219,9 @@ class Replay:
         return None
 
     def _instances_of(self, databases: Iterable[tuple[str, str]]) -> set[Entity]:
-        """Instances that these databases are in or were in: what is shown of one depends on them.
+        """Instances that these databases are in or were in: their series depend on them.
 
-        Those without a name, of which the state may hold nothing, are among them.
+        Those without a name, which the state may not hold, are included.
         """
         found: set[Entity] = set()
         if "instance" not in self._tables:
@@ -346,7 +346,7 @@ class Replay:
         return State(databases=databases, instances=instances, hosts=hosts, channels=channels)
 
     def _copies(self, computer: str, label: str) -> dict[tuple[str, str], Database]:
-        """What may be a copy of the database: on the same path, or joined by the configuration."""
+        """Possible copies of the database: on the same path, or joined by the configuration."""
         rules = self.folder.settings.databases
         joined = any(rule.name or rule.copies for rule in rules)
         return {
@@ -373,7 +373,7 @@ class Replay:
         self._wake(entity, (after // self._step + 1) * self._step)
 
     def _wake(self, entity: Entity, step: int) -> None:
-        """Look at the entity again at that time (milliseconds)."""
+        """Compute the entity again at that time (milliseconds)."""
         if self._due.get(entity) != step:
             self._due[entity] = step
             heapq.heappush(self._schedule, (step, entity))

@@ -1,1 +1,1 @@
-"""Event log channels: duplicates, the order of records, clocks that were wrong."""
+"""Event log channels: deduplication, the order of records, clocks that were wrong."""

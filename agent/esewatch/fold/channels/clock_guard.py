@@ -1,7 +1,7 @@
-"""Times that cannot be: a record from the future must not settle what comes after it.
+"""Guard against impossible times: a record from the future must not affect what comes after it.
 
-A time ahead of the agent's clock is believed up to a day: clocks differ, and a local time may
-be taken for UTC. The agent judges nobody while its own clock is obviously wrong.
+A time up to a day ahead of the agent's clock is accepted: clocks differ, and a local time may be
+taken for UTC. No record is rejected while the agent's own clock is obviously wrong.
 """
 
 import math
@@ -12,21 +12,21 @@ from esewatch.fold.state.state import SourceState
 from esewatch.model import CopyChecked, Coverage, Event, PagesScanned, Record
 
 AHEAD_SECONDS = 86400.0
-"""A record may be so much later than the agent's clock."""
+"""A record may be this much later than the agent's clock."""
 EARLIEST_NOW = 1_767_225_600.0
 """2026-01-01: this program did not run before."""
 
 
 def latest(now: float) -> float:
-    """The latest time that is believed at `now`, 0 where the agent's clock is not known."""
+    """Return the latest time that is accepted at `now`, 0 where the agent's clock is not known."""
     return now + AHEAD_SECONDS if now >= EARLIEST_NOW else math.inf
 
 
 def admitted(source: SourceState, record: Record, until: float, now: float) -> Record | None:
-    """The record as far as its time can be, which is `until` at `now`; others are counted.
+    """Return the record as far as its time is possible, not after `until` at `now`; count others.
 
-    An event later than that is one of unknown time, a checked copy proves no page good any
-    more but its bad pages stay bad, any other record is left out.
+    An event later than that becomes one of unknown time; a checked copy no longer proves any page
+    good, but its bad pages stay bad; any other record is dropped.
     """
     time = record.last_time if isinstance(record, Coverage) else record.time
     if time is None or time <= until:
@@ -42,7 +42,7 @@ def admitted(source: SourceState, record: Record, until: float, now: float) -> R
 
 
 def note(source: SourceState, time: float) -> None:
-    """A record of this time was taken in."""
+    """Note that a record of this time was folded."""
     source.last_record = max(source.last_record, time)
     if time < source.oldest or not source.oldest:
         source.oldest = time

@@ -1,10 +1,10 @@
 """Deduplication by record id and time (semantics.md 2).
 
-A record is known where its id and its time fit a known one. The record ids of one
-(computer, channel) are kept by epochs, in each of which ids and times rise together: a cleared
-log starts again at low ids with later times. What fits no epoch opens one, so that the order
-of arrival makes no difference. An epoch need not be one life of the log: ids that a later
-life did not reach yet may stand behind those of an earlier one.
+A record is known where its id and its time fit a known one. The record ids of one (computer,
+channel) are kept by epochs, in each of which ids and times rise together: a cleared log starts
+again at low ids with later times. A record that fits no epoch opens one, so that the order of
+arrival makes no difference. An epoch need not be one life of the log: ids that a later life did not
+reach yet may stand behind those of an earlier one.
 """
 
 import math
@@ -32,13 +32,13 @@ MAX_EPOCHS = 16
 MAX_GAPS = 64
 MAX_HEARD = 128
 EXACT_INTERVALS = 128
-"""Beyond so many, neighbours in what was read whole become one."""
+"""Beyond this number, neighbouring ranges that were read whole are merged."""
 STEP = 32
-"""So many intervals are joined or forgotten at a time."""
+"""The number of intervals that are merged or forgotten at a time."""
 SAME_SECONDS = 1.0
-"""Two readings of one record may tell its time so differently: some formats have whole seconds."""
+"""Two readings of one record may differ in time by this: some formats have whole seconds."""
 JITTER_SECONDS = 600.0
-"""Records of a range may be so much earlier or later than its ends."""
+"""Records of a range may be this much earlier or later than its ends."""
 DENSE_SECONDS = 60.0
 """A log with a record a minute on average is not silent for long."""
 MOST = (1 << 63) - 1
@@ -54,7 +54,7 @@ def contains(intervals: Intervals, number: int) -> bool:
 
 
 def add(intervals: Intervals, first: int, last: int) -> None:
-    """Add the closed range `first`..`last`, joining what touches it."""
+    """Add the closed range `first`..`last`, merging the intervals it touches."""
     low = bisect_right(intervals, first, key=lambda item: item[0])
     if low > 0 and intervals[low - 1][1] >= first - 1:
         low -= 1
@@ -67,7 +67,7 @@ def add(intervals: Intervals, first: int, last: int) -> None:
 
 
 def admit(channel: Channel, record_id: int, time: float | None) -> bool:
-    """Take note of one record; False when it was seen before."""
+    """Note one record; False when it was seen before."""
     if not 0 <= record_id <= MOST:
         return True
     if time is None or not abs(time) < FURTHEST:
@@ -87,7 +87,7 @@ def admit(channel: Channel, record_id: int, time: float | None) -> bool:
 
 
 def cover(channel: Channel, coverage: Coverage) -> None:
-    """Take note of a range that was read whole; one whose times are damaged is not."""
+    """Note a range that was read whole; a range with damaged times is ignored."""
     _hear_range(channel, coverage)
     times = [time for time in (coverage.first_time, coverage.last_time) if abs(time) < FURTHEST]
     if not times or not 0 <= coverage.first <= coverage.last <= MOST:
@@ -101,10 +101,9 @@ def cover(channel: Channel, coverage: Coverage) -> None:
 
 
 def claim_gaps(channel: Channel) -> int:
-    """Count the records missing between ranges that were read; each is claimed once.
+    """Count the records missing between ranges that were read; each is counted once.
 
-    Called when the source has caught up: until then a file not read yet may
-    still fill a hole.
+    Called when the source has caught up: until then a file not read yet may still fill a gap.
     """
     read = (each for epoch in channel.epochs for each in epoch.covered)
     runs = unbroken(read, set_back.MOST_SECONDS, JITTER_SECONDS)
@@ -132,9 +131,9 @@ def claim_gaps_of(
     known: Mapping[tuple[str, str], Channel],
     settled: Collection[tuple[str, str]] = (),
 ) -> set[tuple[str, str]]:
-    """Count what is missing in the channels of a source; the keys of those that changed.
+    """Count the missing records in the channels of a source; return the keys of changed channels.
 
-    `settled`: channels of which no range was read since this was asked last.
+    `settled`: channels of which no range was read since the last call.
     """
     changed = set()
     for key in source.channels:
@@ -146,7 +145,7 @@ def claim_gaps_of(
 
 
 def _hole(before: Range, after: Range) -> Range | None:
-    """What is missing between two ranges; None where a lower number begins another life."""
+    """The gap between two ranges; None where a lower number begins another life of the log."""
     if after.first <= before.last + 1:
         return None
     end = max(before.late, after.early)
@@ -159,9 +158,9 @@ def _is_within(one: Range, other: Range) -> bool:
 
 
 def _is_filled(hole: Range, runs: Sequence[Range]) -> bool:
-    """Whether other ranges fill it exactly: the server's clock was set back.
+    """Whether other ranges fill the gap exactly: the server's clock was set back.
 
-    Those of another life of the log would not.
+    Ranges of another life of the log would not.
     """
     filled = sum(
         run.last - run.first + 1
@@ -172,7 +171,7 @@ def _is_filled(hole: Range, runs: Sequence[Range]) -> bool:
 
 
 def _claimed(channel: Channel, hole: Range) -> int:
-    """Of how many of its numbers it is counted already that they are missing."""
+    """The number of its record ids that are already counted as missing."""
     return sum(
         max(0, min(hole.last, each.last) - max(hole.first, each.first) + 1)
         for each in channel.claimed
@@ -181,7 +180,7 @@ def _claimed(channel: Channel, hole: Range) -> int:
 
 
 def _admit_without_time(channel: Channel, record_id: int) -> bool:
-    """Its number alone tells whether it is known."""
+    """Deduplicate a record without a time, by its number alone."""
     newest = channel.epochs[-1].seen if channel.epochs else []
     if contains(channel.timeless, record_id) or find(newest, record_id) is not None:
         return False
@@ -214,7 +213,7 @@ def _is_known(epochs: Sequence[Epoch], record_id: int, time: float) -> bool:
 def _home(channel: Channel, new: Range, *, read_whole: bool) -> Epoch | None:
     """The epoch that a record or range fits in, opened where there is none.
 
-    None for what is older than the oldest of as many epochs as are kept.
+    None for records older than the oldest epoch when the limit of epochs is reached.
     """
     epochs = channel.epochs
     if (found := _nearest(epochs, new, read_whole=read_whole)) is not None:
@@ -238,7 +237,7 @@ def _opened(epochs: list[Epoch], new: Range) -> Epoch:
 
 
 def _nearest(epochs: Sequence[Epoch], new: Range, *, read_whole: bool) -> Epoch | None:
-    """Of the epochs that it fits in, the one with the record next to it in time."""
+    """Of the epochs that it fits in, the one whose record is nearest in time."""
     best: Epoch | None = None
     least = math.inf
     for epoch in reversed(epochs):
@@ -275,7 +274,7 @@ def _distance(epoch: Epoch, new: Range, *, read_whole: bool) -> float | None:
 
 
 def _arranged(epochs: list[Epoch]) -> list[Epoch]:
-    """The same ranges in as few epochs as need be: one life after the other fills them."""
+    """The same ranges in as few epochs as possible: one life after the other fills them."""
     ranges = [(each, False) for epoch in epochs for each in epoch.seen]
     ranges += [(each, True) for epoch in epochs for each in epoch.covered]
     ranges.sort(key=lambda item: (item[0].early, item[0].first))
@@ -293,10 +292,10 @@ def _lengthen(epoch: Epoch, new: Range) -> None:
 
 
 def _bound(channel: Channel, epoch: Epoch) -> None:
-    """Join neighbours that nothing unknown lies between; where too many are left, forget the first.
+    """Merge neighbours with nothing unknown between them; if too many remain, forget the first.
 
-    A record that is read again then may be counted again: one that was never read would else be
-    taken for known, and a bad page be lost.
+    A record of a forgotten range may be counted again when it is read again: otherwise one that was
+    never read would be taken for known, and a bad page be lost.
     """
 
     def adjacent(before: Range, after: Range) -> bool:
@@ -325,7 +324,7 @@ def _bound(channel: Channel, epoch: Epoch) -> None:
 
 
 def _join_tightest(ranges: list[Range], wanted: Callable[[Range, Range], bool]) -> None:
-    """Join pairs of neighbours that are `wanted`, of the least time."""
+    """Merge the `wanted` pairs of neighbours with the shortest time between them."""
     pairs = [
         (max(before.late, after.late) - min(before.early, after.early), place)
         for place, (before, after) in enumerate(pairwise(ranges))
@@ -345,7 +344,9 @@ def _start(epoch: Epoch) -> float:
 
 
 def _hear_range(channel: Channel, coverage: Coverage) -> None:
-    """Its ends, and all of it where records are dense: else the log may have been silent."""
+    """Mark the ends of the range as heard, and all of it where records are dense: else the log may
+    have been silent in between.
+    """
     heard, hours = channel.heard, channel.hours
     last, length = coverage.last_time, coverage.last_time - coverage.first_time
     hours_heard.note(hours, coverage.first_time)
@@ -359,7 +360,7 @@ def _hear_range(channel: Channel, coverage: Coverage) -> None:
 
 
 def _hear(heard: list[float], time: float) -> None:
-    """Take note that there is a record of this time; a damaged time is none."""
+    """Note that there is a record of this time; a damaged time is ignored."""
     if not abs(time) < FURTHEST:
         return
     hour = time // HOUR_SECONDS

@@ -1,4 +1,4 @@
-"""The hours in which a log has a record, by day: what tells later when a computer was off.
+"""The hours in which a log has a record, by day: they show later when a computer was off.
 
 Rows of a day number (from 1970 on, UTC) and a bit for each of its hours. The last 96 days that
 have a record are kept, in 768 bytes.
@@ -15,14 +15,14 @@ _HOURS = 24
 
 
 def note(rows: bytearray, time: float) -> None:
-    """There is a record of this time (epoch seconds); a damaged time is none."""
+    """Note a record of this time (epoch seconds); a damaged time is ignored."""
     if abs(time) < FURTHEST:
         day, hour = divmod(int(time // HOUR_SECONDS), _HOURS)
         _set(rows, day, 1 << hour)
 
 
 def note_all(rows: bytearray, first: float, last: float) -> None:
-    """There are records in all hours from `first` to `last`."""
+    """Note records in all hours from `first` to `last`."""
     if not (abs(first) < FURTHEST and abs(last) < FURTHEST):
         return
     begin, end = int(first // HOUR_SECONDS), int(last // HOUR_SECONDS)

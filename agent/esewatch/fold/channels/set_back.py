@@ -1,8 +1,8 @@
-"""Clocks that were set back: what a log has later came later, whatever its time says.
+"""Clocks that were set back: a later record of a log is a later event, whatever its time says.
 
 A record is taken to be no earlier than those with lower numbers (semantics.md 2). Where one of
-these is read after it, what is known already is put right: transitions and events of backups by
-their numbers. Errors have none, and count for both of the hours that have the same times.
+these is read after it, the facts already known are corrected: transitions and events of backups
+by their numbers. Errors have none, and count for both of the hours that have the same times.
 """
 
 from bisect import bisect_left, bisect_right
@@ -19,14 +19,14 @@ from esewatch.model import Event
 LEAST_SECONDS = 60.0
 """Times of one log jitter: a clock that is set back by less makes no difference."""
 MOST_SECONDS = 2 * 3600.0
-"""So much a later record may be earlier: a clock that was set back begins no other epoch."""
+"""A later record may be earlier by this much: a clock that was set back begins no other epoch."""
 MOST_RECORDS = 1024
 """Numbers further apart, of about one time, are of two lives of the log: it was cleared."""
 MAX_TURNS = 64
 
 
 def note(epoch: Epoch, new: Range) -> None:
-    """Keep where the clock was set back, as `new` and the records beside it tell."""
+    """Keep where the clock was set back, as `new` and the records beside it show."""
     at = bisect_left(epoch.seen, new.first, key=_first)
     beside = epoch.seen[max(0, at - 1) : at + 2]
     for before, after in pairwise(beside):
@@ -42,9 +42,10 @@ def note(epoch: Epoch, new: Range) -> None:
 def in_order(
     state: State, channel: Channel, event: Event
 ) -> tuple[Event, set[tuple[str, str, str]]]:
-    """The event, known to its channel, with the time that the records before it allow.
+    """Return the event, known to its channel, with the time that the records before it allow.
 
-    And the rows of the journal that changed, where it tells that later ones came after it.
+    Also returns the changed rows of the journal, where the event shows that known records came
+    after it.
     """
     number, time = event.record_id, event.time
     if number is None or time is None:
@@ -65,7 +66,7 @@ def in_order(
 
 
 def time_of(channel: Channel, record_id: int, time: float) -> float:
-    """When a record that is known was logged, as far as those before it tell."""
+    """The time of a known record, as far as the records before it show."""
     found = time
     for epoch in channel.epochs:
         own = find(epoch.seen, record_id) if epoch.turns else None
@@ -78,7 +79,7 @@ def time_of(channel: Channel, record_id: int, time: float) -> float:
 
 
 def turned_to(channel: Channel, record_id: int, time: float) -> float | None:
-    """The earlier time of the next record that is known, where the clock was set back between."""
+    """The earlier time of the next known record, where the clock was set back in between."""
     for epoch in channel.epochs:
         if (record_id, time) in epoch.turns:
             at = bisect_right(epoch.seen, record_id, key=_first)
@@ -87,7 +88,7 @@ def turned_to(channel: Channel, record_id: int, time: float) -> float | None:
 
 
 def put_right(entry: Database, record_id: int, early: float, late: float) -> None:
-    """What is known of the records after this one, from `early` on, came at `late` or after."""
+    """Correct the known records after this one: those from `early` on came at `late` or after."""
     transitions.raise_times(entry.transitions, record_id, late - MOST_SECONDS, late)
     if any(early <= last < late for _, last in entry.page_error_spans):
         integrity.note_error(entry, late)
@@ -96,7 +97,7 @@ def put_right(entry: Database, record_id: int, early: float, late: float) -> Non
 
 
 def put_backups_right(instance: Instance, record_id: int, late: float) -> None:
-    """The same of the events of backups."""
+    """Correct the events of backups in the same way."""
     for at, each in enumerate(instance.backup_events):
         if each.record_id > record_id and late - MOST_SECONDS <= each.time < late:
             instance.backup_events[at] = msgspec.structs.replace(each, time=late)

@@ -1,1 +1,1 @@
-"""What events of other providers change: failovers, notices, free space."""
+"""State changes by events of other providers: failovers, notices, free space."""

@@ -1,4 +1,4 @@
-"""Events of other providers (semantics.md 4): failovers, what a service says, white space."""
+"""Events of other providers (semantics.md 4): failovers, notices of a service, white space."""
 
 from collections.abc import Set as AbstractSet
 
@@ -14,7 +14,7 @@ from esewatch.model import Event
 def fold_companion(
     state: State, settings: Settings, computer: str, event: Event, time: float
 ) -> AbstractSet[tuple[str, str, str]]:
-    """Take over what a companion event tells; the rows of the journal that changed."""
+    """Fold a companion event; returns the rows of the journal that changed."""
     says = event.fields.get("state")
     if says in failovers.STATES:
         failovers.note(state.hosts[computer], event, time)
@@ -29,7 +29,7 @@ def fold_companion(
 def _white_space(
     state: State, settings: Settings, computer: str, event: Event, time: float
 ) -> Database | None:
-    """Take over the white space of a companion event; the database it was, None when unclear.
+    """Fold the white space of a companion event; returns its database, None when unclear.
 
     1646 speaks of a directory database, 1221 of a store named in words.
     """

@@ -1,7 +1,7 @@
-"""When copies failed over, as other programs of their servers say (semantics.md 1 and 4).
+"""Failovers of copies, as logged by other programs of their servers (semantics.md 1 and 4).
 
-What a computer logged stays with it; whose failovers these are is worked out anew whenever more
-is known, so that the order of arrival makes no difference.
+A logged failover stays with the computer that logged it; the database it belongs to is worked out
+again whenever more is known, so that the order of arrival makes no difference.
 """
 
 from bisect import insort
@@ -16,14 +16,14 @@ from esewatch.model import Event
 MOST_OF_HOST = 1024
 MOST_OF_DATABASE = 64
 WHOLE_SERVER = 2093
-"""Exchange 2007: a clustered mailbox server moves with all that it has."""
+"""Exchange 2007: a clustered mailbox server moves with all its databases."""
 DONE = "failover"
 STATES = frozenset({DONE, "failover_started"})
 _EXCHANGE = "ese"
 
 
 def note(host: Host, event: Event, time: float) -> None:
-    """Keep a failover that a computer logged, or that one began."""
+    """Keep a failover that a computer logged, or the start of one."""
     operation = str(event.fields.get("operation", ""))
     names = tuple(name for name in names_in(event) if name != operation.lower())
     whole = event.event_id == WHOLE_SERVER
@@ -35,7 +35,7 @@ def note(host: Host, event: Event, time: float) -> None:
 
 
 def refresh(state: State, settings: Settings) -> set[tuple[str, str, str]]:
-    """Work out when each database failed over; the rows of the journal that changed."""
+    """Work out when each database failed over; returns the rows of the journal that changed."""
     if not any(host.failovers for host in state.hosts.values()):
         return set()
     found = _by_database(state, settings)
@@ -69,7 +69,7 @@ def _by_database(state: State, settings: Settings) -> Mapping[tuple[str, str], s
 
 
 def _moves(state: State) -> Mapping[str, set[str]]:
-    """By operation all names in its events."""
+    """All names in the events of each operation."""
     names: dict[str, set[str]] = defaultdict(set)
     for host in state.hosts.values():
         for each in host.failovers:

@@ -1,7 +1,7 @@
-"""What other programs say of a copy or of a directory besides a failover (semantics.md 4).
+"""Notices of other programs about a copy or a directory, besides failovers (semantics.md 4).
 
-It stays with the computer that logged it; whose it is, is worked out when somebody asks, so that
-the order of arrival makes no difference.
+A notice stays with the computer that logged it; its database is worked out when it is asked for,
+so that the order of arrival makes no difference.
 """
 
 from collections import defaultdict
@@ -20,7 +20,7 @@ MAX_TEXT = 200
 
 
 def note(host: Host, event: Event, time: float) -> None:
-    """Keep what an event says; beyond 64 of a computer the one heard of the longest ago goes."""
+    """Keep a notice; beyond 64 of a computer the least recently heard one is dropped."""
     state = str(event.fields["state"])
     adam = str(event.fields.get("adam_instance", "")).lower()
     names = names_in(event) if state in OF_COPIES else (adam,)
@@ -38,7 +38,7 @@ def note(host: Host, event: Event, time: float) -> None:
 
 
 def notices(state: State, settings: Settings) -> Mapping[tuple[str, str], Sequence[Notice]]:
-    """By database what is said of it, the latest last; what was dealt with is left out."""
+    """Notices by database, the latest last, without acknowledged ones."""
     found: dict[tuple[str, str], list[Notice]] = defaultdict(list)
     hosts = [host for host in state.hosts.values() if host.notices]
     copies = by_name(state, settings) if hosts else {}

@@ -1,1 +1,1 @@
-"""What records change in a database: events, bad pages, checks of its file."""
+"""State changes of a database by records: events, bad pages, checks of its file."""

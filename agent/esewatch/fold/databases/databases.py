@@ -1,4 +1,4 @@
-"""What one event changes in one database (semantics.md 2 and 3)."""
+"""State changes of one database by one event (semantics.md 2 and 3)."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -50,30 +50,28 @@ _DAYS_AFTER_EPOCH = date(1970, 1, 1).toordinal()
 
 
 def meet(entry: Database, time: float) -> None:
-    """Note since when and until when the database was heard of."""
+    """Note the first and the last time of the database's events."""
     if entry.first_seen == 0.0 or time < entry.first_seen:
         entry.first_seen = time
     entry.last_seen = max(entry.last_seen, time)
 
 
 def is_dated(entry: Database) -> bool:
-    """Whether when it was heard of is known: not all of its events were without a time."""
+    """Whether the times are known: not all of its events were without a time."""
     return not entry.untimed.events or entry.named > 0.0
 
 
 def resize(entry: Database, size: float, time: float) -> None:
-    """Take over its size in bytes, and keep it for the day of `time`."""
+    """Set its size in bytes, and keep it for the day of `time`."""
     entry.size_bytes = size
     rollups.set_size(entry.sizes, time, size)
 
 
 def identify(entry: Database, event: Event, time: float) -> bool:
-    """Names, role and generation; the youngest event decides, and none of a tool.
+    """Update names, role and generation; the youngest event decides, and no event of a tool.
 
-    True where it has another name by it, or another provider.
-
-    `time` is when the event was heard of where it has no time of its own: such a one decides
-    where none has.
+    Returns True when the database's name or provider changed. `time` is when the event was read
+    where it has no time of its own: such an event decides where no other has a time.
     """
     meet(entry, time)
     time = 0.0 if event.time is None else time
@@ -107,10 +105,10 @@ def _generation(entry: Database, event: Event, time: float) -> None:
 def fold_event(
     entry: Database, event: Event, time: float, *, history: bool, stops: Sequence[float]
 ) -> None:
-    """Count the event and keep what passes and bad pages are derived from.
+    """Count the event and keep the facts from which passes and bad pages are derived.
 
-    `time` is when the event was heard of where it has no time of its own: a bad page is one
-    all the same, and nothing else follows from it but what it says by itself.
+    `time` is when the event was read where it has no time of its own: a bad page counts all the
+    same, and nothing else follows from it but what it says by itself.
     """
     identifier = event.event_id
     summaries.keep(entry.summaries, event, event.time or 0.0)
@@ -140,7 +138,9 @@ def fold_event(
 
 
 def _untimed(entry: Database, event: Event, time: float) -> None:
-    """Count it; a scan that found bad pages and names none has one unlocated."""
+    """Count an event without a time; a scan that found bad pages and names none has one
+    unlocated.
+    """
     ended = passes.COMPLETES.get(event.event_id, ())
     untimed.note(entry.untimed, event, ends=bool(ended))
     if "checksum" in ended and _count(event, "bad_checksums"):
@@ -170,7 +170,7 @@ def _transition(
 
 
 def _started_day(event: Event) -> dict[str, float]:
-    """The date on which the pass began, in epoch seconds of its midnight; a start has no time."""
+    """The date on which the pass began, as epoch seconds of its midnight; it has no time of day."""
     told = event.fields.get("pass_started_date")
     try:
         day = date.fromisoformat(str(told)).toordinal() - _DAYS_AFTER_EPOCH
@@ -265,6 +265,6 @@ def _add(sums: dict[str, int], key: str, event: Event, field: str) -> None:
 
 
 def _count(event: Event, field: str) -> int:
-    """A count of the event; negative ones are 32-bit overflows of the engine and say nothing."""
+    """A count of the event; negative ones are 32-bit overflows of the engine and mean nothing."""
     value = event.fields.get(field, 0)
     return value if isinstance(value, int) and value > 0 else 0

@@ -1,4 +1,4 @@
-"""What the reading of a file tells of its database: checks of all pages, and headers.
+"""Facts about a database from its file: checks of all pages, and headers.
 
 The order of arrival makes no difference: times never go back (semantics.md 3).
 """
@@ -24,19 +24,19 @@ OfCopy = CopyChecked | HeaderSeen | PagesScanned
 
 
 def is_bad(record: OfCopy) -> bool:
-    """Whether it says that a page is bad."""
+    """Whether the record says that a page is bad."""
     if isinstance(record, CopyChecked):
         return bool(record.bad or record.bad_pages)
     return isinstance(record, PagesScanned) and bool(record.bad or record.found)
 
 
 def told_at(record: OfCopy) -> float:
-    """When it was told: what a copy shows is older than the reading of it."""
+    """The time of the reading; the content of a copy is older."""
     return max(record.time, record.read) if isinstance(record, PagesScanned) else record.time
 
 
 def fold(entry: Database, record: OfCopy, source: SourceState) -> None:
-    """Take over what `source` read of the database's file, or of a copy of it."""
+    """Fold the facts that `source` read from the database's file, or from a copy of it."""
     if not entry.path and not is_snapshot(record.database):
         entry.path = record.database
     if isinstance(record, HeaderSeen):
@@ -50,7 +50,7 @@ def fold(entry: Database, record: OfCopy, source: SourceState) -> None:
 
 
 def _check(entry: Database, checked: CopyChecked, *, history: bool) -> None:
-    """Latch the bad pages of a copy, or take all errors up to its time as dealt with.
+    """Latch the bad pages of a copy, or clear all errors up to its time.
 
     A copy that was not read to its end proves nothing, but its bad pages are bad.
     """
@@ -73,9 +73,9 @@ def _latch(entry: Database, checked: CopyChecked, *, history: bool) -> None:
 
 
 def _piece(entry: Database, piece: PagesScanned) -> None:
-    """A page is good as of the copy's content, and bad from the reading on.
+    """Fold the check of a piece: good as of the copy's content, bad as of the reading.
 
-    What a scan finds is there now, however old the copy: it is never history.
+    A bad page that a scan finds is there now, however old the copy: it is never history.
     """
     scanned = entry.page_scan
     for what, count in (("pages", piece.pages), ("bytes", piece.bytes), ("bad_pages", piece.bad)):
@@ -97,7 +97,7 @@ def _latch_all(
 
 
 def _header(entry: Database, seen: HeaderSeen) -> None:
-    """Of the counters the newest; a header that says nothing of them changes none."""
+    """Keep the newest counters; a header without counters changes none."""
     newest = seen.time >= entry.header_time
     if seen.page_size is not None and (newest or entry.page_size is None):
         entry.page_size = seen.page_size

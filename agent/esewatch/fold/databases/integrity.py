@@ -1,6 +1,6 @@
-"""Bad pages and verification: what a database is known to hold (semantics.md 3).
+"""Integrity of a database: known bad pages, and verification (semantics.md 3).
 
-The fold latches what events say; this module answers what still stands, from
+The fold latches the facts of events; this module decides which bad pages are unresolved, from
 the latched set, the repairs and the derived passes. Order of arrival makes no
 difference.
 """
@@ -32,7 +32,9 @@ MAX_BAD_PAGES = 1000
 MAX_ERROR_SPANS = 96
 MAX_SPARED = MAX_ERROR_SPANS // 2 - 1
 ERROR_SLACK = 32
-"""So many more are let in before any are joined: one walk through the passes for all of them."""
+"""This many more are admitted before any are merged: one walk through the passes for all
+of them.
+"""
 HISTORY_SECONDS = 7 * 86400.0
 """A bad page that the first reading finds older than this is history: a warning, not a page."""
 
@@ -49,7 +51,9 @@ PAGE_EVENTS: dict[int, tuple[PageErrorKind, BadKind]] = {
 """Event id -> the kind it counts under and the kind it latches."""
 
 READ_ERRORS = frozenset({481, 516, 539, 540, 541, 557, 559, 560})
-"""Beside those of pages: no scan in which one of them falls verifies the copy that logs it."""
+"""Errors besides those of pages: no scan in which one of them falls verifies the copy
+that logs it.
+"""
 
 LOGICAL_EVENTS = frozenset({447, 448, 467, 537, 540, 542, 549, 550, 556, 566})
 """Corruption of content, not of a page's checksum: counted, not latched."""
@@ -58,25 +62,27 @@ REPAIR_EVENTS = frozenset({905, 911})
 IO_ERRORS = frozenset({481, 482, 551})
 """A read, write or flush that failed: no page of it is known bad."""
 COUNTED_KINDS: frozenset[BadKind] = frozenset({"uncorrectable", "wrong_page"})
-"""What a scan counts as a bad checksum: -1018 and -1118."""
+"""Errors that a scan counts as a bad checksum: -1018 and -1118."""
 MAX_IO_ERRORS = 64
 MAX_TIMES = 4
 RANGES_SLACK = 128
-"""So many more are let in before any are dropped: one walk for all of them."""
+"""This many more are admitted before any are dropped: one walk for all of them."""
 
 
 class Around(NamedTuple):
-    """What is known beside a database's own events of the time in which it was scanned."""
+    """Circumstances, beside a database's own events, of the time in which it was scanned."""
 
     gaps: Sequence[tuple[float, float]] = ()
     """(from, to) in which events of its computer are missing."""
     against: Sequence[float] = ()
     """When another copy found that this one differs (538, 540, 545)."""
     elsewhere: Sequence[float] = ()
-    """When another copy of it was the active one, sorted: scanned pages that this one counts."""
+    """When another copy was the active one, sorted: its scanned pages count in this
+    copy's scans.
+    """
 
     def hides(self, start: float, end: float) -> bool:
-        """Whether something from `start` to `end` speaks against the copy, or may."""
+        """Whether something from `start` to `end` contradicts that the copy is good, or may."""
         return any(begin < end and until > start for begin, until in self.gaps) or any(
             start <= time <= end for time in self.against
         )
@@ -91,29 +97,29 @@ ALONE = Around()
 
 
 class Told(NamedTuple):
-    """What is told of a database beside its own events (`advice.surroundings`)."""
+    """Facts about a database from records other than its own (`advice.surroundings`)."""
 
     around: Around = ALONE
     damage: Mapping[DamageKind, Damage] = {}
-    """By kind what other copies found in it."""
+    """By kind, damage that other copies found in it."""
     errors: Mapping[int, EngineError] = {}
     """By event id: unexplained errors of it, its instance or its computer."""
     notices: Sequence[Notice] = ()
-    """What other programs say of it, the latest last."""
+    """Notices of other programs about it, the latest last."""
     reported: Mapping[EngineErrorKind, tuple[int, float]] = {}
-    """By kind how many failures the engine reported that are open, and when the last."""
+    """By kind, the number of open failures that the engine reported, and the time of the last."""
 
 
 def note_io_error(of: Database | Instance, time: float) -> None:
-    """Keep when a read, write or flush of its files failed."""
+    """Keep the time of a failed read, write or flush of its files."""
     insort(of.io_error_times, time)
     del of.io_error_times[:-MAX_IO_ERRORS]
 
 
 def io_errors(database: Database, instance: Instance | None) -> list[float]:
-    """When reads and writes of its files and of the logs of its instance failed, sorted.
+    """Times of failed reads and writes of its files and of the logs of its instance, sorted.
 
-    Those that a person took as dealt with are left out.
+    Acknowledged ones are left out.
     """
     of_logs = instance.io_error_times if instance is not None else []
     times = (*database.io_error_times, *of_logs)
@@ -133,7 +139,7 @@ def latch(database: Database, page: int, kind: BadKind, time: float, *, history:
 
 
 def note_error(database: Database, time: float) -> None:
-    """Keep when a page error was met that nothing corrected."""
+    """Keep the time of a page error that nothing corrected."""
     spans = database.page_error_spans
     place = bisect_right(spans, (time, math.inf))
     if place == 0 or spans[place - 1][1] < time:
@@ -143,7 +149,7 @@ def note_error(database: Database, time: float) -> None:
 
 
 def _join_spans(database: Database) -> None:
-    """Join the spans that are closest until 96 are left, none across a gap that decides a pass."""
+    """Merge the closest spans until 96 are left, none across a gap that decides a pass."""
     spans = database.page_error_spans
     kept = {bisect_right(spans, (end, math.inf)) for end in _ends_of_spared(database)}
     gaps = [(spans[at][0] - spans[at - 1][1], at) for at in range(1, len(spans)) if at not in kept]
@@ -158,7 +164,7 @@ def _join_spans(database: Database) -> None:
 
 
 def _ends_of_spared(database: Database) -> list[float]:
-    """Ends of the scans that are what they are because no error fell within them.
+    """Ends of the scans whose result depends on no error lying within them.
 
     The youngest of those that verify and of those that count bad pages: fewer than the gaps.
     """
@@ -173,7 +179,7 @@ def latch_found(
 ) -> bool:
     """Add one bad page, or renew it; False when there are 1,000 others.
 
-    For pages that reading the file found: no error that a pass of the engine met.
+    For pages found by reading the file: no error that a pass of the engine met.
     """
     for known in database.bad_pages:
         if known.page == page and known.kind == kind:
@@ -190,7 +196,10 @@ def latch_found(
 
 
 def _make_room(database: Database) -> None:
-    """Of as many as are kept all stand, so that one more is told without a walk through them."""
+    """Make room when the limit is reached: drop entries that are resolved.
+
+    When all are unresolved, one more is only counted, without a walk through them.
+    """
     if len(database.bad_pages) >= MAX_BAD_PAGES:
         database.bad_pages = [bad for bad in database.bad_pages if _stands(bad, database, 0.0)]
 
@@ -205,7 +214,7 @@ def hold_unfit(database: Database, kind: BadKind, count: int, time: float) -> No
 
 
 def acknowledge(entry: Database, pages: Collection[int], now: float) -> None:
-    """Take known bad pages as dealt with up to `now`, all and all damage when none is named."""
+    """Acknowledge known bad pages up to `now`; all of them and all damage when none is named."""
     for page in pages:
         mark_good(entry, page, page, now)
     if not pages:
@@ -215,7 +224,7 @@ def acknowledge(entry: Database, pages: Collection[int], now: float) -> None:
 
 
 def hold_all_good(database: Database, time: float) -> None:
-    """Every page was good, or taken as dealt with, at `time`."""
+    """Note that every page was good, or acknowledged, at `time`."""
     database.all_good = max(database.all_good, time)
     _make_room(database)
 
@@ -237,7 +246,9 @@ def mark_good(database: Database, first: int, last: int, time: float) -> None:
 
 
 def _drop_ranges(database: Database) -> None:
-    """Keep the last that each known bad page needs, of the others the youngest: 1,000 in all."""
+    """Drop ranges: keep the last that each known bad page needs, and the youngest others: 1,000 in
+    all.
+    """
     needed = {_good_range(database, bad.page) for bad in database.bad_pages}
     others = [each for each in database.good_ranges if each not in needed]
     drop = set(sorted(others, key=lambda each: each[2])[: -MAX_BAD_PAGES + len(needed) or None])
@@ -245,13 +256,15 @@ def _drop_ranges(database: Database) -> None:
 
 
 def _good_range(database: Database, page: int) -> tuple[int, int, float] | None:
-    """The youngest that holds the page, None where it was never said to be good."""
+    """The youngest range that holds the page, None where it was never reported good."""
     holding = (each for each in database.good_ranges if each[0] <= page <= each[1])
     return max(holding, key=lambda each: each[2], default=None)
 
 
 def _stands(bad: BadPage, database: Database, clean: float) -> bool:
-    """`clean` is the start of the last scan that found every page good: 0 without one."""
+    """Whether the bad page is unresolved. `clean` is the start of the last scan that found every
+    page good: 0 without one.
+    """
     good = _good_range(database, bad.page)
     dealt_with = database.all_good if good is None else max(database.all_good, good[2])
     return bad.last > dealt_with and bad.last >= clean
@@ -292,7 +305,7 @@ def clean_scan_start(passes: Iterable[Pass], database: Database, around: Around 
 def known_bad_pages(
     database: Database, views: Mapping[str, TaskView], around: Around = ALONE
 ) -> list[BadPage]:
-    """The bad pages that stand, with one unlocated entry for scans that did not name theirs."""
+    """The unresolved bad pages, with one unlocated entry for scans that did not name theirs."""
     scans = [done for done in _scans(views) if done.outcome == "completed"]
     clean = clean_scan_start(scans, database, around)
     healed = {id(bad) for done in scans for bad in _healed_by(done, database)}
@@ -313,7 +326,7 @@ def _scans(views: Mapping[str, TaskView]) -> list[Pass]:
 
 
 def count_pages(standing: Iterable[BadPage]) -> int:
-    """How many pages these entries stand for."""
+    """The number of pages that these entries stand for."""
     return sum(bad.pages for bad in standing)
 
 
@@ -334,7 +347,7 @@ def _met_in(done: Pass, database: Database) -> list[BadPage]:
 def _time_within(bad: BadPage, start: float, end: float, *, told: bool) -> float | None:
     """When it was last reported from `start` to `end`, None if it was not.
 
-    Where the times of then are not kept, the errors that are `told` of it are taken for its own.
+    Where the times are not kept, the errors that are `told` of it are taken for its own.
     """
     within = [time for time in (*bad.times, bad.first, bad.last) if start <= time <= end]
     if within:
@@ -344,7 +357,9 @@ def _time_within(bad: BadPage, start: float, end: float, *, told: bool) -> float
 
 
 def _healed_by(done: Pass, database: Database) -> list[BadPage]:
-    """Those that a scan met and found good, as it counted fewer bad pages: never the last ones."""
+    """The pages that a scan met and found good, as it counted fewer bad pages: never the
+    last ones.
+    """
     counted = done.bad_checksums
     if not counted or counted < 0 or done.partial:
         return []
@@ -385,7 +400,9 @@ def _named_too_few(done: Pass, database: Database) -> bool:
 def last_verifications(
     database: Database, views: Mapping[str, TaskView], around: Around = ALONE
 ) -> dict[str, float]:
-    """By verifier, when every page was last proven good. A verifier that never did is absent."""
+    """By verifier, the time when every page was last proven good; a verifier that never did is
+    absent.
+    """
     verified = dict(database.verified)
     for done in _scans(views):
         if verifies(done, database, around) and done.ended is not None:

@@ -1,4 +1,4 @@
-"""Which computer a name means: two full names of one short one are two (semantics.md 1)."""
+"""Identity of computers by name: two full names with one short name are two (semantics.md 1)."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,7 +19,7 @@ Item = TypeVar("Item", str, tuple[str, str])
 
 
 def label_of(name: str, hosts: Mapping[str, Host], settings: Settings) -> str:
-    """Label of the computer that `name` means beside those that are known.
+    """Label of the computer that `name` means among the known ones.
 
     The full name that a short label was first met with keeps it; another one is a label itself.
     """
@@ -32,7 +32,7 @@ def label_of(name: str, hosts: Mapping[str, Host], settings: Settings) -> str:
 
 
 class Namesakes(NamedTuple):
-    """Computers with one short name: the first that was met is called by it."""
+    """Computers with the same short name: the first one met is labelled with it."""
 
     short: str
     keeper: str
@@ -40,7 +40,7 @@ class Namesakes(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """What is told once."""
+        """The sentence that is logged once."""
         return (
             f"{self.keeper} and {', '.join(self.others)} have one short name and are "
             f"{len(self.others) + 1} computers: the first is called {self.short}, the others by "
@@ -49,7 +49,7 @@ class Namesakes(NamedTuple):
 
 
 def namesakes(hosts: Mapping[str, Host], settings: Settings) -> list[Namesakes]:
-    """Those of each short name that several computers have."""
+    """The namesakes of each short name that several computers have."""
     if settings.computer_label == "fqdn":
         return []
     others = sorted(
@@ -77,10 +77,10 @@ class Computers:
         self._full = False
         self._oldest: dict[str, float] = {}
         self._news: set[str] = set()
-        """Short names of which another computer was met, not told yet."""
+        """Short names for which another computer was met, not logged yet."""
 
     def reconfigure(self, settings: Settings) -> None:
-        """Other settings hold from the next record on."""
+        """Apply other settings from the next record on."""
         self._settings = settings
         self._labels.clear()
 
@@ -94,17 +94,17 @@ class Computers:
         return label
 
     def _told_by(self, source: SourceState) -> set[str]:
-        """The computers of the source; a list would be searched for each record."""
+        """The computers of the source, as a set: a list would be searched for each record."""
         known = self._of_source.get(source.name)
         if known is None or len(known) != len(source.computers):
             known = self._of_source[source.name] = set(source.computers)
         return known
 
     def _fits(self, label: str, logged: str) -> bool:
-        """Whether one more computer fits in.
+        """Whether there is room for one more computer.
 
-        Once it did not, none does until there is some room: a flood of names must not take
-        each place that becomes free.
+        Once there was none, there is none again until enough is free: a flood of names must not
+        take each place that becomes free.
         """
         most = dropped_names.computers(self._settings)
         count = len(self._state.hosts)
@@ -115,7 +115,7 @@ class Computers:
         return False
 
     def tells_of(self, source: SourceState, channel: tuple[str, str]) -> None:
-        """The source read a range of the channel whole."""
+        """Note that the source read a range of the channel whole."""
         known = self._channels_of.get(source.name)
         if known is None or len(known) != len(source.channels):
             known = self._channels_of[source.name] = set(source.channels)
@@ -124,7 +124,9 @@ class Computers:
             source.channels.append(channel)
 
     def drop_passing(self, now: float) -> Iterator[tuple[str, str, str]]:
-        """Where it is crowded, forget the computers that only passed by; what has changed."""
+        """When the limit is reached, drop computers with only a few old records; returns the
+        changes.
+        """
         state = self._state
         if len(state.hosts) < dropped_names.CROWDED * dropped_names.computers(self._settings):
             return
@@ -153,7 +155,7 @@ class Computers:
         self.event_ids = dropped_names.EventIds(state)
 
     def meet(self, source: SourceState, logged: str, time: float | None) -> str | None:
-        """Make the computer known to the source; its label, None where it does not fit in."""
+        """Make the computer known to the source; returns its label, None where there is no room."""
         hosts = self._state.hosts
         label = label_of(logged, hosts, self._settings)
         host = hosts.get(label)
@@ -179,7 +181,7 @@ class Computers:
         return self.label(source, logged, time) or label
 
     def tell(self, say: Callable[[str], object]) -> None:
-        """Say a sentence of the namesakes that were met since the last time."""
+        """Log a sentence for the namesakes that were met since the last call."""
         if self._news:
             for each in namesakes(self._state.hosts, self._settings):
                 if each.short in self._news:
@@ -214,7 +216,7 @@ class Computers:
 
 
 def rename(state: State, names: Mapping[str, str]) -> None:
-    """Give computers other labels, all at once: `names` is from the old to the new ones."""
+    """Relabel computers, all at once: `names` maps the old labels to the new ones."""
 
     def renamed(label: str) -> str:
         return names.get(label, label)

@@ -1,6 +1,6 @@
-"""How many names are taken in: they are the data's, and so is their number.
+"""Limits on the number of names that are kept, since names come from the data.
 
-What did not fit in is counted and remembered.
+Names beyond the limit are counted and remembered as dropped.
 """
 
 import zlib
@@ -17,24 +17,26 @@ from esewatch.model import Coverage, Event, Feed, Reading, Record
 
 MAX_DROPPED = 1000
 OWNERS_A_DATABASE = 4
-"""So many instances, devices, processes, computers and channels are taken in for each of
-`max_databases`."""
+"""The limit of instances, devices, processes, computers and channels for each of
+`max_databases`.
+"""
 EVENTS_A_DATABASE = 20
-"""So many pairs of computer and event id are counted apart for each of `max_databases`."""
+"""The limit of separate pairs of computer and event id for each of `max_databases`."""
 MAX_EVENT_IDS = 500
-"""Ids of one provider on one computer that are counted apart, those that we know not counted."""
+"""The limit of separate unknown ids of one provider on one computer."""
 MAX_PROVIDERS = 32
 OTHER_EVENT, OTHER_PROVIDER = -1, "other"
-"""What events beyond these limits are counted as: no event is left out of the sum."""
+"""The name under which events beyond these limits are counted: the sum stays complete."""
 CROWDED = 0.9
-"""Once no more computers fit in, none is taken in until they are below this part of the limit."""
+"""Once the limit of computers is reached, none is added until they are below this share of it."""
 PASSING_SECONDS, PASSED_SECONDS = 3600.0, 86400.0
-"""Where it is crowded a computer without a database goes that was heard of for an hour at most,
-a day after that."""
+"""At the limit, a computer without a database is dropped if its events span an hour at most and
+ended more than a day ago.
+"""
 MAX_NAME = 255
-"""A longer name is cut; a digest behind it keeps it apart from others."""
+"""A longer name is cut; a digest behind it keeps it distinct."""
 MAX_LABEL = 1024
-"""The same of what may be a path."""
+"""The same limit for a field that may be a path."""
 _NAMES: Mapping[type, tuple[str, ...]] = {
     Event: ("computer", "channel", "provider", "process", "ese_instance"),
     Reading: ("computer", "object", "counter", "instance"),
@@ -52,7 +54,7 @@ def fits(state: State, settings: Settings, known: Sized, computer: str, label: s
 
 
 def has_room(state: State, settings: Settings, known: Sized, computer: str, name: str) -> bool:
-    """Whether one more instance, device or process fits in."""
+    """Whether there is room for one more instance, device or process."""
     if len(known) < OWNERS_A_DATABASE * settings.max_databases:
         return True
     drop(state, computer, name)
@@ -60,7 +62,7 @@ def has_room(state: State, settings: Settings, known: Sized, computer: str, name
 
 
 def drop(state: State, computer: str, name: str) -> None:
-    """Count what was not taken in, each name once."""
+    """Count a dropped name, each name once."""
     known = state.dropped
     key = f"{computer}|{name}"
     if key not in known:
@@ -70,23 +72,23 @@ def drop(state: State, computer: str, name: str) -> None:
 
 
 def computers(settings: Settings) -> int:
-    """How many computers are taken in."""
+    """The limit of computers."""
     return OWNERS_A_DATABASE * settings.max_databases
 
 
 def expects(settings: Settings, name: str) -> bool:
-    """Whether the configuration names the computer: it always fits in."""
+    """Whether the configuration names the computer: it always has room."""
     return full_name(name, settings) in {each.lower() for each in settings.computers.values()}
 
 
 def is_passing(host: Host, now: float) -> bool:
-    """Whether all that is known of a computer are a few records, of long ago."""
+    """Whether only a few old records are known of a computer."""
     heard = host.last_heard - host.first_heard
     return heard <= PASSING_SECONDS and now - host.last_heard > PASSED_SECONDS
 
 
 class EventIds:
-    """Under which provider and id an event is counted, so that their number stays bounded."""
+    """The provider and id under which an event is counted, so that their number stays bounded."""
 
     def __init__(self, state: State) -> None:
         self._counted = sum(
@@ -94,7 +96,7 @@ class EventIds:
         )
 
     def count(self, state: State, settings: Settings, host: Host, event: Event) -> bool:
-        """Count the event; False where it went to the others."""
+        """Count the event; False where it was counted under the rest."""
         ids = host.events.get(event.provider)
         if ids is not None and event.event_id in ids:
             ids[event.event_id] += 1

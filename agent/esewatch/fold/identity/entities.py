@@ -1,4 +1,4 @@
-"""The entities of the state, each made when it is first met, as far as there is room."""
+"""The entities of the state, each made at its first record, as far as there is room."""
 
 from collections.abc import Sized
 
@@ -13,7 +13,7 @@ Entity = tuple[str, str, str]
 
 
 class NoRoomError(Exception):
-    """The record is of a computer that is not taken in."""
+    """The record belongs to a computer for which there is no room."""
 
 
 class Entities:
@@ -30,7 +30,7 @@ class Entities:
         self.changed.add((table, first, second))
 
     def _computer(self, source: SourceState, logged: str, time: float | None = None) -> str:
-        """Its label. Raises NoRoomError where it is one too many."""
+        """Return its label. Raises NoRoomError where it is one too many."""
         label = self.computers.label(source, logged, time)
         if label is None:
             label = self.computers.meet(source, logged, time)

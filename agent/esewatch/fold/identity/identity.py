@@ -1,4 +1,4 @@
-"""Who is who: labels, tiers and names (semantics.md 1)."""
+"""Identity: labels, tiers and names (semantics.md 1)."""
 
 import re
 from collections.abc import Mapping
@@ -75,10 +75,10 @@ def computer_label(name: str, settings: Settings) -> str:
 
 @lru_cache(maxsize=4096)
 def database_label(path: str) -> str | None:
-    r"""Label of a database file, None for a snapshot whose origin the path does not tell.
+    r"""Label of a database file, None for a snapshot whose origin the path does not show.
 
-    `\\?\` and `\\.\` are stripped; lower case where there is a drive letter or a
-    UNC root, POSIX paths unchanged.
+    `\\?\` and `\\.\` are stripped; lower case where there is a drive letter or a UNC root, POSIX
+    paths unchanged.
     """
     stripped = path.strip()
     prefix = _PREFIX.match(stripped)
@@ -96,9 +96,9 @@ def database_label(path: str) -> str | None:
 
 
 def label_kept(path: str, *, bad: bool) -> str | None:
-    """Label under which what is told of the path is kept, None for nowhere.
+    """Label under which the facts of the path are kept, None for nowhere.
 
-    A snapshot of an unknown origin is nobody's copy, but its bad page is somebody's.
+    A snapshot of an unknown origin is no known copy, but its bad page is kept.
     """
     if len(path) > MAX_PATH:
         return None
@@ -118,7 +118,7 @@ def is_configured(computer: str, database: str, settings: Settings) -> bool:
 
 
 def is_ignored(computer: str, label: str, settings: Settings) -> bool:
-    """Whether nothing of it is kept but that it is damaged."""
+    """Whether nothing of it is kept except damage."""
     return _is_ignored(label) and not is_configured(computer, label, settings)
 
 
@@ -128,7 +128,7 @@ def _is_ignored(label: str) -> bool:
 
 
 def tier(database: Database, settings: Settings) -> Tier:
-    """How much a database is watched; the configuration decides first."""
+    """The tier of a database; the configuration decides first."""
     rule = rule_for(settings, database.computer, database.database)
     if rule is not None:
         return rule.tier or "watched"
@@ -165,7 +165,7 @@ def database_name(database: Database, settings: Settings) -> str:
 
 
 def role_of(database: Database, settings: Settings) -> str:
-    """active or passive: as its scan tells, else as configured, else empty (semantics.md 1).
+    """active or passive: as its scan shows, else as configured, else empty (semantics.md 1).
 
     Beyond that the letter D of Exchange is taken as a hint: R is logged by every start.
     """

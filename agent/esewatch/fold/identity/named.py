@@ -1,4 +1,4 @@
-"""Whose an event of another provider is: it names a database and servers, or a directory."""
+"""Owner of an event of another provider, which names a database and servers, or a directory."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -11,7 +11,7 @@ from esewatch.model import Event
 MAX_NAMES = 16
 MAX_NAME = 256
 NETBIOS = 15
-"""Some events cut the name of a server to so many characters."""
+"""Some events cut the name of a server to this many characters."""
 _NAMED = ("database_name", "server", "copy")
 
 
@@ -52,7 +52,7 @@ def concerned(
     state: State,
     settings: Settings,
 ) -> list[Database]:
-    """Those of the copies that are on a server which one of the names is."""
+    """The copies that are on a server which one of the names means."""
     servers = [identity.full_name(name, settings) for name in names]
     return [
         copy

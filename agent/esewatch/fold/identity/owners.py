@@ -1,7 +1,7 @@
-"""Whose a database is: the process and the instance that serve it.
+"""Owner of a database: the process and the instance that serve it.
 
 A process is an attribute of an event, and not of the database: a program that works on its
-file once, as eseutil does, neither has it nor changes what it is.
+file once, as eseutil does, does not own the database and does not change its owner.
 """
 
 from esewatch.fold.state.state import Database, Instance, State
@@ -16,11 +16,11 @@ TOOLS = frozenset(
 )
 """Programs that work on files of other processes, in lower case: repair, backup, antivirus."""
 STORES = ("msexchangeis", "msexchangerepl", "information store", "microsoft.exchange.store")
-"""What the names of the processes of Exchange that have mailbox databases begin with."""
+"""Prefixes of the names of the Exchange processes that have mailbox databases."""
 EXCHANGE = (*STORES, "edgetransport")
-"""What the names of the processes of Exchange that have databases begin with."""
+"""Prefixes of the names of the Exchange processes that have databases."""
 SERVERS = (*EXCHANGE, "ntds", "lsass", "certsrv", "dfsr")
-"""What the names of processes begin with that have databases of their own."""
+"""Prefixes of the names of processes that have databases of their own."""
 
 _MAINTENANCE = range(700, 758)
 _NONE, _OPENS, _SERVES = range(3)
@@ -37,7 +37,7 @@ def instance_name(ese_instance: str, process: str) -> str:
 
 
 def instance_label(database: Database) -> str:
-    """Name of the instance of a database, empty while no event told it."""
+    """Name of the instance of a database, empty while no event has named it."""
     return instance_name(database.ese_instance, database.process)
 
 
@@ -54,7 +54,8 @@ def instances_on(state: State, computer: str) -> list[Instance]:
 def name(entry: Database, event: Event, time: float) -> None:
     """Take path, provider, process and instance from the event, if its process has the database.
 
-    Who maintains it has it rather than who only opens it; of both the youngest event decides.
+    A process that maintains the database outranks one that only opens it; within a rank the
+    youngest event decides.
     """
     claim = _claim(event)
     if claim == _NONE:

@@ -1,4 +1,4 @@
-"""Which role the scans of a copy tell of: active or passive (semantics.md 1)."""
+"""Role of a copy that its scans show: active or passive (semantics.md 1)."""
 
 from collections.abc import Iterable
 
@@ -8,20 +8,22 @@ ACTIVE_FAMILY = frozenset({735, 736, 737, 738, 744})
 PASSIVE_FAMILY = frozenset({717, 719, 732, 733, 745, 746, 747})
 """Of a current engine: the scan of a copy that replays logs (ese-facts 1.5)."""
 SKIPPED = 747
-"""It comes with a resume, which tells the role."""
+"""An event that comes with a resume, which shows the role."""
 OF_BOTH_GENERATIONS = frozenset({717, 719})
-"""The scan of Exchange 2007 logs these too, which tells of no role."""
+"""The scan of Exchange 2007 logs these too, which shows no role."""
 
 
 def family(event_id: int) -> str:
-    """active or passive: of whose scan this event tells, empty where it tells of neither."""
+    """active or passive: the role whose scan this event belongs to, empty where it shows
+    neither.
+    """
     if event_id in ACTIVE_FAMILY:
         return "active"
     return "passive" if event_id in PASSIVE_FAMILY else ""
 
 
 def role_changes(database: Database, transitions: Iterable[Transition]) -> list[float]:
-    """When the copy changed its role: its events went over to the other family, or a failover.
+    """Times at which the copy changed its role: its events changed family, or a failover.
 
     `transitions` are sorted. A database of Exchange 2007 logs one family only.
     """
@@ -36,7 +38,7 @@ def role_changes(database: Database, transitions: Iterable[Transition]) -> list[
 
 
 def role_at(transitions: Iterable[Transition], time: float) -> str:
-    """Which role the events up to `time` tell of, empty without any; `transitions` are sorted."""
+    """The role that the events up to `time` show, empty without any; `transitions` are sorted."""
     role = ""
     for each in transitions:
         if each.time > time:

@@ -1,1 +1,1 @@
-"""What records change in an instance: its life, backups, errors and log files."""
+"""State changes of an instance by records: its life, backups, errors and log files."""

@@ -28,7 +28,7 @@ STARTS: dict[int, BackupKind] = {
 FILE_STARTS, FILE_ENDS = 220, 221
 FAILURES = frozenset({214, 215, 217, 218, 222, 226, 2002, 2004, 2007})
 ABORTS = frozenset({214, 215, 226, 2002, 2004, 2007})
-"""Failures with which the whole backup is over, not that of one file."""
+"""Failures that end the whole backup, not that of one file."""
 COMPLETIONS = frozenset({213, 2006})
 BACKUP_EVENTS = frozenset({*STARTS, FILE_STARTS, FILE_ENDS, *FAILURES, *COMPLETIONS, 219})
 
@@ -39,7 +39,7 @@ Stretch = tuple[float, float]
 """From, to: epoch seconds."""
 
 LONGEST = 86400.0
-"""A backup without an end that began longer ago is not believed."""
+"""A backup without an end that began longer ago is ignored."""
 
 
 class Backup(msgspec.Struct):
@@ -115,7 +115,9 @@ def completed(events: Iterable[BackupEvent]) -> list[Backup]:
 
 
 def spans(events: Iterable[BackupEvent]) -> list[Stretch]:
-    """From the start to the end of each, completed or failed; what has no end is left out."""
+    """From the start to the end of each, completed or failed; backups without an end are
+    left out.
+    """
     found: list[Stretch] = []
     start: float | None = None
     for event in events:
@@ -128,7 +130,7 @@ def spans(events: Iterable[BackupEvent]) -> list[Stretch]:
 
 
 def begun(events: Sequence[BackupEvent]) -> float | None:
-    """When the backup began that has not ended, None without one; `events` are sorted."""
+    """When the backup that has not ended began, None without one; `events` are sorted."""
     for event in reversed(events):
         if event.event_id in STARTS:
             return event.time
@@ -138,7 +140,7 @@ def begun(events: Sequence[BackupEvent]) -> float | None:
 
 
 def at_work(instance: Instance, now: float) -> bool | None:
-    """Whether a backup of the instance is at work at `now`; None where none was ever seen."""
+    """Whether a backup of the instance is running at `now`; None where none was ever seen."""
     if not instance.backup_events and not instance.backup_totals:
         return None
     since = begun(instance.backup_events)

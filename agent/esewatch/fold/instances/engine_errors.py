@@ -1,8 +1,8 @@
-"""Errors of the engine that belong to an instance: which events are of which kind.
+"""Errors of the engine that belong to an instance: the events of each kind.
 
-They are counted by kind and kept with the time of the last one; what they mean for the pages
-of a database is in `integrity.py`. An error is open until its instance came up again after it,
-or somebody took it as dealt with; of some kinds until the latter. No time ends it.
+They are counted by kind and kept with the time of the last one; their meaning for the pages of a
+database is in `integrity.py`. An error is open until its instance came up again after it, or
+somebody acknowledged it; for some kinds only the latter ends it. No time ends it.
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -30,11 +30,11 @@ ENGINE_ERRORS: Mapping[EngineErrorKind, frozenset[int]] = {
 }
 """Kind -> event ids (semantics.md 7)."""
 REPORTED: tuple[EngineErrorKind, ...] = ("memory", "failure_item", "corruption_item")
-"""What the engine reports of itself; each of the other kinds is one failure, with its own alert."""
+"""Errors that the engine reports of itself; each other kind is one failure, with its own alert."""
 LASTING: frozenset[EngineErrorKind] = frozenset({"memory", "corruption_item"})
-"""What an instance that comes up has not mended: an acknowledgement alone ends it."""
+"""Errors that a restart of the instance does not fix: only an acknowledgement ends them."""
 OF_COMPUTER: EngineErrorKind = "memory"
-"""It is trouble of the whole computer, whichever instance met it."""
+"""A problem of the whole computer, whichever instance met it."""
 KIND_OF: Mapping[int, EngineErrorKind] = {
     event: kind for kind, events in ENGINE_ERRORS.items() for event in events
 }
@@ -50,8 +50,8 @@ MAX_TIMES = 64
 def counts(computer: str, event: Event, settings: Settings) -> bool:
     """Whether it is an error of the engine, and of no ignored file.
 
-    Logs count as the database in whose folder they lie. Snapshots end while they are read:
-    an error there says nothing of their origin.
+    Logs count as the database in whose folder they lie. Snapshots end while they are read: an error
+    there says nothing of their origin.
     """
     if event.event_id not in KIND_OF or has_own_messages(event.provider):
         return False
@@ -62,7 +62,7 @@ def counts(computer: str, event: Event, settings: Settings) -> bool:
 
 
 def instance_of(state: State, computer: str, event: Event) -> str:
-    """The instance that it names, else that of its database, else its process."""
+    """The instance that the event names, else that of its database, else its process."""
     label = database_label(event.database) if event.database else None
     entry = state.databases.get((computer, label or ""))
     of_database = instance_label(entry) if entry is not None else ""
@@ -70,7 +70,7 @@ def instance_of(state: State, computer: str, event: Event) -> str:
 
 
 def note(instance: Instance, event: Event, time: float, *, history: bool) -> None:
-    """Count one error that `counts`. What the first reading finds old is not open."""
+    """Count one error that `counts`. An old error that the first reading finds is not open."""
     kind = KIND_OF[event.event_id]
     count, last = instance.errors.get(kind, (0, time))
     instance.errors[kind] = (count + 1, max(last, time))
@@ -81,10 +81,10 @@ def note(instance: Instance, event: Event, time: float, *, history: bool) -> Non
 
 
 def open_errors(instance: Instance, acknowledged: float) -> dict[EngineErrorKind, int]:
-    """By kind that it ever logged, how many errors are open.
+    """The number of open errors, by kind that was ever logged.
 
-    Those of the second in which it came up are: which was first cannot be told.
-    `acknowledged` is up to when a person took them as dealt with.
+    Errors within the second in which the instance came up are open: their order is unknown.
+    `acknowledged` is the time up to which a person acknowledged them.
     """
     found = {}
     for kind in instance.errors:
@@ -98,9 +98,10 @@ def open_errors(instance: Instance, acknowledged: float) -> dict[EngineErrorKind
 def open_of(
     instance: Instance | None, computer: Iterable[Instance], acknowledged: float
 ) -> dict[EngineErrorKind, tuple[int, float]]:
-    """By kind how many errors of a database are open, and the time of the last one.
+    """By kind, the number of open errors of a database, and the time of the last one.
 
-    They are those of its `instance`, and of all instances of its `computer` what concerns them all.
+    These are the errors of its `instance`, and of all instances of its `computer` those that
+    concern them all.
     """
     found = {}
     if instance is not None:

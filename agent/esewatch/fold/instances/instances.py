@@ -1,4 +1,4 @@
-"""What one event changes in one instance: starts, stops, backups, the version of its engine."""
+"""State changes of one instance by one event: starts, stops, backups, the engine's version."""
 
 import math
 import re
@@ -19,7 +19,7 @@ from esewatch.fold.state.state import BackupEvent, BackupTotals, Database, Insta
 from esewatch.model import Event, SetBackedUp
 
 MAX_STOPS = MAX_TRANSITIONS + SLACK
-"""As many as transitions: fewer would forget a stop that interrupted one which is still kept."""
+"""As many as transitions: fewer would forget a stop that interrupted a transition still kept."""
 STOP_EVENTS = frozenset({103, 104})
 RESTORED = 205
 """The databases of the instance were restored from a backup."""
@@ -30,8 +30,9 @@ MAX_ENGINES = 8
 
 START = 102
 MOUNTED = frozenset({105, 302})
-"""It came up or completed its recovery: older errors are over. A database that is attached (326)
-says nothing of the others."""
+"""The instance came up or completed its recovery: older errors are over. A database that is
+attached (326) says nothing of the others.
+"""
 _PARTS = ("version_major", "version_minor", "version_build")
 _VERSION = re.compile(r"(\d{1,5})\.(\d{1,5})\.(\d{1,5})(?:\.\d{1,5})?")
 _MOST = 0xFFFF
@@ -39,7 +40,7 @@ _MOST = 0xFFFF
 
 
 def fold_event(instance: Instance, event: Event, time: float) -> bool:
-    """Keep what `event` tells of its instance; False when that changes nothing."""
+    """Keep the facts of `event` about its instance; False when nothing changes."""
     changed = _engine(instance, event, time)
     if event.event_id in OF_RESTORES:
         _restore(instance, time, failed=event.event_id != RESTORED)
@@ -113,7 +114,7 @@ def restored(state: State, computer: str, name: str) -> float:
 
 
 def engine_changes(instance: Instance) -> list[float]:
-    """When a version of the engine was first told, sorted; the first one that was is no change."""
+    """When each new version of the engine was first seen, sorted; the very first is no change."""
     return sorted(instance.engines.values())[1:]
 
 
@@ -142,7 +143,7 @@ def _engine(instance: Instance, event: Event, time: float) -> bool:
 
 
 def _engine_version(event: Event) -> str:
-    """`15.1.2507`, empty when it does not tell: `%5` to `%7` of 102, else `%2` (ese-facts 1).
+    """`15.1.2507`, empty when unknown: `%5` to `%7` of 102, else `%2` (ese-facts 1).
 
     Without the revision: a security update changes nothing else (Exchange Server build numbers).
     """
@@ -159,10 +160,10 @@ def _engine_version(event: Event) -> str:
 def fold_log_file_event(
     state: State, computer: str, event: Event, time: float
 ) -> Iterator[tuple[str, str, str]]:
-    """Take in what is told of a log file; the rows of the journal that it changes.
+    """Fold an event about a log file; returns the rows of the journal that it changes.
 
-    Slow I/O on a log belongs to the instance's database, if it has just one.
-    A failure is of the instance, and of all of its databases.
+    Slow I/O on a log belongs to the instance's database, if it has just one. A failure is of the
+    instance, and of all of its databases.
     """
     name = instance_name(event.ese_instance, event.process)
     key = (computer, name.lower())

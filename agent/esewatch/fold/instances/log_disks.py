@@ -1,6 +1,6 @@
-"""The volumes that transaction logs are on, and what is free there.
+"""Volumes of transaction logs, and their free space.
 
-No input tells where the logs of an instance are: the configuration does (`log_path`). Of the
+No input says where the logs of an instance are: the configuration does (`log_path`). Of the
 volumes of a computer only those are kept that a configured path may lie on, so the configuration
 bounds their number.
 """

@@ -1,7 +1,7 @@
-"""Errors of the engine that no rule, metric or finding of ours uses: none is lost (semantics.md 3).
+"""Unexplained errors of the engine: no rule, metric or finding uses them; none is lost.
 
-They are kept where they belong: with the database they name, else with their instance, else with
-their computer.
+They are kept with the database they name, else with their instance, else with their computer
+(semantics.md 3).
 """
 
 from collections.abc import Sequence
@@ -21,17 +21,17 @@ MOST_STRINGS = 16
 
 
 def counts(event: Event, extra_providers: Sequence[str]) -> bool:
-    """Whether it is an error that nothing of ours uses."""
+    """Whether it is an error that nothing in esewatch uses."""
     return is_unexplained(
         event.event_id, event.level, event.provider, extra_providers=extra_providers
     )
 
 
 def fold(state: State, computer: str, event: Event, time: float) -> tuple[str, str, str]:
-    """Keep it; returns the row of the journal that changed.
+    """Keep the error; returns the row of the journal that changed.
 
-    It belongs to the database that it names, else to its instance, else to its computer. What is
-    not known yet is remembered: in a log that is read late it comes after its errors.
+    It belongs to the database that it names, else to its instance, else to its computer. A name not
+    known yet is remembered: in a log that is read late the database comes after its errors.
     """
     labels = [
         label
@@ -58,7 +58,7 @@ def _text(event: Event) -> str:
 
 
 def _note(known: dict[int, EngineError], event: Event, error: EngineError) -> None:
-    """Count it by its id; beyond 16 ids the one heard of the longest ago is dropped."""
+    """Count the error by its id; beyond 16 ids the least recently heard one is dropped."""
     before = known.get(event.event_id)
     if before is not None:
         youngest = before if error.last < before.last else error

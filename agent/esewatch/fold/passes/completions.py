@@ -1,4 +1,4 @@
-"""The end of a pass: what its event tells, and when the pass began at the earliest."""
+"""Completion of a pass: the facts of its event, and the earliest time at which it began."""
 
 import math
 from collections.abc import Sequence
@@ -14,11 +14,13 @@ WALL_CLOCK = frozenset({732, 735, 737})
 COPY_SCAN_END = 732
 
 DATE_SLACK = 14 * 3600.0
-"""The date of a start is local: midnight comes so much earlier than in UTC where it is earliest."""
+"""The date of a start is local: in the earliest zone midnight comes this much earlier
+than in UTC.
+"""
 
 
 def unknown(task: str, time: float) -> Pass:
-    """A pass that was heard of at `time` and whose start was not seen."""
+    """A pass with an event at `time`, whose start was not seen."""
     return Pass(task=task, started=None, ended=None, outcome="open", last_event=time)
 
 
@@ -64,7 +66,7 @@ def completed(
 def _earliest(done: Pass, transition: Transition, before: Sequence[Pass]) -> float | None:
     """A time before which this completed scan had not begun, None when nothing bounds it.
 
-    A scan of a copy that was resumed may have pages of the scan before it (semantics.md 2).
+    A resumed scan of a copy may include pages of the scan before it (semantics.md 2).
     """
     event, time, fields = transition.event_id, transition.time, transition.fields
     if event == COPY_SCAN_END and (done.resumed or not done.start_seen):
@@ -99,7 +101,7 @@ def read_all_pages(done: Pass) -> bool:
 
 
 def counted_bad(done: Pass) -> int:
-    """Bad pages that the completion counts; that of the scan of a copy always says 0."""
+    """Bad pages that the completion counts; the completion of a copy's scan always says 0."""
     if done.completion_event == COPY_SCAN_END:
         return 0
     return max(done.bad_checksums or 0, done.run_bad_checksums or 0)

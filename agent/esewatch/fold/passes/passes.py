@@ -1,8 +1,7 @@
 """Passes, derived from the kept transitions of a database.
 
-Which event does what is semantics.md 2; the ids are those of the engine's
-message table. Transitions are sorted by time, so the order in which records
-arrived makes no difference.
+The effect of each event is in semantics.md 2; the ids are those of the engine's message table.
+Transitions are sorted by time, so the order in which records arrived makes no difference.
 """
 
 import math
@@ -31,14 +30,14 @@ INTERRUPTS = {704: "defrag", 725: "checksum", 726: "zeroing", 745: "checksum"}
 RUNNING = {733: "checksum", 744: "checksum"}
 FAILS = {705: "defrag", 723: "checksum", 724: "zeroing", 734: "checksum"}
 TOLD_LATE = {733: "checksum", 735: "checksum", 745: "checksum"}
-"""Events by which the engine says itself that a scan is late, or that it broke one off."""
+"""Events by which the engine itself reports that a scan is late, or was aborted."""
 PARTIAL = {746: "checksum", 747: "checksum"}
 DETACH = 327
 STOP = 103
 
 BROKEN_OFF = 745
 SKIPPED_WITHIN = 1.0
-"""Seconds before the resume that it belongs to, in which 747 is logged."""
+"""747 is logged at most this many seconds before the resume that it belongs to."""
 
 TRANSITIONS = frozenset(
     {*OPENS, *RESUMES, *COMPLETES, *INTERRUPTS, *RUNNING, *FAILS, *PARTIAL, DETACH}
@@ -47,7 +46,7 @@ TASKS = ("defrag", "checksum", "zeroing")
 
 MAX_TRANSITIONS = 512
 SLACK = 128
-"""So many more are let in before the oldest leave: one walk for all of them."""
+"""This many more are admitted before the oldest are evicted: one walk for all of them."""
 MAX_PASSES = 64
 DEFAULT_STALE_SECONDS = 7 * 86400.0
 
@@ -55,8 +54,8 @@ DEFAULT_STALE_SECONDS = 7 * 86400.0
 class TaskView(msgspec.Struct):
     """One task of one database: totals and passes.
 
-    `current` is the pass that is open (running or interrupted), `passes` those that
-    ended, oldest first: of the kept transitions all, of older ones the last 64.
+    `current` is the open pass (running or interrupted), `passes` the ended ones, oldest first: all
+    of the kept transitions, and the last 64 of older ones.
     """
 
     started: int = 0
@@ -68,11 +67,13 @@ class TaskView(msgspec.Struct):
     last_started: float | None = None
     last_failed: float | None = None
     last_late: float | None = None
-    """When the engine said last that it is late, or broke it off (733, 735, 745)."""
+    """When the engine last reported that the scan is late, or aborted it (733, 735, 745)."""
     passes: list[Pass] = []
 
     def running(self, now: float, stale_seconds: float = DEFAULT_STALE_SECONDS) -> bool:
-        """Whether a pass is at work: open, not interrupted, heard of within `stale_seconds`."""
+        """Whether a pass is running: open, not interrupted, with an event within
+        `stale_seconds`.
+        """
         current = self.current
         return (
             current is not None
@@ -93,7 +94,9 @@ def views_in(state: State, database: Database) -> dict[str, TaskView]:
 
 
 def evict(database: Database, stops: Sequence[float] = ()) -> list[Pass]:
-    """Fold transitions beyond the kept 512 into the totals; returns the passes that are dropped."""
+    """Evict transitions beyond the kept 512 into the totals; returns the passes that are
+    dropped.
+    """
     surplus = count(database.transitions) - MAX_TRANSITIONS
     if surplus <= SLACK:
         return []
@@ -127,7 +130,7 @@ def evict(database: Database, stops: Sequence[float] = ()) -> list[Pass]:
 def count_late(database: Database, transition: Transition) -> None:
     """Count a transition that arrived after younger ones were evicted.
 
-    Its place among passes is gone; what it says by itself still counts.
+    Its place among passes is lost; its own facts still count.
     """
     event = transition.event_id
     for task in COMPLETES.get(event, ()):
@@ -148,9 +151,9 @@ def count_late(database: Database, transition: Transition) -> None:
 def replay(
     database: Database, transitions: Iterable[Transition], stops: Sequence[float]
 ) -> dict[str, TaskView]:
-    """Passes and totals by task after `transitions`, its kept ones or the oldest of them.
+    """Passes and totals by task after `transitions`, all kept ones or the oldest of them.
 
-    Goes on from what was evicted; the stops before `evicted_until` are part of that.
+    Continues from the evicted ones; the stops before `evicted_until` are part of that.
     """
     return _walk(database, transitions, stops).views
 
@@ -184,7 +187,7 @@ class _Machine:
         self.changed = database.evicted_role_changed
         """When the copy last changed its role."""
         self.skipped = -math.inf
-        """When pages were last told to be skipped (747)."""
+        """When the skipping of pages was last reported (747)."""
         self.views: dict[str, TaskView] = {}
         for task in TASKS:
             totals = database.evicted.get(task, TaskTotals())
@@ -241,13 +244,15 @@ class _Machine:
             self.stop(time)
 
     def stop(self, time: float) -> None:
-        """The instance stopped or the database was detached: what runs is interrupted."""
+        """The instance stopped or the database was detached: running passes are interrupted."""
         for task, view in self.views.items():
             if view.current is not None and not view.current.interrupted:
                 self._interrupt(task, time)
 
     def change_role(self, time: float) -> None:
-        """What is open ends: its place travels with the database, to be read on by another copy."""
+        """End open passes: their position travels with the database, and another copy reads on from
+        it.
+        """
         self.changed = time
         for task in self.views:
             self._abandon(task, time)
@@ -291,9 +296,9 @@ class _Machine:
         self._change(task, interrupted=False, resumed=True, partial=partial, last_event=time)
 
     def _heard_of(self, task: str, time: float) -> Pass:
-        """A pass whose start was not seen: of an incomplete scan what goes on is no whole one.
+        """A pass whose start was not seen: the rest of an incomplete scan is no whole pass.
 
-        The scan of the other role is another one.
+        A scan of the other role is another scan.
         """
         before = self.views[task].passes[-1:]
         incomplete = any(

@@ -1,4 +1,4 @@
-"""When a database was worked on: each run by itself, not the pass that several runs make.
+"""Runs of work on a database: each by itself, not the pass that several runs make.
 
 A pass that is resumed night after night is open by day too, but nothing is read then.
 """
@@ -37,8 +37,8 @@ def runs(
 ) -> list[Run]:
     """The runs of `tasks` (taken as one work), oldest first; only the last one may be open.
 
-    `transitions` are sorted, `stops` the times at which the instance stopped. A run whose end
-    was not logged before the next one began is left out: how long it was is not known.
+    `transitions` are sorted, `stops` the times at which the instance stopped. A run whose end was
+    not logged before the next one began is left out: its length is unknown.
     """
     begin = {event for event, task in _BEGIN.items() if task in tasks}
     end = {event for event, task in _END.items() if task in tasks} | {DETACH}
@@ -64,10 +64,10 @@ def runs(
 
 
 def torn_runs(transitions: Iterable[Transition], stops: Sequence[float]) -> int:
-    """How many runs of online defragmentation in a row, up to the last, were resumed or broken off.
+    """The number of last runs of online defragmentation that were resumed or interrupted in a row.
 
-    One that 701 ends was neither, where 702 did not begin it. Of a pass whose start was not seen
-    703 tells how many runs there were before. `transitions` are sorted, `stops` as in `runs`.
+    A run that 701 ends was neither, where 702 did not begin it. For a pass whose start was not
+    seen, 703 gives the number of runs before. `transitions` are sorted, `stops` as in `runs`.
     """
     edges = [each for each in transitions if each.event_id in _OF_DEFRAG]
     stopped = [Transition(stop, 0, DETACH) for stop in stops]

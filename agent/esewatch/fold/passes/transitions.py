@@ -14,7 +14,7 @@ import msgspec
 from esewatch.fold.state.state import Transition
 
 FIELDS = ("seconds", "invocations", "days", "pages_seen", "pages_freed", "bad_checksums")
-"""The numbers of an event that passes are made of."""
+"""The numbers of an event that passes are derived from."""
 
 _OF_RUN = {"run_pages": "invocations", "run_bad_checksums": "bad_checksums"}
 PLACES = {
@@ -30,7 +30,7 @@ PLACES = {
 STARTS = frozenset({700, 702, 717, 718, 719, 720, 736, 738})
 ENDS = frozenset({701, 703, 721, 722, 732, 735, 737})
 TOLD = ENDS | {738, 744}
-"""Events whose numbers are kept: ends, and those that tell how far a running scan is."""
+"""Events whose numbers are kept: ends, and progress reports of a running scan."""
 
 _HEAD = Struct("<dQH?")
 _TAIL = Struct(f"<{len(FIELDS)}d")
@@ -44,13 +44,13 @@ _NAMES = {
     )
     for event, further in PLACES.items()
 }
-"""Event -> what the numbers of its rows are, where that is not FIELDS."""
+"""Event -> meaning of the numbers in its rows, where that is not FIELDS."""
 _MOST = 2**64 - 1
 _NONE: dict[str, int | float] = {}
 
 
 def names(event_id: int) -> tuple[str, ...]:
-    """What the numbers in a row of this event are, in their order."""
+    """The meaning of the numbers in a row of this event, in their order."""
     return _NAMES.get(event_id, FIELDS)
 
 
@@ -76,12 +76,12 @@ def event_ids(rows: bytes | bytearray) -> set[int]:
 
 
 def count(rows: bytes | bytearray) -> int:
-    """How many transitions the rows are."""
+    """The number of transitions in the rows."""
     return len(rows) // _ROW.size
 
 
 def insert(rows: bytearray, new: Transition) -> None:
-    """Put `new` at its place in the order of time and record id, if it is not there already."""
+    """Insert `new` at its place in the order of time and record id, if it is not there already."""
     places = range(count(rows))
     order = _order(new.time, new.record_id, new.event_id)
     at = len(places)
@@ -103,7 +103,7 @@ def raise_times(rows: bytearray, after: int, since: float, time: float) -> None:
 
 
 def take(rows: bytearray, number: int) -> list[Transition]:
-    """Take the oldest `number` transitions out."""
+    """Remove and return the oldest `number` transitions."""
     size = number * _ROW.size
     taken = list(unpack(rows[:size]))
     del rows[:size]

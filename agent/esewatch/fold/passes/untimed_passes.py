@@ -1,4 +1,4 @@
-"""The passes that ended at an unknown time, as what is kept of them tells."""
+"""Passes that ended at an unknown time, from the facts that are kept of them."""
 
 from esewatch.fold.passes.completions import WALL_CLOCK
 from esewatch.fold.passes.passes import COMPLETES

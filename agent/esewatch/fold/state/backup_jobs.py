@@ -1,4 +1,4 @@
-"""Backup jobs: the sets that one job wrote one after another, and how they slowed.
+"""Backup jobs: the sets that one job wrote one after another, and their slowdown.
 
 Buffered writes of very large files fill the system cache of the computer that runs the backup:
 throughput falls from storage group to storage group (published-facts P2).
@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 MAX_SETS = 256
 LATEST = 5
-"""So many jobs are looked at."""
+"""The number of jobs that are compared."""
 SLOW = 0.5
-"""A job slowed when its last set ran at less than so much of the throughput of its first."""
+"""A job slowed when its last set ran at less than this share of the throughput of its first."""
 COMPARED_SECONDS = 300.0
 """A shorter set says nothing of throughput."""
 MOST_BETWEEN = 900.0
@@ -35,7 +35,7 @@ class BackupSet(NamedTuple):
     bytes: float
     seconds: float
     job: str = ""
-    """What sets of one job have in common, empty where their times alone tell it."""
+    """An id that sets of one job have in common, empty where only their times show it."""
 
 
 class Job(NamedTuple):
@@ -55,14 +55,14 @@ class Job(NamedTuple):
 
 
 def follows(ended: float, started: float) -> bool:
-    """Whether what started then comes right after what ended then."""
+    """Whether the start of one comes right after the end of the other."""
     return -MINUTE <= started - ended <= MOST_BETWEEN
 
 
 def insert(sets: list[BackupSet], new: BackupSet) -> bool:
-    """Keep a set in the order of time, the last 256; False when it was seen before.
+    """Insert a set in the order of time, the last 256; False when it was seen before.
 
-    What is older than all of 256 was seen before.
+    A set older than all of 256 counts as seen before.
     """
     at = bisect_left(sets, new[:-1], key=_without_job)
     if at < len(sets) and _without_job(sets[at]) == new[:-1]:
@@ -80,10 +80,10 @@ def _without_job(each: BackupSet) -> tuple[float, float, str, str, float, float]
 
 
 def latest_jobs(logged: Iterable[BackupSet], streamed: Iterable[BackupSet]) -> list[Job]:
-    """The last 5 jobs of a computer that can be compared, oldest first.
+    """The last 5 comparable jobs of a computer, oldest first.
 
-    `logged`: sets of logs of backup programs, which say what a job is. `streamed`: sets that
-    the events of the engine tell of, used where no log tells of the time.
+    `logged`: sets from logs of backup programs, which know their job. `streamed`: sets from the
+    events of the engine, used where no log covers the time.
     """
     by_job = attrgetter("job", "started", "ended")
     chains = [list(each) for _, each in groupby(sorted(logged, key=by_job), attrgetter("job"))]
@@ -96,7 +96,9 @@ def latest_jobs(logged: Iterable[BackupSet], streamed: Iterable[BackupSet]) -> l
 
 
 def slow_jobs(jobs: Sequence[Job]) -> int:
-    """In how many of them the last set ran at less than half the throughput of the first."""
+    """The number of jobs in which the last set ran at less than half the throughput of
+    the first.
+    """
     return sum(job.ratio < SLOW for job in jobs)
 
 

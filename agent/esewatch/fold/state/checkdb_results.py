@@ -1,7 +1,7 @@
-"""What is kept of DBCC CHECKDB: databases of SQL Server, which are not ESE databases.
+"""Kept results of DBCC CHECKDB: databases of SQL Server, which are not ESE databases.
 
-A check of one kind (`physical_only` or full) is told by 8957 when it ended and by 5235 when it
-was broken off. It may be read twice, from the ERRORLOG and from the event log.
+A check of one kind (`physical_only` or full) is reported by 8957 when it ended and by 5235 when it
+was aborted. It may be read twice, from the ERRORLOG and from the event log.
 """
 
 import msgspec
@@ -13,7 +13,7 @@ from esewatch.model import Event
 EVENTS = frozenset({COMPLETED, ABORTED})
 MAX_RESULTS = 256
 SAME_SECONDS = 2.0
-"""Two results that are equal and so close are one, read twice."""
+"""Two equal results this close in time are one, read twice."""
 MAX_NAME = 300
 _LARGEST = 2**32
 
@@ -25,14 +25,14 @@ class Checks(msgspec.Struct):
     """The checks of one kind. `None`: there was none, or it did not say."""
 
     errors: float = 0.0
-    """Found by all of them."""
+    """Errors found by all of them."""
     completed: float | None = None
     """Time of the latest that ran to its end; the next two are of that one."""
     seconds: float | None = None
     left: float = 0.0
     """Errors that it found and did not repair."""
     aborted: float | None = None
-    """Time of the latest that was broken off."""
+    """Time of the latest that was aborted."""
 
 
 class SqlDatabase(msgspec.Struct, kw_only=True):
@@ -65,7 +65,7 @@ def label(event: Event) -> str | None:
 
 
 def fold_check(entry: SqlDatabase, event: Event, time: float) -> bool:
-    """Take a result in; False when it was seen before."""
+    """Fold a result; False when it was seen before."""
     physical = event.fields.get("physical_only") == 1
     errors, repaired = _number(event, "errors", 0.0), _number(event, "repaired", 0.0)
     seconds = _number(event, "seconds", -1.0)
@@ -106,7 +106,7 @@ def errors_left(entry: SqlDatabase, checks: Checks) -> float | None:
 
 
 def expired(entry: SqlDatabase, settings: Settings, now: float) -> bool:
-    """Whether no check of it was seen for the retention; one that is configured stays."""
+    """Whether no check of it was seen within the retention; a configured one stays."""
     if now - entry.last_seen <= settings.retention:
         return False
     return rule_for(settings, entry.computer, entry.database) is None

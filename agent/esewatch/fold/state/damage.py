@@ -1,6 +1,6 @@
-"""Damage that has no page checksum error: what an event says of which copy (semantics.md 3).
+"""Damage without a page checksum error, by copy, as reported by events (semantics.md 3).
 
-It is latched a copy and a kind, and stands until it is acknowledged or the database is
+It is latched for each copy and kind, and stands until it is acknowledged or the database is
 restored, an index also until it is rebuilt. No scan of checksums clears it.
 """
 
@@ -12,12 +12,12 @@ from esewatch.fold.state.state import Damage, DamageKind, Database, Instance
 from esewatch.model import Event
 
 Whose = Literal["own", "active", "both"]
-"""Which copy an event speaks of: the one that logs it, the active one, or both."""
+"""The copy that an event speaks of: the one that logs it, the active one, or both."""
 
 DAMAGE_KINDS: tuple[DamageKind, ...] = get_args(DamageKind)
 NOT_FATAL: DamageKind = "logical_nonfatal"
 EXPOSED_KINDS = tuple(kind for kind in DAMAGE_KINDS if kind != NOT_FATAL)
-"""As metrics tell them: a bad page link that is not fatal is logical damage too."""
+"""Kinds as the metrics name them: a bad page link that is not fatal is logical damage too."""
 BAD_LINK = 447
 INDEX_REBUILT = 612
 """The clean-up of the indexes of a database is done."""
@@ -39,7 +39,9 @@ MAX_TIMES = 64
 
 
 def note(database: Database, event: Event, time: float) -> None:
-    """Latch what `event`, which the database logged, says of it or of its active copy."""
+    """Latch the damage that `event`, which the database logged, reports of it or of its active
+    copy.
+    """
     kind, whose = DAMAGE[event.event_id]
     if event.event_id == BAD_LINK and event.fields.get("fatal") == 0:
         kind = NOT_FATAL
@@ -50,19 +52,19 @@ def note(database: Database, event: Event, time: float) -> None:
 
 
 def note_of_instance(instance: Instance, event: Event, time: float) -> None:
-    """Latch what an event that names no database says of all databases of its instance."""
+    """Latch damage of all databases of the instance, from an event that names no database."""
     _add(instance.damage, DAMAGE[event.event_id][0], event.event_id, time)
 
 
 def mend(database: Database, time: float) -> None:
-    """The database was last restored at `time`."""
+    """Note that the database was last restored at `time`."""
     database.damage_mended = max(database.acknowledged, time)
 
 
 def known_damage(
     database: Database, told_by_others: Mapping[DamageKind, Damage]
 ) -> dict[DamageKind, Damage]:
-    """By kind the damage that stands; `told_by_others` is what its other copies found in it."""
+    """The unresolved damage by kind; `told_by_others` is what its other copies found in it."""
     found: dict[DamageKind, Damage] = {}
     for kind in DAMAGE_KINDS:
         mended = database.damage_mended

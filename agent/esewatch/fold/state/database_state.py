@@ -1,4 +1,4 @@
-"""The state of one database: what the fold keeps of it, one row of the journal.
+"""The state of one database: everything the fold keeps of it, one row of the journal.
 
 As in `fold.state`, everything here is plain data, and bounds are in the comments.
 """
@@ -46,9 +46,9 @@ class Pass(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ended: float | None
     start_seen: bool = False
     resumed: bool = False
-    """Was resumed, or broken off as critical (719, 738, 745), after its start."""
+    """Was resumed, or aborted as critical (719, 738, 745), after its start."""
     earliest: float | None = None
-    """Of a completed scan: it had not begun before. None: nothing bounds it."""
+    """A time before which a completed scan had not begun. None: nothing bounds it."""
     outcome: Literal["open", "completed", "partial", "abandoned"]
     interrupted: bool = False
     """Open and stopped for now (704, 725, 726, 745, a failure, a stopped instance)."""
@@ -111,7 +111,7 @@ class Damage(msgspec.Struct, array_like=True):
 
 
 class EngineError(msgspec.Struct, array_like=True):
-    """Errors of one event id that no rule of ours uses: how many, the last one and its strings."""
+    """Errors of one event id that nothing in esewatch uses: count, the last one and its strings."""
 
     count: int
     last: float
@@ -134,10 +134,10 @@ class Database(msgspec.Struct, kw_only=True):
     process: str = ""
     provider: str = ""
     role: str = ""
-    """As its last scan event tells: active, passive, or empty without one."""
+    """As its last scan event shows: active, passive, or empty without one."""
     role_time: float = 0.0
     role_event: int = 0
-    """The scan event that told the role; 717 and 719 tell it of a current engine only."""
+    """The scan event that showed the role; 717 and 719 show it for a current engine only."""
     letter: str = ""
     """The last state letter of its instance (`%2`): D is no state of a start."""
     letter_time: float = 0.0
@@ -147,7 +147,7 @@ class Database(msgspec.Struct, kw_only=True):
     first_seen: float = 0.0
     last_seen: float = 0.0
     channel: str = ""
-    """The log that its instance writes to, in lower case; empty where that is not told."""
+    """The log that its instance writes to, in lower case; empty where that is not known."""
     named: float = 0.0
     """Time of the event that path, instance and process were taken from."""
     claim: int = 1  # how surely its process serves the database (`fold.owners`)
@@ -200,21 +200,21 @@ class Database(msgspec.Struct, kw_only=True):
     patched_last: float = 0.0
     """When the engine last repaired a page of it, 0 for never."""
     all_good: float = 0.0
-    """Errors up to this time are dealt with (acknowledged, or a clean scan that was evicted)."""
+    """Errors up to this time are acknowledged, or cleared by a clean scan that was evicted."""
     damage: dict[DamageKind, Damage] = {}
     """By kind, what its own events say of it (fold/state/damage.py)."""
     damage_of_active: dict[DamageKind, Damage] = {}
     """By kind, what its events say of the active copy."""
     acknowledged: float = 0.0
-    """When a person last took all that is known of it as dealt with."""
+    """When a person last acknowledged everything known of it."""
     damage_mended: float = 0.0
-    """Damage up to this time is dealt with: acknowledged or restored."""
+    """Damage up to this time is acknowledged or restored."""
     index_rebuilt: float = 0.0
     """When an index of it was last rebuilt."""
     unexplained: dict[int, EngineError] = {}
-    """By event id: errors of the engine that nothing of ours uses; at most 16 ids."""
+    """By event id: errors of the engine that nothing in esewatch uses; at most 16 ids."""
     page_scan: dict[str, int] = {}
-    """What page scans read of it: pages, bytes, bad_pages; empty when none has."""
+    """Results of page scans of it: pages, bytes, bad_pages; empty when none has run."""
     page_error_spans: list[tuple[float, float]] = []
     """(first, last) of uncorrected page errors, sorted, apart; at most 128.
 
@@ -231,6 +231,6 @@ class Database(msgspec.Struct, kw_only=True):
     slow_io_last: dict[str, float] = {}
     hung_io: dict[str, int] = {}
     summaries: dict[str, Told] = {}
-    """By figure: the newest that a pass summary told (`fold.summaries`)."""
+    """By figure: the newest that a pass summary reported (`fold.summaries`)."""
     untimed: Untimed = msgspec.field(default_factory=Untimed)
-    """What its events without a time tell."""
+    """Facts of its events without a time."""

@@ -1,8 +1,8 @@
-"""What could not be rebuilt after a damaged journal was set aside.
+"""The time range that could not be rebuilt after a damaged journal was set aside.
 
-The sources are read from their beginning again. What the old journal knew and the sources no
-longer hold is a range of time: from the oldest record that it had seen to the oldest one that
-is still there. Should older ones come back, the range shrinks.
+The sources are read from their beginning again. The part that the old journal knew and the
+sources no longer hold is a range of time: from the oldest record that it had seen to the oldest
+one that is still there. Should older ones come back, the range shrinks.
 """
 
 import msgspec
@@ -18,7 +18,7 @@ class Unrebuilt(msgspec.Struct, frozen=True):
 
 
 def begin(source: SourceState, salvaged: SourceState | None) -> None:
-    """The source is read anew; `salvaged` is what the damaged journal still said of it."""
+    """The source is read again; `salvaged` is its state from the damaged journal."""
     source.rebuilding = True
     source.salvaged = (salvaged.oldest, salvaged.last_record) if salvaged else None
 
@@ -33,7 +33,7 @@ def unrebuilt(source: SourceState) -> Unrebuilt | None:
 
 
 def settle(source: SourceState) -> None:
-    """All that is still there of the source has been read."""
+    """Note that all remaining records of the source have been read."""
     source.rebuilding = False
     # An old journal that knew of no record had nothing to lose.
     if source.salvaged != (0.0, 0.0):

@@ -1,4 +1,4 @@
-"""Ranges of record ids with the times of their records: where a record fits in.
+"""Ranges of record ids with the times of their records: the place of a record in its log.
 
 Numbers and times of one life of a log rise together, so that a range is a small box on a
 rising line: the ids of another life lie in other boxes. Lists of ranges are sorted, no two of
@@ -31,19 +31,19 @@ def find(ranges: Sequence[Range], number: int) -> Range | None:
 
 
 def overlapped(ranges: Sequence[Range], new: Range) -> slice:
-    """Where those lie that share ids with `new`; the others are before and behind."""
+    """The slice of ranges that share ids with `new`; the others are before and behind."""
     begin = bisect_left(ranges, new.first, key=_last)
     return slice(begin, bisect_right(ranges, new.last, begin, key=_first))
 
 
 def insert(ranges: list[Range], new: Range) -> None:
-    """Take a range in, as one with all it shares ids with."""
+    """Insert a range, merged with all it shares ids with."""
     where = overlapped(ranges, new)
     ranges[where] = [union([new, *ranges[where]])]
 
 
 def union(ranges: Sequence[Range]) -> Range:
-    """The least range that holds these."""
+    """The smallest range that holds these."""
     return Range(
         min(each.first for each in ranges),
         max(each.last for each in ranges),
@@ -58,7 +58,7 @@ def pause(before: Range, after: Range) -> float:
 
 
 def join(ranges: list[Range], places: Collection[int]) -> None:
-    """Make one of each range at `places` and the next."""
+    """Merge each range at `places` with the next one."""
     joined: list[Range] = []
     for place, each in enumerate(ranges):
         joined.append(union([joined.pop(), each]) if place - 1 in places else each)
@@ -66,11 +66,11 @@ def join(ranges: list[Range], places: Collection[int]) -> None:
 
 
 def unbroken(ranges: Iterable[Range], set_back: float, jitter: float) -> list[Range]:
-    """Ranges with those that go on where they end made one, sorted by time.
+    """Merge ranges with those that continue where they end, sorted by time.
 
-    The next one may begin `set_back` seconds before the end of the one before; one that shares
-    ids with it lies within `jitter` seconds. Where several lives of a log have a number, the
-    one nearest in time goes on.
+    The next one may begin `set_back` seconds before the end of the one before; one that shares ids
+    with it lies within `jitter` seconds. Where several lives of a log have a number, the one
+    nearest in time continues it.
     """
 
     def goes_on(run: Range, after: Range) -> bool:

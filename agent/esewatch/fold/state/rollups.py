@@ -1,8 +1,8 @@
-"""What is kept of long times: sums by day and by hour, as rows of fixed size in arrays of bytes.
+"""Long-term rollups: sums by day and by hour, as rows of fixed size in arrays of bytes.
 
 A day runs from noon to noon UTC, so that the nightly windows of Europe and America are
 not cut: day n is the one that ends at noon of the n-th day after 1970-01-01. Rows are
-sorted, a day without growth has none, and beyond the limit the oldest leave.
+sorted, a day without growth has none, and beyond the limit the oldest are dropped.
 
 The newest day of an instance is summed with 64 bits. Once the next one begins, 32 are
 kept: they are right to 1 part in 10 million, and a year of an instance is 9 KB.
@@ -18,7 +18,7 @@ Field = Literal["pages_read", "pages_freed", "log_bytes", "scan_pages_read", "lo
 PAGES_READ: Final = "ese_defrag_pages_read_total"
 PAGES_FREED: Final = "ese_defrag_pages_freed_total"
 RATIO = frozenset({PAGES_READ, PAGES_FREED})
-"""What the ratio of online defragmentation is made of."""
+"""The inputs of the ratio of online defragmentation."""
 
 FIELDS: dict[str, Field] = {
     PAGES_READ: "pages_read",
@@ -51,10 +51,10 @@ _key_at = _KEY.unpack_from
 
 
 class Day(NamedTuple):
-    """How much the totals of an instance grew in one day.
+    """Growth of an instance's totals in one day.
 
-    Read and freed by online defragmentation, bytes that it logged, pages that the database
-    scan read, log files that were begun.
+    Read and freed by online defragmentation, bytes that it logged, pages that the database scan
+    read, log files that were begun.
     """
 
     day: int
@@ -174,7 +174,7 @@ def older(rows: bytearray) -> bytes:
 
 
 def newest(rows: bytearray) -> bytearray:
-    """What `older` leaves out; together they are the rows again."""
+    """The row of the newest day, which `older` leaves out; together they are the rows again."""
     return rows[-_NEWEST.size :]
 
 

@@ -1,4 +1,4 @@
-"""The state: what the fold keeps, and the only thing the journal stores.
+"""The state: everything the fold keeps, and the only thing the journal stores.
 
 Everything here is plain data (msgspec structs), so that a whole entity is one
 journal row. Bounds are in the comments; a database stays under 100 KB.
@@ -120,7 +120,9 @@ class Level(msgspec.Struct, array_like=True):
 
 
 class Metered(msgspec.Struct, kw_only=True):
-    """Whatever has counters. A series is the metric and its further label values (`series`)."""
+    """Anything that has counters. A series is the metric and its further label values
+    (`series`).
+    """
 
     counters: dict[str, CounterState] = {}
     """By `object|counter|instance` in lower case."""

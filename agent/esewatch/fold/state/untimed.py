@@ -1,4 +1,4 @@
-"""Events without a time: what they say by themselves, and no place among passes."""
+"""Events without a time: their own facts count, but they have no place among passes."""
 
 import msgspec
 

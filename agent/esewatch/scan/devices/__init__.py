@@ -1,1 +1,1 @@
-"""Devices: which one a file lies on, and the lock that allows one scan a device."""
+"""Devices: the device of a file, and the lock that allows one scan a device."""

@@ -45,7 +45,7 @@ class DeviceLock:
         self._socket: socket.socket | None = None
 
     def acquire(self) -> bool:
-        """Take the lock if it is free, without waiting; whether it was."""
+        """Take the lock if it is free, without waiting; returns whether it was."""
         with _guard:
             if self.device in _here:
                 return False
@@ -57,7 +57,7 @@ class DeviceLock:
         return True
 
     def release(self) -> None:
-        """Give it back if it is held."""
+        """Release it if it is held."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
@@ -66,7 +66,7 @@ class DeviceLock:
             self._leave()
 
     def holder(self) -> int | None:
-        """Process that holds the lock; None where nobody does or the system does not tell."""
+        """Process that holds the lock; None where there is none or the system does not say."""
         if sys.platform != "linux":
             return None
         try:

@@ -1,4 +1,4 @@
-r"""The disks of a Linux machine as sysfs tells them: whole ones, their identity, what is on them.
+r"""The disks of a Linux machine from sysfs: whole disks, their identity, their contents.
 
 `/sys/block` has one folder for each whole disk and each virtual one, `/sys/class/block`
 also one for each partition. All paths start at a root, so that a folder can stand for a machine.
@@ -89,7 +89,8 @@ class BlockDevices:
     def volumes(self, mounts: Iterable[Mount], identities: Mapping[str, str]) -> dict[str, str]:
         """Mount point -> identity of the one disk below it.
 
-        Left out: what lies on several disks, and what cannot be followed to one of `identities`.
+        Left out: volumes on several disks, and volumes that cannot be followed to one of
+        `identities`.
         """
         found: dict[str, str] = {}
         for mount in mounts:
@@ -117,7 +118,7 @@ class BlockDevices:
         """Kernel names of all disks that the device `name` lies on, itself if it lies on none.
 
         A file system of the kind `btrfs` lies on all of its members, none if they are not found.
-        The empty name stands for what cannot be followed.
+        The empty name stands for a device that cannot be followed.
         """
         members = self._members(name) if fstype == "btrfs" else {name}
         found = set().union(*(self._disks_below(member, MAX_DEPTH) for member in members))

@@ -1,4 +1,4 @@
-"""On which devices a file lies: mount table, block devices, servers (Linux; else unknown).
+"""Devices of a file: mount table, block devices, servers (Linux; else unknown).
 
 The mount table is `/proc/self/mountinfo` (proc_pid_mountinfo(5)). Of a file system on a block
 device the kernel gives the device's number there, which needs no device file and holds for
@@ -85,10 +85,10 @@ class Topology:
         return self._known[mount.number]
 
     def named(self, name: str) -> frozenset[str]:
-        """What a person calls a device -> its identities, as `devices_of` says them.
+        """A device's name as people write it -> its identities, as `devices_of` returns them.
 
-        `name`: an identity, a kernel name (`sdb`, `sdb1`, `md0`) or a path below /dev. What is
-        no block device here stands for itself.
+        `name`: an identity, a kernel name (`sdb`, `sdb1`, `md0`) or a path below /dev. A name of no
+        block device here stands for itself.
         """
         is_file = name.startswith("/dev/")
         kernel = self._blocks.kernel_name(name) if is_file else name.replace("/", "!")

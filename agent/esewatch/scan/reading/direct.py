@@ -11,7 +11,7 @@ blocks of 512 and of 4096 bytes."""
 
 
 def open_direct(descriptor: int) -> int:
-    """The open file once more, for direct reads; -1 where there are none."""
+    """Open the file again, for direct reads; -1 where they are not supported."""
     if sys.platform != "linux":
         return -1
     # By /proc and not by its path: a path can lead to another file by now.

@@ -11,7 +11,7 @@ PAUSES: Final = (0.05, 0.1, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2)
 """Seconds before a header that looks damaged is read again: the engine may be writing it."""
 
 _STEADY = 3
-"""Times that the same damaged bytes are read again until it is believed that they stay so."""
+"""Number of times that the same damaged bytes are read again before they count as damaged."""
 
 _PIECE = 4096
 
@@ -21,8 +21,8 @@ def read_header(
 ) -> Header | NotDatabase:
     """The header of an open file.
 
-    A copy in a place of the disk that cannot be read counts as damaged. Raises OSError where
-    what can be read does not tell a database.
+    A copy in an unreadable place of the disk counts as damaged. Raises OSError where the readable
+    part does not show a database.
     """
     data, failure = _beginning(file)
     found, steady = parse_header(data), 0
@@ -39,7 +39,7 @@ def read_header(
 
 
 def _beginning(file: DatabaseFile) -> tuple[bytes, OSError | None]:
-    """The first bytes, zeros where the disk gives none, and why it does not."""
+    """The first bytes, zeros where the disk gives none, and the reason."""
     try:
         return file.read(0, HEADER_BYTES), None
     except OSError as error:

@@ -1,8 +1,9 @@
-"""What the page cache of Linux holds of a file, and giving up what it did not hold before.
+"""The page cache of Linux: the pages it holds of a file, and release of those it did not before.
 
-mincore(2) of a private mapping says what is there; it says "all of it" where the process neither
-owns the file nor may write it. Where it says so or is missing, nothing is ever given up: rather
-the cache keeps what was read than loses what others need. Not Linux: all of this does nothing.
+mincore(2) of a private mapping reports the cached pages; it reports "all" where the process
+neither owns the file nor may write it. Where it does so or is missing, nothing is ever released:
+better that the cache keeps what was read than that it loses what others need. On other systems
+this module does nothing.
 """
 
 import contextlib
@@ -59,7 +60,7 @@ def give_up(descriptor: int, offset: int, length: int) -> None:
 
 
 def restore(descriptor: int, offset: int, before: Held | None) -> None:
-    """Give up what was read from `offset` on and was not held `before`."""
+    """Release the pages read from `offset` on that were not held `before`."""
     begin = offset - offset % mmap.PAGESIZE
     for is_held, run in groupby(before or b"", lambda page: page & 1):
         length = len(list(run)) * mmap.PAGESIZE
@@ -79,7 +80,7 @@ def all_held(pages: Held | None) -> bool:
 
 
 def read_no_more_than_asked_for(descriptor: int) -> None:
-    """No read-ahead: it would bring in pages that nobody gives up again."""
+    """Disable read-ahead: it would bring in pages that are never released again."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)

@@ -1,4 +1,4 @@
-"""Reading a large file without changing what the page cache holds.
+"""Reading a large file without changing the content of the page cache.
 
 Linux: O_DIRECT; where the file system refuses it, or takes it and reads through the cache all
 the same, ordinary reads after which exactly those pages are given up that were not held before.
@@ -15,7 +15,9 @@ from pathlib import Path
 from esewatch.scan.reading import direct, os_page_cache
 
 _PROOFS = 8
-"""Direct reads that are watched for what they leave in the cache, until one proves it."""
+"""Direct reads that are checked for pages left in the cache, until one proves that there
+are none.
+"""
 
 _KINDS = {
     stat.S_IFDIR: "a directory",
@@ -37,7 +39,7 @@ class DatabaseFile:
     """`read_into` goes past the page cache by O_DIRECT."""
 
     def __init__(self, path: str, *, buffered: bool = False) -> None:
-        """`buffered`: `read_into` goes through the page cache and leaves there what it read."""
+        """`buffered`: `read_into` goes through the page cache and leaves the pages there."""
         self.path = path
         self._buffered = buffered
         self._lock = threading.Lock()
@@ -123,7 +125,7 @@ class DatabaseFile:
             self._plain = -1
 
     def _past_the_cache(self, buffer: memoryview, offset: int, *, fresh: bool) -> int:
-        """`fresh`: what the cache holds of these bytes is no answer either."""
+        """`fresh`: cached pages of these bytes must not be used either."""
         if self._direct >= 0 and not self._direct_refused:
             try:
                 if self._proofs:
@@ -159,7 +161,7 @@ class DatabaseFile:
         return done
 
     def _read_plainly(self) -> None:
-        """From here on without O_DIRECT."""
+        """Read without O_DIRECT from here on."""
         self._direct_refused = True
         self.direct = False
 

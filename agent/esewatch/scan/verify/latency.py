@@ -1,4 +1,4 @@
-"""How long reads took: percentiles of any number of them in bounded memory."""
+"""Read latency: percentiles of any number of reads in bounded memory."""
 
 import math
 from bisect import bisect_left

@@ -1,4 +1,4 @@
-"""Suspect pages: torn reads are told from bad pages, and bad pages get their names."""
+"""Suspect pages: torn reads are separated from bad pages, and bad pages are identified."""
 
 import re
 

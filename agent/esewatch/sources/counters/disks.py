@@ -52,7 +52,7 @@ _OTHERS = (
 
 
 class Machine:
-    """This machine as the source sees it; a test puts another in its place."""
+    """Interface to this machine; a test puts another in its place."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Machine:
         return {name: counters[name] for name in whole}, self._blocks.identities(whole)
 
     def volumes(self, identities: Mapping[str, str]) -> dict[str, str]:
-        """Mount point -> identity of its disk; empty where the system does not tell."""
+        """Mount point -> identity of its disk; empty where the system does not say."""
         if not self._linux:
             return {}
         try:
@@ -101,10 +101,10 @@ class Machine:
         return self._blocks.volumes(mounts, identities)
 
     def free(self) -> dict[str, float]:
-        """Mount point -> free bytes; empty where the system does not tell.
+        """Mount point -> free bytes; empty where the system does not say.
 
-        Only local file systems are asked: a share may never answer. Others are NOT_KNOWN, so
-        that nobody takes the volume that they are mounted in for theirs.
+        Only local file systems are asked: a share may never answer. Others are NOT_KNOWN, so that
+        the volume that they are mounted in is not taken for theirs.
         """
         try:
             local = {(part.device, part.mountpoint) for part in self._partitions(all=False)}
@@ -147,7 +147,7 @@ class DisksSource:
         self._volumes: dict[str, str] | None = None
 
     def restore(self, positions: Mapping[str, bytes]) -> None:
-        """Times go on behind the last sample."""
+        """Continue the times after the last sample."""
         self._clock.restore(positions)
 
     def poll(self, *, final: bool = False) -> Iterator[Batch]:
@@ -207,4 +207,4 @@ class DisksSource:
                 )
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Nothing to close."""

@@ -1,7 +1,7 @@
 """A windows_exporter, or another endpoint with metrics in the Prometheus format.
 
-A thread scrapes, so that a dead exporter holds nobody up; `poll` hands out what came.
-Rates of perfmon come as the running counts behind them, levels as levels.
+A thread scrapes, so that a dead exporter delays nothing; `poll` returns the results. Rates of
+perfmon come as the running counts behind them, levels as levels.
 """
 
 import math
@@ -44,7 +44,7 @@ _DRIVE = re.compile(r"[A-Za-z]:(?:\\|$)")
 
 
 class Scraped(NamedTuple):
-    """What one scrape gave, or why it gave nothing."""
+    """The result of one scrape, or the reason why it has none."""
 
     batches: list[Batch]
     failure: str = ""
@@ -83,11 +83,11 @@ class ExporterSource:
         self._heard = False
 
     def restore(self, positions: Mapping[str, bytes]) -> None:
-        """Times go on behind the last sample."""
+        """Continue the times after the last sample."""
         self._clock.restore(positions)
 
     def poll(self, *, final: bool = False) -> Iterator[Batch]:
-        """What the last scrape gave; starts the next one when it is due.
+        """Return the result of the last scrape; start the next one when it is due.
 
         Raises SourceError while the last scrape failed; the next one then starts at once. Before
         the first one has ended the source is not caught up.
@@ -139,11 +139,11 @@ class ExporterSource:
         return result or Scraped([], f"{self._target.shown}: no memory for a scrape")
 
     def close(self) -> None:
-        """A scrape on its way ends by its own time limit; it is not waited for."""
+        """Close; a scrape in progress ends by its own time limit and is not awaited."""
 
 
 class _Reader:
-    """Pages into records. Keeps what was said before, so that it is said once."""
+    """Pages into records. Remembers its complaints, so that each is logged once."""
 
     def __init__(self, computer: str, url: str, shown: Mapping[str, Shown]) -> None:
         self._computer = computer
@@ -189,7 +189,9 @@ class _Reader:
         return batches
 
     def _tell(self, unreadable: list[Unreadable], key: str, place: str, reason: str) -> None:
-        """Once for each key, a few for each page: most faults come with every scrape."""
+        """Complain once for each key, a few times for each page: most faults come with every
+        scrape.
+        """
         if key not in self._told and len(self._told) < MAX_TOLD and len(unreadable) < MAX_FAULTS:
             self._told.add(key)
             unreadable.append(Unreadable(path=self._url, place=place, reason=reason))

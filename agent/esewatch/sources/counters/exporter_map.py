@@ -1,4 +1,4 @@
-r"""Which metric of windows_exporter shows which counter, and what of it can be told exactly.
+r"""Mapping from metrics of windows_exporter to counters, as far as it is exact.
 
 The collector `performancecounter` (0.30 and later) names a metric by object and counter:
 `windows_performancecounter_` and both in lower case, `%` as `percent`, brackets left out, each
@@ -43,7 +43,7 @@ _NEIGHBOURS = (
     (r"MSExchange Replication\ReplayQueueLength", False),
     (r"Processor\% Processor Time", True),
 )
-"""Counters of other objects, and whether only their formatted value is known to say something."""
+"""Counters of other objects, and whether only their formatted value is known to be meaningful."""
 
 _COMPUTED = {
     "ese_io_latency_seconds",
@@ -81,14 +81,16 @@ class Shown(NamedTuple):
     object: str
     counter: str
     kind: Kind
-    """`total` for what perfmon shows as a rate: here it is the count behind it."""
+    """`total` for a rate of perfmon: here it is the count behind it."""
     counts: bool = False
     """The metric must be a counter: as a gauge it may be the formatted rate."""
     in_bytes: bool = False
     """The free space of a volume in bytes: perfmon shows megabytes."""
 
     def instance(self, labels: Mapping[str, str]) -> str:
-        """The instance in perfmon's words: label `disk` or `volume` of one, else `instance`."""
+        """The instance in the terms of perfmon: label `disk` or `volume` of one, else
+        `instance`.
+        """
         if self.object == DISKS and "disk" in labels:
             return labels["disk"]
         if self.object == VOLUMES and "volume" in labels:
@@ -162,7 +164,7 @@ def _shipped() -> Iterator[tuple[str, Shown]]:
 
 
 def _names(object_name: str, name: str, *, computed: bool) -> Iterator[tuple[str, Shown]]:
-    """Both metrics of a counter, as far as their values say something."""
+    """Both metrics of a counter, as far as their values are meaningful."""
     shown = _shown(object_name, name)
     if not computed:
         yield metric_name(PREFIX, object_name, name), shown
@@ -198,7 +200,7 @@ def _entry(metric: str, path: str) -> Shown:
 
 
 def is_instances(shown: Shown) -> bool:
-    """Whether the counter is one of the instances of ESE, whose presence is told."""
+    """Whether the counter is one of the instances of ESE, whose presence is recorded."""
     return (
         object_kind(shown.object) == "instances" and lookup(shown.object, shown.counter) is not None
     )

@@ -1,7 +1,7 @@
 """Lines of the Prometheus text formats, each on its own, so that a bad one spoils no other.
 
-prometheus-client takes the lines apart. Only those are given to it that somebody wants, or that
-do not look like a sample: an exporter shows thousands of lines and few of them matter here.
+prometheus-client parses the lines. It gets only those that are wanted, or that do not look like a
+sample: an exporter shows thousands of lines and few of them matter here.
 """
 
 import io
@@ -46,7 +46,7 @@ class BadLine(NamedTuple):
 def samples(page: Page, wanted: Callable[[str], bool]) -> Iterator[Sample | BadLine | None]:
     """The samples of the metrics that are `wanted`, and the lines that cannot be read.
 
-    None stands for a sample that nobody wants.
+    None stands for a sample that is not wanted.
     """
     types: dict[str, str] = {}
     for number, raw in enumerate(io.BytesIO(page.data), 1):
@@ -94,7 +94,7 @@ class _Parsed(NamedTuple):
 
 
 def _parse(page: Page, line: str, counter: str) -> _Parsed:
-    """Take one line apart. Raises ValueError when it is no sample.
+    """Parse one line. Raises ValueError when it is no sample.
 
     Only a sample of a `counter` may have an exemplar.
     """

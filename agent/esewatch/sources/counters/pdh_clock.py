@@ -14,7 +14,7 @@ _JITTER = timedelta(seconds=1)
 
 
 class ClockState(msgspec.Struct, array_like=True):
-    """What has to be known of the rows before."""
+    """The state of the clock after the rows so far."""
 
     last: str = ""
     """Local time of the last row, ISO."""
@@ -28,10 +28,10 @@ class ClockState(msgspec.Struct, array_like=True):
 class PdhClock:
     """Turns the first cell of each row, in file order, into epoch seconds.
 
-    A configured zone decides, else the header's offset, else UTC. A time that goes
-    back by about an hour less the usual interval is the end of daylight saving time:
-    the second run of an ambiguous hour, which UTC does not have. The beginning of daylight
-    saving time looks like a gap: only a configured zone tells it.
+    A configured zone decides, else the header's offset, else UTC. A time that goes back by about an
+    hour less the usual interval is the end of daylight saving time: the second run of an ambiguous
+    hour, which UTC does not have. The beginning of daylight saving time looks like a gap: only a
+    configured zone shows it.
     """
 
     def __init__(self, zone: ZoneInfo | None, state: ClockState) -> None:
@@ -42,7 +42,7 @@ class PdhClock:
         self._last = datetime.fromisoformat(state.last) if state.last else None
 
     def header(self, west_seconds: int | None, *, is_utc: bool, fresh: bool) -> None:
-        """A header line begins; `fresh` unless it is taken up again after a restart."""
+        """A header line begins; `fresh` unless the reading continues after a restart."""
         self._west, self._is_utc = west_seconds, is_utc
         if fresh:
             self.state.shift = self.state.fold = 0

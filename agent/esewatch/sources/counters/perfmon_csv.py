@@ -25,7 +25,7 @@ _LONGEST_CELL = 40
 
 
 class Context(msgspec.Struct, array_like=True):
-    """What a decoder needs to continue in the middle of a file."""
+    """The state with which a decoder continues in the middle of a file."""
 
     header: bytes = b""
     """The header line, deflated; empty while none was seen."""
@@ -121,7 +121,7 @@ class PerfmonDecoder:
             self._take_header(zlib.decompress(self._context.header), fresh=False)
 
     def save(self) -> bytes:
-        """The header and where the clock stands."""
+        """The header and the state of the clock."""
         return msgspec.msgpack.encode(self._context)
 
     def feed(self, data: bytes, *, final: bool) -> Fed:

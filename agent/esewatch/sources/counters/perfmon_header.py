@@ -37,7 +37,7 @@ class PerfmonHeader(NamedTuple):
 
     delimiter: str
     west_seconds: int | None
-    """Seconds to add to local time for UTC; None where the log does not say."""
+    """Seconds to add to local time for UTC; None where the log has no offset."""
     is_utc: bool
     """Whether its zone is UTC by name. Offset 0 alone is also Western Europe in winter."""
     width: int
@@ -46,7 +46,7 @@ class PerfmonHeader(NamedTuple):
     present: dict[str, dict[str, bool]]
     """By computer: which groups of counters its ESE instances object exposes."""
     faults: list[str]
-    """What is wrong with the header."""
+    """Faults of the header."""
 
 
 def is_header(line: bytes) -> bool:

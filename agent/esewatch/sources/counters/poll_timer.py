@@ -1,4 +1,4 @@
-"""What sources share that look at a running total every few seconds: pace and clock."""
+"""Poll timer for sources that poll a running total every few seconds: interval and clock."""
 
 import math
 import struct
@@ -13,7 +13,7 @@ _TIME = struct.Struct("<d")
 
 
 class PollTimer:
-    """Says when the next sample is due: at once, then every `interval` seconds."""
+    """Poll timer: the next sample is due at once, then every `interval` seconds."""
 
     def __init__(self, interval: float, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._interval = interval
@@ -30,19 +30,19 @@ class PollTimer:
         return True
 
     def again(self) -> None:
-        """The sample failed: the next question is answered with yes."""
+        """The sample failed: the next call of `due` returns True."""
         self._next = -math.inf
 
 
 class SampleClock:
-    """Wall clock for the times of samples; it never goes back, over restarts neither."""
+    """Wall clock for the times of samples; it never goes back, not even over restarts."""
 
     def __init__(self, wall: Callable[[], float] = time.time) -> None:
         self._wall = wall
         self._last = -math.inf
 
     def restore(self, positions: Mapping[str, bytes]) -> None:
-        """Take up the time of the last sample from the journal, if there is one."""
+        """Restore the time of the last sample from the journal, if there is one."""
         saved = positions.get(_POSITION, b"")
         if len(saved) == _TIME.size and math.isfinite(last := float(_TIME.unpack(saved)[0])):
             self._last = last
@@ -53,5 +53,5 @@ class SampleClock:
         return self._last
 
     def positions(self) -> dict[str, bytes | None]:
-        """What `restore` wants back."""
+        """The positions for `restore`."""
         return {_POSITION: _TIME.pack(self._last)}

@@ -1,7 +1,7 @@
 """One GET of an exporter, with limits on time and size.
 
-The whole exchange has one time limit, so that a server which sends a byte now and then
-cannot hold it. Proxies of the environment are not used. Redirects are followed on the same server.
+The whole exchange has one time limit, so that a server which sends a byte now and then cannot block
+it. Proxies of the environment are not used. Redirects are followed on the same server.
 """
 
 import base64
@@ -32,14 +32,14 @@ _ACCEPT = "text/plain;version=0.0.4,application/openmetrics-text;version=1.0.0;q
 
 
 class Page(NamedTuple):
-    """What an exporter answered."""
+    """The response of an exporter."""
 
     data: bytes
     openmetrics: bool
 
 
 class Target(NamedTuple):
-    """Where and how to scrape. `url` is http or https."""
+    """The target of a scrape, and its options. `url` is http or https."""
 
     url: str
     timeout: float
@@ -193,7 +193,7 @@ class _Exchange:
         return self._socket
 
     def abort(self) -> None:
-        """The time is over: wake whoever waits for the server."""
+        """The time is over: wake the thread that waits for the server."""
         self.aborted = True
         if self._socket is not None:
             try:
@@ -202,7 +202,7 @@ class _Exchange:
                 return
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         if self._answer is not None:
             self._answer.close()
         if self._socket is not None:
@@ -225,7 +225,7 @@ def _headers(parts: SplitResult, target: Target) -> dict[str, str]:
 
 
 def _password(target: Target) -> str:
-    """First line of the password file, read anew each time: it may be changed."""
+    """First line of the password file, read again each time: it may be changed."""
     try:
         with Path(target.password_file).open(encoding="utf-8") as file:
             return file.readline(MAX_PASSWORD).rstrip("\r\n")

@@ -75,7 +75,7 @@ class Chunk(NamedTuple):
     """CRC32 of the records, of a whole chunk only."""
     problem: str = ""
     rubbish: bool = False
-    """What stands first is no record: it only leads to the first one."""
+    """A filler stands first, which is no record: it only leads to the first one."""
 
 
 def file_header(block: bytes) -> FileHeader | None:
@@ -109,8 +109,8 @@ def frame_offset(header: bytes) -> int:
 def digest(header: bytes, frame: bytes, available: int) -> bytes:
     """Fingerprint of a chunk: while it stays the same, so do the chunk's records.
 
-    Made of its header (ids, checksum of the records), the 16 bytes at
-    `frame_offset` and the number of bytes the file has of it.
+    Made of its header (ids, checksum of the records), the 16 bytes at `frame_offset` and the number
+    of bytes the file has of it.
     """
     content = header + frame + available.to_bytes(4, "little")
     return hashlib.blake2b(content, digest_size=DIGEST_BYTES).digest()
@@ -131,7 +131,7 @@ def may_grow_unseen(data: bytes) -> bool:
 
 
 def examine(data: bytes) -> Chunk | None:
-    """Look at the up to 64 KiB of one chunk; None when nothing was ever written to it."""
+    """Examine the up to 64 KiB of one chunk; None when nothing was ever written to it."""
     if data == _ZEROES[: len(data)]:
         return None
     if len(data) < CHUNK_BYTES:
@@ -189,9 +189,9 @@ def _chained(data: bytes, first: int, last: int, free: int) -> bool:
 def _extended(chunk: Chunk) -> Chunk:
     """The chunk with the records that its header does not know yet.
 
-    The service writes records first and the header later, so a copy of a running
-    log may hold more than the header says. They are taken when whole and numbered
-    on without a hole: what is left of an earlier use of the chunk is not.
+    The service writes records first and the header later, so a copy of a running log may hold more
+    than the header says. They are taken when whole and numbered on without a gap: remains of an
+    earlier use of the chunk are not.
     """
     empty = chunk.end == CHUNK_HEADER_BYTES
     record = _frame(chunk.data, chunk.end)
@@ -207,11 +207,11 @@ def _extended(chunk: Chunk) -> Chunk:
 
 
 def _salvaged(data: bytes, problem: str) -> Chunk:
-    """What can be read of a damaged chunk: every record whose frame is whole.
+    """The readable part of a damaged chunk: every record whose frame is whole.
 
-    The decoder stops at a broken frame, so the record before the hole is made to
-    reach over it. A hole at the start becomes one record of rubbish. The decoder
-    gets no damaged table of strings: `evtx_records` leaves the tables out.
+    The decoder stops at a broken frame, so the record before the hole is made to reach over it. A
+    hole at the start becomes one record of rubbish. The decoder gets no damaged table of strings:
+    `evtx_records` leaves the tables out.
     """
     (free,) = struct.unpack_from("<I", data, 48)
     records: list[Record] = []
@@ -243,7 +243,7 @@ def _salvaged(data: bytes, problem: str) -> Chunk:
 
 
 def _follows(before: Record, record: Record) -> bool:
-    """Can the two stand in one use of a chunk? Else one is left of an earlier use."""
+    """Can the two stand in one use of a chunk? Else one remains from an earlier use."""
     return 0 < record.record_id - before.record_id <= CHUNK_BYTES // _RECORD_LEAST
 
 
@@ -258,7 +258,7 @@ def _with_header(data: bytes, first: int, last: Record) -> Chunk:
 
 
 def rebuilt(chunk: Chunk) -> Chunk:
-    """A whole chunk over which the decoder stumbled, made as easy for it as a damaged one."""
+    """A whole chunk on which the decoder failed, made as easy for it as a damaged one."""
     return _salvaged(chunk.data, "")
 
 

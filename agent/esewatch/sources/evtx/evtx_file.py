@@ -1,4 +1,4 @@
-"""Reading one event log file: which of its chunks are new, and what they hold."""
+"""Reading one event log file: its new chunks, and their content."""
 
 import time
 import zlib
@@ -36,14 +36,14 @@ _EMPTY: Final = digest_of(bytes(CHUNK_BYTES))
 _SETTLED_SECONDS: Final = 2.0
 """Coarsest resolution of modification times (FAT)."""
 _PROBED: Final = 16
-"""Chunks looked at to tell whether a file without file header is an event log."""
+"""Chunks checked to tell whether a file without file header is an event log."""
 
 Key = tuple[int, int, int, int]
 """Device, inode, size and modification time (ns) of a file."""
 
 
 class Tail(msgspec.Struct, array_like=True, frozen=True):
-    """How far the chunk was read that grows: a prefix with this checksum was handed out."""
+    """Position in the chunk that grows: a prefix with this checksum was handed out."""
 
     number: int
     end: int
@@ -53,10 +53,10 @@ class Tail(msgspec.Struct, array_like=True, frozen=True):
 
 
 class FileState(msgspec.Struct, array_like=True):
-    """What is known of one file; its position in the journal."""
+    """The known state of one file; its position in the journal."""
 
     key: Key | None = None
-    """As it was when last read; its time is -1 when something is left to look at."""
+    """The file when last read; its time is -1 when something is left to read."""
     digests: bytearray = msgspec.field(default_factory=bytearray)
     """Fingerprints of the chunks, 6 bytes each, zeroes where the chunk is to be read."""
     tail: Tail | None = None
@@ -78,7 +78,7 @@ class FileState(msgspec.Struct, array_like=True):
 
 
 class Plan(msgspec.Struct):
-    """What is to be read of a file: chunk numbers, oldest first."""
+    """The parts of a file to read: chunk numbers, oldest first."""
 
     path: str
     key: Key
@@ -86,9 +86,9 @@ class Plan(msgspec.Struct):
     compressed: bool = False
     dirty: bool = False
     problem: Unreadable | None = None
-    """What is wrong with the file as such; without a place nothing of it can be read."""
+    """The fault of the file as such; without a place nothing of it can be read."""
     settled: bool = True
-    """The modification time is old enough to tell the next change."""
+    """The modification time is old enough to show the next change."""
 
     @property
     def size(self) -> int:
@@ -97,7 +97,7 @@ class Plan(msgspec.Struct):
 
 
 class Step(msgspec.Struct):
-    """What one chunk gave."""
+    """The result of one chunk."""
 
     records: list[Record] = []
     unreadable: list[Unreadable] = []
@@ -105,12 +105,12 @@ class Step(msgspec.Struct):
 
 
 def key_of(stat: stat_result) -> Key:
-    """What changes when the file does."""
+    """A key that changes when the file does."""
     return (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
 
 def plan(path: str, state: FileState) -> Plan:
-    """Find out what of the file is new against `state`. Raises OSError."""
+    """Find the parts of the file that are new against `state`. Raises OSError."""
     raw = open_raw(path)
     try:
         stat = raw.stat()
@@ -154,7 +154,7 @@ def _too_long(path: str, size: int) -> Unreadable | None:
 
 
 def _changed(raw: RawFile, number: int, size: int, state: FileState) -> bool:
-    """Is chunk `number` other than when it was read last?"""
+    """Whether chunk `number` differs from when it was last read."""
     known = state.known(number)
     if known == _UNKNOWN:
         return True
@@ -167,9 +167,9 @@ def _changed(raw: RawFile, number: int, size: int, state: FileState) -> bool:
 class FileReader:
     """Reads the planned chunks of one file, one `Step` each.
 
-    `state` is brought up to date chunk by chunk. `deferred` holds the chunks of
-    this file that were found damaged in the poll before: a chunk of an open log
-    may be caught half written, so damage is believed the second time only.
+    `state` is updated chunk by chunk. `deferred` holds the chunks of this file that were found
+    damaged in the poll before: a chunk of an open log may be caught half written, so damage is
+    believed the second time only.
     """
 
     def __init__(
@@ -224,7 +224,7 @@ class FileReader:
         return step
 
     def _failed(self, number: int, error: OSError) -> Step:
-        """The medium does not give the chunk: said once, tried again at every poll."""
+        """The medium does not give the chunk: logged once, retried at every poll."""
         self._left = True
         step = Step(bytes_read=CHUNK_BYTES)
         if number not in self._deferred:

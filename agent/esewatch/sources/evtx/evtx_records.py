@@ -1,4 +1,4 @@
-"""From one chunk of an event log to its ESE events, by way of the `evtx` parser.
+"""ESE events of one chunk of an event log, by way of the `evtx` parser.
 
 The parser gets a log of this one chunk in memory, so that damage stays where it
 is. Of a whole chunk it sees only the records that may be wanted. It returns a record
@@ -78,7 +78,7 @@ class _TimeCreated(msgspec.Struct, rename={"attributes": "#attributes"}):
 
 
 class _System(msgspec.Struct, rename="pascal"):
-    """What the System part tells; the parser writes null for what a record lacks."""
+    """The System part; the parser writes null for a missing field."""
 
     provider: _Provider | None = None
     event_id: _Number = msgspec.field(default=None, name="EventID")
@@ -103,7 +103,7 @@ _DECODER: Final = msgspec.json.Decoder(_Record)
 
 
 class Decoded(msgspec.Struct):
-    """What a chunk gave: its events, its coverage when that is certain, what failed."""
+    """The result of a chunk: its events, its coverage when that is certain, its failures."""
 
     events: list[Event] = []
     coverage: Coverage | None = None
@@ -112,14 +112,14 @@ class Decoded(msgspec.Struct):
     failed: int = 0
     """Records the parser could not read."""
     reason: str = ""
-    """What it said of the first of them."""
+    """The parser's message for the first of them."""
 
 
 class ChunkDecoder:
-    """Decodes chunks; keeps which providers are wanted.
+    """Decodes chunks; caches which providers are wanted.
 
-    `providers` are further event sources of ESE, `companions` asks for the events
-    of semantics.md 4 too, `computer` stands in where a record names none.
+    `providers` are further event sources of ESE, `companions` asks for the events of semantics.md 4
+    too, `computer` stands in where a record names none.
     """
 
     def __init__(
@@ -142,9 +142,9 @@ class ChunkDecoder:
     def decode(self, chunk: Chunk, *, after: int = -1) -> Decoded:
         """Events of `chunk` in records whose id is greater than `after`.
 
-        Of a whole chunk only the records that may be wanted are decoded, and its
-        first and its last, which its coverage needs. What the decoder makes of
-        another provider's record is not asked.
+        Of a whole chunk only the records that may be wanted are decoded, and its first and its
+        last, which its coverage needs. The decoder's result for another provider's record is not
+        used.
         """
         if chunk.end <= CHUNK_HEADER_BYTES:
             return Decoded()
@@ -180,7 +180,9 @@ class ChunkDecoder:
         return result
 
     def _is_wanted(self, text: str) -> bool:
-        """Does the record name a provider that may be one of ours? Kept by how the text begins."""
+        """Whether the record names a provider that may be wanted. Cached by the start of
+        the text.
+        """
         start = text.find(_NAME) + len(_NAME)
         end = text.find('"', start)
         name = text[start:end].lower()

@@ -1,4 +1,4 @@
-"""Which records of a whole chunk can be events of a wanted provider.
+"""Selection of the records of a whole chunk that can be events of a wanted provider.
 
 To render a record costs far more than to look at its bytes. The name of its provider
 stands in the record itself or in its template, and a template is written out in the

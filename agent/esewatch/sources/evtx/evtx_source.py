@@ -52,13 +52,13 @@ class EvtxSource:
         self._failed: dict[str, str] = {}
         """Path -> reason of what could not be listed or opened in this poll."""
         self._by_file: dict[tuple[int, int], FileState] = {}
-        """Device and inode -> what was known of the file before this poll."""
+        """Device and inode -> known state of the file before this poll."""
         self._batch = Batch()
         self._read: dict[str, FileState] = {}
-        """State of the files of this poll, ahead of `_states` by what is in `_batch`."""
+        """State of the files of this poll, ahead of `_states` by the content of `_batch`."""
 
     def restore(self, positions: Mapping[str, bytes]) -> None:
-        """Take up the positions of the journal; one that cannot be read means a fresh start."""
+        """Restore the positions of the journal; one that cannot be read means a fresh start."""
         for path, value in positions.items():
             try:
                 self._states[path] = msgspec.msgpack.decode(value, type=FileState)
@@ -111,7 +111,7 @@ class EvtxSource:
             raise SourceError(error)
 
     def _bytes_ahead(self, path: str) -> int:
-        """What is to be read of a file, as far as its size tells."""
+        """The bytes to read of a file, as far as its size shows."""
         try:
             key = key_of(Path(path).stat())
         except OSError:
@@ -130,7 +130,7 @@ class EvtxSource:
         return [path for path in listing.paths if path not in missing], missing
 
     def _plan(self, path: str) -> tuple[Plan, FileState] | None:
-        """What to read of one file and from where; None when there is nothing."""
+        """The parts to read of one file and from where; None when there are none."""
         try:
             key = key_of(Path(path).stat())
             state = self._states.get(path)
@@ -156,12 +156,14 @@ class EvtxSource:
         return found, state.copy()
 
     def _renamed(self, key: Key) -> FileState:
-        """What is known of the same file under another name: an archived log is not read twice."""
+        """The known state of the same file under another name: an archived log is not
+        read twice.
+        """
         state = self._by_file.get(key[:2])
         return FileState(None, state.digests, state.tail) if state is not None else FileState()
 
     def _complain(self, path: str, reason: str) -> None:
-        """A file that cannot be opened or a folder that cannot be listed, told once."""
+        """Report a file that cannot be opened or a folder that cannot be listed, once."""
         self._failed[path] = reason
         if self._complaints.get(path) != reason:
             self._complaints[path] = reason

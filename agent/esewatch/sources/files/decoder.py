@@ -1,4 +1,4 @@
-"""What a format has to know to be followed: bytes of whole lines in, records out."""
+"""The interface of a format that can be followed: bytes of whole lines in, records out."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -9,11 +9,11 @@ from esewatch.model import Record
 
 
 class Fed(msgspec.Struct, gc=False):
-    """What a decoder made of the bytes it was fed.
+    """The result of a decoder for the bytes it was fed.
 
-    `records` and `unreadable` belong to the first `consumed` bytes only: what is
-    not consumed is fed again, with more behind it. `unreadable` holds (byte
-    offset in the data, reason); the follower turns the offset into a line number.
+    `records` and `unreadable` belong to the first `consumed` bytes only: the rest is fed again,
+    with more behind it. `unreadable` holds (byte offset in the data, reason); the follower turns
+    the offset into a line number.
     """
 
     records: list[Record] = []
@@ -35,7 +35,7 @@ class Decoder(Protocol):
         """
 
     def save(self) -> bytes:
-        """What is needed to continue behind the last consumed byte (a CSV header ...)."""
+        """The context needed to continue behind the last consumed byte (a CSV header ...)."""
 
 
 DecoderFactory = Callable[[str, bytes, bytes], Decoder]

@@ -1,4 +1,4 @@
-"""Encodings of text logs, told by content, and their way to UTF-8."""
+"""Encodings of text logs, detected by content, and their conversion to UTF-8."""
 
 import codecs
 from typing import Literal

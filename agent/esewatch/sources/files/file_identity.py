@@ -1,4 +1,4 @@
-"""Which file is which: a file is known by its content before the position, not by its name."""
+"""Identity of files: a file is known by its content before the position, not by its name."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -12,16 +12,15 @@ from esewatch.sources.files.raw_file import RawFile, read_at
 T = TypeVar("T")
 
 SAMPLE = 1024
-"""Bytes at the beginning and before the position that tell a file from another."""
+"""Bytes at the beginning and before the position that identify a file."""
 
 
 class Position(msgspec.Struct, array_like=True, forbid_unknown_fields=True, kw_only=True):
-    """Where reading of one file stands; what the journal keeps for it.
+    """The position in one file; kept in the journal.
 
-    `offset` counts bytes as they are in the (decompressed) file, byte order mark
-    included. `line` is the number of lines consumed. `head` and `tail` are digests
-    of the first and of the last up to 1 KiB before `offset`: the file is the same
-    while they hold.
+    `offset` counts bytes as they are in the (decompressed) file, byte order mark included. `line`
+    is the number of lines consumed. `head` and `tail` are digests of the first and of the last up
+    to 1 KiB before `offset`: the file is the same while they hold.
     """
 
     path: str
@@ -32,7 +31,7 @@ class Position(msgspec.Struct, array_like=True, forbid_unknown_fields=True, kw_o
     head: bytes = b""
     tail: bytes = b""
     context: bytes = b""
-    """What the decoder saved."""
+    """The saved context of the decoder."""
     skipping: bool = False
     """Inside a line too long to be read."""
     ended: tuple[int, int] = (0, 0)
@@ -47,7 +46,7 @@ def digest(data: bytes) -> bytes:
 
 
 def holds(raw: RawFile, position: Position) -> bool:
-    """Is what was read up to `position` still what stands there? Raises OSError."""
+    """Whether the content up to `position` is unchanged. Raises OSError."""
     size = min(position.offset, SAMPLE)
     return (
         digest(read_at(raw, 0, size)) == position.head
@@ -86,20 +85,20 @@ class Heads(dict[int, bytes]):
 
 
 class Beginnings(Generic[T]):
-    """Files by how they begin, so that those that begin like another are found without a search."""
+    """Files by their beginnings, so that files that begin alike are found without a search."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, bytes], list[T]] = {}
         self._sizes: set[int] = set()
 
     def add(self, position: Position, file: T) -> None:
-        """Take in a file as far as it was read; one of which nothing was read begins like none."""
+        """Add a file as far as it was read; one of which nothing was read begins like none."""
         if size := min(position.offset, SAMPLE):
             self._known.setdefault((size, position.head), []).append(file)
             self._sizes.add(size)
 
     def like(self, start: bytes) -> Iterator[T]:
-        """Those that a file which begins with `start` (up to 1 KiB) begins like."""
+        """The files that begin like one with `start` (up to 1 KiB)."""
         heads = Heads(start)
         for size in self._sizes:
             if size <= len(start):

@@ -18,7 +18,7 @@ Stat = tuple[int, int]
 
 
 class MovedError(Exception):
-    """A path leads to another file than a moment ago: look again before reading on.
+    """A path leads to another file than a moment ago: search again before reading on.
 
     Not an OSError: nothing is wrong with the file.
     """
@@ -34,19 +34,19 @@ class Seen(msgspec.Struct, frozen=True, gc=False):
 
 
 class Scan(msgspec.Struct, gc=False):
-    """What one look at the paths found."""
+    """The result of one search of the paths."""
 
     seen: dict[str, Seen] = {}
     missing: list[str] = []
     """Paths without glob characters that lead to no regular file, and why."""
     troubles: dict[str, str] = {}
-    """Path -> reason of files that cannot be looked at, and of folders that bar the way."""
+    """Path -> reason for files that cannot be examined, and for folders that bar the way."""
     gone: dict[str, str] = {}
     """See Listing."""
 
 
 class Listing(NamedTuple):
-    """What paths and patterns lead to."""
+    """The files that paths and patterns lead to."""
 
     paths: dict[str, bool]
     """Path -> whether it was named itself, and not found by a pattern."""
@@ -81,10 +81,10 @@ def look(
 ) -> Scan:
     """Find the files of `paths`.
 
-    A file that is renamed between the listing of its folder and the look at it would be
-    missed, and a younger one read before it. So unless exactly the files are there that
-    were `expected`, the folders are listed again until two listings agree.
-    `path_of` tells under which path a file is known.
+    A file that is renamed between the listing of its folder and the stat of it would be missed, and
+    a younger one read before it. So unless exactly the files are there that were `expected`, the
+    folders are listed again until two listings agree. `path_of` gives the path under which a file
+    is known.
     """
     listing = listed(paths)
     for _ in range(STABLE_TRIES):
@@ -146,7 +146,7 @@ def _gone(folder: str) -> dict[str, str]:
 
 
 def reason_of(error: OSError) -> str:
-    """What the system says, without number and path."""
+    """The system's message, without number and path."""
     return error.strerror or str(error)
 
 

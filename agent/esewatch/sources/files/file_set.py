@@ -1,4 +1,4 @@
-"""Which files there are: new, grown, renamed, rewritten, compressed, gone."""
+"""The set of files of a source: new, grown, renamed, rewritten, compressed, gone."""
 
 import os
 from collections import deque
@@ -34,7 +34,7 @@ REMEMBERED = 1000
 """Lost files whose position is kept in case they come back under another name."""
 
 MAX_OPEN = 0 if os.name == "nt" else 200
-"""Files kept open, so that one renamed out of sight is read to its end.
+"""Files kept open, so that one that was renamed to an unwatched name is read to its end.
 
 None on Windows, where an open file could not be renamed by its writer.
 """
@@ -43,7 +43,7 @@ TINY = 4
 """A shorter file does not show its encoding yet."""
 
 PATIENCE = 12
-"""Times `settle_seconds` that a file which never stops growing is waited for."""
+"""Times `settle_seconds` that a file which never stops growing is awaited."""
 
 
 ALIKE = 64
@@ -51,7 +51,7 @@ ALIKE = 64
 
 
 class Waiting(msgspec.Struct, gc=False):
-    """A file met but not taken up yet: it may be a copy in the making."""
+    """A file found but not followed yet: it may be a copy in the making."""
 
     stat: Stat
     first: float
@@ -66,9 +66,9 @@ class FileSet:
     ) -> None:
         self.files: dict[str, FollowedFile] = {}
         self.errors: list[str] = []
-        """What is wrong with paths without glob characters."""
+        """Faults of paths without glob characters."""
         self.failed: dict[str, str] = {}
-        """Path -> reason of what could not be listed, opened or read since the last look."""
+        """Path -> reason for failures to list, open or read since the last search."""
         self.problems: list[Unreadable] = []
         self.changes: dict[str, bytes | None] = {}
         """Positions to be committed that belong to no watched file."""
@@ -78,22 +78,24 @@ class FileSet:
         self.clock = clock
         self._paths = list(paths)
         self.unmet: deque[Seen] = deque()
-        """New files that are still to be met, the oldest first."""
+        """New files that are still to be followed, the oldest first."""
         self._detached: list[FollowedFile] = []
         self._beginnings: Beginnings[FollowedFile] | None = None
-        """Of the files that were there before; made when it is needed."""
+        """Beginnings of the files that were there before; made when it is needed."""
         self._restored: dict[str, Position] = {}
         self._lost: dict[str, Position] = {}
         self._last_lost = 0
         self._waiting: dict[str, Waiting] = {}
         self._told: dict[str, int] = {}
         self._out_of_reach: dict[str, str] = {}
-        """Path -> reason of what the last look could not look at: told once while it lasts."""
+        """Path -> reason for files that the last search could not examine: logged once while it
+        lasts.
+        """
         self._there: list[str] = []
         self._opened: dict[str, FollowedFile] = {}
 
     def restore(self, positions: Mapping[str, bytes]) -> None:
-        """Take up stored positions. One that is not understood is reported and dropped."""
+        """Restore stored positions. One that is not understood is reported and dropped."""
         for key, value in positions.items():
             try:
                 position = names.unpack(value, Position)
@@ -108,9 +110,9 @@ class FileSet:
         self._last_lost = max((lost.gone for lost in self._lost.values()), default=0)
 
     def look(self) -> None:
-        """Find the files, new ones (`unmet`) and what became of the old ones.
+        """Find the files: new ones (`unmet`) and the fate of the old ones.
 
-        Raises MovedError when a file was renamed meanwhile; what was found stays.
+        Raises MovedError when a file was renamed meanwhile; the result so far stays.
         """
         now = self.clock()
         seen = self._scan()
@@ -134,7 +136,7 @@ class FileSet:
         }
 
     def meet(self, most: int, *, final: bool) -> None:
-        """Take up as many of the new files that `look` found. Raises MovedError as it does."""
+        """Follow a number of the new files that `look` found. Raises MovedError as it does."""
         now = self.clock()
         for _ in range(min(most, len(self.unmet))):
             self._meet(self.unmet.popleft(), now, final=final)
@@ -148,19 +150,19 @@ class FileSet:
         self._remember(file.position)
 
     def blind(self) -> str:
-        """`PATH: reason` when nothing of what is there can be read now; empty otherwise."""
+        """`PATH: reason` when nothing can be read now; empty otherwise."""
         reading = (file for file in self.files.values() if file.text and not file.detached)
         if any(file.path not in self.failed for file in reading):
             return ""
         return all_unreadable(self._there, self.failed)
 
     def fail(self, path: str, error: OSError, mtime: int = 0) -> None:
-        """Note and report a file that the system does not let us read."""
+        """Note and report a file that the system refuses to read."""
         self.failed[path] = reason_of(error)
         self.trouble(path, self.failed[path], mtime)
 
     def trouble(self, path: str, reason: str, mtime: int = 0) -> None:
-        """Report a file that cannot be read, once a state of the file."""
+        """Report a file that cannot be read, once for each state of the file."""
         if self._told.get(path) != mtime:
             self._told[path] = mtime
             if len(self._told) > REMEMBERED:
@@ -182,7 +184,7 @@ class FileSet:
         return file.text
 
     def trim(self) -> None:
-        """Close the files read longest ago where too many are open."""
+        """Close the least recently read files where too many are open."""
         for key, file in list(self._opened.items())[: -MAX_OPEN or None]:
             if not file.detached:
                 file.close()
@@ -286,7 +288,7 @@ class FileSet:
             self.changes[oldest] = None
 
     def _meet(self, seen: Seen, now: float, *, final: bool) -> None:
-        """Take up a new file, unless it may be a copy that is still being made."""
+        """Follow a new file, unless it may be a copy that is still being made."""
         if not seen.stat[0]:
             return
         waiting = self._waiting.setdefault(seen.key, Waiting(seen.stat, now, now))
@@ -351,7 +353,7 @@ class FileSet:
             for file in sorted(self.files.values(), key=lambda file: -file.stat[1]):
                 if not file.detached:
                     self._beginnings.add(file.snapshot(), file)
-        # Who copies a log writes on in it, so that it is among the youngest.
+        # A program that copies a log continues to write to it, so that it is among the youngest.
         for file in islice(self._beginnings.like(read_at(raw, 0, SAMPLE)), ALIKE):
             if file.key not in self.files:
                 continue

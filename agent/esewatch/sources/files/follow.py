@@ -1,8 +1,7 @@
 """Following text files: growth, rotation, compression and encodings, each line exactly once.
 
-A file is known by its content before the position (see `fileident`), so that it
-may be renamed, copied and truncated, compressed or replaced between two polls or
-while the agent is down.
+A file is known by its content before the position (see `file_identity`), so that it may be renamed,
+copied and truncated, compressed or replaced between two polls or while the agent is down.
 """
 
 import time
@@ -23,13 +22,13 @@ __all__ = ["Decoder", "DecoderFactory", "Fed", "FollowedFiles", "OrderKey", "sni
 BATCH_RECORDS = 4000
 BATCH_BYTES = 16 << 20
 PORTION = 1000
-"""New files that are looked at together."""
+"""New files that are examined together."""
 _SMALLEST_BLOCK = 4096
 _TRIES = 10
-"""Rounds of one poll that renamed files may begin again."""
+"""Rounds of one poll that renamed files may restart."""
 
 GROWING, SETTLED, FINISHED = range(3)
-"""How far the end of a file is an end: not at all, of a record, of a half line too."""
+"""The finality of the end of a file: none, of a record, of a half line too."""
 
 
 def sniff(path: str) -> tuple[bytes, bytes]:
@@ -86,21 +85,21 @@ class FollowedFiles:
         self._bytes = 0
 
     def restore(self, positions: Mapping[str, bytes]) -> None:
-        """Take up the positions of the journal, once, before the first poll."""
+        """Restore the positions of the journal, once, before the first poll."""
         self._set.restore(positions)
 
     def poll(self, *, final: bool = False) -> Iterator[Batch]:
-        """Read what is new; see `model.Source.poll`.
+        """Read the new content; see `model.Source.poll`.
 
-        Raises SourceError behind the last batch when a path without glob characters
-        names no file, or one whose format cannot be read, and, unless `final`, when nothing
-        that the paths lead to can be listed or opened.
+        Raises SourceError behind the last batch when a path without glob characters names no file,
+        or one whose format cannot be read, and, unless `final`, when nothing that the paths lead to
+        can be listed or opened.
         """
         for _ in range(_TRIES):
             try:
                 yield from self._poll(final=final)
             except MovedError:
-                # What follows may be younger than what just moved: begin the round again.
+                # The next files may be younger than the one that just moved: restart the round.
                 yield self._batch(0)
             else:
                 return
@@ -124,7 +123,7 @@ class FollowedFiles:
             raise SourceError("; ".join(errors))
 
     def _round(self, *, final: bool) -> Iterator[Batch]:
-        """Read what is due of the files that were met, oldest first."""
+        """Read the due files, oldest first."""
         todo = [(file, level) for file in self._sorted() if (level := self._due(file, final))]
         waiting = sum(_rest(file) for file, _ in todo)
         for file, level in todo:
@@ -165,7 +164,7 @@ class FollowedFiles:
             raw.close()
 
     def _due(self, file: FollowedFile, final: bool) -> int:
-        """1 + how final the end of the file is; 0 when there is nothing to read."""
+        """1 + the finality of the end of the file; 0 when there is nothing to read."""
         now = self._set.clock()
         level = GROWING
         if final:
@@ -199,7 +198,7 @@ class FollowedFiles:
         self._set.trim()
 
     def _overdue(self, file: FollowedFile) -> bool:
-        """Has a compressed file that keeps growing waited long enough to be read once more?"""
+        """Whether a compressed file that keeps growing has waited long enough to be read again."""
         now = self._set.clock()
         return now - file.read_at >= PATIENCE * self._set.settle_seconds
 
@@ -269,7 +268,7 @@ class FollowedFiles:
             file.block = min(BLOCK, 2 * file.block)
 
     def _give_up(self, file: FollowedFile, text: TextFile, lines: Lines) -> None:
-        """A record that never ends must not hold up those behind it."""
+        """Skip a record that never ends: it must not block those behind it."""
         reason = "record does not end" if lines.last else "record does not end within 8 MiB"
         self._tell(file, f"line {text.line + 1}", reason)
         text.take(lines.data.find(b"\n") + 1 or len(lines.data))

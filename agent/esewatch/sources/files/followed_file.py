@@ -1,4 +1,4 @@
-"""One file that is followed: where its reading stands, and what is known of it."""
+"""One file that is followed: its position and its known state."""
 
 from esewatch.sources.files.decoder import Decoder
 from esewatch.sources.files.file_identity import Position
@@ -22,7 +22,7 @@ class FollowedFile:
         self.text: TextFile | None = None
         self.decoder: Decoder | None = None
         self.known = False
-        """What `stat` describes holds what was read."""
+        """The state of the file described by `stat` has been read."""
         self.detached = False
         """No longer found by any path; read through the open handle."""
         self.refused = ""
@@ -41,11 +41,11 @@ class FollowedFile:
 
     @property
     def unread(self) -> bool:
-        """No text of it was ever there to decode."""
+        """Whether it never had text to decode."""
         return self.decoder is None and not self.position.context
 
     def note(self, new: Stat, now: float) -> None:
-        """Take up what stat says."""
+        """Apply the result of stat."""
         if new != self.stat:
             self.stat, self.changed = new, now
 

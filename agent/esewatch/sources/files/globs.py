@@ -1,11 +1,11 @@
-"""Files by pattern, in folders where others may put what they like.
+"""Files by pattern, in folders that others may write to.
 
-`**` does not go through links to folders: two links in a folder that lead back to it would
-be followed for ever. A link that leads to a file is a file, and one that the pattern names, or
-that fits a single `*` of it, is followed: links to logs are common.
+`**` does not go through links to folders: two links in a folder that lead back to it would be
+followed for ever. A link that leads to a file is a file, and one that the pattern names, or that
+fits a single `*` of it, is followed: links to logs are common.
 
-Python's glob says nothing of folders that it may not read, so the walk is our own. Each folder is
-listed once; names are compared by fnmatch.
+Python's glob does not report folders that it may not read, so the walk is implemented here. Each
+folder is listed once; names are compared by fnmatch.
 """
 
 import errno
@@ -24,12 +24,12 @@ Entries = list["os.DirEntry[str]"]
 
 
 class Found(NamedTuple):
-    """What a search found."""
+    """The result of a search."""
 
     paths: list[str]
     """The paths that fit, sorted, each once."""
     barred: dict[str, str]
-    """Folder -> why it cannot be listed or passed, so that what is in it was not found."""
+    """Folder -> why it cannot be listed or passed, so that its content was not found."""
 
 
 def search(pattern: str) -> Found:
@@ -45,13 +45,13 @@ def matches(pattern: str) -> list[str]:
 
 
 def base(pattern: str) -> str:
-    """The folder that all of `pattern` is below: what stands before its first glob character."""
+    """The folder that all of `pattern` is below: the part before its first glob character."""
     anchor, parts = _taken_apart(pattern)
     return _join(anchor, *_fixed(parts)) or "."
 
 
 def barring(path: str) -> str:
-    """The folder that keeps us from looking at `path`; `path` itself where none does."""
+    """The folder that prevents access to `path`; `path` itself where none does."""
     for place in (path, *map(str, Path(path).parents)):
         try:
             os.lstat(place)
@@ -64,7 +64,7 @@ def barring(path: str) -> str:
 
 
 class _Walk:
-    """One search. Paths are strings: pathlib takes one to pieces each time."""
+    """One search. Paths are strings: pathlib parses a path each time."""
 
     def __init__(self) -> None:
         self.barred: dict[str, str] = {}
@@ -72,7 +72,9 @@ class _Walk:
     def below(
         self, place: str, parts: Sequence[str], listed: Entries | None = None
     ) -> Iterator[str]:
-        """The paths under `place` that fit `parts`, some perhaps twice. `listed`: what is in it."""
+        """The paths under `place` that fit `parts`, some perhaps twice. `listed`: the content of
+        it.
+        """
         if fixed := _fixed(parts):
             place, parts, listed = _join(place, *fixed), parts[len(fixed) :], None
         if not parts:
@@ -89,7 +91,9 @@ class _Walk:
                     yield from self.below(path, parts[1:])
 
     def _anywhere(self, start: str, parts: Sequence[str]) -> Iterator[str]:
-        """What fits behind the `**` at the begin of `parts`, in each folder from `start` down."""
+        """The paths that fit the rest after the `**` at the begin of `parts`, in each folder from
+        `start` down.
+        """
         while parts and parts[0] == "**":
             parts = parts[1:]
         waiting = [start]
@@ -138,7 +142,7 @@ class _Walk:
 
 
 def _taken_apart(pattern: str) -> tuple[str, Sequence[str]]:
-    """Where it begins (the root, a drive or a share, or nothing), and its parts."""
+    """The anchor (the root, a drive or a share, or nothing), and the parts."""
     path = Path(pattern)
     return path.anchor, path.parts[1 if path.anchor else 0 :]
 
@@ -148,7 +152,9 @@ def _fixed(parts: Sequence[str]) -> list[str]:
 
 
 def _fitting(entries: Entries, part: str) -> Entries:
-    """Those whose names fit. A name that begins with a dot fits only what begins with one."""
+    """The names that fit. A name that begins with a dot fits only a pattern that begins
+    with one.
+    """
     hidden = part.startswith(".")
     shown = {each.name: each for each in entries if hidden or not each.name.startswith(".")}
     return [shown[name] for name in fnmatch.filter(shown, part)]

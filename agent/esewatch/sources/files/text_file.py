@@ -7,9 +7,9 @@ from esewatch.sources.files.file_identity import SAMPLE, Position, digest
 from esewatch.sources.files.raw_file import RawFile, read_at
 
 BLOCK = 128 << 10
-"""What is read and decoded at once: small enough to stay in a cache while it is searched."""
+"""Bytes read and decoded at once: few enough to stay in a cache while they are searched."""
 LONGEST = 8 << 20
-"""A longer line, or a record that is not complete within so many bytes, is given up."""
+"""A longer line, or a record that is not complete within so many bytes, is skipped."""
 
 HEAD = 64 << 10
 _THROWN_BLOCKS = 512
@@ -26,7 +26,7 @@ class Lines(msgspec.Struct, gc=False):
     too_long: bool = False
     """The first line is longer than 8 MiB."""
     cut_off: bool = False
-    """Zeros of a crash follow: what is not complete will never be."""
+    """Zeros of a crash follow: an incomplete record will never be completed."""
     last: bool = False
     """No whole line follows for now."""
     all: bool = False
@@ -34,7 +34,7 @@ class Lines(msgspec.Struct, gc=False):
 
 
 class TextFile:
-    """An open file from a position on. `text` is what is read and not yet consumed.
+    """An open file from a position on. `text` is the part that is read and not yet consumed.
 
     Raises OSError from `refresh` and `fill` where the file cannot be read.
     """
@@ -51,12 +51,12 @@ class TextFile:
         self.text = b""
         self.at_end = False
         self.zeros = 0
-        """Zero bytes thrown away where a line should begin, not yet reported."""
+        """Zero bytes discarded where a line should begin, not yet reported."""
         self._codec = Transcoder(self.encoding)
         self._stored = b""
 
     def refresh(self) -> None:
-        """Forget what is not consumed and read it again: the file may have changed there."""
+        """Discard the unconsumed text and read it again: the file may have changed there."""
         if self.offset == 0:
             head = read_at(self.raw, 0, HEAD)
             self.encoding, mark = detect(head)
@@ -75,9 +75,9 @@ class TextFile:
         return to_utf8(head, self.encoding)
 
     def fill(self, want: int) -> None:
-        """Read until `want` bytes of text are there or nothing more is to be had for now.
+        """Read until `want` bytes of text are there or no more are available for now.
 
-        Returns earlier after 64 MiB that were thrown away.
+        Returns earlier after 64 MiB that were discarded.
         """
         thrown = 0
         self._drop_zeros()
@@ -97,7 +97,7 @@ class TextFile:
             thrown += not self.text
 
     def _drop_zeros(self) -> None:
-        """Throw away the zeros the text begins with: a crash left them, no line has them."""
+        """Discard the zeros the text begins with: a crash left them, no line has them."""
         if self.text.startswith(b"\0"):
             zeros = len(self.text) - len(self.text.lstrip(b"\0"))
             self.zeros += zeros
@@ -153,7 +153,7 @@ class TextFile:
         self._tail = (self._tail + stored[-SAMPLE:])[-SAMPLE:]
 
     def skip_line(self) -> None:
-        """Give up the line the text begins with; it is thrown away up to its newline."""
+        """Skip the line the text begins with, up to its newline."""
         self.skipping = True
         self._skip()
 
@@ -168,7 +168,7 @@ class TextFile:
         return self.offset > 0 and self.line == 0 and not self._tail.strip(b"\0")
 
     def mark(self, position: Position) -> None:
-        """Write where reading stands into `position`."""
+        """Write the present place into `position`."""
         position.offset = self.offset
         position.line = self.line
         position.encoding = self.encoding

@@ -1,9 +1,9 @@
 """Saved output of `eseutil /k` and `/mh` (and of `esentutl`): checks of copies, and headers.
 
-eseutil writes neither a time nor a computer. A run ended when the file was last written;
-of several in one file the last did, the others are put before it, back to back. What a
-check proves holds for its start: a page may have gone bad while it ran. A file is small,
-so one that has changed is read again whole, and a run is handed out when it has ended.
+eseutil writes neither a time nor a computer. A run ended when the file was last written; of several
+in one file the last did, the others are put before it, back to back. The result of a check holds
+for its start: a page may have gone bad while it ran. A file is small, so one that has changed is
+read again whole, and a run is handed out when it has ended.
 """
 
 import hashlib
@@ -31,28 +31,29 @@ MAX_BYTES = 16 << 20
 """A larger file is no output of eseutil."""
 BATCH_RECORDS = 1000
 REMEMBERED = 1000
-"""Files out of sight that are not forgotten while a folder or a file cannot be looked at."""
+"""Missing files that are remembered while a folder or a file cannot be examined."""
 SETTLE_SECONDS = 60.0
-"""A file in which no run has begun is judged when it was not written for so long."""
+"""A file in which no run has begun is judged when it was not written for this long."""
 ABANDONED_SECONDS = 86400.0
-"""A run of which nothing was written for so long has been stopped. The progress of a check
-is buffered, so that hours without a byte are usual."""
+"""A run without output for this long has been stopped. The progress of a check is buffered, so that
+hours without a byte are usual.
+"""
 
 
 class FileState(msgspec.Struct, array_like=True, forbid_unknown_fields=True, kw_only=True):
-    """What the journal keeps of one file. `stat` is its size and mtime (ns) when it was read."""
+    """The state of one file in the journal. `stat` is its size and mtime (ns) when it was read."""
 
     stat: Stat = (0, 0)
     offset: int = 0
     """Characters up to the end of the last run that was handed out."""
     digest: bytes = b""
-    """Of those characters: another text begins anew."""
+    """Digest of those characters: a different text starts over."""
     told: int = 0
     """Bad pages that were handed out of a run that had not ended."""
     known: bool = False
-    """A check or a header of a database was found in it, or why there is none was told."""
+    """A check or a header of a database was found in it, or its absence was reported."""
     settled: bool = False
-    """Nothing is left to say of it as it is."""
+    """Everything was reported of it in this state."""
 
 
 def is_eseutil_text(head: bytes) -> bool:
@@ -89,14 +90,14 @@ class EseutilLogSource:
         self._clock = clock
         self._files: dict[str, FileState] = {}
         self._again: dict[str, float] = {}
-        """When an unchanged file is to be judged once more."""
+        """When an unchanged file is to be judged again."""
         self._complaints: dict[str, str] = {}
         self._failed: dict[str, str] = {}
-        """Path -> reason of what could not be listed or opened in this poll."""
+        """Path -> reason for failures to list or open in this poll."""
         self._batch = Batch()
 
     def restore(self, positions: Mapping[str, bytes]) -> None:
-        """See `model.Source.restore`. A position that is not understood begins anew."""
+        """See `model.Source.restore`. A position that is not understood is dropped."""
         for key, value in positions.items():
             try:
                 self._files[key] = msgspec.msgpack.decode(value, type=FileState)
@@ -136,7 +137,7 @@ class EseutilLogSource:
             raise SourceError(error)
 
     def _drop(self, gone: Sequence[str], kept: int) -> None:
-        """Forget the files out of sight, but for the `kept` last ones."""
+        """Forget missing files, except the `kept` last ones."""
         for key in gone[: max(0, len(gone) - kept)]:
             del self._files[key]
             self._again.pop(key, None)
@@ -148,7 +149,7 @@ class EseutilLogSource:
         return batch
 
     def _complain(self, path: str, reason: str) -> None:
-        """What cannot be read, once for each reason."""
+        """Report a file that cannot be read, once for each reason."""
         if self._complaints.get(path) != reason:
             self._complaints[path] = reason
             self._tell(path, "", reason)
@@ -157,7 +158,7 @@ class EseutilLogSource:
         self._batch.unreadable.append(Unreadable(path=path, place=place, reason=reason))
 
     def _file(self, seen: Seen, *, final: bool) -> Iterator[None]:
-        """Read one file where there may be news; yields where a batch should be handed out."""
+        """Read one file where it may have changed; yields where a batch should be handed out."""
         state = self._files.get(seen.key)
         again = self._again.get(seen.key, 0.0)
         if (
@@ -213,7 +214,7 @@ class EseutilLogSource:
         self._keep(seen.key, state, place)
 
     def _still_running(self, run: Run, state: FileState, written: float) -> None:
-        """A run goes on; the bad pages that it has named so far are bad already."""
+        """Hand out the bad pages of a run in progress: they are bad already."""
         bad = bad_count(run.result) if isinstance(run.result, Check) else 0
         if bad > state.told and (record := record_of(run, self._whose, written)) is not None:
             self._batch.records.append(record)
@@ -249,7 +250,9 @@ class EseutilLogSource:
         return to_utf8(data, detect(data)[0]).decode("utf-8", "replace"), stat
 
     def _continued(self, state: FileState | None, text: str, stat: Stat) -> FileState:
-        """What was handed out of `text` before, under whatever name; a new state if nothing."""
+        """The state of what was handed out of `text` before, under any name; a new state if
+        nothing.
+        """
         if state is not None and not state.offset and stat[0] >= state.stat[0]:
             return msgspec.structs.replace(state, settled=False)
         others = [other for other in self._files.values() if other is not state]
@@ -262,7 +265,7 @@ class EseutilLogSource:
 
 
 class _Place:
-    """Where reading stands in a text: the line, and the digest of what comes before."""
+    """The place in a text: the line, and the digest of everything before it."""
 
     def __init__(self, text: str, start: int = 0) -> None:
         self._text = text

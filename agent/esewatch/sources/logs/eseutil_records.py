@@ -1,4 +1,4 @@
-"""Records of the runs of eseutil: what one run says of which database, and when."""
+"""Records of the runs of eseutil: the result of one run for one database, and its time."""
 
 import re
 from typing import NamedTuple
@@ -11,10 +11,10 @@ from esewatch.names import printable
 
 
 class Whose(NamedTuple):
-    """Whose databases a source speaks of.
+    """The owner of the databases in a source.
 
-    `database`, where it is not empty, overrules the paths in the text; `{name}` in it
-    is the file name of the copy.
+    `database`, where it is not empty, overrules the paths in the text; `{name}` in it is the file
+    name of the copy.
     """
 
     computer: str
@@ -61,7 +61,7 @@ def record_of(run: Run, whose: Whose, end: float) -> CopyChecked | HeaderSeen | 
 
 
 def bad_count(check: Check) -> int:
-    """How many pages were found bad, whatever their fault."""
+    """The number of pages found bad, whatever their fault."""
     return sum(check.counted.values())
 
 
@@ -75,7 +75,7 @@ def _bad_pages(check: Check) -> tuple[tuple[int, PageFault], ...]:
 
 
 def complaints(run: Run, whose: Whose) -> list[str]:
-    """Why a run says nothing or less than it could; empty when all of it is understood."""
+    """Why a run has no result or only a part of it; empty when all of it is understood."""
     if not run.database:
         return []
     found = []

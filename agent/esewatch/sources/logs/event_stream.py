@@ -1,7 +1,7 @@
 """Event texts of every kind, recognised by content: JSON, XML, separated values, plain text.
 
-Files are followed as they grow (`follow.py`); what stands in them is decided by the
-first lines alone, never by the name.
+Files are followed as they grow (`follow.py`); their format is decided by the first lines alone,
+never by the name.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Logs of NTBACKUP (`backup01.log` …): how much each storage group was, and how long it took.
+"""Logs of NTBACKUP (`backup01.log` …): size and duration of each storage group's backup.
 
 They are UTF-16 or in a code page, in local time and in the language of Windows. The program keeps
 ten of them and writes a new job over the oldest, so a name comes back with another text.
@@ -27,12 +27,13 @@ from esewatch.sources.files.follow import FollowedFiles
 from esewatch.sources.logs.formats.times import Times, TimesState, UnknownTimeError
 
 CODE_PAGE = "cp1252"
-"""Of bytes that are not UTF-8, where no encoding is configured."""
+"""Encoding of bytes that are not UTF-8, where none is configured."""
 _LONGEST = 4096
 _SAYS = 200
 _APART = 7200.0
-"""The time that a set took may differ so much from its start and end: clocks are set forward
-and back in between. Where it differs more, day and month were mistaken."""
+"""The duration of a set may differ this much from its start and end: clocks are set forward and
+back in between. Where it differs more, day and month were mistaken.
+"""
 
 
 def ntbackup_log_source(
@@ -98,7 +99,7 @@ class _Set(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
 
 
 class _Context(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """What is kept with the position."""
+    """Context that is kept with the position."""
 
     open: _Set | None = None
     job: str = ""
@@ -153,13 +154,13 @@ class NtbackupDecoder:
             _note(context.open, told)
 
     def _break_off(self, fed: Fed, at: int) -> None:
-        """Another set or job begins before the one that is open has ended."""
+        """Drop the open set: another set or job begins before it has ended."""
         left, self._context.open = self._context.open, None
         if left is not None and left.group and left.backup and left.started:
             fed.unreadable.append((at, f"the backup of {left.name} does not end"))
 
     def _finish(self, fed: Fed, at: int, done: _Set, seconds: int | None) -> None:
-        """The set has ended; those of other things tell how far the job goes."""
+        """Finish the set; sets of other things show how far the job goes."""
         try:
             started, ended = self._span(done, seconds)
         except UnknownTimeError as error:
@@ -206,7 +207,7 @@ class NtbackupDecoder:
 
 
 def _note(of: _Set, told: Moment | Count | Took | Value | Trouble) -> None:
-    """Take a line within a set over."""
+    """Apply a line within a set."""
     if isinstance(told, Moment) and not of.started:
         of.started = told.text
     elif isinstance(told, Moment):
@@ -220,7 +221,7 @@ def _note(of: _Set, told: Moment | Count | Took | Value | Trouble) -> None:
 
 
 def _fault(done: _Set) -> str:
-    """Why a set of a storage group does not count, empty when it does."""
+    """Why a set of a storage group is left out, empty when it is not."""
     if done.trouble:
         return f"is not whole: {done.trouble}"
     if done.bytes is None:

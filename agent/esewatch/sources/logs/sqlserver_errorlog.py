@@ -1,9 +1,9 @@
-"""The ERRORLOG of SQL Server: how each DBCC CHECKDB ended.
+"""The ERRORLOG of SQL Server: the result of each DBCC CHECKDB.
 
-The log is UTF-16 with a mark, is begun anew at each start (ERRORLOG becomes ERRORLOG.1) and is
-written in local time. Its head tells the offset from UTC and its own path, which has the name of
-the instance. `CHECKDB for database '...' finished without errors on ...` at a start is the date
-of an old check, not a new one.
+The log is UTF-16 with a byte order mark, a new one begins at each start (ERRORLOG becomes
+ERRORLOG.1), and it is written in local time. Its head has the offset from UTC and its own path,
+which has the name of the instance. `CHECKDB for database '...' finished without errors on ...` at a
+start is the date of an old check, not a new one.
 """
 
 import re
@@ -83,12 +83,12 @@ def is_errorlog(head: bytes) -> bool:
 
 
 def tells_offset(head: bytes) -> bool:
-    """Does the head of an ERRORLOG (UTF-8), in any language, tell how far it is from UTC?"""
+    """Whether the head of an ERRORLOG (UTF-8), in any language, has its offset from UTC."""
     return any(_offset_of(line) is not None for line in head.split(b"\n")[:HEAD_LINES])
 
 
 def _offset_of(line: bytes) -> int | None:
-    """Seconds that local time is ahead of UTC; None where this line does not tell."""
+    """Seconds that local time is ahead of UTC; None where this line has no offset."""
     match = _OFFSET.search(line[:_LONGEST])
     if match is None:
         return None
@@ -99,7 +99,7 @@ def _offset_of(line: bytes) -> int | None:
 
 
 class _Context(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """What is kept with the position: lines seen, up to the end of the head, what it told."""
+    """Context kept with the position: lines seen, up to the end of the head, and its facts."""
 
     lines: int = 0
     offset: int | None = None
@@ -121,7 +121,7 @@ class ErrorlogDecoder:
         told_zone: bool = True,
         companions: bool = True,
     ) -> None:
-        """`told_zone`: the offset that the log tells counts."""
+        """`told_zone`: the offset in the log counts."""
         self._times = times
         self._computer = computer
         self._instance = instance

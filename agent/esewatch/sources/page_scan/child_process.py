@@ -1,4 +1,4 @@
-"""The scanning process as the source sees it: its job, its news, how it ended."""
+"""The scanning process as the source sees it: its job, its progress messages, its end."""
 
 import sys
 from collections import Counter
@@ -13,17 +13,17 @@ from esewatch.scan.job import Job, News
 from esewatch.sources.process import Child
 
 PROGRAM: Final = (sys.executable, "-P", "-m", "esewatch.scan.child")
-"""-P: what lies in the working directory is not taken for esewatch."""
+"""-P: nothing in the working directory is taken for esewatch."""
 LATE_SECONDS: Final = 0.5
-"""A process that has not ended so long after its deadline is ended."""
+"""A process that has not ended this long after its deadline is killed."""
 MAX_CRASHES: Final = 3
-"""A file at which it crashed so many times in a row is left out for a while."""
+"""A file at which it crashed this many times in a row is left out for a while."""
 PROGRESS_PLACES: Final = 3
-"""A crash loses what was read since the last place that was told, less than two of them."""
+"""A crash loses the reading since the last reported place, less than two of them."""
 
 
 class ScanProcess:
-    """One process at work on `job` since `began` (epoch seconds).
+    """One process that works on `job` since `began` (epoch seconds).
 
     Raises SourceError when it cannot be started.
     """
@@ -44,9 +44,9 @@ class ScanProcess:
         self._child = Child(program, (), names.pack_line(job))
 
     def news(self) -> Iterator[News]:
-        """What it told since the last call; never waits. A line that it could not end is left.
+        """The messages since the last call; never waits. A line without its end is left.
 
-        Raises SourceError when it tells something else.
+        Raises SourceError when the process writes anything else.
         """
         *lines, self._rest = (self._rest + self._child.read()).split(b"\n")
         for line in lines:
@@ -72,7 +72,7 @@ class ScanProcess:
 
     @property
     def crashed(self) -> bool:
-        """Whether it ended otherwise than it should."""
+        """Whether it ended abnormally."""
         return bool(self._child.status)
 
     @property
@@ -86,30 +86,30 @@ class ScanProcess:
         return [path for path in self._begun if path not in self._done]
 
     def progressed(self, path: str) -> bool:
-        """Whether it got on with a file, well beyond where it began."""
+        """Whether it made progress with a file, well beyond where it began."""
         return self._places[path] >= PROGRESS_PLACES
 
     def how_it_ended(self) -> str:
-        """For a person: the signal or exit status, and what it said."""
+        """The end of the process for a person: the signal or exit status, and its message."""
         status = self._child.status or 0
         how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
         said = self._child.complaint[-200:]
         return f"{how}: {said}" if said else how
 
     def close(self) -> None:
-        """End it. What it had told is still to be taken."""
+        """End it. Its messages so far are still to be read."""
         self._child.close()
 
 
 class Crashes:
-    """Which files may be the reason why a process crashed: each is then tried alone."""
+    """Files that may be the reason why a process crashed: each is then tried alone."""
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
         self.in_a_row = 0
 
     def crashed(self, run: ScanProcess) -> list[str]:
-        """Note that `run` crashed. The files that did it too often, forgotten with that."""
+        """Note that `run` crashed. Returns the files that did it too often, and forgets them."""
         self.in_a_row += 1
         for path in run.in_work:
             before = 0 if run.progressed(path) else self._counts.get(path, 0)
@@ -120,7 +120,7 @@ class Crashes:
         return guilty
 
     def ended_well(self, run: ScanProcess) -> None:
-        """Note that `run` ended as it should: none of its files is to blame."""
+        """Note that `run` ended normally: none of its files is to blame."""
         self.in_a_row = 0
         for path in run.tasks:
             self._counts.pop(path, None)

@@ -1,4 +1,4 @@
-"""Where the passes over the copies stand, and the records that their progress makes."""
+"""Progress of the passes over the copies, and the records it makes."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -25,7 +25,7 @@ class CopyPasses:
         self._changed: set[str] = set()
 
     def restore(self, positions: Mapping[str, bytes]) -> None:
-        """Take up what `positions` gave; one that is not understood begins anew."""
+        """Restore the result of `positions`; one that is not understood is dropped."""
         for path, value in positions.items():
             try:
                 self.files[path] = names.unpack(value, FileState)
@@ -44,8 +44,8 @@ class CopyPasses:
     def meet(self, there: Mapping[str, Seen], now: float) -> None:
         """Compare with the files that are there.
 
-        A snapshot may come under another name each night: a path that is new goes on with the
-        pass over a copy of the same database that is there no more.
+        A snapshot may come under another name each night: a path that is new continues the pass
+        over a copy of the same database that no longer exists.
         """
         for path, state in list(self.files.items()):
             if path in there:
@@ -77,14 +77,14 @@ class CopyPasses:
         self._changed.add(path)
 
     def begin(self, seen: Seen) -> FileState:
-        """A process is asked to read the file; what is known of it."""
+        """A process is asked to read the file; returns its known state."""
         state = self.files.setdefault(seen.path, FileState())
         state.stat = stat_of(seen)
         state.finished = 0.0
         return state
 
     def told(self, news: News, task: Task, began: float, now: float) -> list[Record]:
-        """The records of a piece of news about `task`, which a process has since `began`."""
+        """The records of a message about `task`, from a process that started at `began`."""
         if news.step is None:
             return []
         step, state = news.step, self.files[news.path]
@@ -138,10 +138,10 @@ def is_same_pass(before: Place | None, place: Place) -> bool:
 def pages_scanned(
     computer: str, database: str, before: Place | None, step: Step, *, taken: float, now: float
 ) -> PagesScanned | None:
-    """The increments since `before`, None where there is nothing to tell.
+    """The increments since `before`, None where there are none.
 
-    `before` is where the same pass stood, None where it had not begun. `now` is when it was
-    read, `taken` what known pages that were read again show: their step has no place.
+    `before` is the place of the same pass, None where it had not begun. `now` is when it was read,
+    `taken` what known pages that were read again show: their step has no place.
     """
     old = before.counts if before is not None else Counts()
     new = step.place.counts if step.place is not None else old
@@ -160,7 +160,7 @@ def pages_scanned(
 
 
 def copy_checked(computer: str, database: str, place: Place, header: Header | None) -> CopyChecked:
-    """What a pass that came to the end of the file proves.
+    """The proof of a pass that reached the end of the file.
 
     A header that is damaged in both its copies is a bad page without a number.
     """
@@ -184,7 +184,7 @@ def copy_checked(computer: str, database: str, place: Place, header: Header | No
 def header_seen(
     computer: str, database: str, header: Header, size: int | None, time: float
 ) -> HeaderSeen:
-    """What the header of a file says, as of `time`."""
+    """The content of the header of a file, as of `time`."""
     return HeaderSeen(
         time=time,
         computer=computer,

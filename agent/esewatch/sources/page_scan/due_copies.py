@@ -1,4 +1,4 @@
-"""What a page scan has to do: which copies are due, from where, and what is known of them."""
+"""The work of a page scan: copies that are due, their start positions, and their known facts."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -18,22 +18,22 @@ from esewatch.sources.files.file_search import Seen
 AT_ANY_TIME = Opening(-math.inf, math.inf)
 """Where no window is configured."""
 DAY_SECONDS = 86400.0
-"""Without a window a pass begins so long after the one before (the engine's default too)."""
+"""Without a window a pass begins this long after the one before (the engine's default too)."""
 SETTLE_SECONDS = 5.0
-"""A copy that was written to more recently may still be under way."""
+"""A copy that was written to more recently may still be incomplete."""
 GONE_SECONDS = 30 * DAY_SECONDS
-"""How long it is known where the pass over a copy stands that is not there any more."""
+"""The retention of the position of a pass over a copy that no longer exists."""
 
 _NOT_SEEN_BY_CHECKSUMS = frozenset({"lost_flush", "no_data"})
 
 
 class FileState(msgspec.Struct, array_like=True, forbid_unknown_fields=True, kw_only=True):
-    """What the journal keeps of one path. Times are epoch seconds, 0: never."""
+    """The state of one path in the journal. Times are epoch seconds, 0: never."""
 
     stat: tuple[str, int, int] = ("", 0, 0)
     """The file that is read or was read last: device and inode, size, mtime (ns)."""
     place: Place | None = None
-    """Where the pass stands that is under way."""
+    """The position of the pass in progress."""
     began: float = 0.0
     finished: float = 0.0
     """Of the complete pass over the file of `stat`; 0 until there is one."""
@@ -44,7 +44,7 @@ class FileState(msgspec.Struct, array_like=True, forbid_unknown_fields=True, kw_
 
 
 class Known(NamedTuple):
-    """What the fold knows of a database."""
+    """The facts that the fold knows of a database."""
 
     verified: float | None = None
     bad: tuple[int, ...] = ()
@@ -66,10 +66,10 @@ def is_new(known: FileState, seen: Seen, *, live: bool) -> bool:
 def is_due(
     known: FileState | None, seen: Seen, now: float, opening: Opening, *, live: bool
 ) -> bool:
-    """Whether a pass over the file is under way or may begin, within `opening`.
+    """Whether a pass over the file is in progress or may begin, within `opening`.
 
-    One pass a window, without a window one in 24 h, and one for each new snapshot. Times in
-    the future are those of a clock that was wrong.
+    One pass a window, without a window one in 24 h, and one for each new snapshot. Times in the
+    future are those of a clock that was wrong.
     """
     if known is None or not known.finished or is_new(known, seen, live=live):
         return True
@@ -79,7 +79,7 @@ def is_due(
 
 
 def is_settled(seen: Seen, now: float) -> bool:
-    """Whether a copy is whole, as far as its last write tells."""
+    """Whether a copy is complete, as far as its last write shows."""
     return not 0 <= now - seen.stat[1] / 1e9 < SETTLE_SECONDS
 
 
@@ -89,7 +89,7 @@ def taken(seen: Seen, now: float, *, live: bool) -> float | None:
 
 
 def task(seen: Seen, state: FileState, known: Known, now: float, *, live: bool) -> Task:
-    """What the scanning process is asked to do with one file."""
+    """The task of the scanning process for one file."""
     return Task(
         path=seen.path,
         size=seen.stat[0],
@@ -101,18 +101,20 @@ def task(seen: Seen, state: FileState, known: Known, now: float, *, live: bool) 
 
 
 def age(wanted: Task) -> float:
-    """Sorts tasks: the one whose database was verified the longest ago first, never before all."""
+    """Sort key of tasks: the database verified longest ago first, a database never verified before
+    all.
+    """
     return -math.inf if wanted.verified is None else wanted.verified
 
 
 def bytes_left(seen: Seen, state: FileState | None) -> int:
-    """What is still to be read of a file."""
+    """The bytes that are still to be read of a file."""
     done = state.place.offset if state is not None and state.place is not None else 0
     return max(0, seen.stat[0] - done)
 
 
 def known_of(state: State, computer: str, path: str) -> Known:
-    """What `state` says of the database at `path`; `computer` is its label.
+    """The facts that `state` has of the database at `path`; `computer` is its label.
 
     Bad pages whose checksum is right are left out: a good reading proves nothing there.
     """
@@ -129,7 +131,7 @@ def known_of(state: State, computer: str, path: str) -> Known:
 
 
 def heir(states: Mapping[str, FileState], gone: Iterable[str]) -> str | None:
-    """Of the copies of one database that are gone, the one whose pass stood furthest."""
+    """Of the copies of one database that are gone, the one whose pass had progressed furthest."""
     places = ((states[path].place, path) for path in gone)
     found = [(place.offset, path) for place, path in places if place is not None]
     return max(found)[1] if found else None

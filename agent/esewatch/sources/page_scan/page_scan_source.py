@@ -1,8 +1,8 @@
 """Verification of the pages of database files and snapshots, inside configured windows.
 
-The pages are read by a process of its own (`scan.child`). What it tells is handed out together
-with the place up to which it holds, so whichever of the two processes is killed, no page
-is counted twice and none is left out.
+The pages are read by a process of its own (`scan.child`). Its results are handed out together with
+the position up to which they hold, so whichever of the two processes is killed, no page is counted
+twice and none is left out.
 """
 
 import math
@@ -29,19 +29,19 @@ from esewatch.sources.page_scan.copy_passes import CopyPasses
 from esewatch.sources.process import pause
 
 LOOK_SECONDS: Final = 10.0
-"""Between two looks at which files are there."""
+"""Interval of the searches for files."""
 SOON_SECONDS: Final = 1.0
 """The same while a copy is being written."""
 RESTART_SECONDS: Final = 60.0
-"""A process that has worked so long gives way to one that knows of new files too."""
+"""A process that has worked this long gives way to one that knows of new files too."""
 RETRY_SECONDS: Final = 600.0
-"""A file that could not be scanned is tried again, unchanged, after so long."""
+"""A file that could not be scanned is retried, unchanged, after this time."""
 TRIAL_SECONDS: Final = 30.0
-"""How long a file that may have crashed the process is read alone."""
+"""The time for which a file that may have crashed the process is read alone."""
 NAMED: Final = 3
 """Files that a line names."""
 MAX_TASKS: Final = 1000
-"""Files that one process is asked for."""
+"""Files in the job of one process."""
 BATCH_RECORDS: Final = 1000
 
 
@@ -86,7 +86,7 @@ class PageScanSource:
         self._broken = ""
         """Why no process does its work."""
         self._missing = ""
-        """What is not there or may not be looked at, where nothing is to be read."""
+        """Files that are missing or inaccessible, where nothing is to be read."""
         self._complaints: dict[str, str] = {}
         self._left_out: dict[str, tuple[due_copies.FileState, float]] = {}
         """Path -> the file that could not be scanned, and until when it is left out."""
@@ -97,20 +97,22 @@ class PageScanSource:
         self._passes.restore(positions)
 
     def look_at(self, state: State, lock: Lock) -> None:
-        """Take note of the fold's state: it says which pages are bad and what is verified."""
+        """Read the fold's state: the known bad pages and the verified databases."""
         self._state, self._lock = state, lock
 
     def close(self) -> None:
-        """End the scanning process. Nothing is lost: the next one goes on at the last place."""
+        """End the scanning process. Nothing is lost: the next one continues at the last
+        position.
+        """
         if self._run is not None:
             self._run.close()
             self._run = None
 
     def poll(self, *, final: bool = False) -> Iterator[Batch]:
-        """What was scanned since the last poll; never waits.
+        """The results since the last poll; never waits.
 
-        The first one hands out nothing, so that no bad page found from now on is history.
-        Raises SourceError behind the last batch when no file is there, or no process works.
+        The first one hands out nothing, so that no bad page found from now on is history. Raises
+        SourceError behind the last batch when no file is there, or no process works.
         """
         if not self._begun:
             self._begun = True
@@ -149,7 +151,7 @@ class PageScanSource:
         return batch
 
     def _tell(self, path: str, reason: str, place: str = "") -> None:
-        """What cannot be read, once for each reason."""
+        """Report a file that cannot be read, once for each reason."""
         if self._complaints.get(path) != reason:
             self._complaints[path] = reason
             self._batch.unreadable.append(Unreadable(path=path, place=place, reason=reason))
@@ -183,7 +185,7 @@ class PageScanSource:
         self._left_out[path] = (due_copies.FileState(stat=known.stat), until)
 
     def _end_run(self, now: float) -> Iterator[Batch]:
-        """End the process, if there is one, and take what it had told."""
+        """End the process, if there is one, and read its remaining messages."""
         if self._run is not None:
             self._run.close()
             yield from self._news(now)
@@ -219,7 +221,7 @@ class PageScanSource:
             self._tell(", ".join(files[:NAMED]), f"begun again: the process that scans it {how}")
 
     def _look(self, now: float, opening: Opening) -> None:
-        """Find out which files are to be read in this window."""
+        """Find the files to read in this window."""
         self._next_look = self._monotonic() + LOOK_SECONDS
         found = look(self._paths, lambda key: None, lambda keys: True)
         there = {seen.path: seen for seen in found.seen.values()}
@@ -261,10 +263,10 @@ class PageScanSource:
         return True
 
     def _is_wanted(self, run: ScanProcess | None) -> bool:
-        """Whether a process is to be started, in the place of the one that works (if one does).
+        """Whether a process is to be started, in the place of the running one (if there is one).
 
-        One that has worked for a while gives way when there are files that it does not
-        know of, or other ones at the same paths.
+        One that has worked for a while gives way when there are files that it does not know of, or
+        other ones at the same paths.
         """
         if run is None:
             return True

@@ -1,4 +1,4 @@
-"""What `wevtutil qe /f:XML` writes: events of a channel, and the bookmark behind them.
+"""Output of `wevtutil qe /f:XML`: events of a channel, and the bookmark behind them.
 
 `<Event xmlns='…'><System>…<EventRecordID>4711</EventRecordID>…</System>…</Event>`, one
 after the other and without a root, in UTF-16 (`/uni:true`) or a code page.
@@ -40,7 +40,7 @@ class Output:
         self.last_id: int | None = None
         """Record id of the last whole event."""
         self.stray = ""
-        """The beginning of what stands before the first event and is none."""
+        """The beginning of text before the first event that is no event."""
         self._options = options
         self._maker = Maker(options)
         self._times = Times()
@@ -52,7 +52,7 @@ class Output:
         self._rest = b""
 
     def feed(self, raw: bytes, *, final: bool = False) -> None:
-        """Take in the next bytes. Raises SourceError when this cannot be a list of events."""
+        """Read the next bytes. Raises SourceError when this cannot be a list of events."""
         if self._transcoder is None:
             self._raw += raw
             if len(self._raw) < _HEAD_BYTES and not final:
@@ -77,14 +77,14 @@ class Output:
 
     @property
     def unreadable(self) -> list[Unreadable]:
-        """What could not be read, with the record ids; at most 1,000 entries."""
+        """Unreadable events, with the record ids; at most 1,000 entries."""
         return [
             Unreadable(path=self.channel, place=f"record {number}" if number else "", reason=reason)
             for number, reason in self._harvest.unreadable
         ]
 
     def _take(self, data: bytes) -> int:
-        """Take the whole events of `data`; returns where the first one begins that is not whole."""
+        """Take the whole events of `data`; returns the start of the first incomplete one."""
         for start, end in elements(data, 0):
             element = data[start:end]
             if element.endswith(CLOSE):

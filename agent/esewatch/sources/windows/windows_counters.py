@@ -17,7 +17,7 @@ from esewatch.sources.process import Child, pause
 
 _TYPEPERF: Final = ("typeperf",)
 _RUN_SECONDS: Final = 3600.0
-"""Instances that appear later are not in the header: after this time it is started anew."""
+"""Instances that appear later are not in the header: after this time it is restarted."""
 
 _SHORTEST_RUN: Final = 4
 """Samples of a run at the longest intervals."""
@@ -75,10 +75,10 @@ class WindowsCountersSource:
         self._told: set[str] = set()
 
     def restore(self, positions: Mapping[str, bytes]) -> None:
-        """Nothing to take up."""
+        """Nothing to restore."""
 
     def poll(self, *, final: bool = False) -> Iterator[Batch]:
-        """Hand out the samples that are there. A running machine is never `final`."""
+        """Hand out the available samples. A running machine is never `final`."""
         now = self._clock()
         records: list[Record] = []
         unreadable: list[Unreadable] = []
@@ -149,7 +149,7 @@ class WindowsCountersSource:
         self._due = now + pause(self._interval, self._failures)
 
     def _new(self, reasons: Sequence[str]) -> list[Unreadable]:
-        """What was not told before; it would be told again by every run."""
+        """The complaints not made before; every run would repeat them."""
         new = [reason for reason in dict.fromkeys(reasons) if reason not in self._told][:100]
         if len(self._told) < 1000:
             self._told.update(new)

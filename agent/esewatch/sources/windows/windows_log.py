@@ -28,7 +28,7 @@ _RUN_EVENTS: Final = 5000
 
 _SILENCE_SECONDS: Final = 120.0
 _MISSING_SECONDS: Final = 300.0
-"""How often a channel is looked for that this machine does not have."""
+"""Interval of the searches for a channel that this machine does not have."""
 
 _WEVTUTIL: Final = ("wevtutil",)
 _DENIED = (
@@ -38,12 +38,12 @@ _DENIED = (
 
 
 class WindowsLogSource:
-    """A source over `channels`, looked at every `interval` seconds. Implements `model.Source`.
+    """A source over `channels`, polled every `interval` seconds. Implements `model.Source`.
 
-    `options` say which events are ours. A poll never waits: wevtutil runs in the background
-    and is ended when it is silent for `silence_seconds`. `program` is how it is called. A
-    channel that does not exist is told once, any other failure is a SourceError of every
-    poll until a run succeeds.
+    `options` say which events are wanted. A poll never waits: wevtutil runs in the background and
+    is ended when it is silent for `silence_seconds`. `program` is how it is called. A channel that
+    does not exist is reported once, any other failure is a SourceError of every poll until a run
+    succeeds.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class WindowsLogSource:
         ]
 
     def restore(self, positions: Mapping[str, bytes]) -> None:
-        """Take up the bookmarks of the journal; one that cannot be read means the oldest record."""
+        """Restore the bookmarks of the journal; one that cannot be read means the oldest record."""
         for reader in self._readers:
             reader.restore(positions.get(reader.channel, b""))
 
@@ -95,7 +95,7 @@ class WindowsLogSource:
             raise SourceError("; ".join(dict.fromkeys(problems)))
 
     def close(self) -> None:
-        """End what runs; what it wrote and was not handed out is read again by the next one."""
+        """End the running process; output that was not handed out is read again by the next one."""
         for reader in self._readers:
             reader.close()
         self._folder.close()
@@ -124,7 +124,7 @@ class _Folder:
 
 
 class _ChannelReader:
-    """Reads one channel: first its newest record, and when that is news, what is behind it.
+    """Reads one channel: first its newest record, and when that is new, everything behind it.
 
     The newest record also shows that a log was cleared: its id is then below the bookmark.
     """
@@ -170,7 +170,7 @@ class _ChannelReader:
             self._child = None
 
     def advance(self, now: float) -> Batch | None:
-        """Go on as far as it goes without waiting; the batch of a run that has ended."""
+        """Continue as far as possible without waiting; the batch of a run that has ended."""
         if self._child is None and now < self._due:
             return None
         try:
@@ -213,7 +213,7 @@ class _ChannelReader:
         return folder.path(f"{number}-{name}")
 
     def _ended(self, now: float) -> bool:
-        """Take in what was written; True when the run has ended. Raises SourceError."""
+        """Read the output; True when the run has ended. Raises SourceError."""
         if self._child is None:
             return False
         written = self._child.read()
@@ -227,7 +227,7 @@ class _ChannelReader:
         return ended
 
     def _newest_read(self, now: float) -> Batch | None:
-        """The newest record is there: is it news?"""
+        """The newest record is there: check whether it is new."""
         failure = self._failure()
         if self.missing:
             return self._absent(now)
@@ -274,7 +274,7 @@ class _ChannelReader:
         return batch
 
     def _failure(self) -> str:
-        """Let go of the run that has ended; why it failed, empty when it did not."""
+        """Close the run that has ended; why it failed, empty when it did not."""
         child, self._child = self._child, None
         if child is None:
             return ""
@@ -300,7 +300,7 @@ class _ChannelReader:
         return saved
 
     def _start_over(self, failure: str, now: float) -> Batch:
-        """The log can be read, but not from this bookmark on: begin at the oldest record."""
+        """The log can be read, but not from this bookmark on: start at the oldest record."""
         reason = failure or f"{self.channel}: no events behind the bookmark"
         if self._refused:
             raise SourceError(f"{reason}; a bookmark that wevtutil saved itself was refused")

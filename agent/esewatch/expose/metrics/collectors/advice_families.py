@@ -1,4 +1,4 @@
-"""What is advised as metrics: of watched databases only (semantics.md 1)."""
+"""Advice as metrics: of watched databases only (semantics.md 1)."""
 
 from collections.abc import Iterable
 
@@ -44,7 +44,9 @@ def _add_window(out: Samples, labels: Labels, window: WindowAdvice) -> None:
 
 
 def _add_forecast(out: Samples, labels: Labels, forecast: Forecast) -> None:
-    """Nothing is known more closely than to the second and a part in ten thousand."""
+    """Add a forecast, rounded to the second and to a part in ten thousand: it is no more
+    precise.
+    """
     of_task = {**labels, "task": forecast.task}
     out.add("ese_pass_progress_ratio", of_task, _rounded(forecast.progress, 4))
     for confidence, time in (("p50", forecast.p50), ("p90", forecast.p90)):

@@ -1,4 +1,4 @@
-"""What logs of NTBACKUP tell of instances and databases, and jobs that slow, as metrics."""
+"""Backups from logs of NTBACKUP, of instances and databases, and slowing jobs, as metrics."""
 
 from collections.abc import Mapping
 
@@ -40,7 +40,7 @@ def sets_by_database(
 
 
 def add_backup_jobs(out: Samples, state: State) -> None:
-    """Add how much backup jobs slow, for the computers of the state's hosts."""
+    """Add the slowdown of backup jobs, for the computers of the state's hosts."""
     by_events: dict[str, list[BackupSet]] = {}
     for instance in state.instances.values():
         if instance.backup_events:

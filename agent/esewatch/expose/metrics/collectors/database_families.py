@@ -1,10 +1,10 @@
-"""What is exposed of one database, by tier (semantics.md 1).
+"""Metric families of one database, by tier (semantics.md 1).
 
-Watched databases are born with what is read as an increase or as a good word:
-passes, page errors, bad pages and slow requests start at 0. What most databases
-never have (zeroing, damage without a bad checksum, pages found in history)
-begins with its first event. Of observed ones only their state and what
-happened, of ignored ones only damage, with the tier that keeps an alert about
+Watched databases start with every series that is read as an increase or as a good sign:
+passes, page errors, bad pages and slow requests start at 0. Series that most
+databases never have (zeroing, damage without a bad checksum, pages found in history)
+begin with their first event. Observed databases expose only their state and their
+events, ignored ones only damage, with the tier that keeps an alert about
 it from waking anybody.
 """
 
@@ -37,13 +37,13 @@ OPERATIONS = ("read", "write")
 
 
 class Traits(NamedTuple):
-    """What a view knows of a database beside its own state.
+    """Facts about a database from outside its own state.
 
-    `stops` are the times its instance stopped, `told` is what others tell of it, `verified` the
-    end of its last verifying streaming backup, `policy` its own thresholds by metric name,
-    `backup_running` whether its instance is backed up now (None: it never was).
-    `device` is None when it is not known, `window` when none is configured, `copies_of` for what
-    is judged by itself: it has no copies, or its role is unknown.
+    `stops` are the times its instance stopped, `told` has the facts from its surroundings,
+    `verified` is the end of its last verifying streaming backup, `policy` its own thresholds by
+    metric name, `backup_running` whether its instance is being backed up (None: it never was).
+    `device` is None when it is not known, `window` when none is configured, `copies_of` for a
+    database that is judged by itself: it has no copies, or its role is unknown.
     """
 
     tier: str
@@ -64,7 +64,7 @@ class Traits(NamedTuple):
 
 
 def add_database(out: Samples, database: Database, traits: Traits, now: float) -> None:
-    """Add all that is exposed of one database."""
+    """Add all series of one database."""
     labels = {"computer": printable(database.computer), "database": printable(database.database)}
     views, around = derive(database, traits.stops), traits.told.around
     watched = traits.tier == "watched"
@@ -141,7 +141,9 @@ def _add_bad_pages(
 def _add_damage(
     out: Samples, labels: Labels, known: Mapping[DamageKind, Damage], had: Set[DamageKind]
 ) -> None:
-    """What stands, and with 0 the kinds that it `had`: that they are gone is a good word."""
+    """Add the unresolved damage, and with 0 the kinds that it `had`, as a sign that they
+    are gone.
+    """
     counts: dict[str, int] = {kind: known[kind].count if kind in known else 0 for kind in had}
     counts.update((kind, damage.count) for kind, damage in known.items())
     mild = counts.pop(NOT_FATAL, None)

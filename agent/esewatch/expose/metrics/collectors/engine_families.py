@@ -1,8 +1,8 @@
-"""Errors of the engine by instance, for those that have a database to speak of.
+"""Errors of the engine by instance, for instances with a database that is exposed.
 
-Of an instance with a watched or an observed database the kinds that it logged are told: of the
-others none ever was. Of one with ignored databases alone, or with none that is known, nothing is
-but damaged memory: that concerns all databases of the computer.
+An instance with a watched or an observed database exposes the kinds that it logged. An instance
+with ignored databases alone, or with none that is known, exposes nothing but damaged memory: that
+concerns all databases of the computer.
 """
 
 from esewatch.config import Settings

@@ -1,4 +1,4 @@
-"""What is exposed of whatever has counters: instances, computers, devices."""
+"""Metric families of everything that has counters: instances, computers, devices."""
 
 from esewatch.expose.metrics.collectors.samples import Labels, Samples
 from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
@@ -19,7 +19,7 @@ def add_metered(out: Samples, owner: Labels, metered: Metered, now: float) -> No
     divided = {_whole(key) for key in shown if SEPARATOR in key and not _is_whole(key)}
     for key, value in sorted(shown.items()):
         if key in divided:
-            # The same requests again, not told apart.
+            # The same requests again, not separated by phase.
             continue
         metric, *labels = key.split(SEPARATOR)
         row = CATALOGUE.get(metric)

@@ -15,7 +15,7 @@ from esewatch.fold.state.state import Database
 from esewatch.names import printable
 
 NOW_AND_THEN = (EseutilLogs, NtbackupLogs, PageScan, SqlserverLogs)
-"""Sources that tell something when a file was checked: their silence means nothing."""
+"""Sources that report only when a file was checked: their silence means nothing."""
 
 
 def _shared(policy: Policy) -> dict[str, float]:
@@ -35,9 +35,9 @@ def add_default_policy(out: Samples, settings: Settings) -> None:
 
 
 def database_policy(database: Database, settings: Settings) -> dict[str, float]:
-    """The thresholds of one database by metric, where they are not those of all.
+    """The thresholds of one database by metric, where they differ from the common ones.
 
-    Infinite is one that it has not, while the others have it.
+    A threshold that only the others have is infinite.
     """
     policy = policy_for(settings, database.database, database.computer)
     rule = rule_for(settings, database.computer, database.database)
@@ -57,7 +57,7 @@ def database_policy(database: Database, settings: Settings) -> dict[str, float]:
 
 
 def add_source_policy(out: Samples, settings: Settings) -> None:
-    """Add after how long each configured source of logs or counters is silent."""
+    """Add the time after which each configured source of logs or counters counts as silent."""
     for source in settings.sources:
         if not isinstance(source, NOW_AND_THEN):
             labels = {"source": printable(source.name)}

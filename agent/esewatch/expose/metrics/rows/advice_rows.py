@@ -1,4 +1,4 @@
-"""The rows of what is judged: window advice, findings, forecasts of passes."""
+"""The rows of advice: window advice, findings, forecasts of passes."""
 
 from esewatch.advice.base.finding import FINDINGS
 from esewatch.advice.forecast.verdict import VERDICTS

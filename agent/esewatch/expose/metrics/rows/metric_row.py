@@ -1,4 +1,4 @@
-"""What a row of the catalogue holds, and what each label means."""
+"""The fields of a row of the catalogue, and the meaning of each label."""
 
 from typing import Literal, NamedTuple
 
@@ -47,7 +47,7 @@ LABELS = {
     "kernel": "compiled, numpy or python: what verifies the checksums of pages.",
     "le": "Upper bound of the bucket, in seconds.",
 }
-"""What the values of each label are."""
+"""Label -> meaning of its values."""
 
 
 class MetricRow(NamedTuple):

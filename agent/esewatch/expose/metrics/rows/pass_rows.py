@@ -1,4 +1,4 @@
-"""The rows of passes, and what their origins are called."""
+"""The rows of passes, and the names of their origins."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""The rows about SQL Server: how its own checks of databases ended."""
+"""The rows about SQL Server: the results of its own database checks."""
 
 from esewatch.expose.metrics.rows.metric_row import D, counter, gauge
 

@@ -103,7 +103,7 @@ def timeline(found: Nights) -> Markup:
 
 
 def window_bar(found: WindowUse) -> Markup:
-    """The window on a day of 24 hours, the recommended one and what the median opening used."""
+    """The window on a day of 24 hours, the recommended one and the usage of the median opening."""
     begin = found.after / DAY
     rows: list[tuple[str, str, float, float]] = [
         ("window", "configured", begin, found.configured / DAY)
@@ -134,7 +134,9 @@ def window_bar(found: WindowUse) -> Markup:
 
 
 def ratio_sparkline(days: Sequence[RatioDay], policy: Policy) -> Markup:
-    """The 7-day ratio, on a log scale with the band of the policy; one of `days` has a ratio."""
+    """The 7-day ratio, on a log scale with the band of the policy; at least one of `days` has a
+    ratio.
+    """
     low, high = sorted((_fit(policy.ratio_low), _fit(policy.ratio_high)))
     known = [(at, day, day.ratio) for at, day in enumerate(days) if day.ratio is not None]
     shown = [_fit(ratio) for _, _, ratio in known if math.isfinite(ratio)]
@@ -233,7 +235,7 @@ def _is_date(time: float | None) -> bool:
 
 
 def _done_by(each: Forecast, now: float) -> tuple[str, Markup]:
-    """What is forecast, in words for the image and in full."""
+    """The forecast, in words for the image and in full."""
     task, p50, p90 = TASKS.get(each.task, each.task), each.p50 or now, each.p90 or now
     done = ""
     if each.progress is not None and math.isfinite(each.progress):

@@ -1,4 +1,4 @@
-"""What the window was used for, and how the ratio went: values, drawn by `draw`."""
+"""Usage of the window, and the course of the ratio: values, drawn by `draw`."""
 
 import datetime
 import math
@@ -23,7 +23,7 @@ NOON = datetime.time(12)
 
 
 class Use(NamedTuple):
-    """What `kind` took of a window: `seconds`, beginning `after` seconds, in the median opening."""
+    """Usage of a window by `kind`: `seconds`, beginning `after` seconds, in the median opening."""
 
     kind: Kind
     after: float
@@ -41,7 +41,7 @@ class WindowUse(msgspec.Struct, frozen=True, kw_only=True):
     configured: float
     recommended: float | None = None
     openings: int = 0
-    """That `used` is made of: the last ones that are over and of which no events are missing."""
+    """The openings behind `used`: the last ones that are over and miss no events."""
     used: tuple[Use, ...] = ()
 
 

@@ -1,4 +1,4 @@
-"""What was at work in the last nights: values, drawn by `draw.timeline`.
+"""Activity of the last nights: values, drawn by `draw.timeline`.
 
 A night lasts from noon to noon in the window's time zone (UTC without a window), so it may have 23
 or 25 hours.
@@ -21,7 +21,9 @@ from esewatch.fold.state.state import Pass
 
 Kind = Literal["window", "defrag", "scan", "backup", "unknown"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-"""`unknown`: events are missing, or nothing was heard yet: what is not shown may have been."""
+"""`unknown`: events are missing, or nothing was heard yet: there may have been more than
+is shown.
+"""
 NIGHTS = 14
 MOST_SPANS = (6, 4, 2)
 """Of one kind in a night; the nearest are taken together beyond it. As many of these as are enough
@@ -102,9 +104,9 @@ def nights(history: History, now: float) -> Nights:
 def spans_of(
     history: History, since: float, until: float, now: float
 ) -> dict[Kind, list[tuple[float, float]]]:
-    """(start, end) of each kind between two times, sorted, apart from each other.
+    """(start, end) of each kind between two times, sorted, disjoint.
 
-    Work that goes on lasts to `now`, or until it was not heard of for two windows (7 days).
+    Running work lasts to `now`, or until it was not heard of for two windows (7 days).
     """
     stale = two_windows(history.window)
     lost = [(first, last) for first, last, _ in history.event_gaps]
@@ -142,7 +144,7 @@ def _noons(zone: zoneinfo.ZoneInfo, now: float) -> list[float]:
 
 
 def _ended(runs: Iterable[Run], passes: Sequence[Pass], stale: float) -> list[tuple[float, float]]:
-    """Every run with an end: one that is open was last heard of with its pass."""
+    """Every run with an end: an open one ends when its pass was last heard of."""
     heard = passes[-1].last_event if passes and passes[-1].outcome == "open" else -math.inf
     return [
         (run.start, max(run.start, heard) + stale if run.end is None else run.end) for run in runs

@@ -1,4 +1,4 @@
-"""One honest sentence about a database: are its pages good, and what of its window."""
+"""One honest sentence about a database: the health of its pages, and its window."""
 
 import math
 from collections.abc import Iterable
@@ -22,9 +22,9 @@ NO_WINDOW = {
 """Model -> why there is no window."""
 BEHIND = "what is known may be old, a source of its computer is behind"
 NONE_KNOWN = "no bad page is known"
-"""In place of `0 bad` where what is not known may hide some."""
+"""In place of `0 bad` where unknown data may hide some."""
 _ALONE = frozenset({"bad_pages", "quiet"})
-"""Rules whose reason is no cause of the action but what is to be done or waited for first."""
+"""Rules whose reason is no cause of the action but a precondition of it."""
 _MOST_PAGES = 2**40
 
 
@@ -60,7 +60,7 @@ def day_text(time: float, now: float) -> str:
 def _pages(
     figures: DatabaseFigures, advice: Advice | None, history: History, now: float
 ) -> list[str]:
-    """What is known of its pages, the worst first."""
+    """The known facts about its pages, the worst first."""
     proof = max(
         (Proof(time, by) for by, time in figures.verified.items() if math.isfinite(time)),
         default=None,
@@ -110,7 +110,7 @@ def _verified(
 
 
 def _clears_none(proof: Proof, advice: Advice | None) -> str:
-    """Of a backup that is younger than what is known bad: it reads pages and heals none."""
+    """For a backup that is younger than the known bad pages: it reads pages and clears none."""
     if advice is None or proof.by != "streaming_backup":
         return ""
     since = advice.ledger.bad_since + advice.ledger.corrected_since
@@ -118,7 +118,7 @@ def _clears_none(proof: Proof, advice: Advice | None) -> str:
 
 
 def _pages_seen(proof: Proof, history: History) -> int | None:
-    """What the scan counted that is the proof."""
+    """Pages counted by the scan that is the proof."""
     if proof.by != "online_scan":
         return None
     seen: Iterable[int | None] = (
@@ -138,7 +138,7 @@ def _window(figures: DatabaseFigures, advice: Advice | None, history: History) -
 
 
 def _moved(advice: Advice | None) -> str:
-    """When to scan it, where its scan meets another one on the same disks."""
+    """A better time for its scan, where the scan collides with another one on the same disks."""
     if advice is None or advice.slot is None:
         return ""
     if not any(each.finding == "scans_collide" for each in advice.findings):

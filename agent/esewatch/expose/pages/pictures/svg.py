@@ -7,11 +7,11 @@ from markupsafe import Markup
 
 WIDE = 1000
 LEAST = 5
-"""Shorter work is drawn so long, to be seen."""
+"""Shorter work is drawn this long, to be visible."""
 
 
 def thousandths(share: float) -> int:
-    """0 to 1000 of a share of the width; what is no number is 0."""
+    """0 to 1000 of a share of the width; 0 for what is no number."""
     return round(WIDE * min(1.0, max(0.0, share))) if math.isfinite(share) else 0
 
 
@@ -69,7 +69,7 @@ def picture(kind: str, title: str, height: int, texts: Iterable[Markup], drawn: 
 
 
 def key(entries: Iterable[tuple[str, str]]) -> Markup:
-    """What each kind is, with a piece of it."""
+    """The legend: each kind, with a piece of it."""
     return Markup('<ul class="p-key">{}</ul>').format(
         Markup("").join(_swatch(kind, word) for kind, word in entries)
     )
@@ -87,7 +87,7 @@ UPRIGHT = frozenset({"stop", "failed", "now", "due"})
 
 
 def figure(caption: str, *content: Markup) -> Markup:
-    """A picture under its caption, with its key and its text."""
+    """A picture under its caption, with its legend and its text."""
     return Markup('<figure class="picture"><figcaption>{}</figcaption>{}</figure>').format(
         caption, Markup("").join(content)
     )

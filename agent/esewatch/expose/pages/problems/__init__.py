@@ -1,1 +1,1 @@
-"""Problems: what esewatch cannot see, and the fix of each."""
+"""Problems: data that esewatch lacks, and the fix of each."""

@@ -1,4 +1,4 @@
-"""What is missing of computers and databases: counters, windows, devices, names, events."""
+"""Missing data of computers and databases: counters, windows, devices, names, events."""
 
 import re
 from collections import Counter
@@ -26,7 +26,7 @@ from esewatch.fold.passes.transitions import event_ids
 from esewatch.fold.state.state import Database, Host, State
 
 NOTIFIED_SECONDS = 12 * 3600.0
-"""A scan that runs so long has logged 744 at least once: the engine does so every 6 hours."""
+"""A scan that runs this long has logged 744 at least once: the engine does so every 6 hours."""
 
 _RESUMED = frozenset({719, 738, 744})
 """What the engine logs from the level medium (50) of JET_paramEventLoggingLevel on."""
@@ -43,7 +43,7 @@ _JOB = {"ESE": "MSExchange Database", "ESENT": "Database"}
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """A database that is shown, with what was derived of it."""
+    """A database that is shown, with the values derived from it."""
 
     database: Database
     tier: str
@@ -58,7 +58,7 @@ def of_databases(
     known: Sequence[Known],
     hidden: Iterable[Hidden],
 ) -> Iterator[Problem]:
-    """Of each watched database, and of each computer."""
+    """Problems of each watched database, and of each computer."""
     watched = [each for each in known if each.tier == "watched"]
     on = Counter(each.database.computer for each in watched if each.model == "window")
     volumes = {name: host.volumes for name, host in state.hosts.items()}
@@ -125,7 +125,9 @@ def _device(
 
 
 def _level(each: Known) -> Iterator[Problem]:
-    """Passes that must have been resumed or notified of, and no event that says so."""
+    """Passes must have been resumed or progress reported, and no event says so: the level is too
+    low.
+    """
     since = each.database.evicted_until
     whole = [
         one

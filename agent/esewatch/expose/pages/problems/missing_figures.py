@@ -1,4 +1,4 @@
-"""What single figures wait for: a setting, a backup, the counters of a disk. All are notes."""
+"""Requirements of single figures: a setting, a backup, the counters of a disk. All are notes."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _NEVER = float("inf")
 
 
 def of_figures(state: State, settings: Settings, known: Sequence[Known]) -> Iterator[Problem]:
-    """Of each watched database."""
+    """Problems of each watched database."""
     watched = [each for each in known if each.tier == "watched"]
     yield from _roles(watched, settings)
     for each in watched:

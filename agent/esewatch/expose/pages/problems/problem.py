@@ -1,4 +1,4 @@
-"""One thing that esewatch cannot see, or not see right, and what mends it."""
+"""A problem: something that esewatch cannot see, or not see right, and its fix."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -50,11 +50,11 @@ ProblemName = Literal[
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is missing, of what, and how to mend it. Text that is empty is unknown or not asked.
+    """Missing data, their place, and the fix. Text that is empty is unknown or does not apply.
 
     `sentence` is one line. `command` is exact, for the shell of the machine that it concerns
-    (PowerShell for Windows); `setting` is a line of the configuration where that mends it.
-    Without `needs_person` it is only said: nothing that is judged waits for it.
+    (PowerShell for Windows); `setting` is a line of the configuration where that is the fix.
+    Without `needs_person` it is for information: no check waits for it.
     """
 
     problem: ProblemName
@@ -73,7 +73,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Those that need a person first, each thing said once, fit to be shown."""
+    """Problems that need a person first, each once, fit to be shown."""
     found = {
         (each.problem, each.whose, each.sentence, each.command): _shown(each) for each in problems
     }
@@ -107,9 +107,9 @@ def quoted(text: str) -> str:
 
 
 def rule_setting(settings: Settings, computer: str, database: str, what: str) -> str:
-    """An entry of `databases` that says `what` (`device: lun7`) of one database.
+    """An entry of `databases` that sets `what` (`device: lun7`) for one database.
 
-    The first rule that fits wins, so where there is one it is told what to add to it. Empty
+    The first rule that fits wins, so where there is one, the text says what to add to it. Empty
     where a name cannot stand on one line or would be a pattern.
     """
     rule = rule_for(settings, computer, database)

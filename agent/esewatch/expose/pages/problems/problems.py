@@ -1,7 +1,7 @@
-"""What esewatch cannot see, and what mends it: the list of the status page and of `doctor`.
+"""All problems, with their fixes: the list of the status page and of `doctor`.
 
-A pure function of (state, settings, now), like the figures. What only a look at files and
-processes tells is found by the command `doctor` and is not on the page.
+A pure function of (state, settings, now), like the figures. Problems that only a check of files
+and processes finds are found by the command `doctor` and are not on the page.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,9 +23,9 @@ def diagnose(
     known: Sequence[Known],
     hidden: Iterable[Hidden],
 ) -> tuple[Problem, ...]:
-    """All that is missing, what needs a person first.
+    """All problems, those that need a person first.
 
-    `known` are the databases that are shown, `hidden` the counters that are not.
+    `known` are the databases that are shown, `hidden` the hidden counters.
     """
     return in_order(
         [
@@ -38,7 +38,7 @@ def diagnose(
 
 
 def of_verification(settings: Settings, known: Iterable[Known], now: float) -> Iterator[Problem]:
-    """One for the whole estate, where there is one: nobody has to mend it."""
+    """One problem for the whole estate, where there is one: nobody has to fix it."""
     keys = []
     for each in known:
         key = (each.database.computer, each.database.database)

@@ -1,4 +1,4 @@
-"""What is missing of the sources: read to the end, in time, whole, with the right clock."""
+"""Problems of the sources: not read to the end, late, incomplete, or with a wrong clock."""
 
 import re
 import shlex
@@ -21,33 +21,34 @@ from esewatch.fold.channels.clock_guard import EARLIEST_NOW
 from esewatch.fold.state.state import Channel, SourceState, State
 
 AHEAD_SECONDS = 300.0
-"""A record may be so much later than this machine's clock: domains let clocks differ so far."""
+"""A record may be this much later than this machine's clock: domains let clocks differ so far."""
 
 MANY = 100
-"""Of so many records one that is wrong is no accident."""
+"""One wrong record among this many is no accident."""
 
 BEHIND_BYTES = 64 << 20
 """A source with less to read is done in seconds."""
 
 PATIENCE = 2 * DAY
-"""A snapshot is waited for so long where no window says when it is read."""
+"""The wait for a snapshot where no window says when it is read."""
 
 EMPTY_SECONDS = 3600.0
-"""A log or counter source that gave nothing is waited for so long."""
+"""The wait for a log or counter source without data."""
 
 GAP_DAYS = 28
-"""Records that were missed longer ago are not spoken of any more."""
+"""Records that were missed longer ago are no longer reported."""
 
 GROUPS = {
     "windows_log": "Add-LocalGroupMember -SID S-1-5-32-573 -Member 'NT SERVICE\\esewatch'",
     "windows_counters": "Add-LocalGroupMember -SID S-1-5-32-558 -Member 'NT SERVICE\\esewatch'",
 }
-"""What lets the account of the service (docs/windows.md) read, by type of source: into Event Log
-Readers, into Performance Monitor Users, by number because their names are translated."""
+"""Access rights for the account of the service (docs/windows.md), by type of source: Event Log
+Readers, Performance Monitor Users, by number because their names are translated.
+"""
 
 
 def of_sources(state: State, settings: Settings, now: float) -> Iterator[Problem]:
-    """Of each source and channel, and of the clock of this machine (`now`)."""
+    """Problems of each source and channel, and of the clock of this machine (`now`)."""
     if all(isinstance(entry, Disks) for entry in settings.sources):
         yield Problem(
             problem="nothing_configured",
@@ -80,7 +81,7 @@ def of_sources(state: State, settings: Settings, now: float) -> Iterator[Problem
 
 
 def _some(state: State) -> str:
-    """Names that were not taken in, the first ones, each with its computer."""
+    """The first dropped names, each with its computer."""
     pairs = (key.split("|", 1) for key in sorted(state.dropped))
     return listed_names([f"{name} on {computer}" if name else computer for computer, name in pairs])
 

@@ -1,4 +1,4 @@
-"""The backup sets that a report shows: how fast each was, and whose jobs slow."""
+"""The backup sets of a report: the rate of each, and the jobs that slow down."""
 
 from collections.abc import Iterable, Iterator
 
@@ -33,14 +33,14 @@ class SetRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BackupTable(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is shown of backup sets."""
+    """All backup sets that are shown."""
 
     rows: tuple[SetRow, ...] = ()
     """By computer, newest first."""
     more: int = 0
     """Older sets that are not shown."""
     slow: tuple[tuple[str, str], ...] = ()
-    """(computer, sentence) where jobs slow and no database of theirs is known to say it of."""
+    """(computer, sentence) of slow jobs without a known database to report it for."""
 
 
 def backup_table(state: State, lone: Iterable[LoneInstance]) -> BackupTable:
@@ -56,7 +56,7 @@ def backup_table(state: State, lone: Iterable[LoneInstance]) -> BackupTable:
 
 
 def _sets(state: State, computer: str) -> Iterator[SetRow]:
-    """Those that logs tell of, and of events those of times of which no log tells."""
+    """Sets from logs, and sets from events at times that no log covers."""
     logged = state.hosts[computer].backup_sets
     for (owner, name), instance in state.instances.items():
         if owner != computer:

@@ -1,6 +1,6 @@
-"""`report`: what a pile of logs says, as one self-contained page.
+"""`report`: the content of logs as one self-contained page.
 
-Here is what the page shows, as values and sentences; the template only lays it out.
+The values and sentences of the page are made here; the template only lays them out.
 """
 
 import os
@@ -33,7 +33,7 @@ MAX_UNREADABLE_ROWS = 500
 
 
 class Advised(NamedTuple):
-    """What is advised as of one moment (epoch seconds)."""
+    """The advice as of one moment (epoch seconds)."""
 
     time: float
     advice: tuple[Advice, ...]
@@ -89,7 +89,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     hidden: tuple[HiddenGroup, ...]
     gaps: tuple[GapRow, ...]
     never_verified: str
-    """What is said once of directories that nothing ever verified; empty without one."""
+    """The one sentence on directories that nothing ever verified; empty without one."""
     unreadable: tuple[Unreadable, ...]
     more_unreadable: int
 
@@ -122,7 +122,7 @@ def build_report(
     unreadable: Sequence[Unreadable],
     advised: Sequence[Advised],
 ) -> Report:
-    """What the page shows. Watched databases come first, then the others, worst first in each.
+    """The content of the page. Watched databases come first, then the others, worst first in each.
 
     Each database is shown as of its advice, and as of `now` without any.
     """

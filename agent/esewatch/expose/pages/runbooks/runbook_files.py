@@ -1,4 +1,4 @@
-"""The runbooks of this very version, by the name of their alert."""
+"""The runbooks of this version, by the name of their alert."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Which runbooks say what to do about a database."""
+"""Links to the runbooks that apply to a database."""
 
 from collections.abc import Mapping, Sequence
 
@@ -49,7 +49,7 @@ _RISKS: Mapping[EngineErrorKind, str] = {
 
 
 def runbook_links(figures: DatabaseFigures) -> tuple[str, ...]:
-    """Names of the alerts whose runbooks are about it, each once, worst first."""
+    """Names of the alerts whose runbooks apply, each once, worst first."""
     found = [_BAD_PAGES[kind] for kind in _BAD_PAGES if kind in figures.bad_pages]
     findings = figures.advice.findings if figures.advice is not None else ()
     found += _damage(findings)

@@ -55,7 +55,7 @@ def is_separator(line: str) -> bool:
 
 
 def ends_block(line: str, first: str) -> bool:
-    """Does this line begin something new? `first` is the first label of the running block."""
+    """Whether this line begins something new. `first` is the first label of the running block."""
     if is_separator(line) or _NUMBERED.match(line):
         return True
     label = label_of(line)

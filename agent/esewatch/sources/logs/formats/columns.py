@@ -1,4 +1,4 @@
-"""Which columns a table of separated values has, by its first rows."""
+"""The columns of a table of separated values, recognised by its first rows."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""What a decoder must know to continue in the middle of a file."""
+"""The state with which a decoder continues in the middle of a file."""
 
 from typing import Literal
 
@@ -12,7 +12,7 @@ Format = Literal["json", "xml", "csv", "text"]
 
 
 class DecoderState(msgspec.Struct, omit_defaults=True):
-    """Context of a position: what was chosen and learnt before it."""
+    """Context of a position: choices and facts learnt before it."""
 
     format: Format
     maker: MakerState

@@ -34,7 +34,9 @@ _KEYS = frozenset(_Line.__struct_fields__)
 
 
 def esewatch_event(value: object) -> Event | None:
-    """The event of an object in our own form (contract, `events --format json`), else None."""
+    """The event of an object in esewatch's own form (contract, `events --format json`),
+    else None.
+    """
     if not isinstance(value, dict) or not {"event_id", "provider"} <= value.keys() <= _KEYS:
         return None
     try:

@@ -1,4 +1,4 @@
-"""From the fields of a record to an `Event`: the one way for all formats."""
+"""Builds an `Event` from the fields of a record: the one way for all formats."""
 
 from collections.abc import Hashable
 
@@ -22,7 +22,7 @@ _KEPT = 512
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """How an input is to be read, from the configuration or the command line."""
+    """Options for reading an input, from the configuration or the command line."""
 
     providers: tuple[str, ...] = ()
     computer: str = ""
@@ -50,7 +50,7 @@ class Harvest:
         return Fed(records=self.records, unreadable=places, consumed=line), end - line
 
     def complain(self, offset: int, reason: str) -> None:
-        """Note that what stands at `offset` could not be read."""
+        """Note that the text at `offset` could not be read."""
         if len(self.unreadable) < _UNREADABLE_LIMIT:
             self.unreadable.append((offset, reason))
             return
@@ -59,7 +59,7 @@ class Harvest:
 
 
 class MakerState(msgspec.Struct):
-    """What the maker must remember between feeds."""
+    """The state that the maker keeps between feeds."""
 
     times: TimesState = msgspec.field(default_factory=TimesState)
     told: list[str] = []
@@ -71,7 +71,7 @@ MAX_EVENT_ID = 0xFFFFFFFF
 
 
 class Maker:
-    """Makes events of what was found in one file."""
+    """Makes events of the records found in one file."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -88,9 +88,9 @@ class Maker:
         self.times.state, self._told = state.times, state.told
 
     def add(self, found: Found, offset: int, harvest: Harvest, *, certain: bool = True) -> bool:
-        """Put the event of `found` into the harvest. False when it is none of ours.
+        """Add the event of `found` to the harvest. False when its provider is not wanted.
 
-        Only what is `certain` to be an event and cannot be told is complained of.
+        Only text that is `certain` to be an event and cannot be read is complained of.
         """
         ours = is_ese_provider(found.provider, self.options.providers)
         if found.provider and not ours and not self.options.companions:
@@ -118,7 +118,7 @@ class Maker:
         return True
 
     def add_own(self, event: Event, harvest: Harvest) -> None:
-        """Put an event that was read back whole into the harvest, if it is one of ours."""
+        """Add an event that was read back whole to the harvest, if its provider is wanted."""
         ours = is_ese_provider(event.provider, self.options.providers)
         if not ours and not self.options.companions:
             return
@@ -139,7 +139,7 @@ class Maker:
         harvest.records.append(msgspec.structs.replace(event, **kept))
 
     def remark(self, offset: int, text: str, harvest: Harvest) -> None:
-        """Say something about the whole file, once."""
+        """Make a remark about the whole file, once."""
         if text not in self._told:
             self._told.append(text)
             harvest.complain(offset, text)
@@ -227,12 +227,12 @@ def _valid(text: str) -> str:
 
 
 def lacks(event: Event) -> bool:
-    """Could the rendered text tell more than the strings did?"""
+    """Could the rendered text contain more than the strings?"""
     return not event.fields or not event.database
 
 
 def completed(event: Event, by_text: Event) -> Event:
-    """`event` with what only its rendered text told."""
+    """`event` with the facts that only its rendered text contains."""
     gained: dict[str, object] = {
         name: getattr(by_text, name)
         for name in ("process", "instance_state", "engine_version", "ese_instance", "database")

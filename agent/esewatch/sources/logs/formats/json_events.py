@@ -17,7 +17,7 @@ _START = re.compile(rb"^[ \t\[,\]}]*(?=\{)", re.MULTILINE)
 _NEXT = re.compile(
     rb'(?:[ \t\r\n\[,\]}:]|"(?:[^"\\\r\n]|\\.)*+"|-?\d[\d.eE+-]*+|true|false|null)*+(?=\{)'
 )
-"""From one object to the next: ends of lists, and what stands beside the list of a wrapper."""
+"""Text between two objects: ends of lists, and the other members of a wrapper."""
 _WRAPPER = re.compile(
     rb'(?:\{\s*"(?:value|events|records|results|hits|items|logs|data)"\s*:\s*)+\[\s*(?=\{)',
     re.IGNORECASE,
@@ -26,7 +26,7 @@ _OTLP = re.compile(
     rb'\{\s*"(?:(?:resourceLogs|scopeLogs|instrumentationLibraryLogs)"\s*:\s*\['
     rb'|(?:resource|scope|instrumentationLibrary)"\s*:\s*\{)'
 )
-"""What comes before the records of an OTLP line, which may be many and far over the limit."""
+"""The text before the records of an OTLP line, which may be many and far over the limit."""
 _LOG_RECORDS = re.compile(rb'"logRecords"\s*:\s*\[\s*(?=\{)')
 _OTLP_HEAD = 1 << 14
 """Longest resource and scope before the records."""

@@ -65,7 +65,7 @@ _STRING_KEYS = (
 
 
 def events_in(value: object, depth: int = _DEPTH) -> Iterator[Found]:
-    """What each event in a decoded JSON value says; wrappers, lists and texts are opened."""
+    """The fields of each event in a decoded JSON value; wrappers, lists and texts are opened."""
     if isinstance(value, list):
         for item in value:
             if depth:

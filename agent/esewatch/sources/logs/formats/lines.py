@@ -49,7 +49,7 @@ _KEPT_HEADINGS = 4096
 
 
 class _Heading(NamedTuple):
-    """What stands between the time of a line and its message."""
+    """The text between the time of a line and its message."""
 
     provider: str
     level: str
@@ -74,7 +74,7 @@ class LineReader:
         )
 
     def read(self, text: str) -> tuple[Found, bool] | None:
-        """What the line says, and whether it is certain to be an event; None if it is none.
+        """Read a line, and whether it is certain to be an event; None if it is none.
 
         Certain is a line with a time and the process prefix that every ESE text has.
         """
@@ -107,7 +107,7 @@ class LineReader:
         return found, dated and prefix is not None
 
     def _heading(self, head: str) -> "_Heading | None":
-        """What stands before the message; a file has few of them, so they are remembered."""
+        """The text before the message; a file has few of them, so they are cached."""
         if len(head) > _LONGEST_KEPT:
             return self._read_heading(head)
         try:
@@ -153,7 +153,7 @@ class LineReader:
 
 
 def _opening(text: str, found: Found) -> str:
-    """Take priority, level and time from the start of the line; what is left is returned."""
+    """Take priority, level and time from the start of the line; returns the rest."""
     rest = text.lstrip(" \t\"'[(")
     if rest.startswith("<") and (priority := _PRIORITY.match(rest)):
         rest = rest[priority.end() :]

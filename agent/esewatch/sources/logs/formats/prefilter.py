@@ -1,4 +1,4 @@
-"""The cheap filter before decoding: where in a block may an event of ours stand?"""
+"""The cheap filter before decoding: places in a block where a wanted event may stand."""
 
 import re
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ _PROVIDERS = tuple(
 
 
 class Prefilter:
-    """Finds the offsets at which an event may be told. A miss is certain, a hit is not."""
+    """Finds the offsets at which an event may stand. A miss is certain, a hit is not."""
 
     def __init__(self, providers: Sequence[str] = (), *, companions: bool = False) -> None:
         named = [*_PROVIDERS, *(word.encode() for word in PROVIDER_WORDS if companions)]
@@ -45,7 +45,7 @@ class Prefilter:
         return found
 
     def any_in(self, data: bytes) -> bool:
-        """May this piece tell an event, by a provider or a process in it?"""
+        """Whether this piece may hold an event, by a provider or a process in it."""
         return bool(PREFIX.search(data) or self._named(data))
 
     def _named(self, data: bytes) -> list[int]:

@@ -1,7 +1,7 @@
 """Events in plain text: log lines, labelled blocks, console tables, pasted XML and JSON.
 
-Only lines near a hit of the cheap filter are looked at. What a record is depends on
-the lines around it alone, never on where a feed began.
+Only lines near a hit of the prefilter are examined. A record depends on the lines around it alone,
+never on where a feed began.
 """
 
 import re
@@ -29,7 +29,7 @@ _ANCHORS = re.compile(
     rb"\n(?=[ \tEIP-])[ \t]*(?:Event ID:|EventID |Ereignis-ID:|ID de l|ID evento:|ID do Evento:"
     rb"|Id\. del evento:|InstanceId |ProviderName[: ]|-{2,}[ \t])"
 )
-"""Lines that tell what those near them are: labels of events, dashes of tables."""
+"""Lines that show the meaning of those near them: labels of events, dashes of tables."""
 
 _ELEMENT = re.compile(rb"<Event[ >]")
 _STARTS = re.compile(
@@ -100,7 +100,7 @@ class TextEvents:
         ).encoded()
 
     def _piece(self, data: bytes, at: int, hit: int, *, told: bool, final: bool) -> Piece:
-        """What record the hit is in. Never looks before `at`, the end of the record before.
+        """The record that the hit is in. Never reads before `at`, the end of the record before.
 
         `told` says that the line is known to have a needle.
         """
@@ -248,9 +248,9 @@ class TextEvents:
         self._maker.add(found, offset, harvest)
 
     def _settled(self, data: bytes, at: int) -> int:
-        """Up to where nothing that follows can change what was read.
+        """The offset up to which following text cannot change what was read.
 
-        Labelled lines and a table's header at the end may belong to what comes.
+        Labelled lines and a table's header at the end may belong to the next record.
         """
         start = len(data)
         for _ in range(_BACK_LINES):
@@ -279,7 +279,7 @@ class TextEvents:
 
 
 def _anchors(data: bytes) -> set[int]:
-    """Offsets in lines that tell what those near them are, and of XML elements."""
+    """Offsets in lines that show the meaning of those near them, and of XML elements."""
     found = {match.end() - 1 for match in _ANCHORS.finditer(data)}
     found |= {match.start() for match in _ELEMENT.finditer(data)}
     if first := _ANCHORS.match(b"\n" + data[:_LONGEST_ANCHOR]):

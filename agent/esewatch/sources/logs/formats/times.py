@@ -50,11 +50,11 @@ _NAIVE_EPOCH = datetime(1970, 1, 1)
 
 
 class UnknownTimeError(ValueError):
-    """A time is written there and cannot be told. The text says why."""
+    """A time is written there and cannot be read. The text says why."""
 
 
 class TimesState(msgspec.Struct):
-    """What was learnt from the file so far; belongs to the saved position."""
+    """Facts learnt from the file so far; belongs to the saved position."""
 
     order: DateOrder | None = None
     guessed: bool = False
@@ -66,7 +66,7 @@ class TimesState(msgspec.Struct):
 
 
 class Times:
-    """Reads the times of one file. `notes` collects what a person must be told."""
+    """Reads the times of one file. `notes` collects remarks for the user."""
 
     def __init__(self, timezone: str | None = None, date_order: DateOrder | None = None) -> None:
         """`timezone` is a zoneinfo name; raises ZoneInfoNotFoundError or ValueError if unknown."""
@@ -144,7 +144,9 @@ class Times:
         return self._local(moment, self._zone).timestamp()
 
     def _local(self, moment: datetime, zone: ZoneInfo) -> datetime:
-        """The local time in its zone; an hour that comes twice is told by the order of the file."""
+        """The local time in its zone; an hour that comes twice is resolved by the order of the
+        file.
+        """
         state = self.state
         last = datetime.fromisoformat(state.last) if state.last else None
         early, late = (moment.replace(tzinfo=zone, fold=fold) for fold in (0, 1))

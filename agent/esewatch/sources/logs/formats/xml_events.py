@@ -70,7 +70,7 @@ def elements(data: bytes, at: int) -> Iterator[tuple[int, int]]:
 def add_element(
     element: bytes, offset: int, maker: Maker, harvest: Harvest, message: str = ""
 ) -> bool:
-    """Put the event of one whole element into the harvest. False when it is none of ours."""
+    """Add the event of one whole element to the harvest. False when its provider is not wanted."""
     try:
         found = found_in(element)
     except ValueError as error:
