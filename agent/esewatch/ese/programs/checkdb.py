@@ -35,7 +35,7 @@ _NAME = re.compile(r"CHECK[A-Z]+", re.IGNORECASE)
 
 class Check(NamedTuple):
     """One result. `fields`: `command`, `physical_only` (0 or 1), `estimate_only` (1 if so) and,
-    where they are told, `errors` and `repaired`, or `state` of one that was broken off, and
+    where they are told, `errors` and `repaired`, or `state` of one that was aborted, and
     `seconds`."""
 
     event_id: int
