@@ -24,7 +24,7 @@ class Entities:
         self.settings = settings
         self.changed: set[Entity] = set()
         self.computers = Computers(state, settings)
-        self._failovers_told = True  # more is known: whose they are is to be worked out anew
+        self._failovers_told = True  # more is known: their databases are worked out again
 
     def _touch(self, table: str, first: str, second: str = "") -> None:
         self.changed.add((table, first, second))

@@ -178,7 +178,7 @@ class Instance(Metered, kw_only=True):
     restored: float = 0.0
     """When its databases were last restored from a backup."""
     unexplained: dict[int, EngineError] = {}
-    """By event id: errors without a database that nothing of ours uses; at most 16 ids."""
+    """By event id: errors without a database that nothing in esewatch uses; at most 16 ids."""
     errors: dict[EngineErrorKind, tuple[int, float]] = {}
     """By kind: how many errors it logged, and the time of the last one."""
     error_times: dict[EngineErrorKind, list[float]] = {}
@@ -272,7 +272,7 @@ class Host(Metered, kw_only=True):
     """Time of its oldest event, 0 without one, and of its last one."""
     last_heard: float = 0.0
     unexplained: dict[int, EngineError] = {}
-    """By event id: errors without an instance that nothing of ours uses; at most 16 ids."""
+    """By event id: errors without an instance that nothing in esewatch uses; at most 16 ids."""
     failovers: list[Failover] = []
     """Sorted, the last 1,024 that it logged, of whatever copies."""
     notices: list[Notice] = []
@@ -309,7 +309,7 @@ class SourceState(msgspec.Struct, kw_only=True):
     untimed: int = 0
     """Events without a time."""
     set_aside: int = 0
-    """Records that could not be taken in, for a defect of ours."""
+    """Records that could not be folded, because of an internal error."""
     oldest: float = 0.0
     """Time of the oldest record, 0 without one."""
     last_record: float = 0.0
