@@ -104,7 +104,7 @@ def scan_file(
 ) -> Iterator[Step]:
     """Verify the pages of `path`; the last step has the result. Raises nothing.
 
-    `place`: goes on there where it is one of this database, else begins anew and says so.
+    `place`: goes on there where it is one of this database, else starts over and says so.
     `taken`: epoch seconds of what the file shows (see Place), default now. `known_bad`: numbers
     of pages that are read first; what they are is told in a step without place, and not again.
     Each step's place is enough to go on from exactly. `clock` is time.time.
