@@ -93,7 +93,7 @@ class PageScanSource:
         self._batch = Batch()
 
     def restore(self, positions: Mapping[str, bytes]) -> None:
-        """See `model.Source.restore`. A position that is not understood begins anew."""
+        """See `model.Source.restore`. A position that is not understood is dropped."""
         self._passes.restore(positions)
 
     def look_at(self, state: State, lock: Lock) -> None:

@@ -31,8 +31,8 @@ _BOOKMARK_ID = re.compile(r"(\bRecordId=(['\"]))(\d{1,19})\2")
 class Output:
     """The output of one run of wevtutil over `channel`, decoded as it comes.
 
-    Events of ours end up in `records`, each unbroken range of record ids in a
-    `Coverage` behind them (`finish`). Memory is bounded by what is ours.
+    Wanted events end up in `records`, each unbroken range of record ids in a
+    `Coverage` behind them (`finish`). Memory is bounded by the wanted events.
     """
 
     def __init__(self, channel: str, options: Options) -> None:
