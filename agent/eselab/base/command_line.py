@@ -1,4 +1,4 @@
-"""What the command lines of the engine and of the lab share: usage errors, exit status."""
+"""Common parts of the command lines of the engine and the lab: usage errors, exit status."""
 
 import argparse
 import io

@@ -1,4 +1,4 @@
-"""What the agent makes of an engine's logs: its commands, and the JSON that they print."""
+"""Results of the agent for an engine's logs: its commands, and the JSON that they print."""
 
 import subprocess
 import sys
