@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from esewatch.model import Reading, Record
+from esewatch.model import Reading, Record, Source
 from esewatch.sources.counters.perfmon_csv import perfmon_csv_source
 from esewatch.sources.evtx.evtx_source import EvtxSource
-from esewatch.sources.files import file_set, follow
+from esewatch.sources.files import file_search, file_set, follow
 from esewatch.sources.files.file_identity import Beginnings, Position, digest
 from esewatch.sources.logs.event_stream import event_stream_source
 from tests.reliability.server import HEADER
@@ -137,3 +137,58 @@ def test_files_are_found_by_how_they_begin() -> None:
     assert list(known.like(b"x" * 1024)) == ["c"]
     assert list(known.like(b"on")) == []
     assert list(known.like(b"x" * 1023)) == []
+
+
+LACK = "more than 3 files, the others are not followed"
+
+
+def lines_of(source: Source) -> tuple[int, list[str]]:
+    """How many records a poll gives, and what it tells."""
+    batches = list(source.poll(final=True))
+    told = [str(each) for batch in batches for each in batch.unreadable]
+    return sum(len(batch.records) for batch in batches), told
+
+
+def test_beyond_the_limit_files_are_not_followed_which_is_told_once_and_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_search, "MAX_FILES", 3)
+    one_line_each(tmp_path, 3)
+    pattern = f"{tmp_path}/*.ndjson"
+    source = event_stream_source("a", [pattern])
+    assert lines_of(source) == (3, [])
+
+    append(tmp_path / "000.ndjson", 5)  # before the known ones, in order of names
+    assert lines_of(source) == (0, [f"{pattern}: {LACK}"])
+    (tmp_path / "000002.ndjson").rename(tmp_path / "zzz.ndjson")
+    append(tmp_path / "zzz.ndjson", 2)
+    assert lines_of(source) == (2, []), "a known file has room under another name too"
+    source.close()
+
+
+def test_a_file_that_is_named_itself_has_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_search, "MAX_FILES", 3)
+    one_line_each(tmp_path, 4)
+    append(tmp_path / "x.log", 1)
+    source = event_stream_source("a", [f"{tmp_path}/*.ndjson", f"{tmp_path}/x.log"])
+    found, told = lines_of(source)
+    assert (found, len(told)) == (4, 1)
+    source.close()
+
+
+def test_event_logs_beyond_the_limit_are_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_search, "MAX_FILES", 3)
+    for number in range(5):
+        log_events(tmp_path / f"{number}.evtx", 1, 2)
+    pattern = f"{tmp_path}/*.evtx"
+    source = EvtxSource("a", [pattern])
+    assert lines_of(source) == (9, [f"{pattern}: {LACK}"])  # with the coverage of each
+    assert lines_of(source) == (0, [])
+    (tmp_path / "0.evtx").unlink()
+    assert lines_of(source) == (0, [])
+    assert lines_of(source) == (3, [])
+    source.close()

@@ -14,7 +14,7 @@ from esewatch.ese.dates import DateOrder
 from esewatch.model import Batch, SourceError, Unreadable
 from esewatch.sources.evtx.evtx_file import FileReader, FileState, Key, Plan, Step, key_of, plan
 from esewatch.sources.evtx.evtx_records import ChunkDecoder
-from esewatch.sources.files.file_search import all_unreadable, listed, reason_of
+from esewatch.sources.files.file_search import Room, all_unreadable, listed, reason_of
 from esewatch.sources.files.globs import barring
 
 _BATCH_RECORDS: Final = 2000
@@ -127,7 +127,15 @@ class EvtxSource:
         for folder, reason in (listing.barred | listing.gone).items():
             self._complain(folder, reason)
         missing = [path for path, literal in listing.paths.items() if literal and _is_gone(path)]
-        return [path for path in listing.paths if path not in missing], missing
+        room = Room(self._states)
+        paths = [
+            path
+            for path, literal in listing.paths.items()
+            if path not in missing and (literal or room.has(path))
+        ]
+        if room.lack:
+            self._complain(", ".join(self._patterns), room.lack)
+        return paths, missing
 
     def _plan(self, path: str) -> tuple[Plan, FileState] | None:
         """The parts to read of one file and from where; None when there are none."""

@@ -3,7 +3,7 @@
 import glob
 import os
 import stat
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -12,6 +12,9 @@ from esewatch.sources.files.globs import barring, base, search
 from esewatch.sources.files.raw_file import RawFile, open_raw
 
 STABLE_TRIES = 5
+
+MAX_FILES = 50_000
+"""Of one source: each costs about 2 kB of memory, and a position in the journal."""
 
 Stat = tuple[int, int]
 """Size and mtime in nanoseconds."""
@@ -31,6 +34,27 @@ class Seen(msgspec.Struct, frozen=True, gc=False):
     path: str
     stat: Stat
     literal: bool
+
+
+class Room:
+    """Which files are followed: the known ones, and others up to MAX_FILES."""
+
+    def __init__(self, known: Collection[str]) -> None:
+        self._known = known
+        self._left = MAX_FILES - len(known)
+
+    def has(self, file: str) -> bool:
+        """Whether the file is one of them; to be asked once for each."""
+        if file in self._known:
+            return True
+        self._left -= 1
+        return self._left >= 0
+
+    @property
+    def lack(self) -> str:
+        """Why not all are followed; empty when they are."""
+        most = f"{MAX_FILES:,}"
+        return "" if self._left >= 0 else f"more than {most} files, the others are not followed"
 
 
 class Scan(msgspec.Struct, gc=False):
@@ -77,19 +101,22 @@ def open_known(path: str, key: str) -> RawFile:
 
 
 def look(
-    paths: Sequence[str], path_of: Callable[[str], str | None], expected: Callable[[set[str]], bool]
+    paths: Sequence[str], path_of: Callable[[str], str | None], known: Collection[str] | None
 ) -> Scan:
-    """Find the files of `paths`.
+    """Find the files of `paths`, of those that are not `known` (by key) as many as there is room.
 
     A file that is renamed between the listing of its folder and the stat of it would be missed, and
-    a younger one read before it. So unless exactly the files are there that were `expected`, the
-    folders are listed again until two listings agree. `path_of` gives the path under which a file
-    is known.
+    a younger one read before it. So unless exactly the `known` files are there, the folders are
+    listed again until two listings agree; not where `known` is None, which also means that none
+    is known. `path_of` gives the path under which a file is known.
     """
     listing = listed(paths)
     for _ in range(STABLE_TRIES):
-        found = _look(listing, path_of)
-        if expected(set(found.seen)):
+        room = Room(known or ())
+        found = _look(listing, path_of, room)
+        if room.lack:
+            found.troubles[", ".join(paths)] = room.lack
+        if known is None or found.seen.keys() == known:
             break
         again = listed(paths)
         if again == listing:
@@ -98,7 +125,7 @@ def look(
     return found
 
 
-def _look(listing: Listing, path_of: Callable[[str], str | None]) -> Scan:
+def _look(listing: Listing, path_of: Callable[[str], str | None], room: Room) -> Scan:
     found = Scan(troubles=dict(listing.barred), gone=listing.gone)
     for path, literal in listing.paths.items():
         try:
@@ -116,7 +143,7 @@ def _look(listing: Listing, path_of: Callable[[str], str | None]) -> Scan:
                 found.missing.append(path)
             continue
         key = key_of(state, path)
-        if key not in found.seen or path_of(key) == path:
+        if path_of(key) == path or (key not in found.seen and (literal or room.has(key))):
             found.seen[key] = Seen(key, path, (state.st_size, state.st_mtime_ns), literal)
     return found
 

@@ -203,7 +203,7 @@ class FileSet:
             file = self.files.get(key)
             return file.path if file else None
 
-        found = look(self._paths, path_of, lambda keys: keys == known)
+        found = look(self._paths, path_of, known)
         self.errors = [
             f"{path}: not a regular file" if Path(path).exists() else f"{path}: no such file"
             for path in found.missing

@@ -115,7 +115,7 @@ class EseutilLogSource:
         """
         self._batch = Batch()
         known = set(self._files)
-        found = look(self._paths, lambda key: None, lambda keys: keys == known)
+        found = look(self._paths, lambda key: None, known)
         self._failed = found.troubles | found.gone
         there = {seen.path for seen in found.seen.values()}.union(self._failed)
         self._complaints = {path: why for path, why in self._complaints.items() if path in there}

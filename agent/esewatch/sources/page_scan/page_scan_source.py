@@ -223,7 +223,7 @@ class PageScanSource:
     def _look(self, now: float, opening: Opening) -> None:
         """Find the files to read in this window."""
         self._next_look = self._monotonic() + LOOK_SECONDS
-        found = look(self._paths, lambda key: None, lambda keys: True)
+        found = look(self._paths, lambda key: None, None)
         there = {seen.path: seen for seen in found.seen.values()}
         troubles = dict(found.troubles)
         if there or troubles:
