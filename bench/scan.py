@@ -15,7 +15,7 @@ from esewatch.ese.pages import kernels
 from esewatch.scan.pace import Pace
 from esewatch.scan.reading import os_page_cache
 from esewatch.scan.reading.reading import DatabaseFile
-from esewatch.scan.verify.file_scan import Options, scan_file
+from esewatch.scan.verify.file_scan import ScanOptions, scan_file
 from esewatch.scan.verify.stream import READ_SIZE
 from tests.support.edb import Edb, write_edb
 
@@ -43,7 +43,7 @@ def run() -> list[Figure]:
 
 def _scan(edb: Edb, *, buffered: bool = False, rate: float | None = None) -> None:
     """One whole scan. RuntimeError unless it sees every page and finds each one good."""
-    options = Options(buffered=buffered, rate=rate)
+    options = ScanOptions(buffered=buffered, rate=rate)
     for step in scan_file(str(edb.path), options, Pace(rate=rate)):
         result = step.result
     if result is None or result.place is None or result.ended != "complete":

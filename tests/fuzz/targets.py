@@ -26,7 +26,7 @@ from esewatch.sources.evtx.evtx_source import EvtxSource
 from esewatch.sources.files.follow import Decoder, DecoderFactory
 from esewatch.sources.logs.eseutil_records import Whose, complaints, record_of
 from esewatch.sources.logs.event_stream import decoder_factory
-from esewatch.sources.logs.formats.event_builder import Options
+from esewatch.sources.logs.formats.event_builder import EventOptions
 from esewatch.sources.logs.formats.times import Times
 from esewatch.sources.logs.ntbackup_log import NtbackupDecoder
 from esewatch.sources.logs.sqlserver_errorlog import ErrorlogDecoder
@@ -76,7 +76,7 @@ def _decode(factory: DecoderFactory, data: bytes) -> None:
 
 def event_stream(data: bytes) -> None:
     """JSON, XML, CSV and text, recognised by content."""
-    _decode(decoder_factory(Options()), data)
+    _decode(decoder_factory(EventOptions()), data)
 
 
 def _counter_decoder(_path: str, _head: bytes, saved: bytes) -> Decoder:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from esewatch.scan.pace import Pace
-from esewatch.scan.results import BadPage, Counts, FileResult, Place, Step
-from esewatch.scan.verify.file_scan import Options, scan_file
+from esewatch.scan.results import Counts, FileResult, Place, ScannedBadPage, Step
+from esewatch.scan.verify.file_scan import ScanOptions, scan_file
 
 
 class Scanned:
@@ -17,7 +17,7 @@ class Scanned:
         result = steps[-1].result
         assert result is not None
         self.result: FileResult = result
-        self.found: list[BadPage] = [page for step in steps for page in step.found]
+        self.found: list[ScannedBadPage] = [page for step in steps for page in step.found]
         self.good: list[int] = [number for step in steps for number in step.good]
 
     @property
@@ -47,7 +47,7 @@ def scan(
 ) -> Scanned:
     steps = scan_file(
         str(path),
-        Options(read_size=read_size),
+        ScanOptions(read_size=read_size),
         pace or Pace(),
         place=place,
         taken=taken,

@@ -15,14 +15,14 @@ import msgspec
 import pytest
 
 from esewatch.scan import child
-from esewatch.scan.child import Scan
+from esewatch.scan.child import ScanJob
 from esewatch.scan.job import Job, News, Task
 from esewatch.scan.results import FileResult
-from esewatch.scan.verify.file_scan import Options
+from esewatch.scan.verify.file_scan import ScanOptions
 from tests.support.edb import write_edb
 
-QUICK = Options()
-SLOW = Options(throttle=0.02, read_size=64 << 10)
+QUICK = ScanOptions()
+SLOW = ScanOptions(throttle=0.02, read_size=64 << 10)
 """About 3 MB/s."""
 
 
@@ -77,7 +77,7 @@ def started() -> Iterator[Any]:
         each.close()
 
 
-def job(*paths: Path, options: Options = QUICK, **more: Any) -> Job:
+def job(*paths: Path, options: ScanOptions = QUICK, **more: Any) -> Job:
     tasks = tuple(Task(path=str(path), size=path.stat().st_size) for path in paths)
     return Job(tasks=tasks, options=options, **more)
 
@@ -187,8 +187,8 @@ def test_what_is_found_in_a_burst_is_told_together_and_named_up_to_a_limit(
     for number in range(1, 2001):
         made.write(number, b"\xa5" * 4096)
     told: list[News] = []
-    Scan(
-        job(made.path, options=Options(read_size=64 << 10)), told.append, stop=threading.Event()
+    ScanJob(
+        job(made.path, options=ScanOptions(read_size=64 << 10)), told.append, stop=threading.Event()
     ).run()
 
     assert sum(len(each.step.found) for each in told if each.step) == 50
@@ -207,5 +207,5 @@ def test_nobody_who_listens_ends_the_scan(tmp_path: Path) -> None:
         raise BrokenPipeError
 
     with pytest.raises(BrokenPipeError):
-        Scan(job(made.path), refuse, stop=stop).run()
+        ScanJob(job(made.path), refuse, stop=stop).run()
     assert stop.is_set()

@@ -20,7 +20,7 @@ from esewatch.scan import lanes as module
 from esewatch.scan.devices.device_lock import DeviceLock
 from esewatch.scan.devices.topology import Topology
 from esewatch.scan.lanes import Waiting, run_lanes
-from esewatch.scan.plan import Lane, Target, plan
+from esewatch.scan.plan import Lane, ScanTarget, plan
 from tests.scan.devices.test_device_lock import linux, other_process
 from tests.sources.machine import FakeMachine
 
@@ -38,7 +38,7 @@ class Recorder:
         self.spans: list[tuple[str, str, float, float]] = []
         """(device, path, begin, end)."""
 
-    def __call__(self, lane: Lane, target: Target) -> None:
+    def __call__(self, lane: Lane, target: ScanTarget) -> None:
         begin = time.monotonic()
         self._first(lane)
         time.sleep(0.005)
@@ -66,11 +66,11 @@ def lane(device: str, *paths: str, locks: tuple[str, ...] = ()) -> Lane:
     return Lane(
         device=device,
         locks=locks or (device,),
-        targets=tuple(Target(path=path) for path in paths or ("x",)),
+        targets=tuple(ScanTarget(path=path) for path in paths or ("x",)),
     )
 
 
-def run(*lanes: Lane, work: Callable[[Lane, Target], None], **more: object) -> None:
+def run(*lanes: Lane, work: Callable[[Lane, ScanTarget], None], **more: object) -> None:
     run_lanes(lanes, work, stop=threading.Event(), **more)  # type: ignore[arg-type]
 
 
@@ -88,7 +88,7 @@ def test_eight_files_on_eight_devices_of_one_tree_are_scanned_at_once(tmp_path: 
         machine.disk(name, "virtual/block")
         machine.mount(f"/dev/{name}", f"/srv/db/{name}")
     files = [f"/srv/db/{name}/{n}.edb" for name in names for n in range(3)]
-    lanes = plan([Target(path=file) for file in files], Topology(machine.root))
+    lanes = plan([ScanTarget(path=file) for file in files], Topology(machine.root))
     together = threading.Barrier(8)
     work = Recorder(lambda lane: together.wait(DEADLINE))
 
@@ -109,13 +109,15 @@ def test_pools_and_partitions_are_scanned_one_behind_the_other(tmp_path: Path) -
             machine.mount(f"/dev/sd{letter}{part}", f"/{letter}{part}")
     files = [f"/{letter}{part}/x" for letter in "abc" for part in "12"]
     lanes = plan(
-        [Target(path=file) for file in files], Topology(machine.root), {"array1": ["sda", "sdc"]}
+        [ScanTarget(path=file) for file in files],
+        Topology(machine.root),
+        {"array1": ["sda", "sdc"]},
     )
     together = threading.Barrier(2)
     firsts = [lane.targets[0] for lane in lanes]
     scan = Recorder()
 
-    def work(lane: Lane, target: Target) -> None:
+    def work(lane: Lane, target: ScanTarget) -> None:
         if target in firsts:
             together.wait(DEADLINE)
         scan(lane, target)
@@ -295,7 +297,7 @@ def test_no_target_begins_when_it_is_over(
 ) -> None:
     over = End(end, monkeypatch)
 
-    def work(lane: Lane, target: Target) -> None:
+    def work(lane: Lane, target: ScanTarget) -> None:
         done.append(target.path)
         over.come()
 
@@ -324,7 +326,7 @@ def test_nothing_to_do_ends_at_once() -> None:
 def test_a_failure_ends_its_target_only_and_is_raised_when_all_have_ended(device: str) -> None:
     done: list[str] = []
 
-    def work(lane: Lane, target: Target) -> None:
+    def work(lane: Lane, target: ScanTarget) -> None:
         if target.path in {"b", "y"}:
             raise BrokenPipeError(target.path)
         done.append(target.path)
@@ -363,7 +365,7 @@ def test_a_lane_that_hangs_in_a_read_is_left_behind_with_its_locks(
     back, begun = threading.Event(), threading.Event()
     other, over = Recorder(), End(end, monkeypatch)
 
-    def work(lane: Lane, target: Target) -> None:
+    def work(lane: Lane, target: ScanTarget) -> None:
         if lane.device == device:
             begun.set()
             back.wait(DEADLINE)
@@ -403,7 +405,7 @@ def test_an_interrupt_stops_all_lanes_within_a_second(
     back, stop = threading.Event(), threading.Event()
     begun, ended = threading.Event(), threading.Event()
 
-    def work(lane: Lane, target: Target) -> None:
+    def work(lane: Lane, target: ScanTarget) -> None:
         if lane.device == device:
             begun.wait(DEADLINE)
             _thread.interrupt_main()
@@ -438,7 +440,7 @@ def test_without_a_further_thread_the_begun_lanes_end_too(
 
     stop = threading.Event()
 
-    def work(lane: Lane, target: Target) -> None:
+    def work(lane: Lane, target: ScanTarget) -> None:
         stop.wait(DEADLINE)
 
     monkeypatch.setattr(_thread, "start_new_thread", only_one)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from esewatch.scan.devices.topology import Topology
-from esewatch.scan.plan import Lane, Target, device_text, plan
+from esewatch.scan.plan import Lane, ScanTarget, device_text, plan
 from tests.sources.machine import FakeMachine
 
 
@@ -29,9 +29,9 @@ def paths(lanes: Iterable[Lane]) -> list[list[str]]:
 
 
 def planned(
-    machine: FakeMachine, *targets: str | Target, pools: Mapping[str, list[str]] | None = None
+    machine: FakeMachine, *targets: str | ScanTarget, pools: Mapping[str, list[str]] | None = None
 ) -> list[Lane]:
-    files = [Target(path=item) if isinstance(item, str) else item for item in targets]
+    files = [ScanTarget(path=item) if isinstance(item, str) else item for item in targets]
     return plan(files, Topology(machine.root), pools or {})
 
 
@@ -113,10 +113,10 @@ def test_the_configuration_says_on_which_device_a_file_lies(machine: FakeMachine
     machine.mount("nas1:/a", "/n", "nfs4")
     lanes = planned(
         machine,
-        Target(path="/n/1", device="lun7"),
-        Target(path="/n/2", device="lun8"),
-        Target(path="/n/3", device="/dev/sda"),
-        Target(path="/n/4", device="lun9"),
+        ScanTarget(path="/n/1", device="lun7"),
+        ScanTarget(path="/n/2", device="lun8"),
+        ScanTarget(path="/n/3", device="/dev/sda"),
+        ScanTarget(path="/n/4", device="lun9"),
         "/a/5",
         pools={"array1": ["lun7", "lun9"]},
     )
@@ -133,12 +133,12 @@ def test_the_oldest_verified_comes_first_and_the_never_verified_before_it(
 ) -> None:
     lanes = planned(
         machine,
-        Target(path="/a/new", verified=3e9, size=1),
-        Target(path="/a/old", verified=1e9, size=2),
-        Target(path="/a/epoch", verified=0.0),
-        Target(path="/a/never2"),
-        Target(path="/a/never1", size=5),
-        Target(path="/a2/old", verified=1e9, size=9),
+        ScanTarget(path="/a/new", verified=3e9, size=1),
+        ScanTarget(path="/a/old", verified=1e9, size=2),
+        ScanTarget(path="/a/epoch", verified=0.0),
+        ScanTarget(path="/a/never2"),
+        ScanTarget(path="/a/never1", size=5),
+        ScanTarget(path="/a2/old", verified=1e9, size=9),
     )
 
     assert paths(lanes) == [["/a/never1", "/a/never2", "/a/epoch", "/a/old", "/a2/old", "/a/new"]]
@@ -204,7 +204,7 @@ _POOLS = st.dictionaries(st.sampled_from("PQR"), st.lists(st.sampled_from("abcde
 def test_lanes_share_no_device_and_are_as_small_as_can_be(
     devices: dict[str, frozenset[str]], pools: dict[str, list[str]]
 ) -> None:
-    lanes = plan([Target(path=path) for path in devices], _Said(devices), pools)
+    lanes = plan([ScanTarget(path=path) for path in devices], _Said(devices), pools)
 
     locks = [lock for lane in lanes for lock in lane.locks]
     assert len(locks) == len(set(locks))
@@ -219,8 +219,8 @@ def test_lanes_share_no_device_and_are_as_small_as_can_be(
         assert reached == set(lane.locks)
 
 
-@given(st.permutations([Target(path=f"/{device}/{n}") for device in "abc" for n in range(3)]))
-def test_the_order_of_the_question_changes_nothing(targets: list[Target]) -> None:
+@given(st.permutations([ScanTarget(path=f"/{device}/{n}") for device in "abc" for n in range(3)]))
+def test_the_order_of_the_question_changes_nothing(targets: list[ScanTarget]) -> None:
     devices = {target.path: frozenset({target.path[1]}) for target in targets}
 
     assert paths(plan(targets, _Said(devices))) == [

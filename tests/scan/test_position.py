@@ -4,12 +4,14 @@ from pathlib import Path
 import pytest
 
 from esewatch.scan.position import Positions, default_folder
-from esewatch.scan.results import MAX_LISTED, BadPage, Counts, Place
+from esewatch.scan.results import MAX_LISTED, Counts, Place, ScannedBadPage
 
 
 def place(path: Path, offset: int = 8192, bad: int = 0) -> Place:
     listed = [
-        BadPage(page_number=n, offset=n * 4096, kind="correctable", block=0, bit=7, bits=(7, 9))
+        ScannedBadPage(
+            page_number=n, offset=n * 4096, kind="correctable", block=0, bit=7, bits=(7, 9)
+        )
         for n in range(bad)
     ]
     return Place(

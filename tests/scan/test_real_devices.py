@@ -13,7 +13,7 @@ import pytest
 
 from esewatch.scan.devices.topology import Topology
 from esewatch.scan.lanes import run_lanes
-from esewatch.scan.plan import Lane, Target, plan
+from esewatch.scan.plan import Lane, ScanTarget, plan
 from tests.scan.test_lanes import DEADLINE, Recorder
 
 MEBIBYTE = 1 << 20
@@ -82,7 +82,7 @@ def test_eight_file_systems_of_one_tree_are_scanned_at_once_each_by_one(devices:
     together = threading.Barrier(8)
     work = Recorder(lambda lane: together.wait(DEADLINE))
 
-    lanes = plan([Target(path=file) for file in files], Topology())
+    lanes = plan([ScanTarget(path=file) for file in files], Topology())
     run_lanes(lanes, work, stop=threading.Event())
 
     assert [len(lane.targets) for lane in lanes] == [2] * 8
@@ -96,7 +96,7 @@ def test_pools_join_real_devices_by_their_files_and_names(devices: Devices) -> N
     places = [devices.file_system(f"p{n}", loop) for n, loop in enumerate(loops)]
     pools = {"array1": [loops[0], loops[2].removeprefix("/dev/")]}
 
-    lanes = plan([Target(path=str(place / "x.edb")) for place in places], Topology(), pools)
+    lanes = plan([ScanTarget(path=str(place / "x.edb")) for place in places], Topology(), pools)
 
     assert sorted(
         sorted(Path(target.path).parent.name for target in lane.targets) for lane in lanes
@@ -114,7 +114,10 @@ def test_bind_mounts_and_hard_links_are_one_file_of_one_device(devices: Devices)
     topology = Topology()
 
     lanes = plan(
-        [Target(path=str(path)) for path in (place / "x.edb", bound / "x.edb", place / "hard.edb")],
+        [
+            ScanTarget(path=str(path))
+            for path in (place / "x.edb", bound / "x.edb", place / "hard.edb")
+        ],
         topology,
     )
 
@@ -136,4 +139,4 @@ def test_a_file_system_in_memory_and_an_overlay(devices: Devices, tmp_path: Path
 
 
 def _lanes(topology: Topology, *places: Path) -> list[Lane]:
-    return plan([Target(path=str(place / "x.edb")) for place in places], topology)
+    return plan([ScanTarget(path=str(place / "x.edb")) for place in places], topology)

@@ -12,7 +12,7 @@ from esewatch.cli.inputs.reader import FAILED, HEALTHY, WRONG
 from esewatch.cli.options import add_format_option
 from esewatch.cli.scan.scan_paths import find_databases
 from esewatch.ese.pages.header import Header, NotDatabase
-from esewatch.ese.pages.header_fields import Backup, Count, LogRange, Moment, Signature
+from esewatch.ese.pages.header_fields import BackupRecord, Count, HeaderTime, LogRange, Signature
 from esewatch.scan.open_errors import why_not_opened
 from esewatch.scan.reading.header_reading import read_header
 from esewatch.scan.reading.reading import DatabaseFile
@@ -167,7 +167,7 @@ def _maintenance(header: Header) -> Iterator[tuple[str, str]]:
 
 
 def _backups(header: Header) -> Iterator[tuple[str, str]]:
-    backups: tuple[tuple[str, Backup | None], ...] = (
+    backups: tuple[tuple[str, BackupRecord | None], ...] = (
         ("Full backup", header.full_backup),
         ("Incremental backup", header.incremental_backup),
         ("Copy backup", header.copy_backup),
@@ -187,7 +187,7 @@ def _time(time: datetime | None) -> str:
     return f"{time:%Y-%m-%d %H:%M:%S} {'UTC' if time.tzinfo else 'local'}"
 
 
-def _moment(moment: Moment) -> str:
+def _moment(moment: HeaderTime) -> str:
     place = f" at log {moment.position}" if moment.position else ""
     return _time(moment.time) + place
 

@@ -19,7 +19,13 @@ from esewatch.cli.inputs.reader import Reader
 from esewatch.cli.options import add_config_option, add_input_options, load_settings
 from esewatch.config.units import parse_duration, show_duration
 from esewatch.expose.formatting import iso_time
-from esewatch.expose.replay.replay_files import MonthFiles, Span, file_of, months, refuse_strangers
+from esewatch.expose.replay.replay_files import (
+    MonthFiles,
+    MonthSpan,
+    file_of,
+    months,
+    refuse_strangers,
+)
 from esewatch.expose.replay.replay_names import replayed_metrics
 from esewatch.expose.replay.replay_spool import SortedSpool
 from esewatch.expose.replay.series_changes import TIMELESS, Replay, milliseconds
@@ -175,10 +181,10 @@ def _read(reader: Reader, spool: SortedSpool[_Item], end: float) -> _Times | Non
     return _Times(milliseconds(first), milliseconds(last)) if len(spool) else None
 
 
-def _span(options: argparse.Namespace, times: _Times) -> Span:
+def _span(options: argparse.Namespace, times: _Times) -> MonthSpan:
     """From the first record, or `--start`, to the last record. Raises EsewatchError."""
     start = times.first if options.start is None else milliseconds(options.start)
-    span = Span(max(start, times.first), times.last, milliseconds(options.step))
+    span = MonthSpan(max(start, times.first), times.last, milliseconds(options.step))
     said = f"the records are of {iso_time(times.first / 1000)} to {iso_time(times.last / 1000)}"
     if span.first > span.last:
         raise EsewatchError(f"nothing to replay: {said}, before --start")

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 import yaml
 
-from esewatch.config.exchange_schedule import Opening, ScheduleError, openings
+from esewatch.config.exchange_schedule import ScheduleError, ScheduleSlot, openings
 from esewatch.config.files import dump
 from esewatch.config.settings import CopyOf, DatabaseRule, Settings, Window
 from esewatch.config.tree import quote
@@ -182,7 +182,7 @@ def _lags(value: object) -> Iterator[tuple[str, str]]:
             yield server, _named(lag) or (f"{seconds} s" if seconds else "")
 
 
-def _opening(item: object, name: str, remarks: list[str]) -> Opening | None:
+def _opening(item: object, name: str, remarks: list[str]) -> ScheduleSlot | None:
     """The window of a database; of several the one that is open longest in a week."""
     if not isinstance(item, dict):
         return None
@@ -219,7 +219,7 @@ def _major(version: object) -> int:
     return int(found[1]) if found else 0
 
 
-def _add_window(imported: Imported, opening: Opening | None, timezone: str) -> str | None:
+def _add_window(imported: Imported, opening: ScheduleSlot | None, timezone: str) -> str | None:
     if opening is None:
         return None
     imported.windows[opening.name] = Window(

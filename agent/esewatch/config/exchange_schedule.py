@@ -32,7 +32,7 @@ class ScheduleError(ValueError):
     """The schedule cannot be read; the text says why."""
 
 
-class Opening(NamedTuple):
+class ScheduleSlot(NamedTuple):
     """A window that opens at `start` (minutes from midnight) for `minutes` on `days`."""
 
     start: int
@@ -52,7 +52,7 @@ class Opening(NamedTuple):
         return datetime.time(*divmod(self.start, 60))
 
 
-def openings(schedule: object) -> list[Opening]:
+def openings(schedule: object) -> list[ScheduleSlot]:
     """The windows of a schedule as ConvertTo-Json shows it, the one open longest a week first.
 
     Empty for "Never". Intervals that touch are one; one longer than a day is cut into days.
@@ -65,7 +65,7 @@ def openings(schedule: object) -> list[Opening]:
             key = (piece % _DAY, minutes)
             days.setdefault(key, set()).add(_FROM_SUNDAY[piece // _DAY % 7])
     found = [
-        Opening(start, minutes, tuple(day for day in DAYS if day in on))
+        ScheduleSlot(start, minutes, tuple(day for day in DAYS if day in on))
         for (start, minutes), on in days.items()
         if minutes >= _SHORTEST
     ]

@@ -24,8 +24,8 @@ from esewatch.scan.devices.topology import Topology
 from esewatch.scan.job import Job, News, Task
 from esewatch.scan.lanes import run_lanes
 from esewatch.scan.pace import Pace, yield_the_disk
-from esewatch.scan.plan import Lane, Target, plan
-from esewatch.scan.results import MAX_LISTED, BadPage, Step
+from esewatch.scan.plan import Lane, ScanTarget, plan
+from esewatch.scan.results import MAX_LISTED, ScannedBadPage, Step
 from esewatch.scan.verify.file_scan import scan_file
 from esewatch.threads import Worker
 
@@ -35,7 +35,7 @@ BURST_SECONDS: Final = 0.1
 """Findings are sent at once, but not more often than this."""
 
 
-class Scan:
+class ScanJob:
     """One job. `tell` sends each message, from any thread; it may raise OSError."""
 
     def __init__(
@@ -52,7 +52,7 @@ class Scan:
         self._tasks = {task.path: task for task in job.tasks}
         self._deadline = _monotonic(job.deadline)
         targets = [
-            Target(path=task.path, size=task.size, verified=task.verified) for task in job.tasks
+            ScanTarget(path=task.path, size=task.size, verified=task.verified) for task in job.tasks
         ]
         self._lanes = plan(targets, topology or Topology(), job.pools)
         self._paces = {lane.locks: self._pace() for lane in self._lanes}
@@ -75,7 +75,7 @@ class Scan:
             stop=self._stop,
         )
 
-    def _work(self, lane: Lane, target: Target) -> None:
+    def _work(self, lane: Lane, target: ScanTarget) -> None:
         task = self._tasks[target.path]
         telling = _Telling()
         try:
@@ -102,7 +102,7 @@ class _Telling:
     """Merges the steps of one file until the next message is due."""
 
     def __init__(self) -> None:
-        self._found: list[BadPage] = []
+        self._found: list[ScannedBadPage] = []
         self._good: list[int] = []
         self._header: Header | None = None
         self._told = -math.inf
@@ -160,7 +160,7 @@ def main() -> int:
     stop = threading.Event()
     _stop_when_asked(stop, source)
     with contextlib.suppress(BrokenPipeError):
-        Scan(job, _Teller(out), stop=stop).run()
+        ScanJob(job, _Teller(out), stop=stop).run()
     return 0
 
 

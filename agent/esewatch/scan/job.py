@@ -3,7 +3,7 @@
 import msgspec
 
 from esewatch.scan.results import Place, Step
-from esewatch.scan.verify.file_scan import Options
+from esewatch.scan.verify.file_scan import ScanOptions
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,7 +25,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """The whole job of one process. It comes as one line; the end of the input ends the process."""
 
     tasks: tuple[Task, ...]
-    options: Options
+    options: ScanOptions
     pools: dict[str, list[str]] = {}
     deadline: float | None = None
     """Epoch seconds of the end."""

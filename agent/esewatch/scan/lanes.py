@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from esewatch.scan.devices.device_lock import DeviceLock
-from esewatch.scan.plan import Lane, Target
+from esewatch.scan.plan import Lane, ScanTarget
 from esewatch.threads import Worker
 
 log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ def _log_wait(waiting: Waiting) -> None:
 
 def run_lanes(
     lanes: Sequence[Lane],
-    work: Callable[[Lane, Target], None],
+    work: Callable[[Lane, ScanTarget], None],
     *,
     stop: threading.Event,
     deadline: float | None = None,
@@ -85,7 +85,7 @@ class _Run:
 
     def __init__(
         self,
-        work: Callable[[Lane, Target], None],
+        work: Callable[[Lane, ScanTarget], None],
         stop: threading.Event,
         deadline: float,
         on_wait: Callable[[Waiting], None],

@@ -19,7 +19,7 @@ NAMED = 3
 """Devices that a text names; the others are counted."""
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
+class ScanTarget(msgspec.Struct, frozen=True, kw_only=True):
     """A file to scan. `size` in bytes, `verified` in epoch seconds (None: never).
 
     `device`: the configured device; decides over the topology where set.
@@ -38,12 +38,12 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
     """Text for people: the devices that the files lie on (`device_text`)."""
     locks: tuple[str, ...]
     """All devices that no other scan may use meanwhile, sorted: these and their pools' others."""
-    targets: tuple[Target, ...]
+    targets: tuple[ScanTarget, ...]
     """Oldest-verified first."""
 
 
 def plan(
-    targets: Iterable[Target], topology: Topology, pools: Mapping[str, Sequence[str]] = {}
+    targets: Iterable[ScanTarget], topology: Topology, pools: Mapping[str, Sequence[str]] = {}
 ) -> list[Lane]:
     """Lanes in the order of their devices, the unknown one last.
 
@@ -57,7 +57,7 @@ def plan(
     placed = [(target, _devices(target, topology)) for target in _distinct(targets)]
     for _, devices in placed:
         groups.join(devices)
-    by_group: defaultdict[str, list[tuple[Target, frozenset[str]]]] = defaultdict(list)
+    by_group: defaultdict[str, list[tuple[ScanTarget, frozenset[str]]]] = defaultdict(list)
     for target, devices in placed:
         by_group[groups.of(min(devices))].append((target, devices))
     lanes = [
@@ -78,16 +78,16 @@ def device_text(devices: Collection[str]) -> str:
     return ", ".join(names[:NAMED]) + more
 
 
-def _devices(target: Target, topology: Topology) -> frozenset[str]:
+def _devices(target: ScanTarget, topology: Topology) -> frozenset[str]:
     found = topology.named(target.device) if target.device else topology.devices_of(target.path)
     return found or frozenset({UNKNOWN})
 
 
-def _age(target: Target) -> tuple[bool, float, str]:
+def _age(target: ScanTarget) -> tuple[bool, float, str]:
     return target.verified is not None, target.verified or 0.0, target.path
 
 
-def _distinct(targets: Iterable[Target]) -> Iterator[Target]:
+def _distinct(targets: Iterable[ScanTarget]) -> Iterator[ScanTarget]:
     """Drop the further paths to a file (hard and symbolic links, bind mounts)."""
     seen = set()
     for target in targets:

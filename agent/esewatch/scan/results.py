@@ -17,7 +17,7 @@ Ended = Literal["complete", "time", "stopped", "failed"]
 """
 
 
-class BadPage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ScannedBadPage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One bad page. `offset` in bytes; `block` and `bit` as in `ese.checksum.Diagnosis`."""
 
     page_number: int
@@ -50,7 +50,7 @@ class Counts(msgspec.Struct, kw_only=True):
     """Bytes read of the file by this pass, header and shadow included."""
     seconds: float = 0.0
     """Seconds of work, over all interruptions."""
-    listed: list[BadPage] = msgspec.field(default_factory=list)
+    listed: list[ScannedBadPage] = msgspec.field(default_factory=list)
     """The first MAX_LISTED bad pages in the order of the file."""
     unlisted: int = 0
     """Bad pages beyond the limit of `listed`."""
@@ -114,7 +114,7 @@ class Step(msgspec.Struct, kw_only=True):
 
     place: Place | None = None
     """None where no place in the file was reached."""
-    found: list[BadPage] = msgspec.field(default_factory=list)
+    found: list[ScannedBadPage] = msgspec.field(default_factory=list)
     good: list[int] = msgspec.field(default_factory=list)
     header: Header | None = None
     result: FileResult | None = None

@@ -207,10 +207,10 @@ def _disks(entry: Disks, _settings: Settings, _wanted: Wanted) -> Source:
 
 
 def _windows_log(entry: WindowsLog, settings: Settings, wanted: Wanted) -> Source:
-    from esewatch.sources.logs.formats.event_builder import Options
+    from esewatch.sources.logs.formats.event_builder import EventOptions
     from esewatch.sources.windows.windows_log import WindowsLogSource
 
-    options = Options(
+    options = EventOptions(
         providers=tuple(settings.providers),
         computer=entry.computer or "",
         companions=wanted.companions,

@@ -2,7 +2,7 @@ import datetime
 
 import pytest
 
-from esewatch.advice.forecast.window_usage import Night, Pattern, capped, finish, pattern
+from esewatch.advice.forecast.window_usage import Pattern, WorkNight, capped, finish, pattern
 from esewatch.config import Window
 from esewatch.config.calendar import Opening
 from esewatch.fold.passes.runs import Run
@@ -36,7 +36,7 @@ def found(
     return result
 
 
-def seconds(nights: list[Night]) -> list[float]:
+def seconds(nights: list[WorkNight]) -> list[float]:
     return [night.seconds for night in nights]
 
 
@@ -151,6 +151,6 @@ def test_a_run_without_an_end_ends_with_its_window() -> None:
 
 
 def test_work_is_done_along_the_stretches_of_a_night() -> None:
-    night = Night(((100, 200), (500, 900)), 500)
+    night = WorkNight(((100, 200), (500, 900)), 500)
     assert [finish(night, work) for work in (0, 100, 150, 500)] == [100, 200, 550, 900]
-    assert finish(Night((), 0), 0) == 0
+    assert finish(WorkNight((), 0), 0) == 0

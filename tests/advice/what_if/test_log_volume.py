@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from esewatch.advice.base.estimate import Change
+from esewatch.advice.base.estimate import WhatIfChange
 from esewatch.advice.history.history import History
 from esewatch.advice.what_if.log_volume import defrag_log, zeroing_log
 from esewatch.fold.state.rollups import Day, day_of
@@ -26,8 +26,8 @@ def logged(*amounts: float, **changes: Any) -> History:
 def test_half_the_window_logs_from_half_to_as_much() -> None:
     history = logged(*[100.0] * 20)
 
-    assert defrag_log(history, Change(), NOON).values == (100 * MB,) * 3
-    found = defrag_log(history, Change(window=2 * HOUR), NOON)
+    assert defrag_log(history, WhatIfChange(), NOON).values == (100 * MB,) * 3
+    found = defrag_log(history, WhatIfChange(window=2 * HOUR), NOON)
     assert found.values == pytest.approx((50 * MB, 70.7 * MB, 100 * MB), rel=1e-3)
     assert found.sentence == (
         "from 20 days, on which 800 log files were begun for all work; with a window of 2 h 0.5"
@@ -37,20 +37,20 @@ def test_half_the_window_logs_from_half_to_as_much() -> None:
 
 
 def test_twice_the_window_logs_from_as_much_to_twice() -> None:
-    found = defrag_log(logged(*[100.0] * 20), Change(window=8 * HOUR), NOON)
+    found = defrag_log(logged(*[100.0] * 20), WhatIfChange(window=8 * HOUR), NOON)
 
     assert found.values == pytest.approx((100 * MB, 141.4 * MB, 200 * MB), rel=1e-3)
 
 
 def test_the_range_is_that_of_eight_days_in_ten() -> None:
-    found = defrag_log(logged(*range(1, 22)), Change(), NOON)
+    found = defrag_log(logged(*range(1, 22)), WhatIfChange(), NOON)
 
     assert found.values == pytest.approx((3 * MB, 11 * MB, 19 * MB))
 
 
 def test_days_without_a_log_and_damaged_ones_do_not_count() -> None:
     amounts = [0.0, float("nan"), -5.0, float("inf"), *[10.0] * 6]
-    found = defrag_log(logged(*amounts), Change(), NOON)
+    found = defrag_log(logged(*amounts), WhatIfChange(), NOON)
 
     assert found.values is None
     assert "sampled on 6 days on which it ran; 7 are asked for" in found.sentence
@@ -59,19 +59,19 @@ def test_days_without_a_log_and_damaged_ones_do_not_count() -> None:
 def test_the_first_zeroing_pass_logs_two_to_five_times_as_much() -> None:
     history = logged(*[100.0] * 20)
 
-    first = zeroing_log(history, Change(zeroing="first"), NOON)
+    first = zeroing_log(history, WhatIfChange(zeroing="first"), NOON)
     assert first.values == pytest.approx((200 * MB, 316.2 * MB, 500 * MB), rel=1e-3)
     assert "published and not measured here" in first.sentence
-    assert zeroing_log(history, Change(zeroing="on"), NOON).values == (100 * MB,) * 3
+    assert zeroing_log(history, WhatIfChange(zeroing="on"), NOON).values == (100 * MB,) * 3
 
 
 def test_logs_of_databases_that_share_an_instance_are_said_to_be_of_all() -> None:
-    found = defrag_log(logged(*[100.0] * 20, shares_instance=3), Change(), NOON)
+    found = defrag_log(logged(*[100.0] * 20, shares_instance=3), WhatIfChange(), NOON)
 
     assert "of the 3 databases of its instance together" in found.sentence
 
 
 def test_without_a_window_another_length_has_no_answer() -> None:
-    found = defrag_log(logged(*[100.0] * 20, window=None), Change(window=HOUR), NOON)
+    found = defrag_log(logged(*[100.0] * 20, window=None), WhatIfChange(window=HOUR), NOON)
 
     assert (found.values, found.sentence) == (None, "no window is configured")

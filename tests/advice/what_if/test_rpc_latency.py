@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from esewatch.advice.base.estimate import Change
+from esewatch.advice.base.estimate import WhatIfChange
 from esewatch.advice.history.history import History
 from esewatch.advice.what_if.rpc_latency import added_rpc_latency
 from esewatch.fold.passes.runs import Run
 from esewatch.fold.state.rollups import Hour
 from tests.advice.histories import DAY, HOUR, NOON, opening, store
 
-NOTHING = Change()
+NOTHING = WhatIfChange()
 
 
 def scanned(every: int, nights: int = 14) -> History:
@@ -41,7 +41,7 @@ def test_without_latencies_the_published_share_is_taken() -> None:
 
 
 def test_zeroing_is_published_as_twice_as_much() -> None:
-    found = added_rpc_latency(scanned(2), [], Change(zeroing="first"), NOON)
+    found = added_rpc_latency(scanned(2), [], WhatIfChange(zeroing="first"), NOON)
 
     assert found.values == pytest.approx((0.1, 0.2, 0.4))
 
@@ -66,7 +66,9 @@ def test_quiet_nights_are_not_compared_with_busy_days() -> None:
 
 def test_what_was_seen_without_zeroing_is_doubled_for_it() -> None:
     history = scanned(2)
-    found = added_rpc_latency(history, list(latencies(history, 0.15)), Change(zeroing="on"), NOON)
+    found = added_rpc_latency(
+        history, list(latencies(history, 0.15)), WhatIfChange(zeroing="on"), NOON
+    )
 
     assert found.values == pytest.approx((0.3, 0.3, 0.3))
     assert "2 times as much with zeroing, published" in found.sentence

@@ -9,7 +9,7 @@ from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from esewatch.advice.base.estimate import Change, Estimate
+from esewatch.advice.base.estimate import Estimate, WhatIfChange
 from esewatch.advice.findings.scan_collisions import Loss
 from esewatch.advice.history.history import History
 from esewatch.advice.what_if.what_if import ALONE, Around, WhatIf, what_if, what_ifs
@@ -47,7 +47,7 @@ def maintained(nights: int = 4, scan: float = 1500.0, **changes: Any) -> History
 
 
 def asked(history: History, around: Around = ALONE, **change: Any) -> WhatIf:
-    return what_if(history, POLICY, Change(**change), NOON, around)
+    return what_if(history, POLICY, WhatIfChange(**change), NOON, around)
 
 
 def values(found: Estimate | None) -> tuple[float, float, float]:
@@ -109,7 +109,7 @@ def test_a_scan_that_outgrows_its_half_of_the_window_is_said_to() -> None:
 
 def test_a_scan_that_outlasts_its_deadline_is_said_to() -> None:
     slow = what_if(
-        maintained(scan=7000.0), Policy(verify_within=2 * DAY), Change(window=HOUR / 2), NOON
+        maintained(scan=7000.0), Policy(verify_within=2 * DAY), WhatIfChange(window=HOUR / 2), NOON
     )
 
     assert slow.scan_in_time is not None
@@ -217,9 +217,9 @@ def test_latencies_of_its_computer_are_compared() -> None:
     rules = Settings(
         windows={"night": window()}, databases=[DatabaseRule(match="*", window="night")]
     )
-    before = what_ifs(folder.state, rules, Change(), EPOCH + DAY)
+    before = what_ifs(folder.state, rules, WhatIfChange(), EPOCH + DAY)
     add_sample(host.rpc_latency, EPOCH, 0.01)
-    after = what_ifs(folder.state, rules, Change(), EPOCH + DAY)
+    after = what_ifs(folder.state, rules, WhatIfChange(), EPOCH + DAY)
 
     told = [sentence(each.rpc_latency) for found in (before, after) for each in found.values()]
     assert ["no latency of it was sampled" in each for each in told] == [True, False]
@@ -262,7 +262,7 @@ def test_a_background_scan_is_told_for_another_size_only() -> None:
 def test_a_background_scan_has_no_window_or_throttle(change: dict[str, Any]) -> None:
     found = asked(background(), **change)
 
-    assert found == WhatIf(change=Change(**change), not_applicable=found.not_applicable)
+    assert found == WhatIf(change=WhatIfChange(**change), not_applicable=found.not_applicable)
     assert "no window or throttle to set" in found.not_applicable
     both = asked(background(), growth=0.5, **change)
     assert values(both.scan_days)[1] > 14
@@ -296,7 +296,7 @@ PASSES = st.lists(
 )
 NUMBERS = st.none() | st.floats()
 CHANGES = st.builds(
-    Change,
+    WhatIfChange,
     window=st.none() | st.floats(900, 86400),
     throttle=st.none() | st.floats(0, 60),
     parallel=st.none() | st.integers(1, 16),
@@ -327,7 +327,7 @@ AROUND = st.builds(
 @settings(max_examples=200, deadline=None)
 @drawn(HISTORIES, CHANGES, AROUND, st.one_of(st.just(NOON), st.floats()))
 def test_nothing_raises_and_every_range_is_of_numbers_in_order(
-    history: History, change: Change, around: Around, now: float
+    history: History, change: WhatIfChange, around: Around, now: float
 ) -> None:
     found = what_if(history, POLICY, change, now, around)
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from eselab.base.plan import DAY
-from esewatch.advice.base.estimate import Change, Estimate
+from esewatch.advice.base.estimate import Estimate, WhatIfChange
 from esewatch.advice.history.history import History, history
 from esewatch.advice.what_if.what_if import what_if, what_ifs
 from esewatch.config import Policy
@@ -56,7 +56,7 @@ def held(folder: Path, seed: int, times: float) -> Held:
     settings = settings_with(RIGHT)
     agent.folder.reconfigure(settings)
     ((key, answers),) = what_ifs(
-        agent.folder.state, settings, Change(window=times * RIGHT), asked_at
+        agent.folder.state, settings, WhatIfChange(window=times * RIGHT), asked_at
     ).items()
     running = machine(folder, made.plan(times * RIGHT), seed=seed)
     running.run(asked_at + AFTER * DAY)
@@ -111,7 +111,7 @@ def simulated(made: World, seed: int, times: float) -> Held:
         pages=past.pages,
         sizes=past.sizes,
     )
-    said = what_if(seen, Policy(), Change(window=times * made.hours * HOUR), now).defrag_days
+    said = what_if(seen, Policy(), WhatIfChange(window=times * made.hours * HOUR), now).defrag_days
     # The same pace in another window: so many times fewer nights.
     other = made._replace(nights=made.nights / times, hours=made.hours * times, days=400)
     came = windowed(other, f"then {seed}", task="defrag")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from esewatch.cli.demo.events import LastEvents, event_line
-from esewatch.cli.demo.screen import View, draw
+from esewatch.cli.demo.screen import ScreenView, draw
 from esewatch.cli.demo.stories import FORECAST, STORIES
 from esewatch.model import Event
 
@@ -29,7 +29,7 @@ def text(
     named = [("status page", "http://127.0.0.1:19703/")] * urls
     titles = [*(story.title for story in STORIES), FORECAST]
     sentences = [sentence(number) for number in range(len(STORIES))]
-    view = View(
+    view = ScreenView(
         elapsed, Path("/tmp/demo-1"), named, past, set(titles[:seen]), sentences,
         "the scan of x", EVENTS, said,
     )  # fmt: skip

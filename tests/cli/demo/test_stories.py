@@ -5,7 +5,7 @@ import pytest
 
 from esewatch.cli.demo.agent import Figures, Forecast
 from esewatch.cli.demo.servers import BAD, MAIL2, NIGHTLY, PAIR, TOGETHER, servers
-from esewatch.cli.demo.stories import FORECAST, STORIES, Told
+from esewatch.cli.demo.stories import FORECAST, STORIES, StoryTold
 
 COLLIDE = Figures(
     findings=frozenset({"scans_collide"}), sentence="scan it from 01:00 to 02:00 instead."
@@ -25,7 +25,7 @@ RIGHT = {
 
 
 def test_all_are_seen_where_the_agent_says_them_and_stay_seen() -> None:
-    told = Told()
+    told = StoryTold()
     told.take(RIGHT)
     assert told.missing == [FORECAST]
     told.take({})
@@ -53,7 +53,7 @@ def test_all_are_seen_where_the_agent_says_them_and_stay_seen() -> None:
 def test_a_story_that_is_told_otherwise_is_missing(
     key: tuple[str, str], wrong: dict[str, object], missing: set[str]
 ) -> None:
-    told = Told()
+    told = StoryTold()
     told.take({**RIGHT, key: msgspec.structs.replace(RIGHT[key], **wrong)})
     assert set(told.missing) == {*missing, FORECAST}
 
@@ -76,7 +76,7 @@ BEFORE, IN_TIME, LATE = (
 )  # fmt: skip
 def test_a_scan_that_is_done_by_its_forecast_is_seen(done: str, seen: bool) -> None:
     key = ("mail01", NIGHTLY)
-    told = Told()
+    told = StoryTold()
     told.take({key: at_work(BEFORE)})
     assert told.forecast == f"the scan of {NIGHTLY} should be done by 01:00:00 UTC"
     told.take({key: at_work(done, running=False)})
@@ -88,7 +88,7 @@ def test_a_scan_that_is_done_by_its_forecast_is_seen(done: str, seen: bool) -> N
 
 
 def test_a_scan_of_which_no_forecast_was_seen_is_none() -> None:
-    told = Told()
+    told = StoryTold()
     told.take({("mail02", BAD): at_work(BEFORE, running=False)})
     told.take({("mail02", BAD): at_work(IN_TIME, running=False)})
     assert FORECAST not in told.seen

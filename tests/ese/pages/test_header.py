@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from esewatch.ese.pages.header import HEADER_BYTES, Header, NotDatabase, parse_header
-from esewatch.ese.pages.header_fields import Backup, Count, LogPosition, LogRange, Moment, Signature
+from esewatch.ese.pages.header_fields import (
+    BackupRecord,
+    Count,
+    HeaderTime,
+    LogPosition,
+    LogRange,
+    Signature,
+)
 from esewatch.ese.pages.layout import PAGE_SIZES
 from tests.support.edb import (
     CREATED,
@@ -116,13 +123,13 @@ def test_when_it_was_attached_detached_and_consistent() -> None:
             recovering_log=164_017,
         )
     )
-    assert found.consistent == Moment(
+    assert found.consistent == HeaderTime(
         time=CREATED, position=LogPosition(generation=0x3C30, sector=0x9B, byte=0x878)
     )
     assert str(found.attach.position) == "0x3C31,2,268"
     assert found.attach.time == ATTACHED
     assert str(found.reattach.position) == "0x280AF,2,268"
-    assert found.detach == Moment()
+    assert found.detach == HeaderTime()
     assert found.log_required == LogRange(first=163_916, last=164_017)
     assert (found.log_committed, found.log_recovering) == (164_018, 164_017)
 
@@ -171,7 +178,7 @@ def test_scan_zeroing_and_backups() -> None:
     assert (found.scan_finished, found.scan_started) == (CREATED, ATTACHED)
     assert (found.scan_contiguous_page, found.scan_highest_page) == (1_000_000, 1_000_007)
     assert (found.scrub_time, found.scrub_dbtime) == (CREATED, 2**40)
-    assert found.full_backup == Backup(
+    assert found.full_backup == BackupRecord(
         kind="streaming",
         time=CREATED,
         position=LogPosition(generation=5, sector=6, byte=7),

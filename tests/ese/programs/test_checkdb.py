@@ -2,7 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.ese.programs.checkdb import ABORTED, COMPLETED, Check, check_in_strings, check_in_text
+from esewatch.ese.programs.checkdb import (
+    ABORTED,
+    COMPLETED,
+    CheckdbResult,
+    check_in_strings,
+    check_in_text,
+)
 from esewatch.ese.strings import Fields
 from tests.support.processor import processor_seconds
 from tests.support.samples import sample
@@ -25,68 +31,68 @@ def result(
     }
 
 
-FORMS: dict[str, tuple[str, Check]] = {
+FORMS: dict[str, tuple[str, CheckdbResult]] = {
     "plain": (
         f"DBCC CHECKDB (mydb) executed by D\\u found 15 errors and repaired 2 errors. "
         f"Elapsed time: 1 hours 3 minutes 23 seconds.{SNAPSHOT}",
-        Check(COMPLETED, "mydb", result(15, 2, 3803)),
+        CheckdbResult(COMPLETED, "mydb", result(15, 2, 3803)),
     ),
     "options": (
         "DBCC CHECKDB (TXNDB) WITH all_errormsgs, no_infomsgs, physical_only executed by "
         "NT SERVICE\\SQLSERVERAGENT found 0 errors and repaired 0 errors. "
         "Elapsed time: 0 hours 12 minutes 34 seconds.",
-        Check(COMPLETED, "TXNDB", result(0, 0, 754, physical=1)),
+        CheckdbResult(COMPLETED, "TXNDB", result(0, 0, 754, physical=1)),
     ),
     "a degree of parallelism": (
         "DBCC CHECKDB (a) WITH no_infomsgs, maxdop = 4 executed by sa found 0 errors and repaired "
         "0 errors. Elapsed time: 0 hours 0 minutes 1 seconds.",
-        Check(COMPLETED, "a", result(0, 0, 1)),
+        CheckdbResult(COMPLETED, "a", result(0, 0, 1)),
     ),
     "repair in an emergency": (
         "EMERGENCY MODE DBCC CHECKDB (emergencydemo, repair_allow_data_loss) WITH no_infomsgs "
         "executed by HOST\\paul found 7 errors and repaired 7 errors. Elapsed time: 0 hours 0 "
         "minutes 1 seconds.",
-        Check(COMPLETED, "emergencydemo", result(7, 7, 1)),
+        CheckdbResult(COMPLETED, "emergencydemo", result(7, 7, 1)),
     ),
     "a name with brackets, a comma and an apostrophe": (
         "DBCC CHECKDB (Bob's (old), 2019, noindex) executed by sa found 0 errors and repaired 0 "
         "errors. Elapsed time: 0 hours 0 minutes 7 seconds.",
-        Check(COMPLETED, "Bob's (old), 2019", result(0, 0, 7)),
+        CheckdbResult(COMPLETED, "Bob's (old), 2019", result(0, 0, 7)),
     ),
     "a name that is an option": (
         "DBCC CHECKDB (physical_only) executed by sa found 0 errors and repaired 0 errors. "
         "Elapsed time: 0 hours 0 minutes 7 seconds.",
-        Check(COMPLETED, "physical_only", result(0, 0, 7)),
+        CheckdbResult(COMPLETED, "physical_only", result(0, 0, 7)),
     ),
     "one error and an odd user": (
         "DBCC CHECKDB (a) executed by DOMAIN \\ User found 3 found 1 error and repaired 0 errors. "
         "Elapsed time: 100 hours 0 minutes 1 seconds.",
-        Check(COMPLETED, "a", result(1, 0, 360001)),
+        CheckdbResult(COMPLETED, "a", result(1, 0, 360001)),
     ),
     "without the repaired ones": (
         "DBCC CHECKDB (mydb) executed by D\\u found 15 errors and repaired errors. Elapsed time: "
         "0 hours 0 minutes 0 seconds.",
-        Check(COMPLETED, "mydb", result(15, 0, 0)),
+        CheckdbResult(COMPLETED, "mydb", result(15, 0, 0)),
     ),
     "in two lines": (
         "DBCC CHECKDB (mydb) executed by D\\u found 15 errors and repaired 3 errors.\n"
         "Elapsed time: 0 hours 1 minutes 0 seconds.\n" + SNAPSHOT,
-        Check(COMPLETED, "mydb", result(15, 3, 60)),
+        CheckdbResult(COMPLETED, "mydb", result(15, 3, 60)),
     ),
     "another command": (
         "DBCC CHECKTABLE (mydb.dbo.t) executed by sa found 2 errors and repaired 0 errors. "
         "Elapsed time: 0 hours 0 minutes 5 seconds.",
-        Check(COMPLETED, "mydb.dbo.t", result(2, 0, 5, command="CHECKTABLE")),
+        CheckdbResult(COMPLETED, "mydb.dbo.t", result(2, 0, 5, command="CHECKTABLE")),
     ),
     "an estimate": (
         "DBCC CHECKDB (mydb) WITH estimateonly executed by sa found 0 errors and repaired 0 "
         "errors. Elapsed time: 0 hours 0 minutes 5 seconds.",
-        Check(COMPLETED, "mydb", {**result(0, 0, 5), "estimate_only": 1}),
+        CheckdbResult(COMPLETED, "mydb", {**result(0, 0, 5), "estimate_only": 1}),
     ),
     "broken off": (
         "DBCC CHECKDB (mydb) WITH physical_only executed by sa terminated abnormally due to error "
         "state 6. Elapsed time: 0 hours 1 minutes 5 seconds.",
-        Check(
+        CheckdbResult(
             ABORTED,
             "mydb",
             {"command": "CHECKDB", "physical_only": 1, "state": 6, "seconds": 65},
@@ -95,7 +101,7 @@ FORMS: dict[str, tuple[str, Check]] = {
     "Spanish, broken off": (
         "DBCC CHECKDB (ventas) ejecutado por D\\u finalizó de forma anómala debido a un estado de "
         "error 5. Tiempo transcurrido: 0 horas 2 minutos 3 segundos.",
-        Check(
+        CheckdbResult(
             ABORTED,
             "ventas",
             {"command": "CHECKDB", "physical_only": 0, "state": 5, "seconds": 123},
@@ -104,27 +110,27 @@ FORMS: dict[str, tuple[str, Check]] = {
     "Chinese, broken off": (
         "由于错误状态 5，由 sa 执行的 DBCC CHECKDB (数据) 已异常终止。 "
         "占用时间: 0 小时 2 分钟 3 秒。",
-        Check(
+        CheckdbResult(
             ABORTED, "数据", {"command": "CHECKDB", "physical_only": 0, "state": 5, "seconds": 123}
         ),
     ),
     "another language, a name with brackets": (
         "DBCC CHECKDB (Lager (alt) 2) x D\\u z 3 f und 2 g. h: 26 Stunden 3 Minuten 4 Sekunden.",
-        Check(COMPLETED, "Lager (alt) 2", result(3, 2, 93784)),
+        CheckdbResult(COMPLETED, "Lager (alt) 2", result(3, 2, 93784)),
     ),
     "another language, a name with half a bracket": (
         "DBCC CHECKDB (Lager (alt) x D\\u z 3 f und 2 g. h: 0 Stunden 0 Minuten 4 Sekunden.",
-        Check(COMPLETED, "Lager (alt", result(3, 2, 4)),
+        CheckdbResult(COMPLETED, "Lager (alt", result(3, 2, 4)),
     ),
     "French, where the numbers of the snapshot have another name": (
         "DBCC CHECKDB (a) exécuté par sa a trouvé 0 erreurs et réparé 0 erreurs. Temps écoulé : 0 "
         "heures 12 minutes 34 secondes. NSE = 00000026:0000089d:0001 et 00000026:0000089c:0001.",
-        Check(COMPLETED, "a", result(0, 0, 754)),
+        CheckdbResult(COMPLETED, "a", result(0, 0, 754)),
     ),
     "another language": (
         "DBCC CHECKDB (Lager) WITH no_infomsgs, physical_only x y DOM\\sql2019 z 15 f und 2 g. "
         "h: 1 Stunden 3 Minuten 23 Sekunden. Interner LSN = 00000026:0000089d:0001",
-        Check(COMPLETED, "Lager", result(15, 2, 3803, physical=1)),
+        CheckdbResult(COMPLETED, "Lager", result(15, 2, 3803, physical=1)),
     ),
 }
 
@@ -142,8 +148,8 @@ def test_the_result_in_a_real_log_is_read() -> None:
     found = [check for line in text.splitlines() if (check := check_in_text(line)) is not None]
 
     assert found == [
-        Check(COMPLETED, "mydb", result(15, 0, 0)),
-        Check(COMPLETED, "ProductionData", result(0, 0, 199)),
+        CheckdbResult(COMPLETED, "mydb", result(15, 0, 0)),
+        CheckdbResult(COMPLETED, "ProductionData", result(0, 0, 199)),
     ]
 
 
@@ -182,14 +188,14 @@ def test_an_absurd_duration_is_no_duration() -> None:
 def test_strings_are_the_pieces_of_the_sentence() -> None:
     head = ("", "CHECKDB", "my db", "", "", " WITH no_infomsgs, physical_only", "DOM\\u")
 
-    assert check_in_strings((*head, "15", "2", "1", "3", "23", "Internal ...")) == Check(
+    assert check_in_strings((*head, "15", "2", "1", "3", "23", "Internal ...")) == CheckdbResult(
         COMPLETED, "my db", result(15, 2, 3803, physical=1)
     )
-    assert check_in_strings((*head, "6", "0", "1", "5")) == Check(
+    assert check_in_strings((*head, "6", "0", "1", "5")) == CheckdbResult(
         ABORTED, "my db", {"command": "CHECKDB", "physical_only": 1, "state": 6, "seconds": 65}
     )
     assert check_in_strings(("", "CHECKDB", "a", ", ", "repair_rebuild", "", "u", "-1", "x")) == (
-        Check(COMPLETED, "a", {"command": "CHECKDB", "physical_only": 0})
+        CheckdbResult(COMPLETED, "a", {"command": "CHECKDB", "physical_only": 0})
     )
     assert check_in_strings(("", "CHECKDB")) is None
     assert check_in_strings(("1", "2")) is None

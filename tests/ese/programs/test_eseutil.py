@@ -2,7 +2,14 @@ from typing import Any
 
 import pytest
 
-from esewatch.ese.programs.eseutil import MAX_NAMED, Check, HeaderDump, Run, is_output, runs
+from esewatch.ese.programs.eseutil import (
+    MAX_NAMED,
+    ChecksumRun,
+    EseutilRun,
+    HeaderDump,
+    is_output,
+    runs,
+)
 from tests.support.eseutil_text import (
     BANNER,
     check,
@@ -15,14 +22,14 @@ from tests.support.eseutil_text import (
 from tests.support.samples import sample
 
 
-def only(text: str) -> Run:
+def only(text: str) -> EseutilRun:
     (run,) = runs(text)
     return run
 
 
-def checked(text: str) -> Check:
+def checked(text: str) -> ChecksumRun:
     result = only(text).result
-    assert isinstance(result, Check)
+    assert isinstance(result, ChecksumRun)
     return result
 
 
@@ -35,7 +42,7 @@ def dumped(text: str) -> HeaderDump:
 def test_a_clean_check_is_complete_and_counts_pages_without_the_two_headers() -> None:
     run = only(check())
     assert (run.outcome, run.database, run.seconds) == ("success", "e:\\MDB06\\priv06.edb", 12.345)
-    assert checked(check()) == Check(
+    assert checked(check()) == ChecksumRun(
         complete=True, pages_seen=1024, uninitialized=7, counted={}, named=(), unread=0
     )
 
@@ -195,10 +202,10 @@ def test_the_start_of_a_real_dump_is_read() -> None:
 def test_runs_of_one_text_are_cut_at_the_next_one() -> None:
     text = check_begin() + "...." + header() + check() + check_begin("e:\\b.edb")
     assert [(run.outcome, type(run.result).__name__) for run in runs(text)] == [
-        ("cut", "Check"),
+        ("cut", "ChecksumRun"),
         ("success", "HeaderDump"),
-        ("success", "Check"),
-        ("open", "Check"),
+        ("success", "ChecksumRun"),
+        ("open", "ChecksumRun"),
     ]
     first = next(iter(runs(text)))
     assert list(runs(text, first.end)) == list(runs(text))[1:]
@@ -213,7 +220,7 @@ def test_a_program_that_could_not_begin_does_not_end_the_run_before_it() -> None
 def test_line_ends_of_consoles_and_redirections_do_not_matter(line_end: str) -> None:
     text = (check(bad=[17]) + header()).replace("\n", line_end)
     first, second = runs(text)
-    assert isinstance(first.result, Check)
+    assert isinstance(first.result, ChecksumRun)
     assert first.result.named == ((17, "uncorrectable"),)
     assert isinstance(second.result, HeaderDump)
     assert text[second.start :].startswith("Initiating FILE DUMP")
@@ -246,4 +253,4 @@ def test_more_bad_pages_than_are_named_are_counted() -> None:
 )
 def test_strange_text_is_read_in_a_time_that_grows_with_its_length(text: str) -> None:
     found: list[Any] = [run.result for run in runs(text)]
-    assert not any(isinstance(each, Check) and each.complete for each in found)
+    assert not any(isinstance(each, ChecksumRun) and each.complete for each in found)

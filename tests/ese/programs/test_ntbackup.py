@@ -1,12 +1,12 @@
 import pytest
 
 from esewatch.ese.programs.ntbackup import (
+    BackupTrouble,
     Count,
     Heading,
-    Moment,
+    LocalTime,
     Rule,
     Took,
-    Trouble,
     Value,
     is_log,
     line_of,
@@ -78,7 +78,7 @@ def test_other_lines_begin_no_set(text: str) -> None:
     ],
 )
 def test_a_line_with_a_date_and_a_time_is_a_moment(text: str, moment: str | None) -> None:
-    assert line_of(text) == (Moment(moment) if moment else None)
+    assert line_of(text) == (LocalTime(moment) if moment else None)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_normal_backup_is_not(kind: str) -> None:
     ],
 )
 def test_a_warning_and_any_other_sentence_is_trouble(text: str) -> None:
-    assert line_of(text) == Trouble(text)
+    assert line_of(text) == BackupTrouble(text)
 
 
 def test_a_line_of_dashes_ends_a_job() -> None:

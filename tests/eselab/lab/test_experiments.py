@@ -27,7 +27,7 @@ from eselab.lab.experiments.checkdb_luns import PATH_RATE, Course
 from eselab.lab.frame import ARTICLES, Findings, Result, ResultRow
 from eselab.lab.output import objects
 from esewatch.scan.devices.topology import Topology
-from esewatch.scan.plan import Target, plan
+from esewatch.scan.plan import ScanTarget, plan
 
 FOUR_MINUTES = 240.0
 
@@ -174,7 +174,7 @@ def test_lanes_go_on_together_and_share_the_path_to_the_host() -> None:
 @pytest.mark.parametrize("by_device", [False, True])
 def test_lanes_are_those_that_the_page_scan_plans(tmp_path: Path, by_device: bool) -> None:
     targets = [
-        Target(
+        ScanTarget(
             path=f"e:\\mounted\\lun{number}\\data{number}.mdf",
             size=checkdb_luns.SIZE,
             device=f"lun{number}" if by_device else "e:",

@@ -11,7 +11,7 @@ from esewatch.expose.metrics.snapshot import families
 from esewatch.expose.pages.checkdb_table import (
     KNOWN_FOR,
     MAX_CHECKS,
-    CheckedDatabase,
+    CheckdbRow,
     checked_databases,
     last_checks,
 )
@@ -40,7 +40,7 @@ def state_of(databases: Iterable[SqlDatabase]) -> State:
     return State(sql_databases={(each.computer, each.database): each for each in databases})
 
 
-def judged(entry: SqlDatabase, settings: Settings | None = None) -> CheckedDatabase:
+def judged(entry: SqlDatabase, settings: Settings | None = None) -> CheckdbRow:
     (found,) = checked_databases(state_of([entry]), settings or Settings(), NOW)
     return found
 

@@ -8,7 +8,7 @@ import pytest
 from esewatch.expose.replay.replay_files import (
     EPOCH,
     MonthFiles,
-    Span,
+    MonthSpan,
     file_of,
     months,
     refuse_strangers,
@@ -25,7 +25,7 @@ def ms(*when: int) -> int:
     return (time - EPOCH) // datetime.timedelta(milliseconds=1)
 
 
-def written(folder: Path, changes: list[SeriesChange], span: Span) -> dict[str, list[str]]:
+def written(folder: Path, changes: list[SeriesChange], span: MonthSpan) -> dict[str, list[str]]:
     """File name -> its sample lines."""
     spool = folder / "spool"
     spool.mkdir()
@@ -39,14 +39,14 @@ def written(folder: Path, changes: list[SeriesChange], span: Span) -> dict[str, 
 
 
 def test_months_are_those_of_utc_over_the_end_of_a_year() -> None:
-    span = Span(ms(2025, 11, 30, 23, 59), ms(2026, 1, 1), 1)
+    span = MonthSpan(ms(2025, 11, 30, 23, 59), ms(2026, 1, 1), 1)
 
     assert months(span) == [(2025, 11), (2025, 12), (2026, 1)]
     assert file_of(Path("x/h.v1.om"), (2026, 1)) == Path("x/h.v1-2026-01.om")
 
 
 def test_a_sample_at_midnight_of_the_first_is_in_the_new_file_only(tmp_path: Path) -> None:
-    span = Span(ms(2026, 1, 31, 22), ms(2026, 2, 1, 1), HOUR)
+    span = MonthSpan(ms(2026, 1, 31, 22), ms(2026, 2, 1, 1), HOUR)
     changes = [SeriesChange(span.first, 0, 1.0), SeriesChange(ms(2026, 2, 1), 0, 2.0)]
     found = written(tmp_path, changes, span)
 
@@ -57,7 +57,7 @@ def test_a_sample_at_midnight_of_the_first_is_in_the_new_file_only(tmp_path: Pat
 
 
 def test_a_month_without_a_change_has_a_sample_at_each_step(tmp_path: Path) -> None:
-    span = Span(ms(2026, 1, 31), ms(2026, 3, 1), HOUR)
+    span = MonthSpan(ms(2026, 1, 31), ms(2026, 3, 1), HOUR)
     found = written(tmp_path, [SeriesChange(span.first, 0, 1.0)], span)
 
     assert {name: len(lines) for name, lines in found.items()} == {
@@ -68,7 +68,7 @@ def test_a_month_without_a_change_has_a_sample_at_each_step(tmp_path: Path) -> N
 
 
 def test_what_changed_before_the_span_holds_at_its_beginning(tmp_path: Path) -> None:
-    span = Span(ms(2026, 1, 10), ms(2026, 1, 10, 1), HOUR)
+    span = MonthSpan(ms(2026, 1, 10), ms(2026, 1, 10, 1), HOUR)
     changes = [SeriesChange(ms(2025, 3, 1), 0, 1.0), SeriesChange(ms(2025, 3, 2), 0, 4.0)]
     found = written(tmp_path, changes, span)
 
@@ -76,7 +76,7 @@ def test_what_changed_before_the_span_holds_at_its_beginning(tmp_path: Path) -> 
 
 
 def test_a_file_of_an_earlier_replay_is_replaced_and_any_other_refused(tmp_path: Path) -> None:
-    span = Span(ms(2026, 1, 10), ms(2026, 1, 10, 1), HOUR)
+    span = MonthSpan(ms(2026, 1, 10), ms(2026, 1, 10, 1), HOUR)
     written(tmp_path, [SeriesChange(span.first, 0, 1.0)], span)
     empty = tmp_path / "empty.om"
     empty.write_text("# EOF\n")
@@ -90,7 +90,7 @@ def test_a_file_of_an_earlier_replay_is_replaced_and_any_other_refused(tmp_path:
 
 
 def test_a_failure_leaves_the_earlier_file(tmp_path: Path) -> None:
-    span = Span(ms(2026, 1, 10), ms(2026, 1, 10, 1), HOUR)
+    span = MonthSpan(ms(2026, 1, 10), ms(2026, 1, 10, 1), HOUR)
     written(tmp_path, [SeriesChange(span.first, 0, 1.0)], span)
     before = (tmp_path / "h-2026-01.om").read_bytes()
     files = MonthFiles(tmp_path / "h.om", tmp_path / "spool", [], span)

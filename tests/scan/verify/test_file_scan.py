@@ -12,7 +12,7 @@ from esewatch.ese.pages.layout import PAGE_SIZES
 from esewatch.scan.pace import Pace
 from esewatch.scan.reading.direct import ALIGNMENT
 from esewatch.scan.results import MAX_LISTED, Place
-from esewatch.scan.verify.file_scan import Options, scan_file
+from esewatch.scan.verify.file_scan import ScanOptions, scan_file
 from tests.scan.faulty import Disk, disk_below
 from tests.scan.scanning import scan
 from tests.scan.test_pace import Clock
@@ -396,7 +396,7 @@ def test_places_that_were_handed_out_do_not_change(tmp_path: Path) -> None:
     edb.flip(20, 1000, 3000)
     edb.flip(200, 1000, 3000)
     seen = []
-    for step in scan_file(str(edb.path), Options(read_size=1 << 16), Pace()):
+    for step in scan_file(str(edb.path), ScanOptions(read_size=1 << 16), Pace()):
         assert step.place is not None
         seen.append((step.place, same(step.place)))
 
@@ -409,7 +409,7 @@ def test_the_oldest_content_of_a_resumed_pass_is_remembered(tmp_path: Path) -> N
     stop = threading.Event()
     first = []
     for step in scan_file(
-        str(edb.path), Options(read_size=1 << 16), Pace(stop=stop), clock=lambda: 500.0
+        str(edb.path), ScanOptions(read_size=1 << 16), Pace(stop=stop), clock=lambda: 500.0
     ):
         first.append(step)
         stop.set()
@@ -605,7 +605,7 @@ def test_a_header_in_a_bad_block_of_the_disk_leaves_its_shadow(tmp_path: Path, d
 
 def test_at_a_low_rate_there_are_several_places_a_second(tmp_path: Path) -> None:
     edb = write_edb(tmp_path / "a.edb", pages=60)
-    options = Options(rate=1 << 18)
+    options = ScanOptions(rate=1 << 18)
     clock = Clock()
     pace = Pace(rate=options.rate, stop=clock, clock=clock)
     steps = list(scan_file(str(edb.path), options, pace))

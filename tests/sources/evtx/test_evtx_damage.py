@@ -311,7 +311,7 @@ def test_what_lies_beyond_the_largest_possible_log_is_told(tmp_path: Path) -> No
     log_of(path, 10)
     with path.open("r+b") as file:
         file.truncate(5 << 30)
-    found = evtx_file.plan(str(path), evtx_file.FileState())
+    found = evtx_file.plan(str(path), evtx_file.EvtxFileState())
     assert len(found.chunks) == 65_535
     assert found.problem is not None
     assert str(found.problem).endswith(

@@ -17,7 +17,7 @@ from esewatch.sources.logs.event_stream import (
     first_time,
     recognise,
 )
-from esewatch.sources.logs.formats.event_builder import Options
+from esewatch.sources.logs.formats.event_builder import EventOptions
 from tests.sources.logs.formats.reading import (
     TEXT_703,
     TEXT_721,
@@ -99,12 +99,12 @@ def test_line_by_line_it_reads_the_same(name: str) -> None:
 def test_no_bytes_ever_raise(start: bytes, rest: list[bytes]) -> None:
     data = start + b"".join(rest)
     try:
-        decoder = decoder_factory(Options(companions=True))("f", data, b"")
+        decoder = decoder_factory(EventOptions(companions=True))("f", data, b"")
     except SourceError:
         assert recognise(data) is None
         return
     assert decoder.feed(data, final=True).consumed == len(data)
-    assert decoder_factory(Options())("f", data, decoder.save()) is not None
+    assert decoder_factory(EventOptions())("f", data, decoder.save()) is not None
 
 
 @pytest.mark.parametrize("name", STREAMS)
@@ -114,7 +114,7 @@ def test_a_stream_cut_off_anywhere_keeps_what_was_whole(name: str, data: st.Data
     stream = STREAMS[name]
     end = data.draw(st.integers(0, len(stream)))
     whole = read(stream).records
-    kept = decoder_factory(Options())("f", stream[:65536], b"").feed(stream[:end], final=True)
+    kept = decoder_factory(EventOptions())("f", stream[:65536], b"").feed(stream[:end], final=True)
     assert len(kept.records) <= len(whole) + 1
     assert kept.records[:-1] == whole[: max(len(kept.records) - 1, 0)]
 
@@ -278,12 +278,12 @@ def test_binary_content_is_refused_with_its_path() -> None:
 
 
 def test_a_damaged_context_is_a_fresh_start() -> None:
-    decoder = decoder_factory(Options())("f", json_line().encode(), b"\xffnonsense")
+    decoder = decoder_factory(EventOptions())("f", json_line().encode(), b"\xffnonsense")
     assert len(decoder.feed(json_line().encode() + b"\n", final=True).records) == 1
 
 
 def test_files_are_ordered_by_the_first_date_in_them() -> None:
-    key = first_time(Options())
+    key = first_time(EventOptions())
     assert key("f", b"x\nDate: 13/06/2025 10:00:00\n") == epoch("2025-06-13T10:00:00")
     assert key("f", json_line().encode()) == epoch("2007-06-21T03:14:15.123456")
     assert key("f", b"nothing 10.0.17134.1") is None
@@ -299,7 +299,7 @@ def test_files_are_ordered_by_the_first_date_in_them() -> None:
     ],
 )
 def test_a_number_that_is_no_event_id_makes_no_event(broken: str) -> None:
-    decoder = decoder_factory(Options())("x", broken.encode(), b"")
+    decoder = decoder_factory(EventOptions())("x", broken.encode(), b"")
     fed = decoder.feed(broken.encode(), final=True)
     assert fed.records == []
     assert len(fed.unreadable) == 1

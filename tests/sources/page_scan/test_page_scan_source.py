@@ -15,7 +15,7 @@ import pytest
 
 from esewatch.config import Settings, Window
 from esewatch.model import Event, HeaderSeen, PagesScanned
-from esewatch.sources.files.file_search import Scan
+from esewatch.sources.files.file_search import FolderScan
 from esewatch.sources.page_scan import page_scan_source
 from esewatch.sources.page_scan.child_process import PROGRAM
 from esewatch.sources.page_scan.due_copies import GONE_SECONDS
@@ -496,7 +496,7 @@ def test_a_barred_folder_is_a_failure_until_something_is_found(
     monkeypatch.setattr(page_scan_source, "LOOK_SECONDS", 0.0)
     bench = make(paths=[f"{tmp_path}/snap/*.edb"])
     with monkeypatch.context() as barred:
-        denied = Scan(troubles={f"{tmp_path}/snap": "Permission denied"})
+        denied = FolderScan(troubles={f"{tmp_path}/snap": "Permission denied"})
         barred.setattr(page_scan_source, "look", lambda *_: denied)
         bench.rest()
         assert bench.trouble == f"{tmp_path}/snap: Permission denied"

@@ -16,7 +16,7 @@ from esewatch.config import Settings
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, Coverage, Event, SourceError
-from esewatch.sources.logs.formats.event_builder import Options
+from esewatch.sources.logs.formats.event_builder import EventOptions
 from esewatch.sources.process import Child
 from esewatch.sources.windows import windows_log
 from esewatch.sources.windows.wevtutil import Output, bookmark_at, bookmark_id
@@ -44,7 +44,7 @@ def source(
 ) -> WindowsLogSource:
     settings = {"interval": 0.01, "program": program(home, WEVTUTIL), **settings}
     made = WindowsLogSource(
-        "log", channels or ("Application",), Options(companions=True), **settings
+        "log", channels or ("Application",), EventOptions(companions=True), **settings
     )
     made.restore(keeper.positions if keeper else {})
     _made.append(made)
@@ -488,7 +488,7 @@ def test_a_bookmark_of_an_earlier_run_is_not_taken_for_a_new_one(tmp_path: Path)
 
 
 def test_without_wevtutil_the_first_poll_says_so_in_one_line() -> None:
-    made = WindowsLogSource("log", ["Application"], Options(), program=("no-wevtutil",))
+    made = WindowsLogSource("log", ["Application"], EventOptions(), program=("no-wevtutil",))
     _made.append(made)
     with pytest.raises(
         SourceError, match=r"^no-wevtutil: no such program: it is a part of Windows"
@@ -528,7 +528,7 @@ def test_missing_record_ids_are_counted_by_the_fold(tmp_path: Path) -> None:
 
 
 def output(text: str, *, encoding: str = "utf-16-le", step: int = 0, **options: Any) -> Output:
-    made = Output("Application", Options(**options))
+    made = Output("Application", EventOptions(**options))
     raw = text.encode(encoding)
     for at in range(0, len(raw), step or max(len(raw), 1)):
         made.feed(raw[at : at + (step or len(raw))])
@@ -581,7 +581,7 @@ def test_an_event_that_does_not_end_costs_itself_only() -> None:
 
 
 def test_an_endless_event_is_an_error_of_bounded_size() -> None:
-    made = Output("Application", Options())
+    made = Output("Application", EventOptions())
     made.feed(b"<Event>")
     with pytest.raises(SourceError, match="without an end"):
         for _ in range(100):
@@ -624,12 +624,12 @@ def test_no_output_whatever_is_more_than_an_error_of_the_source(
     pieces: list[str], encoding: str, step: int
 ) -> None:
     raw = "".join(pieces).encode(encoding, "surrogatepass")
-    made = Output("Application", Options(companions=True))
+    made = Output("Application", EventOptions(companions=True))
     with contextlib.suppress(SourceError):
         for at in range(0, len(raw), step):
             made.feed(raw[at : at + step])
         records = made.finish()
-        whole = Output("Application", Options(companions=True))
+        whole = Output("Application", EventOptions(companions=True))
         whole.feed(raw)
         assert whole.finish() == records
     assert len(made.unreadable) <= len(pieces)
@@ -637,7 +637,7 @@ def test_no_output_whatever_is_more_than_an_error_of_the_source(
 
 @given(st.binary(max_size=300))
 def test_no_bytes_whatever_break_the_reading_of_output_or_bookmark(raw: bytes) -> None:
-    made = Output("Application", Options())
+    made = Output("Application", EventOptions())
     made.feed(raw)
     with contextlib.suppress(SourceError):
         assert made.finish() == []

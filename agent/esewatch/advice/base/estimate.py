@@ -10,7 +10,7 @@ SHARES = (0.1, 0.5, 0.9)
 """Low, likely, high: eight of ten values lie between the first and the last."""
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class WhatIfChange(msgspec.Struct, frozen=True, kw_only=True):
     """The change to simulate. None, or empty: that stays as it is."""
 
     window: float | None = None

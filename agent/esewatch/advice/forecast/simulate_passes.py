@@ -4,7 +4,7 @@ from math import sqrt
 from typing import Final
 
 from esewatch.advice.base.prediction_interval import PredictionInterval
-from esewatch.advice.forecast.window_usage import Night, Pattern, finish
+from esewatch.advice.forecast.window_usage import Pattern, WorkNight, finish
 from esewatch.config.calendar import Opening
 
 CASES: Final = 200
@@ -14,7 +14,7 @@ NIGHTS: Final = 400
 
 _UNSEEN: Final = 0.5
 """Weight of a night on which nothing runs, in addition to the nights seen."""
-_SKIPPED: Final = Night((), 0.0)
+_SKIPPED: Final = WorkNight((), 0.0)
 
 
 def simulate_passes(
@@ -44,7 +44,9 @@ def simulate_passes(
     return sorted(dates)
 
 
-def _drawn(case: int, place: int, openings: list[Opening], found: Pattern) -> tuple[float, Night]:
+def _drawn(
+    case: int, place: int, openings: list[Opening], found: Pattern
+) -> tuple[float, WorkNight]:
     """The simulated night of this case at that place; place 0 is the rest of the present
     opening.
     """

@@ -31,7 +31,7 @@ Stretch = tuple[float, float]
 """From, to: seconds after the opening began."""
 
 
-class Night(NamedTuple):
+class WorkNight(NamedTuple):
     """The usage of one opening: the stretches of work in it, in order. None: skipped."""
 
     stretches: tuple[Stretch, ...]
@@ -73,9 +73,9 @@ class Pattern(NamedTuple):
     """The rhythm of a task, its past nights, and what may be left of the present one."""
 
     rhythm: Rhythm
-    nights: list[Night]
+    nights: list[WorkNight]
     tonight: Opening | None
-    rest: list[Night]
+    rest: list[WorkNight]
     """For the current opening: how nights in the same state went on. Empty outside of one."""
 
 
@@ -107,7 +107,7 @@ def pattern(
     return Pattern(rhythm, nights, tonight, rest)
 
 
-def finish(night: Night, seconds: float) -> float:
+def finish(night: WorkNight, seconds: float) -> float:
     """When this many `seconds` of its work are done: seconds after the opening began."""
     for begin, end in night.stretches:
         if seconds <= end - begin:
@@ -231,7 +231,7 @@ def _closed(openings: Sequence[Opening], runs: Sequence[Run], now: float) -> fro
     return frozenset(idle) if 2 * sum(others) >= len(others) > 0 else frozenset()
 
 
-def _night(opening: Opening, runs: Sequence[Run], now: float) -> Night:
+def _night(opening: Opening, runs: Sequence[Run], now: float) -> WorkNight:
     """The work around `opening`; `runs` are sorted."""
     begin, end = opening.start - _MARGIN, min(opening.end + _MARGIN, now)
     if opening.end - opening.start >= DAY:
@@ -245,7 +245,7 @@ def _night(opening: Opening, runs: Sequence[Run], now: float) -> Night:
         if over > run.start:
             stretches.append((max(run.start, begin) - opening.start, over - opening.start))
     stretches.reverse()
-    return Night(tuple(stretches), sum(b - a for a, b in stretches))
+    return WorkNight(tuple(stretches), sum(b - a for a, b in stretches))
 
 
 def _nights(
@@ -254,7 +254,7 @@ def _nights(
     passes: Sequence[Pass],
     now: float,
     window: Window | None,
-) -> list[Night]:
+) -> list[WorkNight]:
     """The nights; one that ended with its pass is extended as long as others were."""
     ends = sorted(
         each.ended for each in passes if each.outcome == "completed" and each.ended is not None
@@ -283,19 +283,19 @@ def _ends_with(time: float, ends: Sequence[float]) -> bool:
     return at < len(ends) and ends[at] < time + 1.0
 
 
-def _until(night: Night, ended: Sequence[float], place: int) -> Night:
+def _until(night: WorkNight, ended: Sequence[float], place: int) -> WorkNight:
     """The night extended like one of those that went on longer; its `place` decides which."""
     begin, end = night.stretches[-1]
     longer = ended[bisect_right(ended, end) :]
     if not longer:
         return night
     over = longer[int(place * _GOLDEN % 1.0 * len(longer))]
-    return Night((*night.stretches[:-1], (begin, over)), night.seconds + over - end)
+    return WorkNight((*night.stretches[:-1], (begin, over)), night.seconds + over - end)
 
 
 def _rest(
-    opening: Opening, nights: Sequence[Night], runs: Sequence[Run], now: float
-) -> list[Night]:
+    opening: Opening, nights: Sequence[WorkNight], runs: Sequence[Run], now: float
+) -> list[WorkNight]:
     """The rest of past nights that were in the present state at this time of theirs.
 
     Without such a night: running work goes on to the window's end, idle time stays idle.
@@ -309,11 +309,11 @@ def _rest(
         return alike
     if present == "running" and opening.end - opening.start < DAY:
         left = opening.end - now
-        return [Night(((offset, offset + left),), left)]
-    return [Night((), 0.0)]
+        return [WorkNight(((offset, offset + left),), left)]
+    return [WorkNight((), 0.0)]
 
 
-def _state(night: Night, offset: float, *, running: bool | None = None) -> str:
+def _state(night: WorkNight, offset: float, *, running: bool | None = None) -> str:
     """Of a night at `offset` seconds: before its work, at work, after (some of) it."""
     if running is None:
         running = any(begin <= offset < end for begin, end in night.stretches)
@@ -322,6 +322,6 @@ def _state(night: Night, offset: float, *, running: bool | None = None) -> str:
     return "after" if any(end <= offset for _, end in night.stretches) else "before"
 
 
-def _from(night: Night, offset: float) -> Night:
+def _from(night: WorkNight, offset: float) -> WorkNight:
     left = tuple((max(a, offset), b) for a, b in night.stretches if b > offset)
-    return Night(left, sum(b - a for a, b in left))
+    return WorkNight(left, sum(b - a for a, b in left))

@@ -4,15 +4,15 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from esewatch.advice.base.estimate import SHARES, Change, Estimate, ranged
+from esewatch.advice.base.estimate import SHARES, Estimate, WhatIfChange, ranged
 from esewatch.advice.base.finding import counted, span
 from esewatch.advice.base.prediction_interval import PredictionInterval
 from esewatch.advice.findings.scan_collisions import Loss
 from esewatch.advice.forecast.simulate_passes import NIGHTS, simulate_passes
-from esewatch.advice.forecast.window_usage import Night, Pattern, Rhythm, pattern
+from esewatch.advice.forecast.window_usage import Pattern, Rhythm, WorkNight, pattern
 from esewatch.advice.history.history import History
 from esewatch.advice.history.rates import DAY, seconds_now, whole_passes
-from esewatch.advice.what_if.scan_pace import Pace, scan_pace
+from esewatch.advice.what_if.scan_pace import ScanPace, scan_pace
 from esewatch.advice.window.past_windows import openings_used
 from esewatch.config.calendar import CALENDAR
 from esewatch.fold.passes.runs import Run
@@ -57,7 +57,7 @@ class _Slower(PredictionInterval):
 
 
 def pass_time(
-    task: str, history: History, change: Change, now: float, loss: Loss | None = None
+    task: str, history: History, change: WhatIfChange, now: float, loss: Loss | None = None
 ) -> PassTime:
     """The time of a pass of `task` (defrag, checksum) after the change."""
     past = _past(task, history, now)
@@ -66,7 +66,7 @@ def pass_time(
     if not totals:
         missing = Estimate(sentence=f"no whole pass of {TASKS[task]} was seen yet")
         return PassTime(missing, missing)
-    pace = scan_pace(history, change, totals, loss) if task == "checksum" else Pace()
+    pace = scan_pace(history, change, totals, loss) if task == "checksum" else ScanPace()
     if isinstance(pace, str):
         return PassTime(Estimate(sentence=pace), Estimate(sentence=pace))
     grown = 1 + (change.growth or 0.0)
@@ -101,14 +101,14 @@ def _past(task: str, history: History, now: float) -> _Past:
     return _Past(task, ended, sorted(sane, key=lambda run: run.start))
 
 
-def _sized(change: Change) -> list[str]:
+def _sized(change: WhatIfChange) -> list[str]:
     if not change.growth:
         return []
     much = "larger" if change.growth > 0 else "smaller"
     return [f"the work grows with the size, {abs(change.growth):.0%} {much}"]
 
 
-def _use(past: _Past, history: History, change: Change, now: float) -> _Use | str:
+def _use(past: _Past, history: History, change: WhatIfChange, now: float) -> _Use | str:
     """The usage of nights after the change: as before, in proportion to the window. A
     str: why not.
     """
@@ -141,7 +141,7 @@ def _played(spreads: Sequence[_Slower], used: _Use, sentence: str) -> Estimate:
     """The simulated passes, counted in nights: a pass that ends leaves the rest of its night
     unused.
     """
-    nights = [Night(((0.0, each),), each) for each in (min(one, DAY) for one in used.seconds)]
+    nights = [WorkNight(((0.0, each),), each) for each in (min(one, DAY) for one in used.seconds)]
     by_the_day = Pattern(Rhythm(None), nights, None, [])
     played = {spread: simulate_passes(spread, 0.0, by_the_day, 0.0) for spread in set(spreads)}
     days = []

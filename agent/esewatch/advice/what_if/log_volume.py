@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Final
 
-from esewatch.advice.base.estimate import Change, Estimate, middle, ranged
+from esewatch.advice.base.estimate import Estimate, WhatIfChange, middle, ranged
 from esewatch.advice.base.finding import counted, span
 from esewatch.advice.history.history import History
 from esewatch.fold.state.rollups import Day, day_of
@@ -18,7 +18,7 @@ FIRST_ZEROING = (2.0, 5.0)
 """Factor on the logs of online defragmentation (published facts P1); later passes about as many."""
 
 
-def defrag_log(history: History, change: Change, now: float) -> Estimate:
+def defrag_log(history: History, change: WhatIfChange, now: float) -> Estimate:
     """Bytes that online defragmentation would log in a night on which it runs."""
     days = _logged(history, now)
     if len(days) < LEAST_DAYS:
@@ -41,9 +41,9 @@ def defrag_log(history: History, change: Change, now: float) -> Estimate:
     return ranged((low, likely * math.sqrt(times), high), said, said)
 
 
-def zeroing_log(history: History, change: Change, now: float) -> Estimate:
+def zeroing_log(history: History, change: WhatIfChange, now: float) -> Estimate:
     """Bytes that a scan which zeroes pages would log in a night, beside online defragmentation."""
-    today = defrag_log(history, Change(window=change.window), now)
+    today = defrag_log(history, WhatIfChange(window=change.window), now)
     if today.values is None:
         return today
     low, likely, high = today.values

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from esewatch.advice.base.estimate import Change, Estimate, middle, ranged
+from esewatch.advice.base.estimate import Estimate, WhatIfChange, middle, ranged
 from esewatch.advice.history.history import History
 from esewatch.advice.what_if.scan_pace import zeroes_already
 from esewatch.fold.passes.runs import Run
@@ -32,7 +32,7 @@ class _Seen(NamedTuple):
 
 
 def added_rpc_latency(
-    history: History, hours: Sequence[Hour], change: Change, now: float
+    history: History, hours: Sequence[Hour], change: WhatIfChange, now: float
 ) -> Estimate:
     """The share of RPC latency that its scan adds while it runs (0.1: a tenth more).
 

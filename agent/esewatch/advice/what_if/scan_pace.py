@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Final, NamedTuple
 
-from esewatch.advice.base.estimate import Change
+from esewatch.advice.base.estimate import WhatIfChange
 from esewatch.advice.base.finding import span
 from esewatch.advice.findings.scan_collisions import Loss
 from esewatch.advice.history.history import History
@@ -26,7 +26,7 @@ SECONDS_CHECKED, SECONDS_ZEROED = 208.0, 369.0
 ZEROED = 722
 
 
-class Pace(NamedTuple):
+class ScanPace(NamedTuple):
     """A pass takes `low` to `high` times as long, and then `more` seconds."""
 
     low: float = 1.0
@@ -35,10 +35,10 @@ class Pace(NamedTuple):
     more: float = 0.0
     said: tuple[str, ...] = ()
 
-    def times(self, factors: Sequence[float], said: str) -> "Pace":
+    def times(self, factors: Sequence[float], said: str) -> "ScanPace":
         """With the lowest, middle and highest of three further factors."""
         low, likely, high = sorted(factors)
-        return Pace(
+        return ScanPace(
             self.low * low,
             self.likely * likely,
             self.high * high,
@@ -48,14 +48,14 @@ class Pace(NamedTuple):
 
 
 def scan_pace(
-    history: History, change: Change, seconds: Sequence[float], loss: Loss | None
-) -> Pace | str:
+    history: History, change: WhatIfChange, seconds: Sequence[float], loss: Loss | None
+) -> ScanPace | str:
     """The effect of the change on a scan whose passes take `seconds` (at least one) at its size.
 
     `loss` is the cost of scanning beside others, None where that was not measured. A str says why
     it is unknown.
     """
-    pace = Pace()
+    pace = ScanPace()
     if change.parallel is not None:
         pace = _parallel(pace, change.parallel, history.pages, seconds, loss)
     if change.zeroing:
@@ -71,12 +71,12 @@ def zeroes_already(history: History) -> bool:
 
 
 def _parallel(
-    pace: Pace,
+    pace: ScanPace,
     count: int,
     pages: float | None,
     seconds: Sequence[float],
     loss: Loss | None,
-) -> Pace:
+) -> ScanPace:
     usual = median(seconds)
     alone = loss.alone if loss is not None else None
     together = loss.together if loss is not None else None
@@ -99,7 +99,7 @@ def _parallel(
     return pace.times([base * slower, base * whole, base * whole * count / 2], said + _more(count))
 
 
-def _crowded(pace: Pace, together: float, share: float, count: int) -> Pace:
+def _crowded(pace: ScanPace, together: float, share: float, count: int) -> ScanPace:
     """Of passes that were all beside others for a `share` of their time."""
     seen = f"{together:,.0f} pages a second beside others, measured here"
     if count == 1:
@@ -110,7 +110,7 @@ def _crowded(pace: Pace, together: float, share: float, count: int) -> Pace:
     return pace.times((1.0, math.sqrt(whole), whole * count / 2), seen + _more(count))
 
 
-def _published(pace: Pace, base: float, count: int) -> Pace:
+def _published(pace: ScanPace, base: float, count: int) -> ScanPace:
     """Both readings of the published table."""
     each, both = MB_ALONE / MB_TWO, 2 * MB_ALONE / MB_TWO
     said = (
@@ -125,7 +125,7 @@ def _more(count: int) -> str:
     return "" if count == 2 else f"; {count} at once are taken to share what two had at most"
 
 
-def _zeroing(pace: Pace, history: History, *, first: bool) -> Pace:
+def _zeroing(pace: ScanPace, history: History, *, first: bool) -> ScanPace:
     if zeroes_already(history):
         return pace._replace(said=(*pace.said, "its scan zeroes pages already (722)"))
     later, at_first = SECONDS_ZEROED / SECONDS_CHECKED, MB_ALONE / MB_ZEROING
@@ -134,7 +134,7 @@ def _zeroing(pace: Pace, history: History, *, first: bool) -> Pace:
     return pace.times((low, math.sqrt(low * high), high), said)
 
 
-def _throttled(pace: Pace, history: History, pause: float) -> Pace | str:
+def _throttled(pace: ScanPace, history: History, pause: float) -> ScanPace | str:
     pages = history.pages
     if pages is None or not is_amount(pages):
         return "its size is not known, so the reads of a pass are not either"

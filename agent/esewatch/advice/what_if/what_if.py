@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from esewatch.advice.base.estimate import Change, Estimate, Fit, fit
+from esewatch.advice.base.estimate import Estimate, Fit, WhatIfChange, fit
 from esewatch.advice.base.finding import span
 from esewatch.advice.base.staleness import stale_seconds
 from esewatch.advice.findings.scan_collisions import Loss, scans_in, throughput_lost
@@ -31,7 +31,7 @@ WITHOUT_WINDOW = {
     " or throttle to set",
     "application": "the application decides when it is maintained",
 }
-NO_CHANGE = Change()
+NO_CHANGE = WhatIfChange()
 
 
 class Around(NamedTuple):
@@ -49,7 +49,7 @@ ALONE = Around()
 class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
     """The answers for one database. None: the change does not ask for it, or it does not apply."""
 
-    change: Change
+    change: WhatIfChange
     not_applicable: str = ""
     """The parts of the change that cannot apply to it: a sentence without a full stop."""
     defrag_days: Estimate | None = None
@@ -75,7 +75,7 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def what_ifs(
-    state: State, settings: Settings, change: Change, now: float
+    state: State, settings: Settings, change: WhatIfChange, now: float
 ) -> dict[DatabaseKey, WhatIf]:
     """The answers as of `now` (epoch seconds) for each database but the ignored ones."""
     losses = _losses(state, settings, now)
@@ -89,7 +89,7 @@ def what_ifs(
 
 
 def what_if(
-    history: History, policy: Policy, change: Change, now: float, around: Around = ALONE
+    history: History, policy: Policy, change: WhatIfChange, now: float, around: Around = ALONE
 ) -> WhatIf:
     """The answers for one database as of `now` (epoch seconds)."""
     if history.model == "window":
@@ -97,7 +97,7 @@ def what_if(
     about = WITHOUT_WINDOW[history.model]
     if history.model != "background" or change.growth is None:
         return WhatIf(change=change, not_applicable=about)
-    grown = Change(growth=change.growth)
+    grown = WhatIfChange(growth=change.growth)
     scan = pass_time("checksum", history, grown, now)
     return WhatIf(
         change=change,
@@ -109,7 +109,7 @@ def what_if(
 
 
 def _windowed(
-    history: History, policy: Policy, change: Change, now: float, around: Around
+    history: History, policy: Policy, change: WhatIfChange, now: float, around: Around
 ) -> WhatIf:
     scan = pass_time("checksum", history, change, now, around.loss)
     return WhatIf(
@@ -126,7 +126,7 @@ def _windowed(
     )
 
 
-def _in_window(history: History, needed: Estimate, change: Change) -> Fit:
+def _in_window(history: History, needed: Estimate, change: WhatIfChange) -> Fit:
     length = change.window
     if length is None and history.window is not None:
         length = history.window.duration
@@ -141,7 +141,7 @@ def _in_window(history: History, needed: Estimate, change: Change) -> Fit:
     )
 
 
-def _in_time(history: History, policy: Policy, needed: Estimate, change: Change) -> Fit:
+def _in_time(history: History, policy: Policy, needed: Estimate, change: WhatIfChange) -> Fit:
     copy = as_copy(history, policy)
     if copy.size_bytes is not None and change.growth is not None:
         copy = msgspec.structs.replace(copy, size_bytes=copy.size_bytes * (1 + change.growth))

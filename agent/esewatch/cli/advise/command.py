@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from esewatch.advice.advise import Advice, advise
-from esewatch.advice.base.estimate import Change
+from esewatch.advice.base.estimate import WhatIfChange
 from esewatch.advice.base.finding import FindingName, counted, listed, moment
 from esewatch.advice.findings.lone_instances import LoneInstance, lone_instances
 from esewatch.advice.history.history import READ
@@ -136,7 +136,7 @@ class Told(NamedTuple):
 def _told(
     state: State,
     settings: Settings,
-    asked: Change | None,
+    asked: WhatIfChange | None,
     now: float,
     beside: Callable[[Database], Beside] | None = None,
 ) -> Told:

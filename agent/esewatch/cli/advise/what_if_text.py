@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from esewatch.advice.base.estimate import Change, Estimate, Fit
+from esewatch.advice.base.estimate import Estimate, Fit, WhatIfChange
 from esewatch.advice.base.finding import listed, span
 from esewatch.advice.what_if.what_if import WhatIf
 from esewatch.config.units import parse_duration
@@ -50,17 +50,17 @@ def pair(text: str) -> Pair:
         raise argparse.ArgumentTypeError(f"{text!r}: {name} is {allowed}") from None
 
 
-def change(pairs: Sequence[Pair]) -> Change | None:
+def change(pairs: Sequence[Pair]) -> WhatIfChange | None:
     """All of them as one change, None of none. EsewatchError: a name comes twice."""
     given: dict[str, Any] = {}
     for name, value in pairs:
         if name in given:
             raise EsewatchError(f"--what-if: {name} is given twice")
         given[name] = value
-    return Change(**given) if given else None
+    return WhatIfChange(**given) if given else None
 
 
-def asked(what: Change) -> str:
+def asked(what: WhatIfChange) -> str:
     """`What if its window were 2 h and it were 20% larger:`."""
     parts = [
         f"its window were {span(what.window)}" if what.window is not None else "",

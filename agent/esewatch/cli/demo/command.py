@@ -29,10 +29,10 @@ from esewatch.cli.demo.configuration import (
     make_folder,
 )
 from esewatch.cli.demo.events import LastEvents
-from esewatch.cli.demo.processes import Child, Processes
-from esewatch.cli.demo.screen import KEYS, Terminal, View, draw
+from esewatch.cli.demo.processes import DemoProcess, Processes
+from esewatch.cli.demo.screen import KEYS, ScreenView, Terminal, draw
 from esewatch.cli.demo.servers import BAD, DAY, KEEP, MAIL, MAIL2, NIGHTLY, NIGHTS, servers
-from esewatch.cli.demo.stories import FORECAST, STORIES, Look, Told
+from esewatch.cli.demo.stories import FORECAST, STORIES, Look, StoryTold
 from esewatch.expose.http.server import DEFAULT_ADDRESS
 from esewatch.model import EsewatchError
 
@@ -142,7 +142,7 @@ class _Demo:
         self.folder = folder
         self.url = local_url(address)
         self.open = [("status page", f"{self.url}/"), ("metrics", f"{self.url}/metrics")]
-        self.told = Told()
+        self.told = StoryTold()
         self.said = ""
         self.past = 0.0
         self.full: float | None = None
@@ -152,8 +152,8 @@ class _Demo:
         self._address = address
         self._extras = extras
         self._processes = processes
-        self._engines: dict[str, Child] = {}
-        self._agent: Child | None = None
+        self._engines: dict[str, DemoProcess] = {}
+        self._agent: DemoProcess | None = None
         self._begun = time.monotonic()
         self._due: list[tuple[float, Wish]] = [(FLIP_AFTER, "flip"), (DAMAGE_AFTER, "damage")]
 
@@ -228,13 +228,13 @@ class _Demo:
             self._harm(MAIL, "skip", NIGHTLY)
             self.said = f"the window of {NIGHTLY} was closed for this night: event 725"
 
-    def view(self) -> View:
+    def view(self) -> ScreenView:
         """The content of the screen."""
         sentences = [
             mine.sentence if (mine := self._look.get(story.key)) is not None else ""
             for story in STORIES
         ]
-        return View(
+        return ScreenView(
             self.elapsed, self.folder, self.open, self.past, self.told.seen, sentences,
             self.told.forecast, self.last_events.lines() if self.past == 1.0 else (), self.said,
         )  # fmt: skip

@@ -5,7 +5,7 @@ import socket
 import tempfile
 from pathlib import Path
 
-from esewatch.cli.demo.servers import DEVICE, TOGETHER, WINDOWS, Window
+from esewatch.cli.demo.servers import DEVICE, TOGETHER, WINDOWS, DemoWindow
 from esewatch.expose.http.server import DEFAULT_ADDRESS, format_address, parse_address
 from esewatch.model import EsewatchError
 
@@ -35,7 +35,7 @@ def configuration(live: float) -> str:
     return CONFIGURATION.format(windows="\n".join(windows), databases="\n".join(rules))
 
 
-def _window(window: Window, live: float) -> str:
+def _window(window: DemoWindow, live: float) -> str:
     minutes = int(window.begin(live)) // 60
     start = f"{minutes // 60:02}:{minutes % 60:02}"
     return f'{{start: "{start}", duration: {int(window.length) // 3600}h, timezone: UTC}}'

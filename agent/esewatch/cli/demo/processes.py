@@ -23,7 +23,7 @@ _TAIL_BYTES = 8192
 _PR_SET_PDEATHSIG = 1
 
 
-class Child:
+class DemoProcess:
     """A process of the demo. Its output goes to `log`."""
 
     def __init__(self, name: str, command: Sequence[str], log: Path, *, fed: bool) -> None:
@@ -67,7 +67,7 @@ class Processes:
     """All of them; leaving the `with` block stops them, however it is left."""
 
     def __init__(self) -> None:
-        self._children: list[Child] = []
+        self._children: list[DemoProcess] = []
 
     def __enter__(self) -> "Processes":
         return self
@@ -80,18 +80,20 @@ class Processes:
     ) -> None:
         self.stop()
 
-    def start(self, name: str, command: Sequence[str], log: Path, *, fed: bool = False) -> Child:
-        """Start one more; `fed`: it gets input by `Child.feed`. Raises OSError."""
-        child = Child(name, command, log, fed=fed)
+    def start(
+        self, name: str, command: Sequence[str], log: Path, *, fed: bool = False
+    ) -> DemoProcess:
+        """Start one more; `fed`: it gets input by `DemoProcess.feed`. Raises OSError."""
+        child = DemoProcess(name, command, log, fed=fed)
         self._children.append(child)
         return child
 
-    def stop_one(self, child: Child) -> None:
+    def stop_one(self, child: DemoProcess) -> None:
         """Stop this one, which is then none of them any more."""
         self._children.remove(child)
         _stop([child])
 
-    def ended(self) -> Child | None:
+    def ended(self) -> DemoProcess | None:
         """A process that has ended without being asked to."""
         return next((each for each in self._children if each.process.poll() is not None), None)
 
@@ -101,7 +103,7 @@ class Processes:
         self._children.clear()
 
 
-def _stop(running: Sequence[Child]) -> None:
+def _stop(running: Sequence[DemoProcess]) -> None:
     for child in running:
         child.end(signal.SIGTERM)
     deadline = time.monotonic() + STOP_SECONDS

@@ -40,7 +40,7 @@ KEYS = {
 """Key -> its action."""
 
 
-class View(NamedTuple):
+class ScreenView(NamedTuple):
     """The content of the screen."""
 
     elapsed: float
@@ -74,7 +74,7 @@ class _Entry(NamedTuple):
     sentence: str
 
 
-def draw(view: View, width: int, height: int) -> list[Line]:
+def draw(view: ScreenView, width: int, height: int) -> list[Line]:
     """At most `height` lines of at most `width` characters, the most useful ones.
 
     Where it is low, the older events go first, then what the pages say beyond their first line,
@@ -95,7 +95,7 @@ def draw(view: View, width: int, height: int) -> list[Line]:
     return [Line(_cut(line.text, width), line.bold) for line in lines[:height]]
 
 
-def _head(view: View) -> Iterator[Line]:
+def _head(view: ScreenView) -> Iterator[Line]:
     minutes, seconds = divmod(int(view.elapsed), 60)
     total = len(STORIES) + 1
     yield Line(
@@ -114,14 +114,14 @@ def _head(view: View) -> Iterator[Line]:
         yield Line(f"  {view.said}")
 
 
-def _entries(view: View) -> Iterator[_Entry]:
+def _entries(view: ScreenView) -> Iterator[_Entry]:
     for story, sentence in zip(STORIES, view.sentences, strict=True):
         where = f"{story.database} on {story.computer}: {story.title}"
         yield _entry(view, story.title, f"{where} ({story.look_at})", sentence)
     yield _entry(view, FORECAST, FORECAST, view.forecast)
 
 
-def _entry(view: View, title: str, text: str, sentence: str) -> _Entry:
+def _entry(view: ScreenView, title: str, text: str, sentence: str) -> _Entry:
     seen = title in view.seen
     return _Entry(seen, f"[{'x' if seen else ' '}] {text}", sentence)
 

@@ -23,7 +23,7 @@ _READS: Final = 52
 """Reads of 320 KB that the file of 2,000 pages takes, about."""
 
 
-class Window(NamedTuple):
+class DemoWindow(NamedTuple):
     """A nightly window: seconds that it opened before `live`, and its length."""
 
     before: float
@@ -43,17 +43,17 @@ class Server(NamedTuple):
 
 
 WINDOWS: Final = {
-    SHRINK: Window(90 * 60, 4 * HOUR),
+    SHRINK: DemoWindow(90 * 60, 4 * HOUR),
     # The scans, the second half, began ten minutes ago and begin in ten.
-    KEEP: Window(40 * 60, 1 * HOUR),
-    GROW: Window(20 * 60, 1 * HOUR),
+    KEEP: DemoWindow(40 * 60, 1 * HOUR),
+    GROW: DemoWindow(20 * 60, 1 * HOUR),
     # Its scan, the second half, began 15 minutes ago.
-    NIGHTLY: Window(2 * HOUR + 15 * 60, 4 * HOUR),
+    NIGHTLY: DemoWindow(2 * HOUR + 15 * 60, 4 * HOUR),
     # Their scans, the second half, begin in a minute.
-    **dict.fromkeys(TOGETHER, Window(29 * 60, 1 * HOUR)),
-    BACKUP: Window(1 * HOUR, 4 * HOUR),
+    **dict.fromkeys(TOGETHER, DemoWindow(29 * 60, 1 * HOUR)),
+    BACKUP: DemoWindow(1 * HOUR, 4 * HOUR),
     # Its scan began a minute ago and goes on for seventeen more.
-    BAD: Window(31 * 60, 1 * HOUR),
+    BAD: DemoWindow(31 * 60, 1 * HOUR),
 }
 
 

@@ -108,7 +108,7 @@ STORIES: Final = (
 FORECAST: Final = "a pass ends as it was forecast"
 
 
-class Told:
+class StoryTold:
     """The stories seen so far."""
 
     def __init__(self) -> None:

@@ -31,7 +31,7 @@ from esewatch.sources.counters.perfmon_header import PerfmonHeader, is_header, r
 from esewatch.sources.files.follow import sniff
 from esewatch.sources.files.globs import matches
 from esewatch.sources.logs.event_stream import decoder_factory
-from esewatch.sources.logs.formats.event_builder import Options
+from esewatch.sources.logs.formats.event_builder import EventOptions
 from esewatch.sources.logs.sqlserver_errorlog import tells_offset
 
 MOST_FILES = 10_000
@@ -243,7 +243,7 @@ def _is_naive(entry: SourceSettings, path: str, head: bytes) -> bool:
 
 def _times(entry: LogFiles, path: str, head: bytes, zone: str) -> list[float | None]:
     """The times of the events in the beginning of a file, read as those of `zone`."""
-    options = Options(
+    options = EventOptions(
         computer=entry.computer or "", timezone=zone, date_order=entry.date_order, companions=True
     )
     decoder = decoder_factory(options)(path, head, b"")

@@ -17,10 +17,10 @@ from esewatch.cli.scan.scan_run import ScanRun, complain
 from esewatch.config.units import parse_duration, parse_size
 from esewatch.scan.devices.topology import Topology
 from esewatch.scan.pace import yield_the_disk
-from esewatch.scan.plan import Target, plan
+from esewatch.scan.plan import ScanTarget, plan
 from esewatch.scan.position import Positions, default_folder
 from esewatch.scan.results import MAX_LISTED
-from esewatch.scan.verify.file_scan import Options
+from esewatch.scan.verify.file_scan import ScanOptions
 
 LISTED_IN_TEXT = 20
 
@@ -143,7 +143,7 @@ def scan_files(options: argparse.Namespace) -> int:
         complain(error)
     positions = Positions(options.position_folder or default_folder(), complain)
     targets = [
-        Target(path=path, size=_size_of(path), verified=positions.completed(path))
+        ScanTarget(path=path, size=_size_of(path), verified=positions.completed(path))
         for path in found.files
     ]
     lanes = plan(targets, Topology(), settings.pools)
@@ -151,7 +151,7 @@ def scan_files(options: argparse.Namespace) -> int:
     default = MAX_LISTED if options.format == "json" else LISTED_IN_TEXT
     with _signals() as interrupt:
         run = ScanRun(
-            Options(
+            ScanOptions(
                 read_size=options.read_size,
                 throttle=options.throttle_ms / 1000,
                 rate=options.rate,

@@ -12,14 +12,14 @@ from esewatch.scan.reading.reading import DatabaseFile
 from esewatch.sources.files.globs import search
 
 
-class Found(NamedTuple):
+class FoundDatabases(NamedTuple):
     """Files to scan, and a sentence for each path that cannot be used."""
 
     files: list[str]
     errors: list[str]
 
 
-def find_databases(named: Sequence[str]) -> Found:
+def find_databases(named: Sequence[str]) -> FoundDatabases:
     """Files, folders with all below them, and globs. A file that is so called wins over a glob.
 
     Below a folder only what is an ESE database by its content is taken, and links to other
@@ -37,7 +37,7 @@ def find_databases(named: Sequence[str]) -> Found:
                 files.update(dict.fromkeys(_below(path, errors)))
             else:
                 files[path] = None
-    return Found(list(files), errors)
+    return FoundDatabases(list(files), errors)
 
 
 def _why_nothing(name: str) -> str:

@@ -13,10 +13,10 @@ from esewatch.cli.scan.scan_text import is_wrong, json_object, text_lines
 from esewatch.names import visible
 from esewatch.scan.lanes import Waiting, run_lanes
 from esewatch.scan.pace import Pace
-from esewatch.scan.plan import Lane, Target
+from esewatch.scan.plan import Lane, ScanTarget
 from esewatch.scan.position import Positions
 from esewatch.scan.results import FileResult, Place
-from esewatch.scan.verify.file_scan import Options, scan_file
+from esewatch.scan.verify.file_scan import ScanOptions, scan_file
 
 
 class Progress:
@@ -97,7 +97,7 @@ class ScanRun:
 
     def __init__(
         self,
-        options: Options,
+        options: ScanOptions,
         positions: Positions,
         *,
         resume: bool,
@@ -144,7 +144,7 @@ class ScanRun:
             return FAILED
         return WRONG if self._wrong else HEALTHY
 
-    def _work(self, lane: Lane, target: Target) -> None:
+    def _work(self, lane: Lane, target: ScanTarget) -> None:
         path, pace = target.path, self._paces[lane.locks]
         place = self._begun(path)
         self._progress.begin(lane, 0 if place is None else place.offset)

@@ -5,7 +5,7 @@ from typing import Any
 
 from esewatch.config.units import show_duration
 from esewatch.names import visible
-from esewatch.scan.results import BadPage, Counts, FileResult
+from esewatch.scan.results import Counts, FileResult, ScannedBadPage
 
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
@@ -73,7 +73,7 @@ def _encodable(name: str) -> str:
     return name.encode("utf-8", "backslashreplace").decode()
 
 
-def _bad_page(page: BadPage) -> dict[str, Any]:
+def _bad_page(page: ScannedBadPage) -> dict[str, Any]:
     found: dict[str, Any] = {
         "page_number": page.page_number,
         "offset": page.offset,
@@ -152,9 +152,9 @@ def _kinds(counts: Counts) -> str:
     return f" ({known})" if known else ""
 
 
-def _runs(pages: Sequence[BadPage], page_size: int) -> Iterator[list[BadPage]]:
+def _runs(pages: Sequence[ScannedBadPage], page_size: int) -> Iterator[list[ScannedBadPage]]:
     """Pages of one kind that follow one another; those with a bit or number stand alone."""
-    run: list[BadPage] = []
+    run: list[ScannedBadPage] = []
     for page in pages:
         joins = (
             run
@@ -173,7 +173,7 @@ def _runs(pages: Sequence[BadPage], page_size: int) -> Iterator[list[BadPage]]:
         yield run
 
 
-def _run_text(run: Sequence[BadPage]) -> str:
+def _run_text(run: Sequence[ScannedBadPage]) -> str:
     first, last = run[0], run[-1]
     if len(run) > 1:
         return f"pages {first.page_number}-{last.page_number}: {_WHAT[first.kind]}"

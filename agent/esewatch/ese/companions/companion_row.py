@@ -42,7 +42,7 @@ class Envelope(NamedTuple):
     level: Level | None
 
 
-class Found(NamedTuple):
+class CompanionFound(NamedTuple):
     """The content of a companion: instance and database as named there, fields."""
 
     ese_instance: str
@@ -50,7 +50,7 @@ class Found(NamedTuple):
     fields: Fields
 
 
-class Told(NamedTuple):
+class CompanionText(NamedTuple):
     """The text to read: one of strings and text, or both empty."""
 
     envelope: Envelope
@@ -63,7 +63,7 @@ class Told(NamedTuple):
         return self.text or "\n".join(self.strings)
 
 
-Decoder = Callable[[Told], Found | None]
+Decoder = Callable[[CompanionText], CompanionFound | None]
 
 
 class Companion(NamedTuple):
@@ -84,9 +84,9 @@ class Companion(NamedTuple):
     """Only the words or the strings show that it is one: `decode` may give None."""
 
 
-def nothing_more(_: Told) -> Found:
+def nothing_more(_: CompanionText) -> CompanionFound:
     """The id says all that is known."""
-    return Found("", "", {})
+    return CompanionFound("", "", {})
 
 
 def put_text(fields: Fields, name: str, value: str) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from esewatch.ese.companions import directory, exchange
-from esewatch.ese.companions.companion_row import Companion, Envelope, Found, Told
+from esewatch.ese.companions.companion_row import Companion, CompanionFound, CompanionText, Envelope
 from esewatch.ese.programs.checkdb import ABORTED, COMPLETED, check_in_strings, check_in_text
 from esewatch.model import Event
 
@@ -47,10 +47,14 @@ SQL_SERVER = "MSSQLSERVER"
 _LONGEST = 8_192
 
 
-def _checkdb(told: Told) -> Found:
+def _checkdb(told: CompanionText) -> CompanionFound:
     """8957 and 5235: a DBCC check that ended, or that was aborted."""
     found = check_in_text(told.text) if told.text else check_in_strings(told.strings)
-    return Found("", found.database, found.fields) if found is not None else Found("", "", {})
+    return (
+        CompanionFound("", found.database, found.fields)
+        if found is not None
+        else CompanionFound("", "", {})
+    )
 
 
 _CHECKS = (
@@ -105,12 +109,12 @@ def companion_event(envelope: Envelope, strings: tuple[str, ...], text: str) -> 
     if not rows:
         return None
     shown = tuple(string for string in strings if len(string) <= _LONGEST)
-    found = rows[0].decode(Told(envelope, shown, text[:_LONGEST]))
+    found = rows[0].decode(CompanionText(envelope, shown, text[:_LONGEST]))
     return _event(envelope, rows[0], found, strings, text) if found is not None else None
 
 
 def _event(
-    envelope: Envelope, row: Companion, found: Found, strings: tuple[str, ...], text: str
+    envelope: Envelope, row: Companion, found: CompanionFound, strings: tuple[str, ...], text: str
 ) -> Event:
     fields = found.fields
     if row.state:

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from esewatch.ese.companions.companion_row import (
     Companion,
-    Found,
-    Told,
+    CompanionFound,
+    CompanionText,
     bytes_of,
     nothing_more,
     put_name,
@@ -52,24 +52,24 @@ def adam_instance(provider: str) -> str:
     return match[1].strip() if match else ""
 
 
-def _space(told: Told) -> Found:
+def _space(told: CompanionText) -> CompanionFound:
     """1646: free and allocated megabytes of the directory database."""
     numbers = list(told.strings) or _MEGABYTES.findall(told.text)
     fields: Fields = {}
     for name, number in zip(("free_bytes", "size_bytes"), numbers, strict=False):
         if (size := bytes_of(number)) is not None:
             fields[name] = size
-    return Found("", "", fields)
+    return CompanionFound("", "", fields)
 
 
-def _defrag_limit(told: Told) -> Found:
+def _defrag_limit(told: CompanionText) -> CompanionFound:
     """3027: online defragmentation was started with a limit in seconds."""
     match = _DURATION.search(told.text)
     seconds = parse_int(told.strings[0] if told.strings else match[1] if match else "")
-    return Found("", "", {"limit_seconds": seconds} if seconds is not None else {})
+    return CompanionFound("", "", {"limit_seconds": seconds} if seconds is not None else {})
 
 
-def _too_long(told: Told) -> Found:
+def _too_long(told: CompanionText) -> CompanionFound:
     """2042: time of the last replication, invocation id, name of the source, lifetime in days.
 
     The order: https://uitranslation.com/?term=a1399edf5b40
@@ -84,22 +84,22 @@ def _too_long(told: Told) -> Found:
         _put_source(fields, told)
     if number is not None:
         fields["limit_days"] = number
-    return Found("", "", fields)
+    return CompanionFound("", "", fields)
 
 
-def _lingering(told: Told) -> Found:
+def _lingering(told: CompanionText) -> CompanionFound:
     """1988: the source, from the text."""
     fields: Fields = {}
     _put_source(fields, told)
-    return Found("", "", fields)
+    return CompanionFound("", "", fields)
 
 
-def _put_source(fields: Fields, told: Told) -> None:
+def _put_source(fields: Fields, told: CompanionText) -> None:
     if match := _SOURCE.search(told.words):
         put_name(fields, "server", match[1])
 
 
-def _error(told: Told) -> Found | None:
+def _error(told: CompanionText) -> CompanionFound | None:
     """1168: an internal error, if its code is one of ESE."""
     code = _code_of_strings(told.strings)
     if code is None:
@@ -111,7 +111,7 @@ def _error(told: Told) -> Found | None:
         fields["internal_id"] = match[1].lower()
     elif len(told.strings) > 2:
         put_name(fields, "internal_id", told.strings[2].lower())
-    return Found("", "", fields)
+    return CompanionFound("", "", fields)
 
 
 def _code_of_strings(strings: tuple[str, ...]) -> int | None:

@@ -10,9 +10,9 @@ import re
 from esewatch.ese.companions.companion_row import (
     LONGEST_NAME,
     Companion,
-    Found,
+    CompanionFound,
+    CompanionText,
     State,
-    Told,
     bytes_of,
     nothing_more,
     put_name,
@@ -37,15 +37,15 @@ _SUSPENDED = "the passive database copy has been suspended"
 _CODE = re.compile(r"-?\d{1,10}")
 
 
-def named(name: str, fields: Fields) -> Found:
+def named(name: str, fields: Fields) -> CompanionFound:
     """A store by its name: the storage group before the backslash is the ESE instance."""
     if 0 < len(name) <= LONGEST_NAME:
         fields["database_name"] = name
     group, separator, _ = name.partition("\\")
-    return Found(group if separator else "", "", fields)
+    return CompanionFound(group if separator else "", "", fields)
 
 
-def _white_space(told: Told) -> Found:
+def _white_space(told: CompanionText) -> CompanionFound:
     """1221: `Storage Group\\Store` has n megabytes of free space."""
     name, size = "", None
     for string in told.strings:
@@ -61,7 +61,7 @@ def _white_space(told: Told) -> Found:
     return named(name, {} if size is None else {"free_bytes": size})
 
 
-def _overlap(told: Told) -> Found:
+def _overlap(told: CompanionText) -> CompanionFound:
     """9871: the maintenance windows of a database overlap."""
     name = next((string.strip().strip('"') for string in told.strings if string.strip()), "")
     if match := _OVERLAP.search(told.text) or _QUOTED.search(told.text):
@@ -80,7 +80,7 @@ class _Message:
         self._names = names
         self._pattern = re.compile(" ".join(pattern.split()), re.IGNORECASE | re.DOTALL)
 
-    def __call__(self, told: Told) -> Found:
+    def __call__(self, told: CompanionText) -> CompanionFound:
         values: dict[str, str] = {}
         if told.text:
             if match := self._pattern.search(" ".join(told.text.split())):
@@ -99,7 +99,7 @@ class _Message:
         return _of_copy(values.get("copy", ""), told.envelope.computer, fields)
 
 
-def _of_copy(copy: str, computer: str, fields: Fields) -> Found:
+def _of_copy(copy: str, computer: str, fields: Fields) -> CompanionFound:
     """The names in that of a copy; the computer of the event shows which half is the server."""
     copy = copy.strip().strip("'\"")
     first, separator, second = copy.partition("\\")
@@ -110,10 +110,10 @@ def _of_copy(copy: str, computer: str, fields: Fields) -> Found:
         put_name(fields, "server", second)
     else:
         put_name(fields, "copy", copy)
-    return Found("", "", fields)
+    return CompanionFound("", "", fields)
 
 
-def _of_storage_group(copy: str, computer: str, fields: Fields) -> Found:
+def _of_storage_group(copy: str, computer: str, fields: Fields) -> CompanionFound:
     """The same for an event of 2007: a name that is no copy of this server is a storage group."""
     found = _of_copy(copy, computer, fields)
     server, separator, group = str(found.fields.pop("copy", "")).partition("\\")
@@ -121,7 +121,7 @@ def _of_storage_group(copy: str, computer: str, fields: Fields) -> Found:
         return found
     put_name(fields, "server", server)
     put_name(fields, "database_name", group)
-    return Found(group[:LONGEST_NAME], "", fields)
+    return CompanionFound(group[:LONGEST_NAME], "", fields)
 
 
 def _same_server(name: str, computer: str) -> bool:
@@ -138,7 +138,7 @@ _STORAGE_GROUP = re.compile(
 )
 
 
-def _storage_group(told: Told) -> Found:
+def _storage_group(told: CompanionText) -> CompanionFound:
     """2058: `%1` is the storage group, `%2` the error."""
     copy, reason = (*told.strings, "", "")[:2]
     if match := _STORAGE_GROUP.search(" ".join(told.text.split())):
@@ -148,23 +148,23 @@ def _storage_group(told: Told) -> Found:
     return _of_storage_group(copy, told.envelope.computer, fields)
 
 
-def _move(told: Told) -> Found:
+def _move(told: CompanionText) -> CompanionFound:
     """306 to 308: the first value is the id of the operation; the order of others is not known."""
     fields: Fields = {}
     if len(told.strings) > 1:
         put_name(fields, "operation", told.strings[0])
-    return Found("", "", fields)
+    return CompanionFound("", "", fields)
 
 
-def _failed_store(told: Told) -> Found:
+def _failed_store(told: CompanionText) -> CompanionFound:
     """126: the database that was dismounted, from the text."""
     fields: Fields = {}
     if match := _FAILED_DATABASE.search(told.words):
         put_name(fields, "database_name", match[1])
-    return Found("", "", fields)
+    return CompanionFound("", "", fields)
 
 
-def _by_words(told: Told) -> Found | None:
+def _by_words(told: CompanionText) -> CompanionFound | None:
     """Any other id of the failures: the outcome stands in its last sentence."""
     words = " ".join(told.words.split()).casefold()
     state: State = (

@@ -31,7 +31,7 @@ _FORMER = {DATABASE_MAINTENANCE: ("Online Maintenance (DB Scan) Pages Read/sec",
 """Names of Exchange 2007, where they differ."""
 
 
-class Proof(NamedTuple):
+class VisibilityProof(NamedTuple):
     """`command` asks for one sample; counters that are still hidden are an error of it."""
 
     what: str
@@ -46,13 +46,13 @@ class CounterCommands(msgspec.Struct, frozen=True, kw_only=True):
     """Sets the value in the registry."""
     begin_anew: tuple[str, ...]
     """Stops and starts the counter log of docs/inputs.md: it goes on with the names it found."""
-    proofs: tuple[Proof, ...]
+    proofs: tuple[VisibilityProof, ...]
 
 
 def counter_commands(groups: Iterable[str], library: Library) -> CounterCommands | None:
     """Those for the groups that `counter_feeds.present` names; None where it names none."""
     proofs = [
-        Proof(group + era, _typeperf(library, names))
+        VisibilityProof(group + era, _typeperf(library, names))
         for group in groups
         for era, names in _names(group, library)
     ]

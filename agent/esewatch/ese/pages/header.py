@@ -13,7 +13,15 @@ import msgspec
 from esewatch.ese.pages import header_fields
 from esewatch.ese.pages.checksum import xor_checksum
 from esewatch.ese.pages.file_types import FILE_TYPES, name_of
-from esewatch.ese.pages.header_fields import Backup, Count, LogRange, Moment, Signature, u32, u64
+from esewatch.ese.pages.header_fields import (
+    BackupRecord,
+    Count,
+    HeaderTime,
+    LogRange,
+    Signature,
+    u32,
+    u64,
+)
 from esewatch.ese.pages.layout import HEADER_PAGES, PAGE_SIZES
 
 HEADER_BYTES: Final = HEADER_PAGES * PAGE_SIZES[-1]
@@ -73,10 +81,10 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     last_object_id: int = 0
     os_version: str = ""
     """`major.minor.build`, with ` SP n` where there was a service pack."""
-    consistent: Moment = Moment()
-    attach: Moment = Moment()
-    reattach: Moment = Moment()
-    detach: Moment = Moment()
+    consistent: HeaderTime = HeaderTime()
+    attach: HeaderTime = HeaderTime()
+    reattach: HeaderTime = HeaderTime()
+    detach: HeaderTime = HeaderTime()
     log_required: LogRange = LogRange()
     """Generations without which the database cannot be made clean."""
     log_committed: int = 0
@@ -101,10 +109,10 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     scrub_time: datetime | None = None
     """The last time that the pages were zeroed (scrubbed) offline."""
     scrub_dbtime: int = 0
-    full_backup: Backup | None = None
-    incremental_backup: Backup | None = None
-    copy_backup: Backup | None = None
-    differential_backup: Backup | None = None
+    full_backup: BackupRecord | None = None
+    incremental_backup: BackupRecord | None = None
+    copy_backup: BackupRecord | None = None
+    differential_backup: BackupRecord | None = None
 
 
 def parse_header(data: bytes) -> Header | NotDatabase:
@@ -221,14 +229,18 @@ def _header(found: _Found) -> Header:
         database_id=u32(page, 104),
         last_object_id=u32(page, 212),
         os_version=_os_version(page),
-        consistent=Moment(
+        consistent=HeaderTime(
             time=header_fields.time(page, 64), position=header_fields.position(page, 56)
         ),
-        attach=Moment(time=header_fields.time(page, 72), position=header_fields.position(page, 80)),
-        reattach=Moment(
+        attach=HeaderTime(
+            time=header_fields.time(page, 72), position=header_fields.position(page, 80)
+        ),
+        reattach=HeaderTime(
             time=header_fields.time(page, 564), position=header_fields.position(page, 572)
         ),
-        detach=Moment(time=header_fields.time(page, 88), position=header_fields.position(page, 96)),
+        detach=HeaderTime(
+            time=header_fields.time(page, 88), position=header_fields.position(page, 96)
+        ),
         log_required=LogRange(first=u32(page, 296), last=u32(page, 300)),
         log_committed=u32(page, 416),
         log_recovering=u32(page, 536),

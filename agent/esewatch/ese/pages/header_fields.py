@@ -39,7 +39,7 @@ class LogPosition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return f"0x{self.generation:X},{self.sector:X},{self.byte:X}"
 
 
-class Moment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class HeaderTime(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """When and where in the log something was done last. Both None: never."""
 
     time: datetime | None = None
@@ -62,7 +62,7 @@ class Count(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The count before the last repair set it to zero."""
 
 
-class Backup(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class BackupRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A backup of the database that was done."""
 
     kind: BackupKind
@@ -112,12 +112,12 @@ def count(page: bytes, at: int, *, old_at: int | None = None) -> Count:
     return Count(count=u32(page, at), last=time(page, at + 4), before_repair=u32(page, old_at))
 
 
-def backup(page: bytes, at: int, kind_at: int) -> Backup | None:
+def backup(page: bytes, at: int, kind_at: int) -> BackupRecord | None:
     """The 24 bytes of a backup, None where there was none. Its kind stands elsewhere."""
     if not any(page[at : at + 24]):
         return None
     kind = u32(page, kind_at)
-    return Backup(
+    return BackupRecord(
         kind=_BACKUP_KINDS[kind] if kind < len(_BACKUP_KINDS) else "unknown",
         time=time(page, at + 8),
         position=position(page, at),

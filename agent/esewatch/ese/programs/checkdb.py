@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"(?<![A-Za-z0-9_.,\\$-])\d{1,10}(?:[.,]\d+)*(?![A-Za-z0-9_
 _NAME = re.compile(r"CHECK[A-Z]+", re.IGNORECASE)
 
 
-class Check(NamedTuple):
+class CheckdbResult(NamedTuple):
     """One result. `fields`: `command`, `physical_only` (0 or 1), `estimate_only` (1 if so) and,
     where they are told, `errors` and `repaired`, or `state` of one that was aborted, and
     `seconds`."""
@@ -43,7 +43,7 @@ class Check(NamedTuple):
     fields: Fields
 
 
-def check_in_text(text: str) -> Check | None:
+def check_in_text(text: str) -> CheckdbResult | None:
     """The first result in a message; None when there is none or it cannot be read."""
     start = text.find(_START)
     if start < 0:
@@ -58,10 +58,10 @@ def check_in_text(text: str) -> Check | None:
         fields["errors"], fields["repaired"] = int(match[4]), int(match[5] or 0)
     if match[7]:
         _add_seconds(fields, int(match[7]), int(match[8]), int(match[9]))
-    return Check(ABORTED if match[6] else COMPLETED, _database(match[2]), fields)
+    return CheckdbResult(ABORTED if match[6] else COMPLETED, _database(match[2]), fields)
 
 
-def _in_another_language(text: str, before: str) -> Check | None:
+def _in_another_language(text: str, before: str) -> CheckdbResult | None:
     """Five numbers are errors, repaired, hours, minutes, seconds; four: state and the time."""
     match = _COMMAND.match(text)
     if match is None:
@@ -82,10 +82,10 @@ def _in_another_language(text: str, before: str) -> Check | None:
         return None
     _add_seconds(fields, *numbers[-3:])
     event_id = COMPLETED if "errors" in fields else ABORTED
-    return Check(event_id, _database(match[2]), fields)
+    return CheckdbResult(event_id, _database(match[2]), fields)
 
 
-def check_in_strings(strings: tuple[str, ...]) -> Check | None:
+def check_in_strings(strings: tuple[str, ...]) -> CheckdbResult | None:
     """The result in the insertion strings of 8957 or 5235: the pieces of the sentence."""
     at = next((i for i, string in enumerate(strings) if _NAME.fullmatch(string.strip())), None)
     if at is None or at + 1 == len(strings):
@@ -100,7 +100,7 @@ def check_in_strings(strings: tuple[str, ...]) -> Check | None:
     if len(numbers) >= 4:
         _add_seconds(fields, *numbers[-3:])
     event_id = ABORTED if "state" in fields else COMPLETED
-    return Check(event_id, _database(strings[at + 1]), fields)
+    return CheckdbResult(event_id, _database(strings[at + 1]), fields)
 
 
 def _longest_run(numbers: list[int | None]) -> list[int]:

@@ -65,7 +65,7 @@ _SUMMARIES = 2
 """A run has one, or a second of the streaming file."""
 
 
-class Check(msgspec.Struct, frozen=True, kw_only=True):
+class ChecksumRun(msgspec.Struct, frozen=True, kw_only=True):
     """What a run of `/k` found in a database.
 
     `pages_seen` is without the header and its shadow. `counted` has the bad pages by
@@ -94,7 +94,7 @@ class HeaderDump(msgspec.Struct, frozen=True, kw_only=True):
     correction_failed: int | None
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True):
+class EseutilRun(msgspec.Struct, frozen=True, kw_only=True):
     """One run. `start` and `end` are offsets in the text that `runs` was given.
 
     `result` is None for what is neither a check nor a header dump of a database.
@@ -108,7 +108,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float | None
     """How long it took, where it says so."""
     database: str
-    result: Check | HeaderDump | None
+    result: ChecksumRun | HeaderDump | None
 
 
 class Body(NamedTuple):
@@ -133,7 +133,7 @@ def is_output(text: str) -> bool:
     return _BEGIN.search(text) is not None or _TEMPORARY.search(text) is not None
 
 
-def runs(text: str, offset: int = 0) -> Iterator[Run]:
+def runs(text: str, offset: int = 0) -> Iterator[EseutilRun]:
     """The runs that begin at `offset` or behind it, in the order of the text."""
     # The console writes CR LF, CR CR LF or a lone CR; offsets stay as they are.
     text = text.replace("\r", "\n")
@@ -149,7 +149,7 @@ def runs(text: str, offset: int = 0) -> Iterator[Run]:
         begin = following
 
 
-def _run(text: str, begin: re.Match[str], limit: int, *, last: bool) -> Run:
+def _run(text: str, begin: re.Match[str], limit: int, *, last: bool) -> EseutilRun:
     ended = _END.search(text, begin.end(), limit)
     if ended is None:
         outcome: Outcome = "open" if last else "cut"
@@ -162,7 +162,7 @@ def _run(text: str, begin: re.Match[str], limit: int, *, last: bool) -> Run:
         database = body.first(_DATABASE)
     if database:
         result = _check(body, outcome) if begin[1] == "CHECKSUM" else _header(body)
-    return Run(
+    return EseutilRun(
         start=begin.start(),
         end=end,
         outcome=outcome,
@@ -179,7 +179,7 @@ def _seconds(ended: re.Match[str]) -> float | None:
     return int(whole) + int(thousandths) / 1000 if whole else None
 
 
-def _check(body: Body, outcome: Outcome) -> Check:
+def _check(body: Body, outcome: Outcome) -> ChecksumRun:
     named: dict[tuple[int, PageFault], None] = {}
     lines: Counter[PageFault] = Counter()
     sums: list[dict[str, int]] = []
@@ -199,7 +199,7 @@ def _check(body: Body, outcome: Outcome) -> Check:
             unread += 1
     first = sums[0] if sums else {}
     pages = first.get("pages seen", 0)
-    return Check(
+    return ChecksumRun(
         complete=outcome == "success"
         and len(sums) <= _SUMMARIES
         and pages > _HEADER_PAGES

@@ -62,7 +62,7 @@ _UNITS = (
 )
 
 
-class Moment(NamedTuple):
+class LocalTime(NamedTuple):
     """A line with a date and a time: when a set began or ended, local to its computer."""
 
     text: str
@@ -102,13 +102,13 @@ class Rule(NamedTuple):
     """A line of dashes, between two jobs."""
 
 
-class Trouble(NamedTuple):
+class BackupTrouble(NamedTuple):
     """A warning, an error, or any other sentence: the copied data are not complete."""
 
     text: str
 
 
-Line = Heading | Moment | Count | Took | Value | Rule | Trouble
+Line = Heading | LocalTime | Count | Took | Value | Rule | BackupTrouble
 
 
 def line_of(text: str) -> Line | None:
@@ -122,19 +122,19 @@ def line_of(text: str) -> Line | None:
         return heading
     plain = _plain(text)
     if _TROUBLE.match(plain):
-        return Trouble(text)
+        return BackupTrouble(text)
     if (line := _numbered(text)) is not None:
         return line
     if _SENTENCE.fullmatch(text):
-        return Trouble(text)
+        return BackupTrouble(text)
     value = _VALUE.fullmatch(text)
     return Value(_LOGS_ONLY.search(_plain(value[1])) is not None) if value else None
 
 
-def _numbered(text: str) -> Moment | Count | Took | None:
+def _numbered(text: str) -> LocalTime | Count | Took | None:
     dated = None if "  " in text or "\t" in text else _DATED.fullmatch(text)
     if dated is not None:
-        return Moment(_moment(dated))
+        return LocalTime(_moment(dated))
     if (count := _COUNT.fullmatch(text)) is not None:
         value = int(re.sub(r"\D", "", count[1]))
         return Count(value if value < _MOST_BYTES else None)
@@ -154,7 +154,7 @@ def is_log(text: str) -> bool:
         told = line_of(line)
         if isinstance(told, Heading):
             found = found or told.backup is True
-        elif isinstance(told, Moment) and found:
+        elif isinstance(told, LocalTime) and found:
             return True
     return False
 

@@ -92,7 +92,7 @@ class Finder(NamedTuple):
     patterns: tuple[re.Pattern[str] | _Labelled, ...]
 
 
-class Place(NamedTuple):
+class HintPlace(NamedTuple):
     """Where in a text the value of a parameter stands."""
 
     finder: Finder
@@ -170,18 +170,18 @@ def _finders(event_id: int) -> tuple[Finder, ...]:
     )
 
 
-def _place(finder: Finder, low: str, whole: bool) -> Place | None:
+def _place(finder: Finder, low: str, whole: bool) -> HintPlace | None:
     """The first value found. One that touches the end of a cut message may be cut itself."""
     for pattern in finder.patterns:
         match = pattern.search(low)
         if match is not None and match.lastindex is not None:
             start, end = match.span(match.lastindex)
             if whole or end < len(low):
-                return Place(finder, start, end)
+                return HintPlace(finder, start, end)
     return None
 
 
-def places_of(event_id: int, text: str, whole: bool) -> list[Place]:
+def places_of(event_id: int, text: str, whole: bool) -> list[HintPlace]:
     """Where the values of a known event stand in its English text.
 
     `text` has single line feeds for line breaks; `whole` says that it is not cut.

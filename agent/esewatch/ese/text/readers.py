@@ -16,7 +16,7 @@ from typing import NamedTuple
 from esewatch.ese.catalogue.event_row import Kind
 from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.ese.strings import GROUPS
-from esewatch.ese.text.hints import Finder, Place
+from esewatch.ese.text.hints import Finder, HintPlace
 
 _LONGEST = 1024
 _READERS = 8
@@ -79,7 +79,9 @@ def recalled(event_id: int, text: str) -> Recalled | None:
     return None
 
 
-def remember(event_id: int, text: str, instance: str, start: int, places: Sequence[Place]) -> None:
+def remember(
+    event_id: int, text: str, instance: str, start: int, places: Sequence[HintPlace]
+) -> None:
     """Learn from a whole text that has the words of the event.
 
     `start` is where the message begins in `text`, with words of ESE; in the message
@@ -87,7 +89,7 @@ def remember(event_id: int, text: str, instance: str, start: int, places: Sequen
     """
     if len(text) > _LONGEST or not _is_plain(event_id):
         return
-    places = [Place(finder, start + at, start + end) for finder, at, end in places]
+    places = [HintPlace(finder, start + at, start + end) for finder, at, end in places]
     readers = _readers.setdefault(event_id, [])
     if any(_trust(reader, text, instance, start, places) for reader in readers):
         return
@@ -105,12 +107,14 @@ def _is_plain(event_id: int) -> bool:
     return not timed and not any(mark.isdigit() for mark in "".join(words))
 
 
-def _trust(reader: _Reader, text: str, instance: str, start: int, places: Sequence[Place]) -> bool:
+def _trust(
+    reader: _Reader, text: str, instance: str, start: int, places: Sequence[HintPlace]
+) -> bool:
     """Trust the reader for the free pieces of this text, if it found the same as the hints."""
     match = reader.pattern.fullmatch(text)
     if match is None or match.end(1) != start:
         return False
-    if [Place(finder, *match.span(group + 1)) for finder, group in reader.steps] != places:
+    if [HintPlace(finder, *match.span(group + 1)) for finder, group in reader.steps] != places:
         return False
     if len(reader.known) >= _KNOWN:
         reader.known.clear()
@@ -118,7 +122,7 @@ def _trust(reader: _Reader, text: str, instance: str, start: int, places: Sequen
     return True
 
 
-def _made(text: str, start: int, places: Sequence[Place]) -> _Reader | None:
+def _made(text: str, start: int, places: Sequence[HintPlace]) -> _Reader | None:
     """A reader of texts like this one; None where numbers and words cannot be separated."""
     spans = sorted({(place.start, place.end) for place in places})
     free = {place[1:] for place in places if place.finder.kind in _FREE}
@@ -158,7 +162,7 @@ def _are_apart(text: str, start: int, spans: list[_Span]) -> bool:
     )
 
 
-def _is_long(text: str, place: Place) -> bool:
+def _is_long(text: str, place: HintPlace) -> bool:
     """Whether the length of a date matters: near the limit, or where another may stand before."""
     date = text[place.start : place.end]
     words = " ".join(text[: place.start].lower().split())[-_DATE_WORDS:]

@@ -34,14 +34,14 @@ _NOBODYS = "$2b${:02d}$" + "." * 53
 CHALLENGE = {"www-authenticate": 'Basic realm="esewatch", charset="UTF-8"'}
 
 
-class Check(Protocol):
+class LoginCheck(Protocol):
     """`bcrypt.checkpw`."""
 
     def __call__(self, password: bytes, hashed_password: bytes) -> bool:
         """Whether the hash is of this password."""
 
 
-def bcrypt_check() -> Check:
+def bcrypt_check() -> LoginCheck:
     """`bcrypt.checkpw`. Raises ConfigError where the package is not installed."""
     try:
         from bcrypt import checkpw  # noqa: PLC0415 - 1 MB that an open port does not need
@@ -88,7 +88,9 @@ class Logins:
         self._waiting: dict[str, int] = {}
         self._in_turn = _InTurn()
 
-    async def admit(self, header: str, client: str, users: Mapping[str, str], check: Check) -> None:
+    async def admit(
+        self, header: str, client: str, users: Mapping[str, str], check: LoginCheck
+    ) -> None:
         """Return when `header` is of one of `users` (name -> hash).
 
         Raises RefusedError: 401, or 429 when too many wait.
@@ -134,7 +136,7 @@ class Logins:
                 del self._waiting[client]
 
 
-def _is_right(check: Check, password: bytes, hashed: str, dearest: int) -> bool:
+def _is_right(check: LoginCheck, password: bytes, hashed: str, dearest: int) -> bool:
     """Whether the hash is of the password. Where it is not, the work is that of cost `dearest`.
 
     bcrypt of cost c is 2 ** c rounds. After one of cost c, those of costs c, c + 1, up to `dearest`
@@ -146,7 +148,7 @@ def _is_right(check: Check, password: bytes, hashed: str, dearest: int) -> bool:
     return right
 
 
-def _is_of(check: Check, password: bytes, hashed: str) -> bool:
+def _is_of(check: LoginCheck, password: bytes, hashed: str) -> bool:
     try:
         return check(password[:_BCRYPT_BYTES], hashed.encode("ascii"))
     except ValueError:

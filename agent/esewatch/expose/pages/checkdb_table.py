@@ -26,7 +26,7 @@ CHECK_STATES: tuple[CheckState, ...] = (
 """Worst first."""
 
 
-class CheckedDatabase(msgspec.Struct, frozen=True, kw_only=True):
+class CheckdbRow(msgspec.Struct, frozen=True, kw_only=True):
     """One database of SQL Server. Times are epoch seconds; None is never or unknown."""
 
     computer: str
@@ -54,7 +54,7 @@ def checked_databases(
     *,
     blind: Collection[str] = (),
     ends: Mapping[str, float] | None = None,
-) -> tuple[CheckedDatabase, ...]:
+) -> tuple[CheckdbRow, ...]:
     """Every database of SQL Server, worst first, then the one longest without a full check.
 
     `blind`: computers of which younger checks may be unread. `ends`: as of when those of a
@@ -82,7 +82,7 @@ def last_checks(databases: Iterable[SqlDatabase], now: float) -> dict[str, float
     return ends
 
 
-def _checked(entry: SqlDatabase, settings: Settings, now: float, blind: bool) -> CheckedDatabase:
+def _checked(entry: SqlDatabase, settings: Settings, now: float, blind: bool) -> CheckdbRow:
     within = policy_for(settings, entry.database, entry.computer).checkdb_within
     allowed = within if math.isfinite(within) else None
     full = entry.full.completed
@@ -102,7 +102,7 @@ def _checked(entry: SqlDatabase, settings: Settings, now: float, blind: bool) ->
         state = "broken_off"
     elif late or (full is None and allowed is not None):
         state = "unknown"
-    return CheckedDatabase(
+    return CheckdbRow(
         computer=tidy(entry.computer),
         database=tidy(entry.database),
         state=state,

@@ -28,7 +28,7 @@ from esewatch.advice.history.pass_views import failed_tasks
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.config import Settings, policy_for
 from esewatch.expose.formatting import tidy
-from esewatch.expose.pages.checkdb_table import CheckedDatabase, checked_databases
+from esewatch.expose.pages.checkdb_table import CheckdbRow, checked_databases
 from esewatch.expose.pages.hidden_counters import Hidden, hidden_counters
 from esewatch.expose.pages.problems.database_problems import Known
 from esewatch.expose.pages.problems.problem import Problem
@@ -141,7 +141,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...]
     """Missing data, and the fix."""
     fleet: Summary
-    checks: tuple[CheckedDatabase, ...]
+    checks: tuple[CheckdbRow, ...]
     """The databases of SQL Server, worst first."""
     ignored: int
     dropped: int

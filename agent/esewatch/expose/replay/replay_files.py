@@ -19,7 +19,7 @@ Month = tuple[int, int]
 """Year and month."""
 
 
-class Span(NamedTuple):
+class MonthSpan(NamedTuple):
     """Where samples lie: from `first` to `last`, at each `step`. All in milliseconds."""
 
     first: int
@@ -32,7 +32,7 @@ def moment(time: int) -> datetime.datetime:
     return EPOCH + datetime.timedelta(milliseconds=time)
 
 
-def months(span: Span) -> list[Month]:
+def months(span: MonthSpan) -> list[Month]:
     """The months that the span touches."""
     begin, end = moment(span.first), moment(span.last)
     numbers = range(begin.year * 12 + begin.month - 1, end.year * 12 + end.month)
@@ -75,7 +75,9 @@ class MonthFiles:
     whole. `written` are those in place.
     """
 
-    def __init__(self, output: Path, folder: Path, series: Sequence[Series], span: Span) -> None:
+    def __init__(
+        self, output: Path, folder: Path, series: Sequence[Series], span: MonthSpan
+    ) -> None:
         self.written: list[Path] = []
         self._output, self._folder = output, folder
         self._series = series

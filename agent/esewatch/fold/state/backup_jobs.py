@@ -38,7 +38,7 @@ class BackupSet(NamedTuple):
     """An id that sets of one job have in common, empty where only their times show it."""
 
 
-class Job(NamedTuple):
+class BackupJob(NamedTuple):
     """A job of at least two sets that can be compared."""
 
     started: float
@@ -79,7 +79,7 @@ def _without_job(each: BackupSet) -> tuple[float, float, str, str, float, float]
     return each[:-1]
 
 
-def latest_jobs(logged: Iterable[BackupSet], streamed: Iterable[BackupSet]) -> list[Job]:
+def latest_jobs(logged: Iterable[BackupSet], streamed: Iterable[BackupSet]) -> list[BackupJob]:
     """The last 5 comparable jobs of a computer, oldest first.
 
     `logged`: sets from logs of backup programs, which know their job. `streamed`: sets from the
@@ -95,7 +95,7 @@ def latest_jobs(logged: Iterable[BackupSet], streamed: Iterable[BackupSet]) -> l
     return sorted(found, key=lambda job: (job.ended, job.started, job.rates))[-LATEST:]
 
 
-def slow_jobs(jobs: Sequence[Job]) -> int:
+def slow_jobs(jobs: Sequence[BackupJob]) -> int:
     """The number of jobs in which the last set ran at less than half the throughput of
     the first.
     """
@@ -115,7 +115,7 @@ def _chains(streamed: Iterable[BackupSet]) -> list[list[BackupSet]]:
     return chains
 
 
-def _job(sets: Sequence[BackupSet]) -> Job | None:
+def _job(sets: Sequence[BackupSet]) -> BackupJob | None:
     compared = [
         each
         for each in sets
@@ -123,7 +123,7 @@ def _job(sets: Sequence[BackupSet]) -> Job | None:
     ]
     if len(compared) < 2:
         return None
-    return Job(
+    return BackupJob(
         started=compared[0].started,
         ended=compared[-1].ended,
         rates=tuple(each.bytes / each.seconds for each in compared),
@@ -131,5 +131,5 @@ def _job(sets: Sequence[BackupSet]) -> Job | None:
     )
 
 
-def _meet(one: Job, other: Job) -> bool:
+def _meet(one: BackupJob, other: BackupJob) -> bool:
     return one.started < other.ended + MINUTE and other.started < one.ended + MINUTE

@@ -15,7 +15,16 @@ from esewatch.scan.pace import Pace
 from esewatch.scan.reading.direct import ALIGNMENT
 from esewatch.scan.reading.header_reading import read_header
 from esewatch.scan.reading.reading import DatabaseFile
-from esewatch.scan.results import MAX_LISTED, BadPage, Counts, Ended, FileResult, Kind, Place, Step
+from esewatch.scan.results import (
+    MAX_LISTED,
+    Counts,
+    Ended,
+    FileResult,
+    Kind,
+    Place,
+    ScannedBadPage,
+    Step,
+)
 from esewatch.scan.verify.latency import Latencies
 from esewatch.scan.verify.stream import RATED_READ_SIZE, READ_SIZE, THROTTLED_READ_SIZE, stream
 from esewatch.scan.verify.suspect_pages import PAUSE_SECONDS, Suspects
@@ -46,7 +55,7 @@ class Tally:
         self._counts.unread_bytes += size
         self.offset += size
 
-    def bad(self, page: BadPage) -> None:
+    def bad(self, page: ScannedBadPage) -> None:
         """A bad page of any kind; also `pages` or `unread` must be told of it."""
         counts = self._counts
         match page.kind:
@@ -77,7 +86,7 @@ MAX_LOOKS = 16
 """How often the end of a file that moves is looked at again."""
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
+class ScanOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How a file is read. `read_size` in bytes, `throttle` in seconds, `rate` in bytes/s.
 
     `read_size` None: that of `stream`, smaller when throttled or at a low rate; it is rounded
@@ -94,7 +103,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 def scan_file(
     path: str,
-    options: Options,
+    options: ScanOptions,
     pace: Pace,
     *,
     place: Place | None = None,
@@ -140,7 +149,9 @@ def signature_of(header: Header) -> str:
 class _Scan:
     """One run over one open file."""
 
-    def __init__(self, file: DatabaseFile, header: Header, options: Options, pace: Pace) -> None:
+    def __init__(
+        self, file: DatabaseFile, header: Header, options: ScanOptions, pace: Pace
+    ) -> None:
         self._file = file
         self._header = header
         self._pace = pace
@@ -261,7 +272,7 @@ class _Scan:
         self._tally.pages(classes)
         return self._step(found)
 
-    def _step(self, found: Sequence[BadPage]) -> Step:
+    def _step(self, found: Sequence[ScannedBadPage]) -> Step:
         for page in found:
             self._tally.bad(page)
         new = [page for page in found if page.page_number not in self._told]
@@ -294,8 +305,10 @@ class _Scan:
                 if self._tally.offset < start + size:
                     return
 
-    def _bad(self, number: int, kind: Kind) -> BadPage:
-        return BadPage(page_number=number, offset=offset_of(number, self._page_size), kind=kind)
+    def _bad(self, number: int, kind: Kind) -> ScannedBadPage:
+        return ScannedBadPage(
+            page_number=number, offset=offset_of(number, self._page_size), kind=kind
+        )
 
     def _known(self, numbers: Sequence[int]) -> Iterator[Step]:
         """What the known bad pages are now. One that is blank is neither good nor bad."""
@@ -351,7 +364,7 @@ class _Scan:
         return step
 
 
-def _whole(options: Options, page_size: int) -> int:
+def _whole(options: ScanOptions, page_size: int) -> int:
     """The read size in whole pages, and in whole blocks of a disk."""
     size = options.read_size or (THROTTLED_READ_SIZE if options.throttle else READ_SIZE)
     if options.rate and not options.read_size:

@@ -7,7 +7,7 @@ from esewatch.ese.pages.kernels import classify
 from esewatch.ese.pages.layout import BLANK, GOOD, SUSPECT, PageClass, offset_of
 from esewatch.scan.pace import Pace
 from esewatch.scan.reading.reading import DatabaseFile
-from esewatch.scan.results import BadPage
+from esewatch.scan.results import ScannedBadPage
 
 MAX_READS = 16
 """Reads of one page whose content changes each time, before it is taken as it is."""
@@ -24,7 +24,7 @@ _RUN = re.compile(bytes([SUSPECT]) + b"{1,256}")
 _RELATIONS = slice(16, 28)
 """Previous and next page and object id in the page header: hardly two pages share them."""
 
-Verdict = BadPage | PageClass
+Verdict = ScannedBadPage | PageClass
 """GOOD or BLANK, or what is wrong."""
 
 
@@ -41,7 +41,7 @@ class Suspects:
 
     def judged(
         self, number: int, data: memoryview | bytes, classes: bytes
-    ) -> tuple[bytes, list[BadPage]]:
+    ) -> tuple[bytes, list[ScannedBadPage]]:
         """The classes of the pages of `data` from page `number` on, and which of them are bad.
 
         Suspect pages are read again past the cache: one is bad when the same bytes come twice,
@@ -54,7 +54,7 @@ class Suspects:
             pages = bytes(data[first * self._page_size : end * self._page_size])
             verdicts = self._judge(number + first, pages)
             for at, verdict in enumerate(verdicts, start=first):
-                if isinstance(verdict, BadPage):
+                if isinstance(verdict, ScannedBadPage):
                     bad.append(verdict)
                 else:
                     final[at] = verdict
@@ -111,7 +111,7 @@ class Suspects:
             return GOOD
         if found.maybe_flipped and not self._was_misplaced(number, page, found):
             found = Diagnosis(fault="checksum")
-        return BadPage(
+        return ScannedBadPage(
             page_number=number,
             offset=offset,
             kind=found.fault or "checksum",

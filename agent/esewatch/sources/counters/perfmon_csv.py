@@ -13,7 +13,12 @@ import msgspec
 
 from esewatch.model import CountersSeen, Reading, Source, SourceError
 from esewatch.sources.counters.pdh_clock import ClockState, PdhClock
-from esewatch.sources.counters.perfmon_header import Column, PerfmonHeader, is_header, read_header
+from esewatch.sources.counters.perfmon_header import (
+    PerfmonColumn,
+    PerfmonHeader,
+    is_header,
+    read_header,
+)
 from esewatch.sources.files.follow import Decoder, Fed, FollowedFiles
 
 _TRACE_MARKERS = (b"\x02\x00\x01\xc0", b"\x02\x00\x02\xc0")
@@ -116,7 +121,7 @@ class PerfmonDecoder:
         self._context = msgspec.msgpack.decode(saved, type=Context) if saved else Context()
         self._clock = PdhClock(zone, self._context.clock)
         self._header: PerfmonHeader | None = None
-        self._columns: list[Column] = []
+        self._columns: list[PerfmonColumn] = []
         if self._context.header:
             self._take_header(zlib.decompress(self._context.header), fresh=False)
 
@@ -219,7 +224,7 @@ class PerfmonDecoder:
                 )
             )
 
-    def _tell_cell(self, column: Column, cell: str, at: int, fed: Fed) -> None:
+    def _tell_cell(self, column: PerfmonColumn, cell: str, at: int, fed: Fed) -> None:
         if column.index not in self._context.told:
             self._context.told.add(column.index)
             fed.unreadable.append(

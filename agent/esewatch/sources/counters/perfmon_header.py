@@ -20,7 +20,7 @@ _UTC = re.compile(r"\bUTC\b|univers|weltzeit|世界时|世界時", re.IGNORECASE
 _LONGEST_CELL = 100
 
 
-class Column(msgspec.Struct, frozen=True, gc=False):
+class PerfmonColumn(msgspec.Struct, frozen=True, gc=False):
     """One counter of the header; `index` is its cell in a row."""
 
     index: int
@@ -42,7 +42,7 @@ class PerfmonHeader(NamedTuple):
     """Whether its zone is UTC by name. Offset 0 alone is also Western Europe in winter."""
     width: int
     """Cells of a whole row."""
-    columns: list[Column]
+    columns: list[PerfmonColumn]
     present: dict[str, dict[str, bool]]
     """By computer: which groups of counters its ESE instances object exposes."""
     faults: list[str]
@@ -107,7 +107,7 @@ def _delimiter(text: str) -> str:
     return behind if behind and behind in ",;\t" else ","
 
 
-def _column(index: int, path: str, computer: str) -> Column | None:
+def _column(index: int, path: str, computer: str) -> PerfmonColumn | None:
     """Take `\\\\host\\object(parent/instance#1)\\counter` apart."""
     path = path.strip()
     host = computer
@@ -126,7 +126,7 @@ def _column(index: int, path: str, computer: str) -> Column | None:
         instance = ""
     if not name or not counter:
         return None
-    return Column(
+    return PerfmonColumn(
         index=index,
         computer=host,
         object=name,
@@ -137,7 +137,7 @@ def _column(index: int, path: str, computer: str) -> Column | None:
     )
 
 
-def _present(columns: Iterable[Column]) -> dict[str, dict[str, bool]]:
+def _present(columns: Iterable[PerfmonColumn]) -> dict[str, dict[str, bool]]:
     names: dict[str, set[tuple[str, str]]] = {}
     for column in columns:
         names.setdefault(column.computer, set()).add((column.object, column.counter))

@@ -52,7 +52,7 @@ class Tail(msgspec.Struct, array_like=True, frozen=True):
     """Id of the last record handed out."""
 
 
-class FileState(msgspec.Struct, array_like=True):
+class EvtxFileState(msgspec.Struct, array_like=True):
     """The known state of one file; its position in the journal."""
 
     key: Key | None = None
@@ -61,9 +61,9 @@ class FileState(msgspec.Struct, array_like=True):
     """Fingerprints of the chunks, 6 bytes each, zeroes where the chunk is to be read."""
     tail: Tail | None = None
 
-    def copy(self) -> "FileState":
+    def copy(self) -> "EvtxFileState":
         """A state of its own."""
-        return FileState(self.key, bytearray(self.digests), self.tail)
+        return EvtxFileState(self.key, bytearray(self.digests), self.tail)
 
     def known(self, number: int) -> bytes:
         """Fingerprint of chunk `number`."""
@@ -77,7 +77,7 @@ class FileState(msgspec.Struct, array_like=True):
         self.digests[at : at + DIGEST_BYTES] = value
 
 
-class Plan(msgspec.Struct):
+class ReadingPlan(msgspec.Struct):
     """The parts of a file to read: chunk numbers, oldest first."""
 
     path: str
@@ -96,7 +96,7 @@ class Plan(msgspec.Struct):
         return self.key[2] if self.compressed else len(self.chunks) * CHUNK_BYTES
 
 
-class Step(msgspec.Struct):
+class EvtxStep(msgspec.Struct):
     """The result of one chunk."""
 
     records: list[Record] = []
@@ -109,14 +109,14 @@ def key_of(stat: stat_result) -> Key:
     return (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
 
-def plan(path: str, state: FileState) -> Plan:
+def plan(path: str, state: EvtxFileState) -> ReadingPlan:
     """Find the parts of the file that are new against `state`. Raises OSError."""
     raw = open_raw(path)
     try:
         stat = raw.stat()
         # Windows does not keep the times of an open log up to date.
         settled = os_name != "nt" and time.time() - stat.st_mtime > _SETTLED_SECONDS
-        found = Plan(path, key_of(stat), compressed=raw.compressed, settled=settled)
+        found = ReadingPlan(path, key_of(stat), compressed=raw.compressed, settled=settled)
         header = read_at(raw, 0, FILE_HEADER_BYTES)
         found.problem = _header_problem(path, raw, header) or _too_long(path, stat.st_size)
         if found.problem is not None and not found.problem.place:
@@ -153,7 +153,7 @@ def _too_long(path: str, size: int) -> Unreadable | None:
     return Unreadable(path=path, place=f"offset {end}", reason=reason)
 
 
-def _changed(raw: RawFile, number: int, size: int, state: FileState) -> bool:
+def _changed(raw: RawFile, number: int, size: int, state: EvtxFileState) -> bool:
     """Whether chunk `number` differs from when it was last read."""
     known = state.known(number)
     if known == _UNKNOWN:
@@ -173,7 +173,7 @@ class FileReader:
     """
 
     def __init__(
-        self, what: Plan, state: FileState, deferred: set[int], decoder: ChunkDecoder
+        self, what: ReadingPlan, state: EvtxFileState, deferred: set[int], decoder: ChunkDecoder
     ) -> None:
         self.state = state
         self._plan = what
@@ -182,7 +182,7 @@ class FileReader:
         self._empty: list[int] = []
         self._left = False
 
-    def steps(self, *, final: bool) -> Iterator[Step]:
+    def steps(self, *, final: bool) -> Iterator[EvtxStep]:
         """Read chunk after chunk. Raises OSError when the file cannot be opened."""
         raw = open_raw(self._plan.path)
         self.state.key = (*self._plan.key[:3], -1)
@@ -195,11 +195,11 @@ class FileReader:
                 yield self._step(raw, number, final=final)
         finally:
             raw.close()
-        yield Step(unreadable=self._zeroed())
+        yield EvtxStep(unreadable=self._zeroed())
         if self._plan.settled and not self._left:
             self.state.key = self._plan.key
 
-    def _step(self, raw: RawFile, number: int, *, final: bool) -> Step:
+    def _step(self, raw: RawFile, number: int, *, final: bool) -> EvtxStep:
         start = chunk_offset(number)
         try:
             data = read_at(raw, start, CHUNK_BYTES)
@@ -213,20 +213,20 @@ class FileReader:
         if doubtful and number not in self._deferred:
             self._deferred.add(number)
             self._left = True
-            return Step(bytes_read=CHUNK_BYTES)
+            return EvtxStep(bytes_read=CHUNK_BYTES)
         self._deferred.discard(number)
         if chunk is None:
             self._note_empty(number)
-            return Step(bytes_read=CHUNK_BYTES)
+            return EvtxStep(bytes_read=CHUNK_BYTES)
         step = self._take(number, chunk)
         grows = not chunk.problem and may_grow_unseen(data)
         self.state.learn(number, _UNKNOWN if grows else digest_of(data))
         return step
 
-    def _failed(self, number: int, error: OSError) -> Step:
+    def _failed(self, number: int, error: OSError) -> EvtxStep:
         """The medium does not give the chunk: logged once, retried at every poll."""
         self._left = True
-        step = Step(bytes_read=CHUNK_BYTES)
+        step = EvtxStep(bytes_read=CHUNK_BYTES)
         if number not in self._deferred:
             self._deferred.add(number)
             step.unreadable.append(self._at(number, error.strerror or str(error)))
@@ -237,10 +237,10 @@ class FileReader:
             self._empty.append(number)
         self.state.learn(number, _EMPTY)
 
-    def _take(self, number: int, chunk: Chunk) -> Step:
+    def _take(self, number: int, chunk: Chunk) -> EvtxStep:
         """Events, coverage and complaints of one chunk."""
         decoded = self._decoder.decode(chunk, after=self._handed_out(number, chunk))
-        step = Step(records=[*decoded.events], bytes_read=CHUNK_BYTES)
+        step = EvtxStep(records=[*decoded.events], bytes_read=CHUNK_BYTES)
         if decoded.coverage is not None:
             step.records.append(decoded.coverage)
         reasons = [chunk.problem] if chunk.problem else []
@@ -275,14 +275,14 @@ class FileReader:
     def _at(self, number: int, reason: str) -> Unreadable:
         return Unreadable(path=self._plan.path, place=f"chunk {number}", reason=reason)
 
-    def _compressed(self, raw: RawFile) -> Iterator[Step]:
+    def _compressed(self, raw: RawFile) -> Iterator[EvtxStep]:
         """All chunks of a gzip file; its position is only whether it was read to the end."""
         read_at(raw, 0, FILE_HEADER_BYTES)
         before = raw.backlog()
         for number in range(MAX_CHUNKS):
             data = read_at(raw, chunk_offset(number), CHUNK_BYTES)
             chunk = examine(data) if data else None
-            step = self._take(number, chunk) if chunk is not None else Step()
+            step = self._take(number, chunk) if chunk is not None else EvtxStep()
             left = raw.backlog()
             step.bytes_read, before = before - left, left
             if raw.damage:

@@ -12,7 +12,15 @@ import msgspec
 
 from esewatch.ese.dates import DateOrder
 from esewatch.model import Batch, SourceError, Unreadable
-from esewatch.sources.evtx.evtx_file import FileReader, FileState, Key, Plan, Step, key_of, plan
+from esewatch.sources.evtx.evtx_file import (
+    EvtxFileState,
+    EvtxStep,
+    FileReader,
+    Key,
+    ReadingPlan,
+    key_of,
+    plan,
+)
 from esewatch.sources.evtx.evtx_records import ChunkDecoder
 from esewatch.sources.files.file_search import Room, all_unreadable, listed, reason_of
 from esewatch.sources.files.globs import barring
@@ -45,23 +53,23 @@ class EvtxSource:
         self._decoder = ChunkDecoder(
             providers=providers, companions=companions, date_order=date_order, computer=computer
         )
-        self._states: dict[str, FileState] = {}
+        self._states: dict[str, EvtxFileState] = {}
         self._saved: dict[str, bytes] = {}
         self._deferred: dict[str, set[int]] = {}
         self._complaints: dict[str, str] = {}
         self._failed: dict[str, str] = {}
         """Path -> reason of what could not be listed or opened in this poll."""
-        self._by_file: dict[tuple[int, int], FileState] = {}
+        self._by_file: dict[tuple[int, int], EvtxFileState] = {}
         """Device and inode -> known state of the file before this poll."""
         self._batch = Batch()
-        self._read: dict[str, FileState] = {}
+        self._read: dict[str, EvtxFileState] = {}
         """State of the files of this poll, ahead of `_states` by the content of `_batch`."""
 
     def restore(self, positions: Mapping[str, bytes]) -> None:
         """Restore the positions of the journal; one that cannot be read means a fresh start."""
         for path, value in positions.items():
             try:
-                self._states[path] = msgspec.msgpack.decode(value, type=FileState)
+                self._states[path] = msgspec.msgpack.decode(value, type=EvtxFileState)
             except msgspec.MsgspecError:
                 continue
             self._saved[path] = value
@@ -137,7 +145,7 @@ class EvtxSource:
             self._complain(", ".join(self._patterns), room.lack)
         return paths, missing
 
-    def _plan(self, path: str) -> tuple[Plan, FileState] | None:
+    def _plan(self, path: str) -> tuple[ReadingPlan, EvtxFileState] | None:
         """The parts to read of one file and from where; None when there are none."""
         try:
             key = key_of(Path(path).stat())
@@ -163,12 +171,14 @@ class EvtxSource:
                 return None
         return found, state.copy()
 
-    def _renamed(self, key: Key) -> FileState:
+    def _renamed(self, key: Key) -> EvtxFileState:
         """The known state of the same file under another name: an archived log is not
         read twice.
         """
         state = self._by_file.get(key[:2])
-        return FileState(None, state.digests, state.tail) if state is not None else FileState()
+        return (
+            EvtxFileState(None, state.digests, state.tail) if state is not None else EvtxFileState()
+        )
 
     def _complain(self, path: str, reason: str) -> None:
         """Report a file that cannot be opened or a folder that cannot be listed, once."""
@@ -177,7 +187,9 @@ class EvtxSource:
             self._complaints[path] = reason
             self._batch.unreadable.append(Unreadable(path=path, place="", reason=reason))
 
-    def _steps(self, found: Plan, state: FileState, *, final: bool) -> Iterator[Step]:
+    def _steps(
+        self, found: ReadingPlan, state: EvtxFileState, *, final: bool
+    ) -> Iterator[EvtxStep]:
         """The steps of one file; `_read` holds how far they went."""
         self._read[found.path] = state
         deferred = self._deferred.setdefault(found.path, set())

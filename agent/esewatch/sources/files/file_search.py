@@ -57,7 +57,7 @@ class Room:
         return "" if self._left >= 0 else f"more than {most} files, the others are not followed"
 
 
-class Scan(msgspec.Struct, gc=False):
+class FolderScan(msgspec.Struct, gc=False):
     """The result of one search of the paths."""
 
     seen: dict[str, Seen] = {}
@@ -102,7 +102,7 @@ def open_known(path: str, key: str) -> RawFile:
 
 def look(
     paths: Sequence[str], path_of: Callable[[str], str | None], known: Collection[str] | None
-) -> Scan:
+) -> FolderScan:
     """Find the files of `paths`, of those that are not `known` (by key) as many as there is room.
 
     A file that is renamed between the listing of its folder and the stat of it would be missed, and
@@ -125,8 +125,8 @@ def look(
     return found
 
 
-def _look(listing: Listing, path_of: Callable[[str], str | None], room: Room) -> Scan:
-    found = Scan(troubles=dict(listing.barred), gone=listing.gone)
+def _look(listing: Listing, path_of: Callable[[str], str | None], room: Room) -> FolderScan:
+    found = FolderScan(troubles=dict(listing.barred), gone=listing.gone)
     for path, literal in listing.paths.items():
         try:
             state = os.stat(path)  # noqa: PTH116 - strings all the way

@@ -50,7 +50,7 @@ ALIKE = 64
 """Files that begin alike, such as with one header, that a new one is compared with."""
 
 
-class Waiting(msgspec.Struct, gc=False):
+class WaitingFile(msgspec.Struct, gc=False):
     """A file found but not followed yet: it may be a copy in the making."""
 
     stat: Stat
@@ -85,7 +85,7 @@ class FileSet:
         self._restored: dict[str, Position] = {}
         self._lost: dict[str, Position] = {}
         self._last_lost = 0
-        self._waiting: dict[str, Waiting] = {}
+        self._waiting: dict[str, WaitingFile] = {}
         self._told: dict[str, int] = {}
         self._out_of_reach: dict[str, str] = {}
         """Path -> reason for files that the last search could not examine: logged once while it
@@ -291,7 +291,7 @@ class FileSet:
         """Follow a new file, unless it may be a copy that is still being made."""
         if not seen.stat[0]:
             return
-        waiting = self._waiting.setdefault(seen.key, Waiting(seen.stat, now, now))
+        waiting = self._waiting.setdefault(seen.key, WaitingFile(seen.stat, now, now))
         if waiting.stat != seen.stat:
             waiting.stat, waiting.changed = seen.stat, now
         quiet = (

@@ -23,7 +23,7 @@ _QUIET = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG
 Entries = list["os.DirEntry[str]"]
 
 
-class Found(NamedTuple):
+class GlobMatch(NamedTuple):
     """The result of a search."""
 
     paths: list[str]
@@ -32,11 +32,11 @@ class Found(NamedTuple):
     """Folder -> why it cannot be listed or passed, so that its content was not found."""
 
 
-def search(pattern: str) -> Found:
+def search(pattern: str) -> GlobMatch:
     """The paths that fit `pattern`; `**` is any folders, hidden ones left out. Never raises."""
     walk = _Walk()
     paths = set() if "\0" in pattern else set(walk.below(*_taken_apart(pattern)))
-    return Found(sorted(paths), walk.barred)
+    return GlobMatch(sorted(paths), walk.barred)
 
 
 def matches(pattern: str) -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from esewatch.ese.programs.eseutil import Check, Run, is_output, runs
+from esewatch.ese.programs.eseutil import ChecksumRun, EseutilRun, is_output, runs
 from esewatch.model import Batch, SourceError, Unreadable
 from esewatch.sources.files.encodings import detect, to_utf8
 from esewatch.sources.files.file_search import (
@@ -40,7 +40,7 @@ hours without a byte are usual.
 """
 
 
-class FileState(msgspec.Struct, array_like=True, forbid_unknown_fields=True, kw_only=True):
+class EseutilFileState(msgspec.Struct, array_like=True, forbid_unknown_fields=True, kw_only=True):
     """The state of one file in the journal. `stat` is its size and mtime (ns) when it was read."""
 
     stat: Stat = (0, 0)
@@ -88,7 +88,7 @@ class EseutilLogSource:
         self._paths = list(paths)
         self._whose = Whose(computer, database)
         self._clock = clock
-        self._files: dict[str, FileState] = {}
+        self._files: dict[str, EseutilFileState] = {}
         self._again: dict[str, float] = {}
         """When an unchanged file is to be judged again."""
         self._complaints: dict[str, str] = {}
@@ -100,7 +100,7 @@ class EseutilLogSource:
         """See `model.Source.restore`. A position that is not understood is dropped."""
         for key, value in positions.items():
             try:
-                self._files[key] = msgspec.msgpack.decode(value, type=FileState)
+                self._files[key] = msgspec.msgpack.decode(value, type=EseutilFileState)
             except msgspec.MsgspecError:
                 continue
 
@@ -180,7 +180,9 @@ class EseutilLogSource:
         for _ in self._runs(seen, text, state, final=final):
             yield
 
-    def _runs(self, seen: Seen, text: str, state: FileState, *, final: bool) -> Iterator[None]:
+    def _runs(
+        self, seen: Seen, text: str, state: EseutilFileState, *, final: bool
+    ) -> Iterator[None]:
         """Hand out the runs of one file that were not handed out before."""
         now = self._clock()
         written = min(state.stat[1] / 1e9, now)
@@ -213,21 +215,21 @@ class EseutilLogSource:
         self._again[seen.key] = again or 0.0
         self._keep(seen.key, state, place)
 
-    def _still_running(self, run: Run, state: FileState, written: float) -> None:
+    def _still_running(self, run: EseutilRun, state: EseutilFileState, written: float) -> None:
         """Hand out the bad pages of a run in progress: they are bad already."""
-        bad = bad_count(run.result) if isinstance(run.result, Check) else 0
+        bad = bad_count(run.result) if isinstance(run.result, ChecksumRun) else 0
         if bad > state.told and (record := record_of(run, self._whose, written)) is not None:
             self._batch.records.append(record)
             state.told = bad
 
-    def _hand_out(self, path: str, line: int, run: Run, end: float) -> None:
+    def _hand_out(self, path: str, line: int, run: EseutilRun, end: float) -> None:
         record = record_of(run, self._whose, end)
         if record is not None:
             self._batch.records.append(record)
         for reason in complaints(run, self._whose):
             self._tell(path, f"line {line}", reason)
 
-    def _keep(self, key: str, state: FileState, place: "_Place") -> None:
+    def _keep(self, key: str, state: EseutilFileState, place: "_Place") -> None:
         state.digest = place.digest_to(state.offset)
         self._files[key] = state
         self._batch.positions[key] = msgspec.msgpack.encode(state)
@@ -249,14 +251,14 @@ class EseutilLogSource:
             self._complain(seen.path, damage)
         return to_utf8(data, detect(data)[0]).decode("utf-8", "replace"), stat
 
-    def _continued(self, state: FileState | None, text: str, stat: Stat) -> FileState:
+    def _continued(self, state: EseutilFileState | None, text: str, stat: Stat) -> EseutilFileState:
         """The state of what was handed out of `text` before, under any name; a new state if
         nothing.
         """
         if state is not None and not state.offset and stat[0] >= state.stat[0]:
             return msgspec.structs.replace(state, settled=False)
         others = [other for other in self._files.values() if other is not state]
-        place, found = _Place(text), FileState()
+        place, found = _Place(text), EseutilFileState()
         for known in sorted([*([state] if state else []), *others], key=lambda each: each.offset):
             if 0 < known.offset <= len(text) and known.digest == place.digest_to(known.offset):
                 found = known

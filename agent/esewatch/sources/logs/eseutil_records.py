@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from esewatch.ese.programs.eseutil import Check, HeaderDump, Run
+from esewatch.ese.programs.eseutil import ChecksumRun, EseutilRun, HeaderDump
 from esewatch.fold.identity.identity import database_label
 from esewatch.fold.state.state import UNLOCATED
 from esewatch.model import CopyChecked, HeaderSeen, PageFault
@@ -26,7 +26,7 @@ class Whose(NamedTuple):
         return printable(named)
 
 
-def record_of(run: Run, whose: Whose, end: float) -> CopyChecked | HeaderSeen | None:
+def record_of(run: EseutilRun, whose: Whose, end: float) -> CopyChecked | HeaderSeen | None:
     """The record of a run that ended at `end` (epoch seconds); None when it has none.
 
     A check has the time of its start: a page that went bad while it ran may have been
@@ -45,7 +45,7 @@ def record_of(run: Run, whose: Whose, end: float) -> CopyChecked | HeaderSeen | 
             corrected=run.result.corrected,
             correction_failed=run.result.correction_failed,
         )
-    if isinstance(run.result, Check):
+    if isinstance(run.result, ChecksumRun):
         return CopyChecked(
             time=max(0.0, end - (run.seconds or 0.0)),
             computer=whose.computer,
@@ -60,12 +60,12 @@ def record_of(run: Run, whose: Whose, end: float) -> CopyChecked | HeaderSeen | 
     return None
 
 
-def bad_count(check: Check) -> int:
+def bad_count(check: ChecksumRun) -> int:
     """The number of pages found bad, whatever their fault."""
     return sum(check.counted.values())
 
 
-def _bad_pages(check: Check) -> tuple[tuple[int, PageFault], ...]:
+def _bad_pages(check: ChecksumRun) -> tuple[tuple[int, PageFault], ...]:
     unnamed: list[tuple[int, PageFault]] = [
         (UNLOCATED, fault)
         for fault, count in check.counted.items()
@@ -74,16 +74,16 @@ def _bad_pages(check: Check) -> tuple[tuple[int, PageFault], ...]:
     return (*check.named, *unnamed)
 
 
-def complaints(run: Run, whose: Whose) -> list[str]:
+def complaints(run: EseutilRun, whose: Whose) -> list[str]:
     """Why a run has no result or only a part of it; empty when all of it is understood."""
     if not run.database:
         return []
     found = []
     if run.outcome in {"cut", "open"}:
         found.append("this run of eseutil does not end")
-    elif isinstance(run.result, Check) and run.result.unread:
+    elif isinstance(run.result, ChecksumRun) and run.result.unread:
         found.append(f"{run.result.unread} reads failed: {run.closing}")
-    elif isinstance(run.result, Check):
+    elif isinstance(run.result, ChecksumRun):
         if not run.result.complete and not run.result.counted:
             found.append(f"not a check of all pages: {run.closing}")
     elif run.outcome == "failed":

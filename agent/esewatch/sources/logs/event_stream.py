@@ -14,7 +14,7 @@ from esewatch.sources.files.follow import FollowedFiles
 from esewatch.sources.logs.formats.columns import find_columns
 from esewatch.sources.logs.formats.csv_events import CsvEvents
 from esewatch.sources.logs.formats.decoder_state import Format, read_decoder_state
-from esewatch.sources.logs.formats.event_builder import Maker, Options
+from esewatch.sources.logs.formats.event_builder import EventOptions, Maker
 from esewatch.sources.logs.formats.json_events import JsonEvents
 from esewatch.sources.logs.formats.prefilter import Prefilter
 from esewatch.sources.logs.formats.text_events import TextEvents
@@ -49,7 +49,7 @@ def event_stream_source(
     `companions`: let events of semantics.md 4 through.
     Raises SourceError when the time zone is unknown.
     """
-    options = Options(
+    options = EventOptions(
         providers=tuple(providers),
         computer=computer,
         timezone=timezone,
@@ -61,7 +61,7 @@ def event_stream_source(
     )
 
 
-def decoder_factory(options: Options) -> DecoderFactory:
+def decoder_factory(options: EventOptions) -> DecoderFactory:
     """A factory of decoders for `FollowedFiles`. Raises SourceError for an unknown time zone."""
     try:
         Maker(options)
@@ -76,7 +76,7 @@ def decoder_factory(options: Options) -> DecoderFactory:
     return factory
 
 
-def first_time(options: Options) -> OrderKey:
+def first_time(options: EventOptions) -> OrderKey:
     """The key by which files are read oldest first: the first date in their first block."""
 
     def key(path: str, head: bytes) -> float | None:
@@ -107,7 +107,9 @@ def recognise(head: bytes) -> Format | None:
     return "csv" if find_columns(text) else "text"
 
 
-def _decoder(path: str, head: bytes, saved: bytes, options: Options, needles: Prefilter) -> Decoder:
+def _decoder(
+    path: str, head: bytes, saved: bytes, options: EventOptions, needles: Prefilter
+) -> Decoder:
     maker = Maker(options)
     kept = read_decoder_state(saved)
     text = head.decode("utf-8", "replace").lstrip("\ufeff")

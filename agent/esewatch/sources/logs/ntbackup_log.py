@@ -11,12 +11,12 @@ import msgspec
 from esewatch.ese.dates import DateOrder
 from esewatch.ese.programs import ntbackup
 from esewatch.ese.programs.ntbackup import (
+    BackupTrouble,
     Count,
     Heading,
-    Moment,
+    LocalTime,
     Rule,
     Took,
-    Trouble,
     Value,
     line_of,
 )
@@ -73,7 +73,7 @@ def is_ntbackup_log(head: bytes) -> bool:
 def _dates(head: bytes, code_page: str) -> str:
     """The dates and times among the first lines, one a line."""
     told = map(line_of, _text(head, code_page).splitlines())
-    return "\n".join(line.text for line in told if isinstance(line, Moment))
+    return "\n".join(line.text for line in told if isinstance(line, LocalTime))
 
 
 def _text(data: bytes, code_page: str) -> str:
@@ -206,17 +206,17 @@ class NtbackupDecoder:
         return started, ended
 
 
-def _note(of: _Set, told: Moment | Count | Took | Value | Trouble) -> None:
+def _note(of: _Set, told: LocalTime | Count | Took | Value | BackupTrouble) -> None:
     """Apply a line within a set."""
-    if isinstance(told, Moment) and not of.started:
+    if isinstance(told, LocalTime) and not of.started:
         of.started = told.text
-    elif isinstance(told, Moment):
+    elif isinstance(told, LocalTime):
         of.ended = told.text
     elif isinstance(told, Count):
         of.bytes = told.value
     elif isinstance(told, Value) and not of.started:
         of.logs_only = of.logs_only or told.logs_only
-    elif isinstance(told, Trouble):
+    elif isinstance(told, BackupTrouble):
         of.trouble = of.trouble or told.text[:_SAYS]
 
 

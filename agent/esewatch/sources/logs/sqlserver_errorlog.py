@@ -18,7 +18,7 @@ from esewatch.model import Event, Source, SourceError
 from esewatch.sources.files.decoder import Fed
 from esewatch.sources.files.follow import FollowedFiles
 from esewatch.sources.logs.event_stream import first_time
-from esewatch.sources.logs.formats.event_builder import Options
+from esewatch.sources.logs.formats.event_builder import EventOptions
 from esewatch.sources.logs.formats.times import Times, TimesState, UnknownTimeError, leading_time
 
 HEAD_LINES = 200
@@ -73,7 +73,7 @@ def sqlserver_errorlog_source(
             companions=companions,
         )
 
-    order = first_time(Options(timezone=timezone, date_order=date_order))
+    order = first_time(EventOptions(timezone=timezone, date_order=date_order))
     return FollowedFiles(name, paths, decoder, order=order)
 
 

@@ -10,17 +10,17 @@ from esewatch.ese.pages.header import Header
 from esewatch.fold.state.state import UNLOCATED
 from esewatch.model import CopyChecked, HeaderSeen, PageFault, PagesScanned, Record
 from esewatch.scan.job import News, Task
-from esewatch.scan.results import BadPage, Counts, Kind, Place, Step
+from esewatch.scan.results import Counts, Kind, Place, ScannedBadPage, Step
 from esewatch.sources.files.file_search import Seen
 from esewatch.sources.logs.eseutil_records import Whose
-from esewatch.sources.page_scan.due_copies import GONE_SECONDS, FileState, heir, stat_of
+from esewatch.sources.page_scan.due_copies import GONE_SECONDS, CopyFileState, heir, stat_of
 
 
 class CopyPasses:
     """The passes of one source, by the path of the copy. Records and places change together."""
 
     def __init__(self, whose: Whose) -> None:
-        self.files: dict[str, FileState] = {}
+        self.files: dict[str, CopyFileState] = {}
         self._whose = whose
         self._changed: set[str] = set()
 
@@ -28,7 +28,7 @@ class CopyPasses:
         """Restore the result of `positions`; one that is not understood is dropped."""
         for path, value in positions.items():
             try:
-                self.files[path] = names.unpack(value, FileState)
+                self.files[path] = names.unpack(value, CopyFileState)
             except (msgspec.MsgspecError, UnicodeError):
                 continue
 
@@ -68,7 +68,7 @@ class CopyPasses:
     def _inherit(self, path: str, old: str) -> None:
         known = self.files[old]
         place = known.place and msgspec.structs.replace(known.place, path=path)
-        self.files[path] = FileState(place=place, bad=known.bad)
+        self.files[path] = CopyFileState(place=place, bad=known.bad)
         self._changed.add(path)
         self._drop(old)
 
@@ -76,9 +76,9 @@ class CopyPasses:
         del self.files[path]
         self._changed.add(path)
 
-    def begin(self, seen: Seen) -> FileState:
+    def begin(self, seen: Seen) -> CopyFileState:
         """A process is asked to read the file; returns its known state."""
-        state = self.files.setdefault(seen.path, FileState())
+        state = self.files.setdefault(seen.path, CopyFileState())
         state.stat = stat_of(seen)
         state.finished = 0.0
         return state
@@ -109,7 +109,7 @@ class CopyPasses:
             self._finish(state, place, now)
         return records
 
-    def _finish(self, state: FileState, place: Place, now: float) -> None:
+    def _finish(self, state: CopyFileState, place: Place, now: float) -> None:
         state.began, state.finished = place.began, now
         state.bad = [page.page_number for page in place.counts.listed]
         state.place = None
@@ -198,5 +198,5 @@ def header_seen(
     )
 
 
-def _faults(pages: list[BadPage]) -> tuple[tuple[int, PageFault], ...]:
+def _faults(pages: list[ScannedBadPage]) -> tuple[tuple[int, PageFault], ...]:
     return tuple((page.page_number, FAULTS[page.kind]) for page in pages)

@@ -27,7 +27,7 @@ GONE_SECONDS = 30 * DAY_SECONDS
 _NOT_SEEN_BY_CHECKSUMS = frozenset({"lost_flush", "no_data"})
 
 
-class FileState(msgspec.Struct, array_like=True, forbid_unknown_fields=True, kw_only=True):
+class CopyFileState(msgspec.Struct, array_like=True, forbid_unknown_fields=True, kw_only=True):
     """The state of one path in the journal. Times are epoch seconds, 0: never."""
 
     stat: tuple[str, int, int] = ("", 0, 0)
@@ -43,7 +43,7 @@ class FileState(msgspec.Struct, array_like=True, forbid_unknown_fields=True, kw_
     """Since when no file is there."""
 
 
-class Known(NamedTuple):
+class KnownCopy(NamedTuple):
     """The facts that the fold knows of a database."""
 
     verified: float | None = None
@@ -55,7 +55,7 @@ def stat_of(seen: Seen) -> tuple[str, int, int]:
     return (seen.key, *seen.stat)
 
 
-def is_new(known: FileState, seen: Seen, *, live: bool) -> bool:
+def is_new(known: CopyFileState, seen: Seen, *, live: bool) -> bool:
     """Whether another snapshot lies where `known` was read.
 
     A `live` database is written to all the time: only another file is news there.
@@ -64,7 +64,7 @@ def is_new(known: FileState, seen: Seen, *, live: bool) -> bool:
 
 
 def is_due(
-    known: FileState | None, seen: Seen, now: float, opening: Opening, *, live: bool
+    known: CopyFileState | None, seen: Seen, now: float, opening: Opening, *, live: bool
 ) -> bool:
     """Whether a pass over the file is in progress or may begin, within `opening`.
 
@@ -88,7 +88,7 @@ def taken(seen: Seen, now: float, *, live: bool) -> float | None:
     return None if live else min(seen.stat[1] / 1e9, now)
 
 
-def task(seen: Seen, state: FileState, known: Known, now: float, *, live: bool) -> Task:
+def task(seen: Seen, state: CopyFileState, known: KnownCopy, now: float, *, live: bool) -> Task:
     """The task of the scanning process for one file."""
     return Task(
         path=seen.path,
@@ -107,30 +107,30 @@ def age(wanted: Task) -> float:
     return -math.inf if wanted.verified is None else wanted.verified
 
 
-def bytes_left(seen: Seen, state: FileState | None) -> int:
+def bytes_left(seen: Seen, state: CopyFileState | None) -> int:
     """The bytes that are still to be read of a file."""
     done = state.place.offset if state is not None and state.place is not None else 0
     return max(0, seen.stat[0] - done)
 
 
-def known_of(state: State, computer: str, path: str) -> Known:
+def known_of(state: State, computer: str, path: str) -> KnownCopy:
     """The facts that `state` has of the database at `path`; `computer` is its label.
 
     Bad pages whose checksum is right are left out: a good reading proves nothing there.
     """
     entry = state.databases.get((computer, database_label(path) or path))
     if entry is None:
-        return Known()
+        return KnownCopy()
     views = views_in(state, entry)
     bad = {
         page.page
         for page in known_bad_pages(entry, views)
         if page.page != UNLOCATED and page.kind not in _NOT_SEEN_BY_CHECKSUMS
     }
-    return Known(max(last_verifications(entry, views).values(), default=None), tuple(bad))
+    return KnownCopy(max(last_verifications(entry, views).values(), default=None), tuple(bad))
 
 
-def heir(states: Mapping[str, FileState], gone: Iterable[str]) -> str | None:
+def heir(states: Mapping[str, CopyFileState], gone: Iterable[str]) -> str | None:
     """Of the copies of one database that are gone, the one whose pass had progressed furthest."""
     places = ((states[path].place, path) for path in gone)
     found = [(place.offset, path) for place, path in places if place is not None]

@@ -20,7 +20,7 @@ from esewatch.fold.state.state import State
 from esewatch.model import Batch, SourceError, Unreadable
 from esewatch.scan.job import Job, Task
 from esewatch.scan.results import FileResult
-from esewatch.scan.verify.file_scan import Options
+from esewatch.scan.verify.file_scan import ScanOptions
 from esewatch.sources.files.file_search import Seen, look
 from esewatch.sources.logs.eseutil_records import Whose
 from esewatch.sources.page_scan import due_copies
@@ -64,7 +64,7 @@ class PageScanSource:
         self._paths = entry.paths
         self._window = settings.windows[entry.window] if entry.window else None
         self._pools = settings.pools
-        self._options = Options(
+        self._options = ScanOptions(
             read_size=entry.read_size, throttle=entry.throttle_ms / 1000, rate=entry.rate
         )
         self._whose = Whose(entry.computer or socket.gethostname(), entry.database or "")
@@ -88,7 +88,7 @@ class PageScanSource:
         self._missing = ""
         """Files that are missing or inaccessible, where nothing is to be read."""
         self._complaints: dict[str, str] = {}
-        self._left_out: dict[str, tuple[due_copies.FileState, float]] = {}
+        self._left_out: dict[str, tuple[due_copies.CopyFileState, float]] = {}
         """Path -> the file that could not be scanned, and until when it is left out."""
         self._batch = Batch()
 
@@ -182,7 +182,7 @@ class PageScanSource:
 
     def _leave_out(self, path: str, until: float) -> None:
         known = self._passes.files[path]
-        self._left_out[path] = (due_copies.FileState(stat=known.stat), until)
+        self._left_out[path] = (due_copies.CopyFileState(stat=known.stat), until)
 
     def _end_run(self, now: float) -> Iterator[Batch]:
         """End the process, if there is one, and read its remaining messages."""

@@ -10,7 +10,7 @@ from xml.sax.saxutils import unescape
 
 from esewatch.model import Coverage, Record, SourceError, Unreadable
 from esewatch.sources.files.encodings import Transcoder, detect, to_utf8
-from esewatch.sources.logs.formats.event_builder import RECORD_LIMIT, Harvest, Maker, Options
+from esewatch.sources.logs.formats.event_builder import RECORD_LIMIT, EventOptions, Harvest, Maker
 from esewatch.sources.logs.formats.prefilter import Prefilter
 from esewatch.sources.logs.formats.times import Times, UnknownTimeError
 from esewatch.sources.logs.formats.xml_events import CLOSE, add_element, elements
@@ -35,7 +35,7 @@ class Output:
     `Coverage` behind them (`finish`). Memory is bounded by the wanted events.
     """
 
-    def __init__(self, channel: str, options: Options) -> None:
+    def __init__(self, channel: str, options: EventOptions) -> None:
         self.channel = channel
         self.last_id: int | None = None
         """Record id of the last whole event."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from esewatch.model import Batch, SourceError, Unreadable
-from esewatch.sources.logs.formats.event_builder import Options
+from esewatch.sources.logs.formats.event_builder import EventOptions
 from esewatch.sources.process import Child, pause
 from esewatch.sources.windows.wevtutil import (
     ACCESS_DENIED,
@@ -50,7 +50,7 @@ class WindowsLogSource:
         self,
         name: str,
         channels: Sequence[str],
-        options: Options,
+        options: EventOptions,
         *,
         interval: float = 15.0,
         program: Sequence[str] = _WEVTUTIL,
@@ -132,7 +132,7 @@ class _ChannelReader:
     def __init__(
         self,
         channel: str,
-        options: Options,
+        options: EventOptions,
         program: Sequence[str],
         place: tuple[_Folder, str],
         *,

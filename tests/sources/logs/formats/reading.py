@@ -8,7 +8,7 @@ from typing import Any
 from esewatch.model import Event
 from esewatch.sources.files.decoder import Fed
 from esewatch.sources.logs.event_stream import decoder_factory
-from esewatch.sources.logs.formats.event_builder import Options
+from esewatch.sources.logs.formats.event_builder import EventOptions
 from tests.support.ese_text import render
 
 STRINGS_703 = (
@@ -33,7 +33,7 @@ def epoch(text: str) -> float:
 def read(data: bytes | str, **options: Any) -> Fed:
     """The data in one piece, to its end."""
     data = data.encode() if isinstance(data, str) else data
-    return decoder_factory(Options(**options))("f", data[:65536], b"").feed(data, final=True)
+    return decoder_factory(EventOptions(**options))("f", data[:65536], b"").feed(data, final=True)
 
 
 def events(data: bytes | str, **options: Any) -> list[Event]:
@@ -58,7 +58,7 @@ def read_in_pieces(
 
     With `restart` a new decoder takes up the saved context at each cut.
     """
-    factory = decoder_factory(Options(**options))
+    factory = decoder_factory(EventOptions(**options))
     decoder = factory("f", data[:65536], b"")
     records: list[Any] = []
     places: list[tuple[int, str]] = []

@@ -8,7 +8,7 @@ import pytest
 from esewatch.cli.inputs.command import event_object
 from esewatch.model import Event
 from esewatch.sources.logs.formats import event_builder as module
-from esewatch.sources.logs.formats.event_builder import Harvest, Maker, Options
+from esewatch.sources.logs.formats.event_builder import EventOptions, Harvest, Maker
 from esewatch.sources.logs.formats.fields import Found
 from tests.sources.logs.formats.reading import epoch, one, read
 from tests.support.ese_text import render
@@ -47,7 +47,7 @@ def test_a_broken_element_in_json_between_text_lines_is_complained_of() -> None:
 
 def test_events_that_are_logged_word_for_word_have_their_own_times_and_computers() -> None:
     message = render(700, [*HEAD, "e:\\MDB06\\priv06.edb"])
-    maker, harvest = Maker(Options()), Harvest()
+    maker, harvest = Maker(EventOptions()), Harvest()
     for time, computer in (("2007-06-21 03:14:15", "EX01"), ("2007-06-22 03:14:15", "EX01"),
                            ("2007-06-23 03:14:15", "EX02"), (None, "EX01")):  # fmt: skip
         found = Found(provider="ESE", event_id=700, time=time, computer=computer, message=message)
@@ -64,7 +64,7 @@ def test_the_events_that_are_kept_for_repetition_are_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "_KEPT", 3)
-    maker, harvest = Maker(Options()), Harvest()
+    maker, harvest = Maker(EventOptions()), Harvest()
     for number in range(10):
         message = render(700, [*HEAD, f"e:\\priv{number}.edb"])
         maker.add(Found(provider="ESE", event_id=700, message=message), 0, harvest)

@@ -15,7 +15,7 @@ from esewatch.advice.history.surroundings import surroundings
 from esewatch.advice.unproven import never_proven, never_proven_text
 from esewatch.config import Settings
 from esewatch.expose.formatting import plural, tidy
-from esewatch.expose.pages.checkdb_table import CheckedDatabase, checked_databases, last_checks
+from esewatch.expose.pages.checkdb_table import CheckdbRow, checked_databases, last_checks
 from esewatch.expose.pages.database_page import MAX_PASSES, DatabasePage, database_page
 from esewatch.expose.pages.database_table import TableRow, row_of, window_rows
 from esewatch.expose.pages.hidden_counters import HiddenGroup, grouped
@@ -81,7 +81,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[TableRow, ...]
     """Of those that are watched, in the same order."""
     windows: tuple[TableRow, ...]
-    checks: tuple[CheckedDatabase, ...]
+    checks: tuple[CheckdbRow, ...]
     """Each as of the latest check of its computer."""
     ignored: int
     instances: tuple[InstanceRow, ...]

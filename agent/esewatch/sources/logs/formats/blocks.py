@@ -62,7 +62,7 @@ def ends_block(line: str, first: str) -> bool:
     return label is not None and (label.name in _STARTERS or label.name == first)
 
 
-class Header(NamedTuple):
+class BlockHeader(NamedTuple):
     """The labelled lines at the top of a block."""
 
     values: dict[str, object]
@@ -72,7 +72,7 @@ class Header(NamedTuple):
     first: str
 
 
-def read_header(lines: list[str]) -> Header | None:
+def read_header(lines: list[str]) -> BlockHeader | None:
     """The header at the start of `lines`; None when they do not begin a block of an event."""
     labels: list[Label] = []
     count = 0
@@ -98,10 +98,10 @@ def read_header(lines: list[str]) -> Header | None:
         values: dict[str, object] = {}
         for label in labels:
             values.setdefault(label.name, label.value)
-        return Header(values, count, message, labels[0].name)
+        return BlockHeader(values, count, message, labels[0].name)
     if _in_order(labels):
         values = {name: label.value for name, label in zip(_ORDER, labels, strict=False) if name}
-        return Header(values, count, message, labels[0].name)
+        return BlockHeader(values, count, message, labels[0].name)
     return None
 
 

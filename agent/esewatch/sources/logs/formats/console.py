@@ -9,7 +9,7 @@ DASHES = re.compile(rb"[ \t]*-{2,}(?:[ \t]+-{2,})+[ \t]*\r?\n?")
 _GROUP = re.compile(r"-{2,}")
 
 
-class Column(NamedTuple):
+class ConsoleColumn(NamedTuple):
     """A column: its name in plain spelling, and where its dashes stand."""
 
     name: str
@@ -20,7 +20,7 @@ class Column(NamedTuple):
 class Table(NamedTuple):
     """The columns of one printed table; `provider` from the heading of a grouped one."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[ConsoleColumn, ...]
     provider: str = ""
 
     def row(self, line: str) -> Found | None:
@@ -70,5 +70,5 @@ def read_table(header: str, dashes: str, provider: str = "") -> Table | None:
     fields = {FIELD_OF.get(name) for name in names}
     if not {"event_id", "message"} <= fields or FIELD_OF.get(names[-1]) != "message":
         return None
-    columns = (Column(name, *group) for name, group in zip(names, groups, strict=True))
+    columns = (ConsoleColumn(name, *group) for name, group in zip(names, groups, strict=True))
     return Table(tuple(columns), provider)

@@ -21,7 +21,7 @@ _LONGEST_KEPT = 1024
 _KEPT = 512
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
+class EventOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options for reading an input, from the configuration or the command line."""
 
     providers: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ MAX_EVENT_ID = 0xFFFFFFFF
 class Maker:
     """Makes events of the records found in one file."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: EventOptions) -> None:
         self.options = options
         self.times = Times(options.timezone, options.date_order)
         self._told: list[str] = []

@@ -49,7 +49,7 @@ _ANGLE = ord("<")
 Kind = Literal["skip", "dashes", "heading", "xml", "json", "row", "block", "line"]
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """A stretch of the data that is one record; `open` if more of it may follow."""
 
     kind: Kind
@@ -99,7 +99,7 @@ class TextEvents:
             taken=self._taken,
         ).encoded()
 
-    def _piece(self, data: bytes, at: int, hit: int, *, told: bool, final: bool) -> Piece:
+    def _piece(self, data: bytes, at: int, hit: int, *, told: bool, final: bool) -> TextPiece:
         """The record that the hit is in. Never reads before `at`, the end of the record before.
 
         `told` says that the line is known to have a needle.
@@ -116,9 +116,9 @@ class TextEvents:
         # Most lines begin with a date: no dashes, no label, no rule does.
         dated = line[:1].isdigit()
         if not dated and DASHES.fullmatch(line):
-            return Piece("dashes", start, end)
+            return TextPiece("dashes", start, end)
         if line.rstrip().endswith(b"}") and b'{"' in line:
-            return Piece("json", start, end)
+            return TextPiece("json", start, end)
         if self._table is not None:
             piece = self._row_piece(data, at, start, end)
             if piece is not None:
@@ -128,16 +128,16 @@ class TextEvents:
             if block is not None:
                 return block
             if label.name == "providername" and label.value:
-                return Piece("heading", start, end)
+                return TextPiece("heading", start, end)
         if (
             len(line) > _LONG_LINE
             or (not dated and is_separator(_text(line[:80])))
             or not (told or self._needles.any_in(line))
         ):
-            return Piece("skip", start, end)
+            return TextPiece("skip", start, end)
         return self._line_piece(data, start, end)
 
-    def _row_piece(self, data: bytes, at: int, start: int, end: int) -> Piece | None:
+    def _row_piece(self, data: bytes, at: int, start: int, end: int) -> TextPiece | None:
         """The row of the table, and the lines that continue its message."""
         first = start
         for _ in range(_WRAPPED_LINES):
@@ -153,14 +153,14 @@ class TextEvents:
         stop = end
         for _ in range(_WRAPPED_LINES):
             if end >= len(data):
-                return Piece("row", first, stop, open=True)
+                return TextPiece("row", first, stop, open=True)
             following = _line_end(data, end)
             line = _text(data[end:following])
             if not self._continues(line):
                 break
             end = following
             stop = end if line.strip() else stop
-        return Piece("row", first, stop)
+        return TextPiece("row", first, stop)
 
     def _is_row(self, line: str) -> bool:
         return self._table is not None and self._table.row(line) is not None
@@ -168,12 +168,12 @@ class TextEvents:
     def _continues(self, line: str) -> bool:
         return self._table is not None and self._table.continues(line)
 
-    def _line_piece(self, data: bytes, start: int, end: int) -> Piece:
+    def _line_piece(self, data: bytes, start: int, end: int) -> TextPiece:
         """A log line and the lines behind it that do not begin something of their own."""
         stop = end
         for _ in range(_WRAPPED_LINES):
             if stop >= len(data):
-                return Piece("line", start, stop, open=True)
+                return TextPiece("line", start, stop, open=True)
             following = _line_end(data, stop)
             if _STARTS.match(data, stop, following):
                 break
@@ -185,9 +185,9 @@ class TextEvents:
             if ends_block(_text(line), "") or following - start > _RECORD_BYTES:
                 break
             stop = following
-        return Piece("line", start, stop)
+        return TextPiece("line", start, stop)
 
-    def _take(self, data: bytes, at: int, piece: Piece, harvest: Harvest) -> None:
+    def _take(self, data: bytes, at: int, piece: TextPiece, harvest: Harvest) -> None:
         content = data[piece.start : piece.end]
         text = _text(content)
         match piece.kind:
@@ -287,18 +287,18 @@ def _anchors(data: bytes) -> set[int]:
     return found
 
 
-def _element(data: bytes, start: int) -> Piece:
+def _element(data: bytes, start: int) -> TextPiece:
     """A pasted `<Event>` element; of one that does not end the first line is passed over."""
     following = OPEN.search(data, start + 1, start + RECORD_LIMIT)
     limit = following.start() if following else start + RECORD_LIMIT
     close = data.find(CLOSE, start, limit)
     if close >= 0:
-        return Piece("xml", start, close + len(CLOSE))
+        return TextPiece("xml", start, close + len(CLOSE))
     is_open = following is None and len(data) - start < RECORD_LIMIT
-    return Piece("skip", start, _line_end(data, start), open=is_open)
+    return TextPiece("skip", start, _line_end(data, start), open=is_open)
 
 
-def _block_piece(data: bytes, at: int, line: int, *, final: bool) -> Piece | None:
+def _block_piece(data: bytes, at: int, line: int, *, final: bool) -> TextPiece | None:
     """The block of labelled lines around this line; None when it is no block of an event."""
     start = line
     for _ in range(_BACK_LINES):
@@ -322,13 +322,13 @@ def _block_piece(data: bytes, at: int, line: int, *, final: bool) -> Piece | Non
     header = read_header(lines)
     if header is None:
         undecided = end >= len(data) and not final and all(map(label_of, lines))
-        return Piece("block", start, end, open=True) if undecided else None
+        return TextPiece("block", start, end, open=True) if undecided else None
     end = start
     for _ in range(header.lines):
         end = _line_end(data, end)
     for _ in range(_BLOCK_LINES):
         if end >= len(data):
-            return Piece("block", start, end, open=True)
+            return TextPiece("block", start, end, open=True)
         following = _line_end(data, end)
         content = data[end:following]
         begins = ends_block(_text(content), header.first) or _STARTS.match(content.lstrip())
@@ -337,7 +337,7 @@ def _block_piece(data: bytes, at: int, line: int, *, final: bool) -> Piece | Non
         if following - start > _RECORD_BYTES:
             break
         end = following
-    return Piece("block", start, end)
+    return TextPiece("block", start, end)
 
 
 def _line_start(data: bytes, at: int, offset: int) -> int:
