@@ -458,12 +458,12 @@ def test_control_c_ends_a_process_whose_lane_hangs(device: str) -> None:
 import threading
 from esewatch.scan import lanes
 from esewatch.scan.lanes import run_lanes
-from esewatch.scan.plan import Lane, Target
+from esewatch.scan.plan import Lane, ScanTarget
 def hang(lane, target):
     print("hangs", flush=True)
     threading.Event().wait()
 lanes.GRACE = {SHORT_GRACE}
-lane = Lane(device={device!r}, locks=({device!r},), targets=(Target(path="x"),))
+lane = Lane(device={device!r}, locks=({device!r},), targets=(ScanTarget(path="x"),))
 run_lanes([lane], hang, stop=threading.Event())
 """
     with subprocess.Popen(

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from esewatch.advice.base.finding import FINDINGS, Proof
@@ -494,6 +494,7 @@ COPIES = st.builds(
 
 
 @given(st.lists(COPIES, max_size=4), TIME)
+@example([copy(first_seen=1.0)], float("inf"))
 def test_no_input_raises_and_what_is_said_has_figures(copies: list[Copy], now: float) -> None:
     entries = ledgers(copies, now)
     assert [(each.computer, each.database) for each in entries] == [

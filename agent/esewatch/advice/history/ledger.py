@@ -219,7 +219,7 @@ def _judge(
     if last is not None and at_work(copy.off, last.time, now) <= deadline:
         return "verified", lost
     if last is None and gap is None:
-        if known < KNOWN_FOR or silent <= max(deadline, KNOWN_FOR):
+        if not KNOWN_FOR <= known < math.inf or silent <= max(deadline, KNOWN_FOR):
             return "unknown", None
         return "unverified", never_verified(known) if _asked_for(copy) else None
     patience = deadline if last else max(deadline, KNOWN_FOR)

@@ -208,6 +208,13 @@ def _signs(data: bytes, size: int) -> Iterator[bytes]:
                 yield page
 
 
+def _moment(page: bytes, time: int, position: int) -> HeaderTime:
+    """The time and the log position at these offsets."""
+    return HeaderTime(
+        time=header_fields.time(page, time), position=header_fields.position(page, position)
+    )
+
+
 def _header(found: _Found) -> Header:
     page = found.page
     version, update, state = u32(page, 8), u32(page, 232), u32(page, 52)
@@ -229,18 +236,10 @@ def _header(found: _Found) -> Header:
         database_id=u32(page, 104),
         last_object_id=u32(page, 212),
         os_version=_os_version(page),
-        consistent=HeaderTime(
-            time=header_fields.time(page, 64), position=header_fields.position(page, 56)
-        ),
-        attach=HeaderTime(
-            time=header_fields.time(page, 72), position=header_fields.position(page, 80)
-        ),
-        reattach=HeaderTime(
-            time=header_fields.time(page, 564), position=header_fields.position(page, 572)
-        ),
-        detach=HeaderTime(
-            time=header_fields.time(page, 88), position=header_fields.position(page, 96)
-        ),
+        consistent=_moment(page, 64, 56),
+        attach=_moment(page, 72, 80),
+        reattach=_moment(page, 564, 572),
+        detach=_moment(page, 88, 96),
         log_required=LogRange(first=u32(page, 296), last=u32(page, 300)),
         log_committed=u32(page, 416),
         log_recovering=u32(page, 536),
