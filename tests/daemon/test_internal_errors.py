@@ -14,10 +14,8 @@ import msgspec
 import pytest
 
 from esewatch.config import LogFiles, Settings
-from esewatch.daemon import internal_errors as troubles_module
+from esewatch.daemon import internal_errors, poller, publisher
 from esewatch.daemon import loop as daemon_module
-from esewatch.daemon import poller as turns_module
-from esewatch.daemon import publisher as shows_module
 from esewatch.daemon.advisor import Advisor
 from esewatch.daemon.loop import Daemon
 from esewatch.fold.folder import Folder
@@ -37,7 +35,7 @@ FOLD = "ese_events_total"
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(daemon_module, "POLL_SECONDS", 0.001)
     monkeypatch.setattr(daemon_module, "RETRY_SECONDS", 0.001)
-    monkeypatch.setattr(troubles_module, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(internal_errors, "FIRST_PAUSE", 0.001)
 
 
 def run(tmp_path: Path, *sources: Scripted) -> Daemon:
@@ -236,7 +234,7 @@ def test_figures_that_cannot_be_made_cost_themselves_and_say_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, which: str
 ) -> None:
     where, name = {
-        "families": (shows_module, "families"),
+        "families": (publisher, "families"),
         "advice": (Advisor, "families"),
     }[which]
     fail(monkeypatch, where, name, KeyError("odd"), *range(1, 1000))
@@ -315,7 +313,7 @@ def test_a_thread_that_cannot_start_costs_one_turn(
         return start(work, given)
 
     monkeypatch.setattr(_thread, "start_new_thread", fails_once)
-    monkeypatch.setattr(turns_module, "PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(poller, "PATIENCE_SECONDS", 0.01)
     slow = Scripted("slow", [])
     normal = slow.poll
 

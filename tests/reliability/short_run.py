@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from esewatch.config import LogFiles, Settings
-from esewatch.daemon import internal_errors as troubles_module
+from esewatch.daemon import internal_errors
 from esewatch.daemon import loop as daemon_module
 from esewatch.daemon.loop import Daemon
 from esewatch.journal import Journal
@@ -29,7 +29,7 @@ def without_waiting() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(daemon_module, "POLL_SECONDS", 0.002)
         patch.setattr(daemon_module, "RETRY_SECONDS", 0.005)
-        patch.setattr(troubles_module, "FIRST_PAUSE", 0.005)
+        patch.setattr(internal_errors, "FIRST_PAUSE", 0.005)
         defaults = FollowedFiles.__init__.__kwdefaults__
         assert defaults is not None
         patch.setitem(defaults, "settle_seconds", 0.05)
