@@ -2,6 +2,7 @@
 docs/operation.md says."""
 
 import json
+import os
 import random
 import shutil
 import signal
@@ -41,6 +42,28 @@ def _disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("a disk of its own cannot be mounted here: needs root on Linux")
     yield path
     subprocess.run(["umount", "-l", str(path)], check=True)
+
+
+@pytest.fixture(name="failing_disk")
+def _failing_disk(tmp_path: Path) -> Iterator[tuple[Path, Path]]:
+    """The folder and the file of an ext4 file system of 16 MiB, which can fail as a disk does."""
+    path, image = tmp_path / "disk", tmp_path / "disk.img"
+    path.mkdir()
+    image.touch()
+    os.truncate(image, 16 << 20)
+    if None in map(shutil.which, ("mount", "mkfs.ext4", "e2fsck")) or mount_image(
+        image, path, True
+    ):
+        pytest.skip("a file system in a file cannot be mounted here: needs root on Linux")
+    yield path, image
+    subprocess.run(["umount", "-l", str(path)], check=True)
+
+
+def mount_image(image: Path, path: Path, new: bool = False) -> int:
+    """Make or check the file system in the file and mount it: what `mount` returns."""
+    check = ["mkfs.ext4", "-q", "-F"] if new else ["e2fsck", "-p"]
+    subprocess.run([*check, str(image)], check=False, capture_output=True)
+    return subprocess.run(["mount", "-o", "loop", str(image), str(path)], check=False).returncode
 
 
 def move_journal(agent: Agent, journal: Path) -> None:
@@ -126,6 +149,47 @@ def test_a_full_disk_is_told_and_loses_nothing_not_even_with_a_kill(
             assert_truth(agent, server)
         assert agent.log().count("the journal is written again") == 1
         assert_ends_in_time(agent)
+    finally:
+        agent.close()
+
+
+@pytest.mark.fault(
+    "the disk of the journal becomes read-only under the agent",
+    provoked="the kernel is told to give up that file system, as after an error of its disk; "
+    "`SIGTERM`, `e2fsck`, mounted again",
+    lost="nothing",
+    again="the next start, on the file system that was checked",
+)
+def test_a_disk_that_becomes_read_only_is_told_and_loses_nothing(
+    tmp_path: Path, failing_disk: tuple[Path, Path]
+) -> None:
+    disk, image = failing_disk
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    server = Server(logs, seed=2)
+    agent = Agent(tmp_path / "agent", settings(logs))
+    move_journal(agent, disk / "journal.db")
+    try:
+        run_ticks(server)
+        agent.start()
+        wait_for("its first figures", lambda: figures(samples(agent)))
+        subprocess.run(["mount", "-o", "remount,abort", str(disk)], check=True)
+        with pytest.raises(OSError, match="Read-only file system"):
+            (disk / "other").touch()
+
+        def failed() -> bool:
+            run_ticks(server, 20)
+            return bool(samples(agent)[FAILURES])
+
+        wait_for("the metric", failed, every=0.2)
+        assert agent.log().count("cannot write the journal") == 1
+        server.finish()
+        assert_ends_in_time(agent)
+
+        subprocess.run(["umount", str(disk)], check=True)
+        assert mount_image(image, disk) == 0
+        agent.start()
+        assert_truth(agent, server)
     finally:
         agent.close()
 

@@ -40,9 +40,8 @@ writes the table; `make test` runs all but the slowest. What a person does in su
 
 FIGURES = """
 Not tried: a power cut (it rests on SQLite), a machine without memory (its kernel ends
-processes as `kill -9` does), a disk of the journal that becomes read-only meanwhile (calls that
-fail on it are tried), a million files in one folder: beyond
-the limit they are listed, not followed.
+processes as `kill -9` does), a million files in one folder: beyond the limit they are listed, not
+followed.
 
 ## Figures
 

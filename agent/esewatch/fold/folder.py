@@ -152,6 +152,7 @@ class Folder(Entities):
         key = (computer, database)
         if self.state.databases.pop(key, None) is not None:
             self._touch("database", *key)
+            self.changed.update(unexplained.forget(self.state, *key))
         elif self.state.sql_databases.pop(key, None) is not None:
             self._touch("sql_database", *key)
         else:

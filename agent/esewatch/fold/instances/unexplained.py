@@ -53,6 +53,28 @@ def fold(state: State, computer: str, event: Event, time: float) -> tuple[str, s
     return "host", computer, ""
 
 
+def forget(state: State, computer: str, label: str) -> list[tuple[str, str, str]]:
+    """Drop the errors that named a database before it was known; returns the changed rows.
+
+    Those logged while it was known lie with it and go with it.
+    """
+    kept = {
+        ("instance", *key): each.unexplained
+        for key, each in state.instances.items()
+        if key[0] == computer
+    }
+    if (host := state.hosts.get(computer)) is not None:
+        kept["host", computer, ""] = host.unexplained
+    changed = []
+    for row, errors in kept.items():
+        ours = [event_id for event_id, error in errors.items() if error.database == label]
+        for event_id in ours:
+            del errors[event_id]
+        if ours:
+            changed.append(row)
+    return changed
+
+
 def _text(event: Event) -> str:
     return " ".join(event.strings[3:])[:MAX_TEXT]
 
