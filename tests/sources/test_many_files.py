@@ -10,10 +10,13 @@ from esewatch.sources.counters.perfmon_csv import perfmon_csv_source
 from esewatch.sources.evtx.evtx_source import EvtxSource
 from esewatch.sources.files import file_search, file_set, follow
 from esewatch.sources.files.file_identity import Beginnings, Position, digest
+from esewatch.sources.logs.eseutil_log import EseutilLogSource
 from esewatch.sources.logs.event_stream import event_stream_source
 from tests.reliability.server import HEADER
 from tests.reliability.test_inputs import append
 from tests.reliability.test_names import log_events
+from tests.sources.page_scans import Bench
+from tests.support.eseutil_text import check
 from tests.support.figures import record as record_figure
 from tests.support.processor import processor_seconds
 
@@ -192,3 +195,31 @@ def test_event_logs_beyond_the_limit_are_not_followed(
     assert lines_of(source) == (0, [])
     assert lines_of(source) == (3, [])
     source.close()
+
+
+def test_logs_of_eseutil_beyond_the_limit_are_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_search, "MAX_FILES", 3)
+    for number in range(5):
+        (tmp_path / f"{number}.log").write_text(check(database=f"D:\\{number}.edb"))
+    pattern = f"{tmp_path}/*.log"
+    source = EseutilLogSource("a", [pattern], computer="EX01")
+    assert lines_of(source) == (3, [f"{pattern}: {LACK}"])
+    source.close()
+
+
+def test_copies_beyond_the_limit_are_not_scanned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_search, "MAX_FILES", 3)
+    bench = Bench(tmp_path)
+    for number in range(5):
+        bench.database(f"{number}.edb")
+    try:
+        assert len(bench.scanned(passes=3)) == 3
+        bench.rest()
+        assert len(bench.ended()) == 3
+        assert bench.unreadable == [f"{bench.snap}/*.edb: {LACK}"]
+    finally:
+        bench.close()
