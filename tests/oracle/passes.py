@@ -55,6 +55,8 @@ class Open:
     """A 719 or 745 came after its start."""
     counted: bool = True
     """It was counted as started; one that is only told to be running is not."""
+    last: Event | None = None
+    """The last event of it."""
 
 
 @dataclass
@@ -117,11 +119,11 @@ class Copy:
             found.counted = True
             self.count(task, "started")
 
-    def stop(self) -> None:
+    def stop(self, event: Event) -> None:
         """An "instance stop or detach (103/104, 327) while open"."""
         for task, opened in self.open.items():
             if opened.running:
-                opened.running = False
+                opened.running, opened.last = False, event
                 self.count(task, "interrupted")
 
     def role_at(self, order: Order) -> str:
@@ -214,7 +216,7 @@ def derive(events: list[Event]) -> Copy:
             just = partial is not None and partial.id == 747 and event.when - partial.when <= 1
             partial = partial if just else None
         if event.id in STOPS:
-            copy.stop()
+            copy.stop(event)
             continue
         task = TASK.get(event.id, "")
         found = copy.open.get(task)
@@ -250,6 +252,8 @@ def derive(events: list[Event]) -> Copy:
                 copy.open.pop(task, None)
             else:
                 copy.open.setdefault(task, Open(None, counted=False)).running = True
+        if task in copy.open:
+            copy.open[task].last = event
     return copy
 
 

@@ -130,6 +130,19 @@ def test_two_terabytes_scanned_at_1_mb_a_second_are_not_late_at_day_20() -> None
     ]
 
 
+def test_a_first_background_scan_that_goes_on_is_waited_for_up_to_45_days() -> None:
+    """A healthy scan of 2 TB takes 23 days (semantics.md 5), and no event tells the size."""
+    begun = {**BACKGROUND, "first_seen": NOW - 20 * DAY}
+    assert found(ledger(**begun)) == ["never_verified"]
+    going_on = ledger(**begun, under_way=19 * DAY)
+    assert (going_on.standing, going_on.findings) == ("unknown", ())
+    assert found(ledger(**begun, under_way=13 * DAY)) == ["never_verified"], "silent for 7 days"
+    for_ever = {**BACKGROUND, "first_seen": NOW - 45.5 * DAY, "under_way": 45 * DAY}
+    assert found(ledger(**for_ever)) == ["never_verified"]
+    in_window = {"first_seen": NOW - 20 * DAY, "under_way": 19 * DAY}
+    assert found(ledger(**in_window)) == ["never_verified"], "its window may be too short"
+
+
 def test_the_deadline_is_configured_else_the_largest_of_a_week_the_engines_and_what_is_usual() -> (
     None
 ):

@@ -178,6 +178,7 @@ def as_copy(history: History, policy: Policy) -> Copy:
         verified=history.verified,
         bad_pages=history.bad_pages,
         scans=[done for done in history.checksum_passes if done.ended is not None],
+        under_way=max((_heard_for(each) for each in history.checksum_passes), default=0.0),
         size_bytes=size_bytes,
         window=history.window,
         event_gaps=history.event_gaps,
@@ -186,6 +187,11 @@ def as_copy(history: History, policy: Policy) -> Copy:
         most_deadline=policy.verify_within_most,
         engine_threshold=history.engine_threshold,
     )
+
+
+def _heard_for(scan: Pass) -> float:
+    known = scan.outcome == "open" and scan.start_seen and scan.started is not None
+    return max(0.0, scan.last_event - (scan.started or 0.0)) if known else 0.0
 
 
 def outline(history: History) -> History:

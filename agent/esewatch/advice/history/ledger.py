@@ -65,6 +65,8 @@ class Copy(Member, frozen=True, kw_only=True):
     """Unresolved bad pages."""
     scans: Sequence[Pass] = ()
     """Ended checksum passes."""
+    under_way: float = 0.0
+    """Seconds from the start of the scan under way to the last event of it; 0: none was seen."""
     size_bytes: float | None = None
     window: Window | None = None
     event_gaps: Sequence[Gap] = ()
@@ -132,6 +134,10 @@ def verification_deadline(copy: Copy) -> Deadline:
     found = [_usual(copy), Deadline(least, f"{span(least)} at least")]
     if _is_span(copy.engine_threshold):
         found.append(Deadline(copy.engine_threshold or 0.0, "the engine's own threshold (735)"))
+    if copy.model == "background" and not copy.verified and copy.under_way:
+        # One that goes on for n days takes n days at least; of 2 TB it takes 23 in good health.
+        said = f"1.5 times the {span(copy.under_way)} that its first scan goes on"
+        found.append(Deadline(SLACK * copy.under_way, said))
     longest = max((each for each in found if each is not None), key=lambda each: each.seconds)
     if longest.seconds <= copy.most_deadline:
         return longest
