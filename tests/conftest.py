@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import os
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -14,6 +15,9 @@ settings.register_profile(
     "esewatch", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("esewatch")
+
+# promtool and Prometheus live for seconds here, and are started some hundred times.
+os.environ.setdefault("GOGC", "400")
 
 LEFT_OPEN = 6
 """A test may leave so many descriptors open: those of a server that serves a module."""

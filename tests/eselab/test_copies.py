@@ -341,7 +341,7 @@ def _copy(chance: random.Random, computer: str) -> CopyPlan:
     )
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [2])
 def test_copies_of_machines_that_are_killed_again_and_again_go_on(
     tmp_path: Path, seed: int
 ) -> None:
@@ -355,8 +355,8 @@ def test_copies_that_are_scanned_go_on_after_kills_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 115))
-def test_copies_of_fifteen_more_machines_that_are_killed_go_on(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize("seed", (0, 1, *range(100, 115)))
+def test_copies_of_more_machines_that_are_killed_go_on(tmp_path: Path, seed: int) -> None:
     check_kills(tmp_path / "run", seed, kills=12)
 
 

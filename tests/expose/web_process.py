@@ -15,10 +15,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from esewatch.expose.http.server import Limits
 from esewatch.expose.http.web import WebConfiguration
 from tests.expose.serving import FakeDaemon, serving
 
 ROOT = Path(__file__).resolve().parents[2]
+SECONDS = 20
+"""An answer that takes longer does not come."""
 
 
 class Served(NamedTuple):
@@ -31,8 +34,10 @@ class Served(NamedTuple):
     def client(self) -> http.client.HTTPConnection:
         """A connection that is not open yet."""
         if self.context is None:
-            return http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
-        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=20, context=self.context)
+            return http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
+        return http.client.HTTPSConnection(
+            "127.0.0.1", self.port, timeout=SECONDS, context=self.context
+        )
 
     def seconds(self) -> float:
         """What one scrape on a new connection takes."""
@@ -64,7 +69,9 @@ def main(arguments: list[str]) -> None:
     """Serve until standard input ends."""
     logging.basicConfig(level="INFO")
     web = WebConfiguration(arguments[0]) if arguments else None
-    with serving(FakeDaemon(), web=web) as server:
+    # A client that is slow is not cut off before SECONDS are over: what waits for it is noticed.
+    limits = Limits(head_seconds=10 * SECONDS, request_seconds=10 * SECONDS)
+    with serving(FakeDaemon(), web=web, limits=limits) as server:
         print(server.address.rpartition(":")[2], flush=True)
         sys.stdin.read()
 

@@ -51,6 +51,8 @@ BY_ONE = re.compile(
 )
 """A join with what is 1: to divide by it is the same, as it is for 0."""
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
+LONG = 150
+"""Evaluations of all rules, for what a case is a long one: each costs about the same."""
 REFUSED = "could not parse"
 """What promtool says of a rule that Prometheus would not load."""
 
@@ -133,11 +135,16 @@ def rule_texts(mutant: Mutant, names: frozenset[str]) -> dict[str, str]:
 
 
 @cache
-def cases_about(names: frozenset[str], path: Path) -> str | None:
-    """The cases of a test file that ask about one of the rules `names`; None without any."""
+def cases_about(names: frozenset[str], path: Path, *, long: bool) -> str | None:
+    """The cases of a test file that ask about one of the rules `names`; None without any.
+
+    The `long` ones, or the others.
+    """
     document = copy.deepcopy(document_of(path))
     cases = []
     for case in document["tests"]:
+        if (_steps(document, case) > LONG) != long:
+            continue
         alerts = [test for test in case.get("alert_rule_test", ()) if test["alertname"] in names]
         series = [
             test
@@ -153,14 +160,31 @@ def cases_about(names: frozenset[str], path: Path) -> str | None:
     return str(yaml.dump(document, Dumper=_DUMPER))
 
 
+def _steps(document: dict[str, Any], case: dict[str, Any]) -> float:
+    """How often all rules are evaluated up to the end of a case."""
+    asked = [*case.get("alert_rule_test", ()), *case.get("promql_expr_test", ())]
+    return max(map(_seconds, (each["eval_time"] for each in asked)), default=0.0) / _seconds(
+        document["evaluation_interval"]
+    )
+
+
+def _seconds(duration: str) -> float:
+    parts = re.findall(r"\d+[a-z]+", str(duration))
+    return sum(ql.parse_duration(part).total_seconds() for part in parts if int(part[:-1]))
+
+
 def noticed(mutant: Mutant, folder: Path) -> bool | None:
-    """Whether a promtool case fails on the mutant; None when Prometheus would not load it."""
+    """Whether a promtool case fails on the mutant; None when Prometheus would not load it.
+
+    Short cases come first: most mutants are noticed by one of them.
+    """
     names = dependents(name_of(mutant.changed))
     for name, text in rule_texts(mutant, needed(names)).items():
         (folder / name).write_text(text)
     asked = False
-    for path in sorted(TESTS, key=lambda path: path.stat().st_size):
-        cases = cases_about(names, path)
+    paths = sorted(TESTS, key=lambda path: path.stat().st_size)
+    for path, long in ((path, long) for long in (False, True) for path in paths):
+        cases = cases_about(names, path, long=long)
         if cases is None:
             continue
         asked = True

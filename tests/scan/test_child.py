@@ -24,6 +24,8 @@ from tests.support.edb import write_edb
 QUICK = ScanOptions()
 SLOW = ScanOptions(throttle=0.02, read_size=64 << 10)
 """About 3 MB/s."""
+HELD = ScanOptions(throttle=600.0, read_size=64 << 10)
+"""One read, then a pause that no test waits for: who ends was asked to."""
 
 
 class Process:
@@ -49,8 +51,8 @@ class Process:
         return [msgspec.json.decode(line, type=News) for line in self.output]
 
     def ended(self) -> int:
-        """Exit status, within ten seconds."""
-        return self.process.wait(10)
+        """Exit status; at the latest long before a scan with HELD or SLOW is done."""
+        return self.process.wait(20)
 
     def close(self) -> None:
         self.process.kill()
@@ -106,19 +108,18 @@ def test_it_tells_the_beginning_then_steps_then_the_result_and_ends(
     assert found == [17]
 
 
-def test_it_ends_within_a_second_of_its_deadline(started: Any, tmp_path: Path) -> None:
+def test_it_ends_at_its_deadline_in_the_middle_of_a_pause(started: Any, tmp_path: Path) -> None:
     made = write_edb(tmp_path / "a.edb", pages=5000)
     began = time.monotonic()
     started(job(made.path, deadline=time.time() - 1)).ended()
     start_seconds = time.monotonic() - began
     deadline = time.time() + 1.5 + 2 * start_seconds
 
-    process = started(job(made.path, options=SLOW, deadline=deadline))
-    news = process.rest()
+    process = started(job(made.path, options=HELD, deadline=deadline))
 
     assert process.ended() == 0
-    assert -0.1 < time.time() - deadline < 1.0
-    assert result(news).ended == "time"
+    assert time.time() > deadline - 0.1
+    assert result(process.rest()).ended == "time"
 
 
 def test_a_deadline_that_is_over_begins_nothing(started: Any, tmp_path: Path) -> None:
@@ -133,10 +134,10 @@ def test_it_ends_when_asked_and_when_nobody_is_there_any_more(
     how: str, started: Any, tmp_path: Path
 ) -> None:
     made = write_edb(tmp_path / "a.edb", pages=20000)
-    process = started(job(made.path, options=SLOW))
+    # Without a reader it hears of that when it tells something.
+    process = started(job(made.path, options=SLOW if how == "output" else HELD))
     while process.next().step is None:
         pass
-    asked = time.monotonic()
 
     if how == "signal":
         os.kill(process.process.pid, signal.SIGTERM)
@@ -146,7 +147,6 @@ def test_it_ends_when_asked_and_when_nobody_is_there_any_more(
         process.output.close()
 
     assert process.ended() == 0
-    assert time.monotonic() - asked < 3.0
     if how != "output":
         assert result(process.rest()).ended == "stopped"
 

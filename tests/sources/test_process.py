@@ -93,21 +93,18 @@ def test_a_program_that_is_done_has_not_ended_while_output_waits() -> None:
 
 def test_closing_ends_a_program_that_runs() -> None:
     running = child("import time; time.sleep(600)")
-    begin = time.monotonic()
     running.close()
     assert running.status is not None
-    assert time.monotonic() - begin < 4
+    assert not any(reader.running for reader in running._readers)
 
 
 def test_closing_ends_a_program_that_is_held_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "_BUFFER_BYTES", 1000)
     flood = child("import os\nwhile True: os.write(1, b'x' * 9999)")
     wait_for(lambda: len(flood._buffer) >= 1000)
-    begin = time.monotonic()
     flood.close()
     assert flood.status is not None
     assert not any(reader.running for reader in flood._readers)
-    assert time.monotonic() - begin < 4
 
 
 def test_a_program_that_is_not_there_is_named_with_the_reason() -> None:

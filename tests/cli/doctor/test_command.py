@@ -1,10 +1,10 @@
 """`doctor`: each problem provoked by real files, through the real sources."""
 
+import errno
 import json
 import os
 import socket
 import threading
-import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,6 +26,15 @@ from tests.support.ports import free_address
 @pytest.fixture
 def site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Site:
     return Site(tmp_path, capsys)
+
+
+def nobody_reads(pipe: Path) -> bool:
+    """Whether no thread is left that opens the pipe: it would wait for a writer for ever."""
+    try:
+        os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+    except OSError as error:
+        return error.errno == errno.ENXIO
+    return False
 
 
 def tree(folder: Path) -> dict[str, tuple[int, int]]:
@@ -146,9 +155,8 @@ def test_a_configuration_that_cannot_be_read_is_status_2_at_once(
     elif kind == "barred":
         path.write_text("")
         monkeypatch.setattr(os, "access", lambda *_: False)
-    began = time.monotonic()
     assert main(["doctor", "--config.file", str(path)]) == 2
-    assert time.monotonic() - began < 5
+    assert kind != "pipe" or nobody_reads(path)
     assert capsys.readouterr().err.count("\n") == 1
 
 
@@ -182,9 +190,8 @@ def test_a_pipe_in_the_place_of_a_log_is_not_opened(site: Site) -> None:
     for kind in ("perfmon_csv", "event_stream", "evtx"):
         path = site.logs / "x.csv"
         site.configure(f"sources: [{{name: logs, type: {kind}, path: '{path}'}}]\n")
-        began = time.monotonic()
         assert "no regular file" in site.named("path_matches_nothing")["sentence"]
-        assert time.monotonic() - began < 5
+        assert nobody_reads(path)
 
 
 def test_a_window_and_counters_that_are_missing_come_with_what_mends_them(site: Site) -> None:
@@ -410,9 +417,8 @@ def test_a_journal_that_is_no_file_is_not_opened(site: Site, kind: str) -> None:
         os.mkfifo(site.journal)
     else:
         site.journal.mkdir()
-    began = time.monotonic()
     assert site.names() == ["journal_damaged"]
-    assert time.monotonic() - began < 5
+    assert kind != "pipe" or nobody_reads(site.journal)
 
 
 def test_text_has_one_line_a_problem_and_no_control_characters(
@@ -446,9 +452,8 @@ def test_every_object_has_the_keys_of_the_contract(site: Site) -> None:
 
 def test_a_look_that_hangs_is_left_behind() -> None:
     never = threading.Event()
-    began = time.monotonic()
-    found = look_all({"dead": never.wait, "good": lambda: 7}, 1.0)
-    assert time.monotonic() - began < 5
+    # Would it be waited for, it would have ended.
+    found = look_all({"dead": lambda: never.wait(30), "good": lambda: 7}, 1.0)
     assert found.hanging == ["dead"]
     assert found.ended == {"good": 7}
     with pytest.raises(TimeoutError):

@@ -1,6 +1,7 @@
 """The two experiments on requests to the database file, in a form that takes seconds."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -20,9 +21,22 @@ def both(findings: Findings, where: str, case: str) -> float:
     return sum(number(findings, f"{what}, {where}", case) for what in ("reads", "writes"))
 
 
-def test_a_dropped_cache_costs_requests_in_both_readings(tmp_path: Path) -> None:
+class Made(NamedTuple):
+    findings: Findings
+    told: int
+    """How often the bench was told."""
+
+
+@pytest.fixture(scope="module")
+def copies(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """The experiment with the copies, once."""
     told: list[int] = []
-    findings = passive_io.run(Bench(tmp_path, 1, lambda: told.append(1)), pages=600, days=2)
+    bench = Bench(tmp_path_factory.mktemp("copies"), 1, lambda: told.append(1))
+    return Made(passive_io.run(bench, pages=600, days=2), len(told))
+
+
+def test_a_dropped_cache_costs_requests_in_both_readings(copies: Made) -> None:
+    findings = copies.findings
 
     for cache in passive_io.CACHES:
         day, office = (
@@ -32,11 +46,11 @@ def test_a_dropped_cache_costs_requests_in_both_readings(tmp_path: Path) -> None
             assert both(findings, where, "cache dropped") >= both(findings, where, "cache kept") > 0
         for case in ("active", "cache dropped", "cache kept"):
             assert both(findings, office, case) <= both(findings, day, case)
-    assert len(told) == EXPERIMENTS["passive-io"].steps
+    assert copies.told == EXPERIMENTS["passive-io"].steps
 
 
-def test_each_cache_and_each_reading_has_a_line_beside_the_article(tmp_path: Path) -> None:
-    findings = passive_io.run(Bench(tmp_path, 1, lambda: None), pages=600, days=2)
+def test_each_cache_and_each_reading_has_a_line_beside_the_article(copies: Made) -> None:
+    findings = copies.findings
 
     assert len(findings.comparisons) == 2 * 2 * len(passive_io.CACHES)
     assert len({each.what for each in findings.comparisons}) == len(findings.comparisons)

@@ -188,22 +188,20 @@ def check_random(folder: Path, seed: int, *, days: float = 2.5) -> Counter[str]:
     return Counter(told(folder))
 
 
-def test_on_eight_random_plans_with_faults_the_agent_says_what_the_truth_says(
-    tmp_path: Path,
-) -> None:
+def test_on_random_plans_with_faults_the_agent_says_what_the_truth_says(tmp_path: Path) -> None:
     events = Counter[str]()
-    for seed in range(8):
-        events += check_random(tmp_path / str(seed), 500 + seed)
+    for seed in (500, 503, 505):
+        events += check_random(tmp_path / str(seed), seed)
     assert {"717", "719", "728", "732", "736", "737", "738", "744", "745"} <= events.keys()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(600, 630))
-def test_on_thirty_more_random_plans(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize("seed", (501, 502, 504, 506, 507, *range(600, 630)))
+def test_on_more_random_plans(tmp_path: Path, seed: int) -> None:
     assert check_random(tmp_path / "run", seed, days=9.0)["102"] > 0
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (0, 1))])
 def test_a_machine_that_is_killed_again_and_again_keeps_all_mail(tmp_path: Path, seed: int) -> None:
     chance, folder = random.Random(seed), tmp_path / "run"
     plan = random_current(chance, faults=0, roles=False)

@@ -322,16 +322,14 @@ def check_random(folder: Path, seed: int, *, days: float, kills: bool) -> Counte
     return found
 
 
-def test_on_four_random_plans_with_faults_the_agent_says_what_the_truth_says(
-    tmp_path: Path,
-) -> None:
+def test_on_random_plans_with_faults_the_agent_says_what_the_truth_says(tmp_path: Path) -> None:
     events = Counter[str]()
-    for seed in range(4):
-        events += check_random(tmp_path / str(seed), 700 + seed, days=1.0, kills=seed % 2 > 0)
+    for seed in (700, 703):
+        events += check_random(tmp_path / str(seed), seed, days=1.0, kills=seed % 2 > 0)
     assert {"399", "474", "717", "719", "732", "745"} <= events.keys()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(800, 830))
-def test_on_thirty_more_random_plans(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize("seed", (701, 702, *range(800, 830)))
+def test_on_more_random_plans(tmp_path: Path, seed: int) -> None:
     check_random(tmp_path / "run", seed, days=9.0, kills=seed % 2 > 0)

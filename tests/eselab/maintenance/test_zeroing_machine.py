@@ -135,22 +135,20 @@ def check_random(folder: Path, seed: int) -> Counter[str]:
     return Counter(told(folder))
 
 
-def test_on_eight_random_plans_with_faults_the_agent_says_what_the_truth_says(
-    tmp_path: Path,
-) -> None:
+def test_on_random_plans_with_faults_the_agent_says_what_the_truth_says(tmp_path: Path) -> None:
     events = Counter[str]()
-    for seed in range(8):
-        events += check_random(tmp_path / str(seed), 300 + seed)
+    for seed in (300, 303, 304):
+        events += check_random(tmp_path / str(seed), seed)
     assert {"717", "718", "720", "721", "722", "726", "474"} <= events.keys()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(400, 430))
-def test_on_thirty_more_random_plans(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize("seed", (301, 302, 305, 306, 307, *range(400, 430)))
+def test_on_more_random_plans(tmp_path: Path, seed: int) -> None:
     assert check_random(tmp_path / "run", seed)["102"] > 0
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
 def test_a_machine_that_is_killed_again_and_again_keeps_all_mail(tmp_path: Path, seed: int) -> None:
     chance, folder = random.Random(seed), tmp_path / "run"
     plan = random_zeroing(chance, faults=0)
