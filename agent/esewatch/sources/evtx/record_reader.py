@@ -154,7 +154,7 @@ class RecordReader:
         if layout is None or place + layout.size > CHUNK_BYTES:
             return None
         found = layout.unpack_from(self._data, place)
-        size, kind, level, event_id, ticks, record_id, *texts, begin, inner = found
+        size, kind, level, event_id, ticks, record_id, name, log, machine, begin, inner = found
         payload = place + layout.size
         if not size:
             payload = _NONE
@@ -166,11 +166,11 @@ class RecordReader:
             (inner,) = _OFFSET.unpack_from(self._data, payload - 4)
             payload = payload if bare else _UNUSUAL
         if provider is None:
-            provider = text_of(STRING, texts[0])
+            provider = text_of(STRING, name)
         if channel is None:
-            channel = text_of(STRING, texts[1])
+            channel = text_of(STRING, log)
         if computer is None:
-            computer = text_of(STRING, texts[2])
+            computer = text_of(STRING, machine)
         time = seconds_of(ticks)
         head = (provider, event_id, LEVELS.get(level), time, record_id, channel, computer)
         return head, payload, inner
