@@ -150,8 +150,8 @@ def _check(path: Path, written: _Written, bare: Callable[[Path], int]) -> None:
         raise RuntimeError(f"{path.name}: the ESE events are not those that were written")
 
 
-def _figure(folder: Path, case: str, is_ese: Callable[[int], bool], *, limited: bool) -> Figure:
-    """Our records/s as a multiple of those of the bare loop, in one case."""
+def _figure(folder: Path, case: str, is_ese: Callable[[int], bool], limit: float = 0.0) -> Figure:
+    """Our records/s as a multiple of those of the bare loop, in one case; a limit of 0 is none."""
     path = folder / f"{case}.evtx"
     written = _write(path, is_ese)
     bare = _faster(path)
@@ -162,8 +162,8 @@ def _figure(folder: Path, case: str, is_ese: Callable[[int], bool], *, limited: 
         what=f"EVTX, {case}: records/s beside a bare loop over `evtx`",
         measured=ratio,
         unit="x",
-        must_be="at least" if limited else "",
-        limit=0.5 if limited else 0.0,
+        must_be="at least" if limit else "",
+        limit=limit,
         details=(
             f"{_RECORDS:,} records, {len(written):,} of ESE, in {path.stat().st_size / 1e6:.0f} MB "
             f"of {len(_OTHERS)} other kinds; ours {_RECORDS / ours:,.0f}/s with every ESE event "
@@ -178,8 +178,8 @@ def run() -> list[Figure]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         return [
-            _figure(folder, "5 % ESE evenly spread", lambda n: n % 20 == 0, limited=True),
-            _figure(folder, "5 % ESE in one run", lambda n: n // part == 9, limited=True),
-            _figure(folder, "no ESE", lambda n: False, limited=False),
-            _figure(folder, "all ESE", lambda n: True, limited=False),
+            _figure(folder, "5 % ESE evenly spread", lambda n: n % 20 == 0, 0.7),
+            _figure(folder, "5 % ESE in one run", lambda n: n // part == 9, 0.7),
+            _figure(folder, "no ESE", lambda n: False, 1.0),
+            _figure(folder, "all ESE", lambda n: True),
         ]

@@ -121,13 +121,18 @@ def _event_log() -> bytes:
         return path.read_bytes()
 
 
-def evtx(data: bytes) -> None:
+def event_log(data: bytes) -> bytes:
     """An event log with some bytes overwritten: each 4 input bytes are place (3) and value."""
     log = bytearray(_event_log())
     for at in range(0, len(data) - 3, 4):
         log[int.from_bytes(data[at : at + 3], "little") % len(log)] = data[at + 3]
+    return bytes(log)
+
+
+def evtx(data: bytes) -> None:
+    """What `event_log` makes, read twice."""
     with tempfile.NamedTemporaryFile(suffix=".evtx", dir=_memory()) as file:
-        file.write(log)
+        file.write(event_log(data))
         file.flush()
         source = EvtxSource("fuzz", [file.name])
         try:

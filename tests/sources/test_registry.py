@@ -27,7 +27,7 @@ UNUSED = {
     "prometheus_client.openmetrics.parser",
     "tqdm",
 }
-EVTX = {"evtx", "esewatch.sources.evtx"}
+EVTX = {"esewatch.sources.evtx.binxml", "esewatch.sources.evtx"}
 TEXT = {"esewatch.sources.logs.event_stream"}
 
 

@@ -5,14 +5,12 @@ chunks of 64 KiB. A chunk has a header of 512 bytes: magic at 0, first and last
 record id at 24 and 32, offset of the last record at 44, of the free space at 48,
 CRC32 of the records at 52, flags at 120, CRC32 of the header (bytes 0-119 and
 128-511) at 124. A record: magic at 0, its size at 4 and again in its last four
-bytes, its id at 8. What is inside a record (BinXML) is not read here.
+bytes, its id at 8. What is inside a record is in `binxml.py`.
 """
 
 import hashlib
 import struct
 import zlib
-from collections.abc import Sequence
-from itertools import pairwise
 from typing import Final, NamedTuple
 
 FILE_MAGIC: Final = b"ElfFile\0"
@@ -30,8 +28,9 @@ _DIRTY = 1
 _NO_CHECKSUMS = 4
 _ZEROES = bytes(CHUNK_BYTES)
 _FRAME = struct.Struct("<4sIQ")
+_SIZE = struct.Struct("<4sI")
 FRAME_BYTES: Final = _FRAME.size
-_IDS = struct.Struct("<QQIIII")
+_IDS = struct.Struct("<QQ4xIII")
 
 
 class FileHeader(NamedTuple):
@@ -57,25 +56,24 @@ class Record(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """One chunk made ready for the decoder.
+    """One chunk and its records.
 
-    `data` has a header that leads to every record found, also where the one on
-    disk does not. `problem` is empty when checksums (or, in logs without them,
-    the chain of records) prove the chunk whole; otherwise it says what is wrong,
-    and `first` and `last` are those of the records found.
+    `problem` is empty when checksums (or, in logs without them, the chain of records)
+    prove the chunk whole; otherwise it says what is wrong, and `first`, `last` and
+    `records` are those of the records found.
     """
 
     data: bytes
+    """64 KiB, zeroes where the file ends before."""
     first: int
     last: int
-    last_offset: int
     end: int
     """Offset after the last record."""
     crc: int = 0
     """CRC32 of the records, of a whole chunk only."""
     problem: str = ""
-    rubbish: bool = False
-    """A filler stands first, which is no record: it only leads to the first one."""
+    found: tuple[Record, ...] = ()
+    """The records of a damaged chunk."""
 
 
 def file_header(block: bytes) -> FileHeader | None:
@@ -139,7 +137,7 @@ def examine(data: bytes) -> Chunk | None:
     problem = _header_problem(data)
     if problem:
         return _salvaged(data, problem)
-    first, last, _, last_offset, free, records_crc = _IDS.unpack_from(data, 24)
+    first, last, _, free, records_crc = _IDS.unpack_from(data, 24)
     (flags,) = struct.unpack_from("<I", data, 120)
     crc = zlib.crc32(data[CHUNK_HEADER_BYTES:free])
     if flags & _NO_CHECKSUMS:
@@ -147,7 +145,7 @@ def examine(data: bytes) -> Chunk | None:
             return _salvaged(data, "the records do not follow each other")
     elif records_crc != crc:
         return _salvaged(data, "the checksum of the records does not match")
-    return _extended(Chunk(data, first, last, last_offset, free, crc))
+    return _extended(Chunk(data, first, last, free, crc))
 
 
 def _header_problem(data: bytes) -> str:
@@ -157,7 +155,7 @@ def _header_problem(data: bytes) -> str:
     flags, crc = struct.unpack_from("<II", data, 120)
     if not flags & _NO_CHECKSUMS and zlib.crc32(data[128:512], zlib.crc32(data[:120])) != crc:
         return "the checksum of the chunk header does not match"
-    _, _, _, last_offset, free, _ = _IDS.unpack_from(data, 24)
+    _, _, last_offset, free, _ = _IDS.unpack_from(data, 24)
     if not CHUNK_HEADER_BYTES <= free <= CHUNK_BYTES or last_offset > free:
         return "the chunk header points outside of the chunk"
     return ""
@@ -202,17 +200,25 @@ def _extended(chunk: Chunk) -> Chunk:
         if record.record_id != records[-1].record_id + 1:
             break
         records.append(record)
-    first = records[0].record_id if empty else chunk.first
-    return _with_header(chunk.data, first, records[-1])
+    return chunk._replace(
+        first=records[0].record_id if empty else chunk.first,
+        last=records[-1].record_id,
+        end=records[-1].end,
+        crc=zlib.crc32(chunk.data[CHUNK_HEADER_BYTES : records[-1].end]),
+    )
 
 
 def _salvaged(data: bytes, problem: str) -> Chunk:
-    """The readable part of a damaged chunk: every record whose frame is whole.
+    """The readable part of a damaged chunk: every record whose frame is whole."""
+    records = salvage(data)
+    if not records:
+        return Chunk(data, 0, 0, CHUNK_HEADER_BYTES, problem=problem)
+    first, last = records[0].record_id, records[-1].record_id
+    return Chunk(data, first, last, records[-1].end, problem=problem, found=records)
 
-    The decoder stops at a broken frame, so the record before the hole is made to reach over it. A
-    hole at the start becomes one record of rubbish. The decoder gets no damaged table of strings:
-    `evtx_records` leaves the tables out.
-    """
+
+def salvage(data: bytes) -> tuple[Record, ...]:
+    """The records of a chunk whose frames are whole, whatever stands between them."""
     (free,) = struct.unpack_from("<I", data, 48)
     records: list[Record] = []
     at = CHUNK_HEADER_BYTES
@@ -223,67 +229,23 @@ def _salvaged(data: bytes, problem: str) -> Chunk:
         else:
             records.append(record)
             at = record.end
-    if records and 0 < records[0].offset - CHUNK_HEADER_BYTES < _RECORD_LEAST:
-        del records[0]
-    if not records:
-        return Chunk(b"", 0, 0, 0, CHUNK_HEADER_BYTES, 0, problem)
-    patched = bytearray(data)
-    for record in records:
-        # A time of writing out of range stops the decoder; nobody asks for it.
-        patched[record.offset + 16 : record.offset + 24] = bytes(8)
-    hole = records[0].offset - CHUNK_HEADER_BYTES
-    if hole:
-        _FRAME.pack_into(patched, CHUNK_HEADER_BYTES, RECORD_MAGIC, hole, 0)
-        patched[CHUNK_HEADER_BYTES + 16 : CHUNK_HEADER_BYTES + 28] = bytes(8) + b"\xff" * 4
-    for record, following in pairwise(records):
-        if record.end != following.offset:
-            struct.pack_into("<I", patched, record.offset + 4, following.offset - record.offset)
-    chunk = _with_header(bytes(patched), records[0].record_id, records[-1])
-    return chunk._replace(problem=problem, rubbish=hole > 0)
+    return tuple(records)
+
+
+def walk(chunk: Chunk) -> list[int] | None:
+    """Offsets of the records of a whole chunk; None when they do not fill it."""
+    data, offsets = chunk.data, []
+    at, most = CHUNK_HEADER_BYTES, chunk.end - _RECORD_LEAST
+    size_of = _SIZE.unpack_from
+    while at <= most:
+        magic, size = size_of(data, at)
+        if magic != RECORD_MAGIC or size < _RECORD_LEAST:
+            return None
+        offsets.append(at)
+        at += size
+    return offsets if at == chunk.end else None
 
 
 def _follows(before: Record, record: Record) -> bool:
     """Can the two stand in one use of a chunk? Else one remains from an earlier use."""
     return 0 < record.record_id - before.record_id <= CHUNK_BYTES // _RECORD_LEAST
-
-
-def _with_header(data: bytes, first: int, last: Record) -> Chunk:
-    """The chunk with a header that leads from record id `first` to the record `last`."""
-    header = bytearray(CHUNK_MAGIC.ljust(CHUNK_HEADER_BYTES, b"\0"))
-    ids = (first, last.record_id)
-    struct.pack_into("<QQQQIII", header, 8, *ids, *ids, 128, last.offset, last.end)
-    crc = zlib.crc32(data[CHUNK_HEADER_BYTES : last.end])
-    whole = bytes(header) + data[CHUNK_HEADER_BYTES:]
-    return Chunk(whole, first, last.record_id, last.offset, last.end, crc)
-
-
-def rebuilt(chunk: Chunk) -> Chunk:
-    """A whole chunk on which the decoder failed, made as easy for it as a damaged one."""
-    return _salvaged(chunk.data, "")
-
-
-def kept_only(chunk: Chunk, places: Sequence[tuple[int, int]]) -> Chunk:
-    """The chunk with nothing but the records at these places (offset and end of each).
-
-    The last one is that of the chunk. Each other one reaches up to the next, so the
-    decoder does not see what is between them.
-    """
-    data, at = memoryview(chunk.data), 0
-    parts: list[memoryview | bytes] = []
-    for (offset, end), (following, _) in pairwise(places):
-        if end != following:
-            size = (following - offset).to_bytes(4, "little")
-            # A zero ends the content where the record did.
-            parts += data[at : offset + 4], size, data[offset + 8 : end - 4], bytes(4)
-            at = end
-    return chunk._replace(data=b"".join((*parts, data[at:])))
-
-
-def ends_only(chunk: Chunk) -> Chunk | None:
-    """The chunk with only its first and its last record; None when there is no first one."""
-    if chunk.last_offset <= CHUNK_HEADER_BYTES:
-        return chunk
-    first = _frame(chunk.data, CHUNK_HEADER_BYTES, chunk.end)
-    if first is None:
-        return None
-    return kept_only(chunk, [(first.offset, first.end), (chunk.last_offset, chunk.end)])

@@ -1,0 +1,176 @@
+"""The records of one chunk that are of a wanted provider: their fields and their strings.
+
+Of a record of another provider nothing is read but its template. The usual record gives
+its fields by one look at the values of its template (`shapes.py`); any other takes the
+careful way (`unfold.py`), with the same result.
+"""
+
+import struct
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from esewatch.sources.evtx.binxml import INSTANCE_HEADER_BYTES
+from esewatch.sources.evtx.chunks import CHUNK_BYTES
+from esewatch.sources.evtx.templates import FAILURES, Definitions, Template, Templates, why
+from esewatch.sources.evtx.unfold import LEVELS, Head, HeadFields, Unfolder
+from esewatch.sources.evtx.values import (
+    BINXML,
+    STRING,
+    STRINGS,
+    seconds_of,
+    strings_of,
+    text_of,
+    texts_of,
+)
+
+_CONTENT: Final = 24
+"""Where in a record its content begins."""
+_BEGIN: Final = struct.Struct("<IQ8x5s5xI")
+"""A record from its size on: that, its id, the begin of its content, offset of its template."""
+_TEMPLATE_INSTANCE: Final = b"\x0f\x01\x01\0\x0c"
+_INSTANCE_BYTES: Final = 4 + INSTANCE_HEADER_BYTES
+"""Of an instance with the header of its fragment, up to its values."""
+_VALUES: Final = struct.Struct("<IHB")
+"""The count of values, size and type of the first."""
+_DESCRIPTORS: Final = struct.Struct("<HBx")
+_OFFSET: Final = struct.Struct("<I")
+_NONE: Final = 0
+"""In place of the offset of values: there are none."""
+_UNUSUAL: Final = -1
+"""In place of the offset of values: it takes a closer look to find them."""
+_ALL_IN_ONE: Final = (0,)
+
+
+class RecordReader:
+    """Reads the records of one chunk. Those that cannot be read are in `failures`."""
+
+    def __init__(self, data: bytes, templates: Templates) -> None:
+        self.failures: list[str] = []
+        self._data = data
+        self._is_wanted = templates.is_wanted
+        self._definitions = Definitions(data, templates)
+        self._unfolder = Unfolder(data, self._definitions)
+
+    def wanted(self, offsets: Iterable[int], after: int) -> Iterator[tuple[HeadFields, list[str]]]:
+        """Fields and strings of the records at `offsets` whose id is greater than `after`."""
+        data, definitions, begin_of = self._data, self._definitions, _BEGIN.unpack_from
+        for at in offsets:
+            try:
+                size, record_id, begin, definition = begin_of(data, at + 4)
+                if record_id <= after:
+                    continue
+                found, wanted = None, False
+                if begin == _TEMPLATE_INSTANCE:
+                    template = definitions[definition]
+                    if template.unwanted:
+                        continue
+                    wanted = template.wanted
+                    found = self._quick(at, size, template, definition)
+                head, strings = found or self.careful(at)
+            except FAILURES as error:
+                self.failures.append(f"record at offset {at}: {why(error)}")
+            else:
+                if wanted or self._is_wanted(head[0]):
+                    yield head, strings
+
+    def head(self, at: int) -> Head:
+        """The fields of a record. Raises one of `FAILURES` where it is damaged, as the next two."""
+        _, _, begin, definition = _BEGIN.unpack_from(self._data, at + 4)
+        if begin == _TEMPLATE_INSTANCE:
+            usual = self._usual(at, self._definitions[definition], definition)
+            if usual is not None:
+                return Head(*usual[0])
+        return self._unfolder.head(self._unfolder.event(at + _CONTENT))
+
+    def quick(self, at: int) -> tuple[HeadFields, list[str]] | None:
+        """Fields and strings of a usual record of a wanted provider; None of another."""
+        size, _, begin, definition = _BEGIN.unpack_from(self._data, at + 4)
+        if begin != _TEMPLATE_INSTANCE:
+            return None
+        return self._quick(at, size, self._definitions[definition], definition)
+
+    def careful(self, at: int) -> tuple[HeadFields, list[str]]:
+        """Fields and strings of any record."""
+        event = self._unfolder.event(at + _CONTENT)
+        return self._unfolder.head(event), self._unfolder.strings(event)
+
+    def _quick(
+        self, at: int, size: int, template: Template, definition: int
+    ) -> tuple[HeadFields, list[str]] | None:
+        """Fields of a usual record, and its strings if it is wanted; None of another."""
+        usual = self._usual(at, template, definition)
+        if usual is None:
+            return None
+        head, values, inner = usual
+        if values == _NONE or not (template.wanted or self._is_wanted(head[0])):
+            return head, []
+        if values == _UNUSUAL:
+            return None
+        payload = self._definitions[inner]
+        slots = payload.string_slots
+        if slots is None or not (payload.holds_strings or template.wraps_strings):
+            return None
+        if inner == values:
+            values += payload.size
+        strings = self._strings(slots, values, at + size)
+        return None if strings is None else (head, strings)
+
+    def _strings(self, slots: tuple[int, ...], at: int, end: int) -> list[str] | None:
+        """The texts of these of the values at `at`; None when they reach beyond `end`."""
+        data = self._data
+        count, size, kind = _VALUES.unpack_from(data, at)
+        start = at + 4 + 4 * count
+        if kind == STRINGS and slots == _ALL_IN_ONE:
+            return strings_of(data[start : start + size]) if start + size <= end else None
+        if start > end:
+            return None
+        values = []
+        for size, kind in _DESCRIPTORS.iter_unpack(data[at + 4 : start]):
+            values.append((kind, data[start : start + size]))
+            start += size
+            if start > end or kind == BINXML:
+                return None
+        if slots and max(slots) >= count:
+            return None
+        return [text for slot in slots for text in texts_of(*values[slot])]
+
+    def _usual(
+        self, at: int, template: Template, definition: int
+    ) -> tuple[HeadFields, int, int] | None:
+        """The fields of a usual record; the offset of the values of what holds the strings.
+
+        That is a template instance, the third is the offset of its template. The second may
+        also be `_NONE` or `_UNUSUAL`.
+        """
+        shape = template.head
+        if shape is None:
+            return None
+        provider, channel, computer, _, key_bytes, layouts = shape
+        values = at + _CONTENT + _INSTANCE_BYTES
+        if definition == values:
+            values += template.size
+        place = values + key_bytes
+        layout = layouts[self._data[values:place]]
+        if layout is None or place + layout.size > CHUNK_BYTES:
+            return None
+        found = layout.unpack_from(self._data, place)
+        size, kind, level, event_id, ticks, record_id, name, log, machine, begin, inner = found
+        payload = place + layout.size
+        if not size:
+            payload = _NONE
+        elif kind != BINXML:
+            return None
+        elif begin != _TEMPLATE_INSTANCE:
+            payload -= 4
+            bare = begin[0] == _TEMPLATE_INSTANCE[-1]
+            (inner,) = _OFFSET.unpack_from(self._data, payload - 4)
+            payload = payload if bare else _UNUSUAL
+        if provider is None:
+            provider = text_of(STRING, name)
+        if channel is None:
+            channel = text_of(STRING, log)
+        if computer is None:
+            computer = text_of(STRING, machine)
+        time = seconds_of(ticks)
+        head = (provider, event_id, LEVELS.get(level), time, record_id, channel, computer)
+        return head, payload, inner
