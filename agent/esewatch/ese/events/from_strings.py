@@ -6,6 +6,7 @@ readable is an absent field, further parameters are ignored.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from esewatch.ese.catalogue.event_row import EventRow, Kind
@@ -14,9 +15,10 @@ from esewatch.ese.companions.companion_table import Envelope, companion_event
 from esewatch.ese.dates import DateOrder
 from esewatch.ese.providers import is_ese_provider
 from esewatch.ese.strings import (
+    PLAIN_NUMBERS,
+    SHORT_DIGITS,
     WRITERS,
     Fields,
-    Process,
     Writer,
     add_page_number,
     is_database_path,
@@ -31,6 +33,7 @@ from esewatch.model import Event, Level
 _OWN_MESSAGES = frozenset({"ese backup"})
 """Those whose ids are not of the engine's table: there 905 is a registration, 907 a method."""
 _STR = {str}
+_LONGEST_HEAD = 512
 
 
 def has_own_messages(provider: str) -> bool:
@@ -38,24 +41,27 @@ def has_own_messages(provider: str) -> bool:
     return provider.strip().lower() in _OWN_MESSAGES
 
 
+@lru_cache(maxsize=4096)
 def row_of(provider: str, event_id: int) -> EventRow | None:
     """The row of an event of this ESE provider, None if it is not known."""
-    return None if has_own_messages(provider) else CATALOGUE.get(event_id)
+    row = CATALOGUE.get(event_id)
+    return None if row is None or has_own_messages(provider) else row
 
 
-class _Decoder(NamedTuple):
+class _Plan(NamedTuple):
     """A prepared row: the handling of the strings from `%4` on."""
 
-    steps: tuple[tuple[int, Writer, str], ...]
+    steps: tuple[tuple[int, bool, Writer, str], ...]
+    """Index of the string, whether short digits are the value, the writer, the field."""
     database: int
     """Index of the string that is the database, -1 if there is none."""
     any_file: bool
     """That string may also be a log, which is no database."""
 
 
-def _decoder(row: EventRow) -> _Decoder:
+def _planned(row: EventRow) -> _Plan:
     steps = tuple(
-        (index, WRITERS[param.kind], param.name)
+        (index, WRITERS[param.kind] in PLAIN_NUMBERS, WRITERS[param.kind], param.name)
         for index, param in enumerate(row.params)
         if param.kind in WRITERS
     )
@@ -63,27 +69,53 @@ def _decoder(row: EventRow) -> _Decoder:
         index for index, param in enumerate(row.params) if param.kind in (Kind.DATABASE, Kind.FILE)
     ]
     index = paths[0] if paths else -1
-    return _Decoder(steps, index, index >= 0 and row.params[index].kind is Kind.FILE)
+    return _Plan(steps, index, index >= 0 and row.params[index].kind is Kind.FILE)
 
 
-_DECODERS: dict[int, _Decoder] = {event_id: _decoder(row) for event_id, row in CATALOGUE.items()}
+_PLANS: dict[int, _Plan] = {event_id: _planned(row) for event_id, row in CATALOGUE.items()}
 
 
-def _split(strings: tuple[str, ...]) -> tuple[Process | None, str, tuple[str, ...]] | None:
-    """Process, instance and message parameters; None if these are not the strings of an event.
+class _Head(NamedTuple):
+    """What the first strings say, and where the parameters of the message begin."""
+
+    process: str
+    state: str
+    version: str
+    instance: str
+    start: int
+
+
+def _head(strings: tuple[str, ...]) -> _Head | None:
+    """Process and instance; None if these are not the strings of an event.
 
     Some collectors drop empty strings: a third string without the colon that `%3`
     always ends in is already the first parameter.
     """
     if len(strings) < 2:
         return None
-    process = parse_process(strings[1])
+    who = parse_process(strings[1])
     third = strings[2].rstrip() if len(strings) > 2 else ""
+    named = (strings[0].strip(), who.state, who.version) if who is not None else ("", "", "")
     if not third or third.endswith(":"):
-        if process is None and len(strings) < 3:
+        if who is None and len(strings) < 3:
             return None
-        return process, parse_instance(third), strings[3:]
-    return (process, "", strings[2:]) if process is not None else None
+        return _Head(*named, parse_instance(third), 3)
+    return _Head(*named, "", 2) if who is not None else None
+
+
+def logged_process(strings: tuple[str, ...]) -> tuple[str, str]:
+    """State letter and engine version that the strings of an event of ESE have."""
+    head = _head_of(strings)
+    return (head.state, head.version) if head is not None else ("", "")
+
+
+_NO_HEAD = _Head("", "", "", "", 0)
+_kept_head = lru_cache(maxsize=4096)(_head)
+
+
+def _head_of(strings: tuple[str, ...]) -> _Head | None:
+    first = strings[:3]
+    return _kept_head(first) if len("".join(first)) <= _LONGEST_HEAD else _head(first)
 
 
 def decode_row(
@@ -91,18 +123,22 @@ def decode_row(
 ) -> tuple[str, Fields]:
     """Database and fields of `row` from its parameters (`%4` first)."""
     fields: Fields = dict(row.constants)
-    decoder = _DECODERS[row.event_id]
+    steps, at, any_file = _PLANS[row.event_id]
     given = len(params)
-    for index, writer, name in decoder.steps:
+    for index, plain, writer, name in steps:
         if index >= given:
             break
-        writer(fields, name, params[index], date_order)
+        text = params[index]
+        if plain and len(text) <= SHORT_DIGITS and text.isdecimal():
+            fields[name] = int(text)
+        else:
+            writer(fields, name, text, date_order)
     if row.page_error:
         add_page_number(fields)
     database = ""
-    if 0 <= decoder.database < given:
-        database = parse_path(params[decoder.database])
-        if decoder.any_file and not is_database_path(database):
+    if 0 <= at < given:
+        database = parse_path(params[at])
+        if any_file and not is_database_path(database):
             database = ""
     return database, fields
 
@@ -110,9 +146,9 @@ def decode_row(
 def _as_strings(strings: Sequence[str]) -> tuple[str, ...]:
     """The strings; JSON may hold numbers and null in their place."""
     parts = tuple(strings)
-    if set(map(type, parts)) - _STR:
-        return tuple("" if part is None else str(part) for part in parts)
-    return parts
+    if _STR.issuperset(map(type, parts)):
+        return parts
+    return tuple("" if part is None else str(part) for part in parts)
 
 
 def _without_positions(event_id: int, strings: tuple[str, ...]) -> tuple[str, Fields]:
@@ -121,6 +157,15 @@ def _without_positions(event_id: int, strings: tuple[str, ...]) -> tuple[str, Fi
     if event_id not in SHAPED:
         return named_database(event_id, text, whole=True), {}
     return fields_of_shapes(event_id, text, dict(CATALOGUE[event_id].constants))
+
+
+def _content(
+    row: EventRow, head: _Head | None, parts: tuple[str, ...], date_order: DateOrder | None
+) -> tuple[str, Fields]:
+    """Database and fields of an event with these strings."""
+    if head is None:
+        return _without_positions(row.event_id, parts)
+    return decode_row(row, parts[head.start :], date_order)
 
 
 def event_from_strings(
@@ -147,14 +192,9 @@ def event_from_strings(
         envelope = Envelope(provider, event_id, time, computer, channel, record_id, level)
         return companion_event(envelope, parts, "")
     row = row_of(provider, event_id)
-    process = state = version = instance = ""
-    if (split := _split(parts)) is not None:
-        who, instance, params = split
-        if who is not None:
-            process, state, version = parts[0].strip(), who.state, who.version
-        database, fields = decode_row(row, params, date_order) if row else ("", {})
-    else:
-        database, fields = _without_positions(event_id, parts) if row else ("", {})
+    head = _head_of(parts)
+    database, fields = _content(row, head, parts, date_order) if row else ("", {})
+    process, state, version, instance, _ = head or _NO_HEAD
     return Event(
         event_id=event_id,
         provider=provider,

@@ -6,7 +6,7 @@ searched in the lower-case text, where a pattern that begins with a word is foun
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.ese.dates import DateOrder
 from esewatch.ese.strings import (
     GROUPS,
+    PLAIN_NUMBERS,
     WRITERS,
     Fields,
     Writer,
@@ -45,7 +46,6 @@ _WORDS = r"\S.{0,1023}?"
 _TOKEN = r"[^\s'\"\[(]\S{0,1023}?"
 _QUOTES = r"(?:'({0})'|\"({0})\"|\[({0})\]|[“„«]({0})[”“»])"
 _NUMBERS = frozenset(_VALUES) - {Kind.DATE, Kind.OWNED, Kind.TIMING}
-_DATABASE, _FILE = Kind.DATABASE, Kind.FILE
 _IN_NUMBERS = "0123456789abcdefx() -,.'’\u00a0\u202f\u2009"
 _LONGEST_NUMBER = 64
 """Characters in which a number stands with its groups and its hexadecimal form."""
@@ -89,6 +89,8 @@ class Finder(NamedTuple):
     name: str
     kind: Kind
     writer: Writer | None
+    plain: bool
+    """Whether short digits are the value."""
     patterns: tuple[re.Pattern[str] | _Labelled, ...]
 
 
@@ -164,9 +166,10 @@ def _patterns(param: Param) -> tuple[re.Pattern[str] | _Labelled, ...]:
 @cache
 def _finders(event_id: int) -> tuple[Finder, ...]:
     return tuple(
-        Finder(param.name, param.kind, WRITERS.get(param.kind), _patterns(param))
+        Finder(param.name, param.kind, writer, writer in PLAIN_NUMBERS, _patterns(param))
         for param in CATALOGUE[event_id].params
         if param.hints
+        for writer in (WRITERS.get(param.kind),)
     )
 
 
@@ -191,8 +194,19 @@ def places_of(event_id: int, text: str, whole: bool) -> list[HintPlace]:
     return [place for place in found if place is not None]
 
 
+def database_of(values: Iterable[tuple[Finder, str]]) -> str:
+    """The database among what stands in a text for its parameters."""
+    database = ""
+    for finder, value in values:
+        if finder.kind is Kind.DATABASE or finder.kind is Kind.FILE:
+            path = parse_path(value.replace("\n", " "))
+            if finder.kind is Kind.DATABASE or is_database_path(path):
+                database = path
+    return database
+
+
 def fields_of_values(
-    event_id: int, values: Iterable[tuple[Finder, str]], date_order: DateOrder | None
+    event_id: int, values: Sequence[tuple[Finder, str]], date_order: DateOrder | None
 ) -> tuple[str, Fields]:
     """Database and fields of an event from what stands in its text for its parameters.
 
@@ -200,16 +214,9 @@ def fields_of_values(
     """
     row = CATALOGUE[event_id]
     fields: Fields = dict(row.constants)
-    database = ""
-    for (name, kind, writer, _), value in values:
-        if "\n" in value:
-            value = value.replace("\n", " ")
-        if writer is not None:
-            writer(fields, name, value, date_order)
-        if kind is _DATABASE:
-            database = parse_path(value)
-        elif kind is _FILE and is_database_path(path := parse_path(value)):
-            database = path
+    for finder, value in values:
+        if finder.writer is not None:
+            finder.writer(fields, finder.name, value.replace("\n", " "), date_order)
     if row.page_error:
         add_page_number(fields)
-    return database, fields
+    return database_of(values), fields

@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 from esewatch.ese.catalogue.event_row import Kind
 from esewatch.ese.catalogue.event_table import CATALOGUE
-from esewatch.ese.strings import GROUPS
-from esewatch.ese.text.hints import Finder, HintPlace
+from esewatch.ese.dates import DateOrder
+from esewatch.ese.strings import GROUPS, SHORT_DIGITS, Fields, Writer, add_page_number
+from esewatch.ese.text.hints import Finder, HintPlace, database_of
 
 _LONGEST = 1024
 _READERS = 8
@@ -39,11 +40,12 @@ _Span = tuple[int, int]
 
 
 class Recalled(NamedTuple):
-    """The result of a reader: the instance, the start of the message, the values."""
+    """The result of a reader: the instance, the start of the message, database and fields."""
 
     instance: str
     start: int
-    values: list[tuple[Finder, str]]
+    database: str
+    fields: Fields
 
 
 class _Piece(NamedTuple):
@@ -55,27 +57,38 @@ class _Piece(NamedTuple):
 
 
 class _Reader(NamedTuple):
-    """A pattern, its free groups, its group of each parameter, and instances by free pieces."""
+    """A pattern, its free groups, its group of each parameter, and what free pieces give."""
 
     pattern: re.Pattern[str]
     free: tuple[int, ...]
     steps: tuple[tuple[Finder, int], ...]
-    known: dict[object, str]
+    written: tuple[tuple[int, str, bool, Writer], ...]
+    """The steps that write a field: group, field, whether short digits are the value, writer."""
+    known: dict[object, tuple[str, str]]
+    """Free pieces -> the instance and the database."""
 
 
 _readers: dict[int, list[_Reader]] = {}
 
 
-def recalled(event_id: int, text: str) -> Recalled | None:
+def recalled(event_id: int, text: str, date_order: DateOrder | None = None) -> Recalled | None:
     """The result of the hints for `text`, which follows the process; None if unknown."""
     for reader in _readers.get(event_id, ()):
         match = reader.pattern.fullmatch(text)
-        if match is not None:
-            instance = reader.known.get(match.group(*reader.free))
-            if instance is not None:
-                groups = match.groups()
-                values = [(finder, groups[group]) for finder, group in reader.steps]
-                return Recalled(instance, match.end(1), values)
+        known = reader.known.get(match.group(*reader.free)) if match is not None else None
+        if match is not None and known is not None:
+            row = CATALOGUE[event_id]
+            fields: Fields = dict(row.constants)
+            groups = match.groups()
+            for group, name, plain, writer in reader.written:
+                value = groups[group]
+                if plain and len(value) <= SHORT_DIGITS and value.isdecimal():
+                    fields[name] = int(value)
+                else:
+                    writer(fields, name, value.replace("\n", " "), date_order)
+            if row.page_error:
+                add_page_number(fields)
+            return Recalled(known[0], match.end(1), known[1], fields)
     return None
 
 
@@ -118,7 +131,8 @@ def _trust(
         return False
     if len(reader.known) >= _KNOWN:
         reader.known.clear()
-    reader.known[match.group(*reader.free)] = instance
+    database = database_of((finder, text[at:end]) for finder, at, end in places)
+    reader.known[match.group(*reader.free)] = instance, database
     return True
 
 
@@ -136,7 +150,12 @@ def _made(text: str, start: int, places: Sequence[HintPlace]) -> _Reader | None:
         return None
     steps = tuple((place.finder, spans.index(place[1:]) + 1) for place in places)
     groups = (1, *(number for number, span in enumerate(spans, 2) if span in free))
-    return _Reader(_pattern(text, start, spans, pieces, fixed), groups, steps, {})
+    written = tuple(
+        (group, finder.name, finder.plain, finder.writer)
+        for finder, group in steps
+        if finder.writer is not None
+    )
+    return _Reader(_pattern(text, start, spans, pieces, fixed), groups, steps, written, {})
 
 
 def _pattern(

@@ -3,11 +3,12 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.cli.inputs.command import event_object
+from esewatch.cli.inputs.command import event_line
 from esewatch.ese.events.from_strings import event_from_strings
 from esewatch.model import Event
 from tests.sources.logs.formats.reading import (
@@ -182,9 +183,14 @@ def test_what_esewatch_prints_it_reads_back_as_the_same_events() -> None:
     assert by_strings is not None
     by_text = one(json_line())
     for original in (by_strings, by_text):
-        again = one(json.dumps(event_object(original)))
-        assert event_object(again) == event_object(original)
+        again = one(msgspec.json.encode(event_line(original)))
+        assert event_line(again) == event_line(original)
         assert again == original
+
+
+def test_half_a_character_in_a_line_of_esewatch_does_not_end_the_reading() -> None:
+    line = json.dumps({"event_id": 703, "provider": "ESE", "level": "\ud800", "task": "\ud800"})
+    assert [event.event_id for event in events(line)] == [703]
 
 
 def test_events_of_other_providers_do_not_come_out() -> None:
