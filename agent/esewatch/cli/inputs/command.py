@@ -3,6 +3,7 @@
 import argparse
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ def print_events(options: argparse.Namespace) -> int:
             events = [record for record in batch.records if isinstance(record, Event)]
             bad = bad or any(event.event_id in PAGE_EVENTS for event in events)
             if options.format == "json":
-                sys.stdout.write(_encoder.encode_lines(map(event_line, events)).decode())
+                sys.stdout.write(event_lines(events))
             else:
                 sys.stdout.writelines(map(_event_text, events))
     return reader.status(wrong=bad)
@@ -171,6 +172,11 @@ def event_line(event: Event) -> EventLine:
         event.fields,
         event.strings,
     )
+
+
+def event_lines(events: Iterable[Event]) -> str:
+    """The events as `--format json` prints them, one a line."""
+    return _encoder.encode_lines(map(event_line, events)).decode()
 
 
 def _event_text(event: Event) -> str:

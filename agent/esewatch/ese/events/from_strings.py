@@ -14,12 +14,10 @@ from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.ese.companions.companion_table import Envelope, companion_event
 from esewatch.ese.dates import DateOrder
 from esewatch.ese.providers import is_ese_provider
+from esewatch.ese.row_plan import RowPlan, Step, compiled
 from esewatch.ese.strings import (
-    PLAIN_NUMBERS,
-    SHORT_DIGITS,
     WRITERS,
     Fields,
-    Writer,
     add_page_number,
     is_database_path,
     parse_instance,
@@ -51,8 +49,9 @@ def row_of(provider: str, event_id: int) -> EventRow | None:
 class _Plan(NamedTuple):
     """A prepared row: the handling of the strings from `%4` on."""
 
-    steps: tuple[tuple[int, bool, Writer, str], ...]
-    """Index of the string, whether short digits are the value, the writer, the field."""
+    fields: RowPlan
+    needed: int
+    """Strings that the plan reads."""
     database: int
     """Index of the string that is the database, -1 if there is none."""
     any_file: bool
@@ -60,16 +59,17 @@ class _Plan(NamedTuple):
 
 
 def _planned(row: EventRow) -> _Plan:
-    steps = tuple(
-        (index, WRITERS[param.kind] in PLAIN_NUMBERS, WRITERS[param.kind], param.name)
+    steps = [
+        Step(index, param.name, WRITERS[param.kind])
         for index, param in enumerate(row.params)
         if param.kind in WRITERS
-    )
+    ]
     paths = [
         index for index, param in enumerate(row.params) if param.kind in (Kind.DATABASE, Kind.FILE)
     ]
     index = paths[0] if paths else -1
-    return _Plan(steps, index, index >= 0 and row.params[index].kind is Kind.FILE)
+    any_file = index >= 0 and row.params[index].kind is Kind.FILE
+    return _Plan(compiled(row.constants, steps), len(row.params), index, any_file)
 
 
 _PLANS: dict[int, _Plan] = {event_id: _planned(row) for event_id, row in CATALOGUE.items()}
@@ -122,24 +122,16 @@ def decode_row(
     row: EventRow, params: Sequence[str], date_order: DateOrder | None
 ) -> tuple[str, Fields]:
     """Database and fields of `row` from its parameters (`%4` first)."""
-    fields: Fields = dict(row.constants)
-    steps, at, any_file = _PLANS[row.event_id]
-    given = len(params)
-    for index, plain, writer, name in steps:
-        if index >= given:
-            break
-        text = params[index]
-        if plain and len(text) <= SHORT_DIGITS and text.isdecimal():
-            fields[name] = int(text)
-        else:
-            writer(fields, name, text, date_order)
+    plan = _PLANS[row.event_id]
+    if len(params) < plan.needed:
+        # An empty string gives what a missing one gives: nothing.
+        params = (*params, *("",) * (plan.needed - len(params)))
+    fields = plan.fields(params, date_order)
     if row.page_error:
         add_page_number(fields)
-    database = ""
-    if 0 <= at < given:
-        database = parse_path(params[at])
-        if any_file and not is_database_path(database):
-            database = ""
+    database = parse_path(params[plan.database]) if plan.database >= 0 else ""
+    if plan.any_file and not is_database_path(database):
+        database = ""
     return database, fields
 
 

@@ -15,7 +15,6 @@ from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.ese.dates import DateOrder
 from esewatch.ese.strings import (
     GROUPS,
-    PLAIN_NUMBERS,
     WRITERS,
     Fields,
     Writer,
@@ -89,8 +88,6 @@ class Finder(NamedTuple):
     name: str
     kind: Kind
     writer: Writer | None
-    plain: bool
-    """Whether short digits are the value."""
     patterns: tuple[re.Pattern[str] | _Labelled, ...]
 
 
@@ -166,10 +163,9 @@ def _patterns(param: Param) -> tuple[re.Pattern[str] | _Labelled, ...]:
 @cache
 def _finders(event_id: int) -> tuple[Finder, ...]:
     return tuple(
-        Finder(param.name, param.kind, writer, writer in PLAIN_NUMBERS, _patterns(param))
+        Finder(param.name, param.kind, WRITERS.get(param.kind), _patterns(param))
         for param in CATALOGUE[event_id].params
         if param.hints
-        for writer in (WRITERS.get(param.kind),)
     )
 
 

@@ -16,7 +16,8 @@ from typing import NamedTuple
 from esewatch.ese.catalogue.event_row import Kind
 from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.ese.dates import DateOrder
-from esewatch.ese.strings import GROUPS, SHORT_DIGITS, Fields, Writer, add_page_number
+from esewatch.ese.row_plan import RowPlan, Step, compiled
+from esewatch.ese.strings import GROUPS, Fields, add_page_number
 from esewatch.ese.text.hints import Finder, HintPlace, database_of
 
 _LONGEST = 1024
@@ -62,8 +63,8 @@ class _Reader(NamedTuple):
     pattern: re.Pattern[str]
     free: tuple[int, ...]
     steps: tuple[tuple[Finder, int], ...]
-    written: tuple[tuple[int, str, bool, Writer], ...]
-    """The steps that write a field: group, field, whether short digits are the value, writer."""
+    fields: RowPlan
+    """From the groups to the fields of the event."""
     known: dict[object, tuple[str, str]]
     """Free pieces -> the instance and the database."""
 
@@ -77,16 +78,8 @@ def recalled(event_id: int, text: str, date_order: DateOrder | None = None) -> R
         match = reader.pattern.fullmatch(text)
         known = reader.known.get(match.group(*reader.free)) if match is not None else None
         if match is not None and known is not None:
-            row = CATALOGUE[event_id]
-            fields: Fields = dict(row.constants)
-            groups = match.groups()
-            for group, name, plain, writer in reader.written:
-                value = groups[group]
-                if plain and len(value) <= SHORT_DIGITS and value.isdecimal():
-                    fields[name] = int(value)
-                else:
-                    writer(fields, name, value.replace("\n", " "), date_order)
-            if row.page_error:
+            fields = reader.fields(match.groups(), date_order)
+            if CATALOGUE[event_id].page_error:
                 add_page_number(fields)
             return Recalled(known[0], match.end(1), known[1], fields)
     return None
@@ -106,7 +99,7 @@ def remember(
     readers = _readers.setdefault(event_id, [])
     if any(_trust(reader, text, instance, start, places) for reader in readers):
         return
-    made = _made(text, start, places) if len(readers) < _READERS else None
+    made = _made(event_id, text, start, places) if len(readers) < _READERS else None
     if made is not None and _trust(made, text, instance, start, places):
         readers.append(made)
 
@@ -129,6 +122,8 @@ def _trust(
         return False
     if [HintPlace(finder, *match.span(group + 1)) for finder, group in reader.steps] != places:
         return False
+    if any("\n" in text[at:end] for _, at, end in places):
+        return False
     if len(reader.known) >= _KNOWN:
         reader.known.clear()
     database = database_of((finder, text[at:end]) for finder, at, end in places)
@@ -136,7 +131,7 @@ def _trust(
     return True
 
 
-def _made(text: str, start: int, places: Sequence[HintPlace]) -> _Reader | None:
+def _made(event_id: int, text: str, start: int, places: Sequence[HintPlace]) -> _Reader | None:
     """A reader of texts like this one; None where numbers and words cannot be separated."""
     spans = sorted({(place.start, place.end) for place in places})
     free = {place[1:] for place in places if place.finder.kind in _FREE}
@@ -150,12 +145,13 @@ def _made(text: str, start: int, places: Sequence[HintPlace]) -> _Reader | None:
         return None
     steps = tuple((place.finder, spans.index(place[1:]) + 1) for place in places)
     groups = (1, *(number for number, span in enumerate(spans, 2) if span in free))
-    written = tuple(
-        (group, finder.name, finder.plain, finder.writer)
+    written = [
+        Step(group, finder.name, finder.writer)
         for finder, group in steps
         if finder.writer is not None
-    )
-    return _Reader(_pattern(text, start, spans, pieces, fixed), groups, steps, written, {})
+    ]
+    plan = compiled(CATALOGUE[event_id].constants, written)
+    return _Reader(_pattern(text, start, spans, pieces, fixed), groups, steps, plan, {})
 
 
 def _pattern(

@@ -90,9 +90,7 @@ class Times:
         if not isinstance(value, str):
             return _from_number(value)
         if _WHOLE.fullmatch(value):
-            date, _, clock = value.rpartition(" ")
-            zoned = clock[:1] in ("+", "-")
-            return self._seconds(_from_iso(date + clock if zoned else value))
+            return self._seconds(_from_iso(value.replace(" +", "+").replace(" -", "-")))
         text = value.translate(_MARKS).strip()
         if found := _DOTNET.fullmatch(text):
             return _from_milliseconds(int(found[1]))

@@ -54,6 +54,7 @@ def own_object(value: object) -> OwnLine | None:
     if not isinstance(value, dict) or not {"event_id", "provider"} <= value.keys() <= OWN_KEYS:
         return None
     try:
+        msgspec.json.encode(value)  # half a character raises
         return _checked(msgspec.convert(value, OwnLine))
     except (msgspec.ValidationError, OverflowError, UnicodeError):
         return None

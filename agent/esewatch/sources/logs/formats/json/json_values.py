@@ -5,7 +5,7 @@ events as objects, lists or text; text may be JSON or XML itself.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import unescape
 
 import msgspec
@@ -50,6 +50,8 @@ NESTED = {
 _DEPTH = 12
 """An event of the OTLP lies eight levels deep, counting lists."""
 POSITIONAL = re.compile(r"(?:winlog)?(?:eventdata)?(?:param|string|data)(\d{1,3})")
+_PARAMS = tuple(f"param{number}" for number in range(1, 257))
+_WORDS = frozenset({str})
 _XML = re.compile(r"\s*<(?:\?xml|Event[\s>])")
 _TEXT_FORM = "ProviderName="
 STRING_KEYS = (
@@ -242,6 +244,8 @@ def _strings_of(values: Mapping[str, object]) -> tuple[str, ...]:
 def strings_in(data: object) -> tuple[str, ...]:
     """Positional strings of `EventData`, `Properties` or a list, in their order."""
     if isinstance(data, dict):
+        if tuple(data) == _PARAMS[: len(data)] and _WORDS.issuperset(map(type, data.values())):
+            return tuple(data.values())
         for key in ("Data", "data"):
             if key in data:
                 inner = data[key]
@@ -256,8 +260,15 @@ def strings_in(data: object) -> tuple[str, ...]:
     return ()
 
 
-def _data_elements(text: str) -> Iterator[str]:
+def _data_elements(text: str) -> Iterable[str]:
     """The texts of the `<Data>` elements that stand side by side in `text`."""
+    plain, _, rest = text.rpartition("</Data>")
+    texts = plain[len("<Data>") :].split("</Data><Data>")
+    whole = plain.startswith("<Data>") and plain.count("<") == 2 * len(texts) - 1
+    return map(unescape, texts) if whole and "<Data" not in rest else _each_element(text)
+
+
+def _each_element(text: str) -> Iterator[str]:
     at = 0
     while (start := text.find("<Data", at)) >= 0 and (opened := text.find(">", start)) >= 0:
         at = opened + 1
