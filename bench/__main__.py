@@ -15,6 +15,7 @@ from bench.figure import Figure
 
 NAMES = (
     "text",
+    "decode",
     "evtx",
     "scrape",
     "memory",

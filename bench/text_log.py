@@ -19,7 +19,7 @@ _SECONDS_A_LINE = 7
 _CHUNK_LINES = 1_000
 
 
-class _Store(NamedTuple):
+class Store(NamedTuple):
     """One database, with the strings that all its events begin with."""
 
     computer: str
@@ -28,9 +28,10 @@ class _Store(NamedTuple):
     path: str
 
 
-def _stores() -> tuple[_Store, ...]:
+def stores() -> tuple[Store, ...]:
+    """The databases of the site."""
     found = [
-        _Store(
+        Store(
             computer,
             "ESE",
             ("MSExchangeIS", str(3392 + 8 * number), f"SG{group:02}: "),
@@ -40,7 +41,7 @@ def _stores() -> tuple[_Store, ...]:
         for group, name in ((1, "priv"), (2, "priv"), (3, "priv"), (4, "pub"))
     ]
     service, path = ("svchost", "1204", "DHCPServer: "), "C:\\Windows\\System32\\dhcp\\dhcp.mdb"
-    found += [_Store(computer, "ESENT", service, path) for computer in ("DC01", "DC02")]
+    found += [Store(computer, "ESENT", service, path) for computer in ("DC01", "DC02")]
     return tuple(found)
 
 
@@ -137,7 +138,13 @@ _WEIGHTS = [
 ]
 
 
-def _backup_text(event_id: int, store: _Store, rng: _Random) -> str:
+def with_strings(store: Store, rng: _Random) -> tuple[int, list[str]]:
+    """An event of the store that is logged with strings: its id, and these."""
+    (event_id,) = rng.choices(list(_EVENTS), [weight for weight, _ in _EVENTS.values()])
+    return event_id, [*store.head, store.path, *_EVENTS[event_id][1](rng)]
+
+
+def _backup_text(event_id: int, store: Store, rng: _Random) -> str:
     first = rng.randint(0x100, 0xFFFFF)
     folder = store.path.rpartition("\\")[0]
     text = _BACKUP[event_id][1].format(
@@ -149,7 +156,7 @@ def _backup_text(event_id: int, store: _Store, rng: _Random) -> str:
     return f"{store.head[0]} ({store.head[1]}) {store.head[2]}{text}"
 
 
-def _ese_line(time: datetime, store: _Store, event_id: int, rng: _Random) -> str:
+def _ese_line(time: datetime, store: Store, event_id: int, rng: _Random) -> str:
     if event_id in _BACKUP:
         text = _backup_text(event_id, store, rng)
     else:
@@ -257,12 +264,12 @@ _HOSTS = ("EX01", "EX02", "EX03", "DC01", "web03", "app17", "gw-2.corp.example")
 
 def _lines(rng: _Random, ese_share: float) -> Iterator[str]:
     """Lines without end, each a few seconds younger than the one before."""
-    stores, time = _stores(), _BEGIN
+    known, time = stores(), _BEGIN
     while True:
         time += timedelta(seconds=rng.randrange(2 * _SECONDS_A_LINE))
         if rng.random() < ese_share:
             event_id = rng.choices(_IDS, _WEIGHTS)[0]
-            yield _ese_line(time, rng.choice(stores), event_id, rng)
+            yield _ese_line(time, rng.choice(known), event_id, rng)
         else:
             yield f"{time} {rng.choice(_HOSTS)} {rng.choice(_OTHERS)(rng)}\n"
 

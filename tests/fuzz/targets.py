@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from esewatch.cli.header import header_object, header_text
-from esewatch.cli.inputs.command import event_object
+from esewatch.cli.inputs.command import event_line
 from esewatch.ese.events.from_strings import event_from_strings
 from esewatch.ese.events.from_text import event_from_text
 from esewatch.ese.pages.header import HEADER_BYTES, Header, parse_header
@@ -38,7 +38,7 @@ from tests.support.evtx_writer import EvtxWriter
 def check(record: Record) -> None:
     """Raise for a record that no source may hand out, or that cannot be printed."""
     if isinstance(record, Event):
-        msgspec.json.encode(event_object(record))
+        msgspec.json.encode(event_line(record))
         assert record.time is None or math.isfinite(record.time)
         assert 0 <= record.event_id < 2**32
         assert all(isinstance(text, str) for text in record.strings)

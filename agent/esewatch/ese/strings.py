@@ -176,12 +176,23 @@ def _write_file(fields: Fields, name: str, text: str, order: DateOrder | None) -
 
 
 def _write_date(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
+    value, day = _kept_day(text, order) if len(text) <= _LONGEST_DATE else _day(text, order)
+    if value:
+        fields[name] = value
+        if day:
+            fields[name + "_date"] = day
+
+
+def _day(text: str, order: DateOrder | None) -> tuple[str, str]:
+    """A date as logged and, when it is certain, as ISO date; empty when it is none."""
     value = (text if text.isascii() else without_marks(text)).strip()
     if len(value) <= 1 or len(value) > _LONGEST_DATE:
-        return
-    fields[name] = value
-    if (found := parse_short_date(value, order)) is not None:
-        fields[name + "_date"] = found.isoformat()
+        return "", ""
+    found = parse_short_date(value, order)
+    return value, found.isoformat() if found else ""
+
+
+_kept_day = lru_cache(maxsize=4096)(_day)
 
 
 def _write_stats(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
@@ -246,6 +257,10 @@ WRITERS: dict[Kind, Writer] = {
     Kind.OWNED: _write_owned,
 }
 """How each kind becomes fields. `SKIP` and `DATABASE` write none."""
+
+SHORT_DIGITS = 9
+"""Up to so many decimal digits are the number itself to each of `PLAIN_NUMBERS`."""
+PLAIN_NUMBERS = frozenset({_write_int, _write_signed, _write_error})
 
 _PAGE_SIZES = frozenset({2048, 4096, 8192, 16384, 32768})
 

@@ -2,6 +2,7 @@
 
 import math
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from markupsafe import Markup
 
@@ -38,13 +39,24 @@ def iso_time(time: float | None) -> str | None:
     """
     if time is None or not abs(time) < FAR:
         return None
-    seconds, microseconds = divmod(round(time * 1_000_000), 1_000_000)
+    minutes, rest = divmod(round(time * 1_000_000), 60_000_000)
+    begun = _minute(minutes)
+    if begun is None:
+        return None
+    seconds, microseconds = divmod(rest, 1_000_000)
+    milliseconds, more = divmod(microseconds, 1000)
+    if more:
+        return f"{begun}{seconds:02}.{microseconds:06}Z"
+    return f"{begun}{seconds:02}.{milliseconds:03}Z"
+
+
+@lru_cache(maxsize=4096)
+def _minute(minutes: int) -> str | None:
+    """What the times of this minute since the epoch begin with, None outside of the calendar."""
     try:
-        moment = datetime.fromtimestamp(seconds, UTC).replace(microsecond=microseconds)
+        return f"{datetime.fromtimestamp(60 * minutes, UTC):%Y-%m-%dT%H:%M:}"
     except (ValueError, OverflowError, OSError):
         return None
-    spec = "microseconds" if microseconds % 1000 else "milliseconds"
-    return moment.isoformat(timespec=spec).replace("+00:00", "Z")
 
 
 def time_tag(time: float | None, absent: str = "–") -> Markup:

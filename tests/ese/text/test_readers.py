@@ -94,7 +94,11 @@ def test_a_text_like_one_read_before_is_read_by_its_reader() -> None:
     found = recalled(703, behind(second))
     assert found is not None
     assert (found.instance, behind(second)[found.start :].partition(" ")[0]) == ("SG06", "Online")
-    assert [value for _, value in found.values] == [PRIV06, *values[1], "7", "4", "14"]
+    assert found.database == PRIV06
+    assert found.fields == {
+        "pages_freed": 7, "pass_started": "12/24/2026", "pass_started_date": "2026-12-24",
+        "seconds": 600, "invocations": 7, "days": 4, "completions": 14,
+    }  # fmt: skip
 
 
 def test_a_path_that_was_not_read_before_is_read_by_the_hints() -> None:

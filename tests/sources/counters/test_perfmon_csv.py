@@ -4,6 +4,7 @@ import csv
 import io
 import itertools
 import math
+import random
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,12 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from esewatch.model import CountersSeen, Feed, Reading, Source, SourceError, Unreadable
+from esewatch.sources.counters import perfmon_csv
 from esewatch.sources.counters.perfmon_csv import (
     PerfmonDecoder,
     is_binary_log,
     is_perfmon_text,
     perfmon_csv_source,
 )
+from esewatch.sources.files.decoder import Fed
+from tests.fuzz.seeds import kept, seeds
 from tests.sources.followed import Journal
 from tests.support.samples import sample
 
@@ -478,3 +482,28 @@ def test_free_space_of_drives_and_mount_points_is_read_in_bytes() -> None:
         ("l:",): 2.0**31,
         ("c:\\mounts\\sg06 (new)",): 3 * 2.0**20,
     }
+
+
+def test_whole_rows_of_plain_numbers_read_as_any_other_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = ["1", "2.5", " ", "", "1_000", "1,5", "nan", "inf", "1e400", 'a""b', "x", "-0", "7\r"]
+    rng = random.Random(703)
+    names = [f"\\\\EX01\\Process(p{number})\\% Processor Time" for number in range(6)]
+    lines = [",".join(f'"{cell}"' for cell in ("(PDH-CSV 4.0) (UTC)(0)", *names))]
+    for number in range(2_000):
+        plain = rng.random() < 0.6
+        row = [
+            rng.choice(cells[:2] if plain else cells) for _ in range(rng.choice((6, 6, 6, 5, 7)))
+        ]
+        time = f"01/02/2026 {number // 3600:02}:{number // 60 % 60:02}:{number % 60:02}.000"
+        line = ",".join(f'"{cell}"' for cell in (time, *row))
+        lines.append(line[: rng.randint(0, len(line))] if rng.random() < 0.05 else line)
+    inputs = [*seeds("perfmon_csv"), *kept("perfmon_csv"), "\n".join(lines).encode()]
+
+    def read_all() -> list[Fed]:
+        decoders = (PerfmonDecoder(b"", computer="A", zone=None, ese_only=False) for _ in inputs)
+        return [each.feed(data, final=True) for each, data in zip(decoders, inputs, strict=True)]
+
+    found = read_all()
+    assert len(found[-1].records) > 5_000
+    monkeypatch.setattr(perfmon_csv, "_quoted", lambda *_: [])
+    assert found == read_all()

@@ -3,6 +3,7 @@
 import argparse
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from esewatch.expose.pages.report.report_page import Advised, render_report
 from esewatch.fold.databases.integrity import PAGE_EVENTS
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
-from esewatch.model import Event, Reading
+from esewatch.model import Event, FieldValue, Reading
 from esewatch.names import visible
 
 
@@ -65,14 +66,15 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 def print_events(options: argparse.Namespace) -> int:
     """`events`: exit status 1 when a bad page is among them or a piece was unreadable."""
     reader = Reader(options, companions=options.companions, ese_only=True)
-    show = _event_json if options.format == "json" else _event_text
     bad = False
     for source in reader.sources():
         for batch in reader.batches(source):
-            for record in batch.records:
-                if isinstance(record, Event):
-                    bad = bad or record.event_id in PAGE_EVENTS
-                    sys.stdout.write(show(record))
+            events = [record for record in batch.records if isinstance(record, Event)]
+            bad = bad or any(event.event_id in PAGE_EVENTS for event in events)
+            if options.format == "json":
+                sys.stdout.write(event_lines(events))
+            else:
+                sys.stdout.writelines(map(_event_text, events))
     return reader.status(wrong=bad)
 
 
@@ -130,27 +132,51 @@ def write_report(options: argparse.Namespace) -> int:
     return reader.status(wrong=bool(untimed) or is_damaged(folder.state, settings))
 
 
-_ORDER = (
-    "computer", "channel", "provider", "event_id", "record_id", "level", "process",
-    "ese_instance", "database", "task", "stage", "fields", "strings",
-)  # fmt: skip
-
-_encode = msgspec.json.Encoder().encode
+_encoder = msgspec.json.Encoder()
 
 
-def event_object(event: Event) -> dict[str, Any]:
-    """The JSON object of an event; keys that are unknown are absent."""
-    time = iso_time(event.time)
-    found: dict[str, Any] = {} if time is None else {"time": time}
-    for key in _ORDER:
-        value = getattr(event, key)
-        if value not in (None, "", {}, ()):
-            found[key] = value
-    return found
+class EventLine(msgspec.Struct, omit_defaults=True, gc=False):
+    """An event as `--format json` prints it; what is unknown is absent."""
+
+    time: str = ""
+    computer: str = ""
+    channel: str = ""
+    provider: str = ""
+    event_id: int | None = None
+    record_id: int | None = None
+    level: str | None = None
+    process: str = ""
+    ese_instance: str = ""
+    database: str = ""
+    task: str | None = None
+    stage: str | None = None
+    fields: dict[str, FieldValue] = {}
+    strings: tuple[str, ...] = ()
 
 
-def _event_json(event: Event) -> str:
-    return _encode(event_object(event)).decode("utf-8", "surrogatepass") + "\n"
+def event_line(event: Event) -> EventLine:
+    """The event as an object of JSON."""
+    return EventLine(
+        iso_time(event.time) or "",
+        event.computer,
+        event.channel,
+        event.provider,
+        event.event_id,
+        event.record_id,
+        event.level,
+        event.process,
+        event.ese_instance,
+        event.database,
+        event.task,
+        event.stage,
+        event.fields,
+        event.strings,
+    )
+
+
+def event_lines(events: Iterable[Event]) -> str:
+    """The events as `--format json` prints them, one a line."""
+    return _encoder.encode_lines(map(event_line, events)).decode()
 
 
 def _event_text(event: Event) -> str:
@@ -180,7 +206,7 @@ def _reading_json(reading: Reading) -> str:
         "metric": reading.feed.metric if reading.feed else "",
     }
     kept = {key: value for key, value in found.items() if value != ""}
-    return _encode(kept).decode("utf-8", "surrogatepass") + "\n"
+    return _encoder.encode(kept).decode("utf-8", "surrogatepass") + "\n"
 
 
 def _reading_text(reading: Reading) -> str:

@@ -6,6 +6,7 @@ readable is an absent field, further parameters are ignored.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from esewatch.ese.catalogue.event_row import EventRow, Kind
@@ -13,11 +14,10 @@ from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.ese.companions.companion_table import Envelope, companion_event
 from esewatch.ese.dates import DateOrder
 from esewatch.ese.providers import is_ese_provider
+from esewatch.ese.row_plan import RowPlan, Step, compiled
 from esewatch.ese.strings import (
     WRITERS,
     Fields,
-    Process,
-    Writer,
     add_page_number,
     is_database_path,
     parse_instance,
@@ -31,6 +31,7 @@ from esewatch.model import Event, Level
 _OWN_MESSAGES = frozenset({"ese backup"})
 """Those whose ids are not of the engine's table: there 905 is a registration, 907 a method."""
 _STR = {str}
+_LONGEST_HEAD = 512
 
 
 def has_own_messages(provider: str) -> bool:
@@ -38,81 +39,108 @@ def has_own_messages(provider: str) -> bool:
     return provider.strip().lower() in _OWN_MESSAGES
 
 
+@lru_cache(maxsize=4096)
 def row_of(provider: str, event_id: int) -> EventRow | None:
     """The row of an event of this ESE provider, None if it is not known."""
-    return None if has_own_messages(provider) else CATALOGUE.get(event_id)
+    row = CATALOGUE.get(event_id)
+    return None if row is None or has_own_messages(provider) else row
 
 
-class _Decoder(NamedTuple):
+class _Plan(NamedTuple):
     """A prepared row: the handling of the strings from `%4` on."""
 
-    steps: tuple[tuple[int, Writer, str], ...]
+    fields: RowPlan
+    needed: int
+    """Strings that the plan reads."""
     database: int
     """Index of the string that is the database, -1 if there is none."""
     any_file: bool
     """That string may also be a log, which is no database."""
 
 
-def _decoder(row: EventRow) -> _Decoder:
-    steps = tuple(
-        (index, WRITERS[param.kind], param.name)
+def _planned(row: EventRow) -> _Plan:
+    steps = [
+        Step(index, param.name, WRITERS[param.kind])
         for index, param in enumerate(row.params)
         if param.kind in WRITERS
-    )
+    ]
     paths = [
         index for index, param in enumerate(row.params) if param.kind in (Kind.DATABASE, Kind.FILE)
     ]
     index = paths[0] if paths else -1
-    return _Decoder(steps, index, index >= 0 and row.params[index].kind is Kind.FILE)
+    any_file = index >= 0 and row.params[index].kind is Kind.FILE
+    return _Plan(compiled(row.constants, steps), len(row.params), index, any_file)
 
 
-_DECODERS: dict[int, _Decoder] = {event_id: _decoder(row) for event_id, row in CATALOGUE.items()}
+_PLANS: dict[int, _Plan] = {event_id: _planned(row) for event_id, row in CATALOGUE.items()}
 
 
-def _split(strings: tuple[str, ...]) -> tuple[Process | None, str, tuple[str, ...]] | None:
-    """Process, instance and message parameters; None if these are not the strings of an event.
+class _Head(NamedTuple):
+    """What the first strings say, and where the parameters of the message begin."""
+
+    process: str
+    state: str
+    version: str
+    instance: str
+    start: int
+
+
+def _head(strings: tuple[str, ...]) -> _Head | None:
+    """Process and instance; None if these are not the strings of an event.
 
     Some collectors drop empty strings: a third string without the colon that `%3`
     always ends in is already the first parameter.
     """
     if len(strings) < 2:
         return None
-    process = parse_process(strings[1])
+    who = parse_process(strings[1])
     third = strings[2].rstrip() if len(strings) > 2 else ""
+    named = (strings[0].strip(), who.state, who.version) if who is not None else ("", "", "")
     if not third or third.endswith(":"):
-        if process is None and len(strings) < 3:
+        if who is None and len(strings) < 3:
             return None
-        return process, parse_instance(third), strings[3:]
-    return (process, "", strings[2:]) if process is not None else None
+        return _Head(*named, parse_instance(third), 3)
+    return _Head(*named, "", 2) if who is not None else None
+
+
+def logged_process(strings: tuple[str, ...]) -> tuple[str, str]:
+    """State letter and engine version that the strings of an event of ESE have."""
+    head = _head_of(strings)
+    return (head.state, head.version) if head is not None else ("", "")
+
+
+_NO_HEAD = _Head("", "", "", "", 0)
+_kept_head = lru_cache(maxsize=4096)(_head)
+
+
+def _head_of(strings: tuple[str, ...]) -> _Head | None:
+    first = strings[:3]
+    return _kept_head(first) if len("".join(first)) <= _LONGEST_HEAD else _head(first)
 
 
 def decode_row(
     row: EventRow, params: Sequence[str], date_order: DateOrder | None
 ) -> tuple[str, Fields]:
     """Database and fields of `row` from its parameters (`%4` first)."""
-    fields: Fields = dict(row.constants)
-    decoder = _DECODERS[row.event_id]
-    given = len(params)
-    for index, writer, name in decoder.steps:
-        if index >= given:
-            break
-        writer(fields, name, params[index], date_order)
+    plan = _PLANS[row.event_id]
+    if len(params) < plan.needed:
+        # An empty string gives what a missing one gives: nothing.
+        params = (*params, *("",) * (plan.needed - len(params)))
+    fields = plan.fields(params, date_order)
     if row.page_error:
         add_page_number(fields)
-    database = ""
-    if 0 <= decoder.database < given:
-        database = parse_path(params[decoder.database])
-        if decoder.any_file and not is_database_path(database):
-            database = ""
+    database = parse_path(params[plan.database]) if plan.database >= 0 else ""
+    if plan.any_file and not is_database_path(database):
+        database = ""
     return database, fields
 
 
 def _as_strings(strings: Sequence[str]) -> tuple[str, ...]:
     """The strings; JSON may hold numbers and null in their place."""
     parts = tuple(strings)
-    if set(map(type, parts)) - _STR:
-        return tuple("" if part is None else str(part) for part in parts)
-    return parts
+    if _STR.issuperset(map(type, parts)):
+        return parts
+    return tuple("" if part is None else str(part) for part in parts)
 
 
 def _without_positions(event_id: int, strings: tuple[str, ...]) -> tuple[str, Fields]:
@@ -121,6 +149,15 @@ def _without_positions(event_id: int, strings: tuple[str, ...]) -> tuple[str, Fi
     if event_id not in SHAPED:
         return named_database(event_id, text, whole=True), {}
     return fields_of_shapes(event_id, text, dict(CATALOGUE[event_id].constants))
+
+
+def _content(
+    row: EventRow, head: _Head | None, parts: tuple[str, ...], date_order: DateOrder | None
+) -> tuple[str, Fields]:
+    """Database and fields of an event with these strings."""
+    if head is None:
+        return _without_positions(row.event_id, parts)
+    return decode_row(row, parts[head.start :], date_order)
 
 
 def event_from_strings(
@@ -147,14 +184,9 @@ def event_from_strings(
         envelope = Envelope(provider, event_id, time, computer, channel, record_id, level)
         return companion_event(envelope, parts, "")
     row = row_of(provider, event_id)
-    process = state = version = instance = ""
-    if (split := _split(parts)) is not None:
-        who, instance, params = split
-        if who is not None:
-            process, state, version = parts[0].strip(), who.state, who.version
-        database, fields = decode_row(row, params, date_order) if row else ("", {})
-    else:
-        database, fields = _without_positions(event_id, parts) if row else ("", {})
+    head = _head_of(parts)
+    database, fields = _content(row, head, parts, date_order) if row else ("", {})
+    process, state, version, instance, _ = head or _NO_HEAD
     return Event(
         event_id=event_id,
         provider=provider,

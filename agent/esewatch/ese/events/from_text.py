@@ -18,7 +18,7 @@ from esewatch.ese.dates import DateOrder
 from esewatch.ese.events.from_strings import event_from_strings, row_of
 from esewatch.ese.providers import is_ese_provider
 from esewatch.ese.strings import Fields, lowered, parse_process
-from esewatch.ese.text.hints import Finder, fields_of_values, places_of
+from esewatch.ese.text.hints import fields_of_values, places_of
 from esewatch.ese.text.phrases import LONGEST_TEXT, find_phrase, folded, has_phrases, uncut
 from esewatch.ese.text.readers import recalled, remember
 from esewatch.ese.text.shapes import SHAPED, fields_of_shapes
@@ -80,7 +80,8 @@ class _Told(NamedTuple):
     """The given id, or that of the words."""
     known: bool
     """The words are those of the event."""
-    values: list[tuple[Finder, str]]
+    database: str
+    fields: Fields
 
 
 @lru_cache(maxsize=512)
@@ -155,18 +156,18 @@ def _recognised(event_id: int | None, process: _Process, message: str) -> int | 
     return found if event_id is None else None
 
 
-def _told(given: int | None, process: _Process, rest: str) -> _Told | None:
+def _told(given: int | None, process: _Process, rest: str, order: DateOrder | None) -> _Told | None:
     """Read `rest`, after the process: like a text read before, else by words and hints."""
-    if given is not None and process.process and (recall := recalled(given, rest)) is not None:
-        instance, start, values = recall
-        return _Told(instance, rest[start:], given, True, values)
+    if given is not None and process.process and (recall := recalled(given, rest, order)):
+        instance, start, database, fields = recall
+        return _Told(instance, rest[start:], given, True, database, fields)
     instance, message = _instance(rest) if process.process else ("", rest)
     found = _recognised(given, process, message)
     event_id = found if given is None else given
     if event_id is None:
         return None
     if event_id not in CATALOGUE:
-        return _Told(instance, message, event_id, False, [])
+        return _Told(instance, message, event_id, False, "", {})
     bare, whole = uncut(message)
     places = places_of(event_id, bare, whole)
     if (
@@ -177,14 +178,14 @@ def _told(given: int | None, process: _Process, rest: str) -> _Told | None:
     ):
         remember(event_id, rest, instance, len(rest) - len(message), places)
     values = [(finder, bare[start:end]) for finder, start, end in places]
-    return _Told(instance, message, event_id, found is not None, values)
+    return _Told(
+        instance, message, event_id, found is not None, *fields_of_values(event_id, values, order)
+    )
 
 
-def _fields(told: _Told, order: DateOrder | None) -> tuple[str, Fields]:
-    """Database and fields of an event, from English words and, where these fail, from shapes."""
-    if told.event_id not in CATALOGUE:
-        return "", {}
-    database, fields = fields_of_values(told.event_id, told.values, order)
+def _fields(told: _Told) -> tuple[str, Fields]:
+    """Database and fields of an event: where English words fail, those that shapes give."""
+    database, fields = told.database, told.fields
     if told.event_id in SHAPED and not (told.known and "file" in fields and "offset" in fields):
         shaped, fields = fields_of_shapes(told.event_id, uncut(told.message)[0], fields)
         database = database or shaped
@@ -224,7 +225,10 @@ def _from_list(
 
 def _joined(text: str) -> str:
     """The lines that are not empty, without white space around them."""
-    return "\n".join([bare for line in text.splitlines() if (bare := line.strip())])
+    lines = text.splitlines()
+    if len(lines) == 1:
+        return lines[0].strip()
+    return "\n".join([bare for line in lines if (bare := line.strip())])
 
 
 def event_from_text(
@@ -254,11 +258,11 @@ def event_from_text(
     if not process.process and (listed := _listed(message[:LONGEST_TEXT])):
         envelope = Envelope(provider, event_id, time, computer, channel, record_id, level)
         return _from_list(text, listed, envelope, extra_providers, date_order)
-    told = _told(event_id, process, rest)
+    told = _told(event_id, process, rest, date_order)
     if told is None or not (provider or (process.process and told.known)):
         return None
     row = row_of(provider, told.event_id)
-    database, fields = _fields(told, date_order) if row else ("", {})
+    database, fields = _fields(told) if row else ("", {})
     return Event(
         event_id=told.event_id,
         provider=provider or _guessed_provider(process.process, told.instance),

@@ -6,7 +6,7 @@ searched in the lower-case text, where a pattern that begins with a word is foun
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -45,7 +45,6 @@ _WORDS = r"\S.{0,1023}?"
 _TOKEN = r"[^\s'\"\[(]\S{0,1023}?"
 _QUOTES = r"(?:'({0})'|\"({0})\"|\[({0})\]|[“„«]({0})[”“»])"
 _NUMBERS = frozenset(_VALUES) - {Kind.DATE, Kind.OWNED, Kind.TIMING}
-_DATABASE, _FILE = Kind.DATABASE, Kind.FILE
 _IN_NUMBERS = "0123456789abcdefx() -,.'’\u00a0\u202f\u2009"
 _LONGEST_NUMBER = 64
 """Characters in which a number stands with its groups and its hexadecimal form."""
@@ -191,8 +190,19 @@ def places_of(event_id: int, text: str, whole: bool) -> list[HintPlace]:
     return [place for place in found if place is not None]
 
 
+def database_of(values: Iterable[tuple[Finder, str]]) -> str:
+    """The database among what stands in a text for its parameters."""
+    database = ""
+    for finder, value in values:
+        if finder.kind is Kind.DATABASE or finder.kind is Kind.FILE:
+            path = parse_path(value.replace("\n", " "))
+            if finder.kind is Kind.DATABASE or is_database_path(path):
+                database = path
+    return database
+
+
 def fields_of_values(
-    event_id: int, values: Iterable[tuple[Finder, str]], date_order: DateOrder | None
+    event_id: int, values: Sequence[tuple[Finder, str]], date_order: DateOrder | None
 ) -> tuple[str, Fields]:
     """Database and fields of an event from what stands in its text for its parameters.
 
@@ -200,16 +210,9 @@ def fields_of_values(
     """
     row = CATALOGUE[event_id]
     fields: Fields = dict(row.constants)
-    database = ""
-    for (name, kind, writer, _), value in values:
-        if "\n" in value:
-            value = value.replace("\n", " ")
-        if writer is not None:
-            writer(fields, name, value, date_order)
-        if kind is _DATABASE:
-            database = parse_path(value)
-        elif kind is _FILE and is_database_path(path := parse_path(value)):
-            database = path
+    for finder, value in values:
+        if finder.writer is not None:
+            finder.writer(fields, finder.name, value.replace("\n", " "), date_order)
     if row.page_error:
         add_page_number(fields)
-    return database, fields
+    return database_of(values), fields

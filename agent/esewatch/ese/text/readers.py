@@ -15,8 +15,10 @@ from typing import NamedTuple
 
 from esewatch.ese.catalogue.event_row import Kind
 from esewatch.ese.catalogue.event_table import CATALOGUE
-from esewatch.ese.strings import GROUPS
-from esewatch.ese.text.hints import Finder, HintPlace
+from esewatch.ese.dates import DateOrder
+from esewatch.ese.row_plan import RowPlan, Step, compiled
+from esewatch.ese.strings import GROUPS, Fields, add_page_number
+from esewatch.ese.text.hints import Finder, HintPlace, database_of
 
 _LONGEST = 1024
 _READERS = 8
@@ -39,11 +41,12 @@ _Span = tuple[int, int]
 
 
 class Recalled(NamedTuple):
-    """The result of a reader: the instance, the start of the message, the values."""
+    """The result of a reader: the instance, the start of the message, database and fields."""
 
     instance: str
     start: int
-    values: list[tuple[Finder, str]]
+    database: str
+    fields: Fields
 
 
 class _Piece(NamedTuple):
@@ -55,27 +58,30 @@ class _Piece(NamedTuple):
 
 
 class _Reader(NamedTuple):
-    """A pattern, its free groups, its group of each parameter, and instances by free pieces."""
+    """A pattern, its free groups, its group of each parameter, and what free pieces give."""
 
     pattern: re.Pattern[str]
     free: tuple[int, ...]
     steps: tuple[tuple[Finder, int], ...]
-    known: dict[object, str]
+    fields: RowPlan
+    """From the groups to the fields of the event."""
+    known: dict[object, tuple[str, str]]
+    """Free pieces -> the instance and the database."""
 
 
 _readers: dict[int, list[_Reader]] = {}
 
 
-def recalled(event_id: int, text: str) -> Recalled | None:
+def recalled(event_id: int, text: str, date_order: DateOrder | None = None) -> Recalled | None:
     """The result of the hints for `text`, which follows the process; None if unknown."""
     for reader in _readers.get(event_id, ()):
         match = reader.pattern.fullmatch(text)
-        if match is not None:
-            instance = reader.known.get(match.group(*reader.free))
-            if instance is not None:
-                groups = match.groups()
-                values = [(finder, groups[group]) for finder, group in reader.steps]
-                return Recalled(instance, match.end(1), values)
+        known = reader.known.get(match.group(*reader.free)) if match is not None else None
+        if match is not None and known is not None:
+            fields = reader.fields(match.groups(), date_order)
+            if CATALOGUE[event_id].page_error:
+                add_page_number(fields)
+            return Recalled(known[0], match.end(1), known[1], fields)
     return None
 
 
@@ -93,7 +99,7 @@ def remember(
     readers = _readers.setdefault(event_id, [])
     if any(_trust(reader, text, instance, start, places) for reader in readers):
         return
-    made = _made(text, start, places) if len(readers) < _READERS else None
+    made = _made(event_id, text, start, places) if len(readers) < _READERS else None
     if made is not None and _trust(made, text, instance, start, places):
         readers.append(made)
 
@@ -116,13 +122,16 @@ def _trust(
         return False
     if [HintPlace(finder, *match.span(group + 1)) for finder, group in reader.steps] != places:
         return False
+    if any("\n" in text[at:end] for _, at, end in places):
+        return False
     if len(reader.known) >= _KNOWN:
         reader.known.clear()
-    reader.known[match.group(*reader.free)] = instance
+    database = database_of((finder, text[at:end]) for finder, at, end in places)
+    reader.known[match.group(*reader.free)] = instance, database
     return True
 
 
-def _made(text: str, start: int, places: Sequence[HintPlace]) -> _Reader | None:
+def _made(event_id: int, text: str, start: int, places: Sequence[HintPlace]) -> _Reader | None:
     """A reader of texts like this one; None where numbers and words cannot be separated."""
     spans = sorted({(place.start, place.end) for place in places})
     free = {place[1:] for place in places if place.finder.kind in _FREE}
@@ -136,7 +145,13 @@ def _made(text: str, start: int, places: Sequence[HintPlace]) -> _Reader | None:
         return None
     steps = tuple((place.finder, spans.index(place[1:]) + 1) for place in places)
     groups = (1, *(number for number, span in enumerate(spans, 2) if span in free))
-    return _Reader(_pattern(text, start, spans, pieces, fixed), groups, steps, {})
+    written = [
+        Step(group, finder.name, finder.writer)
+        for finder, group in steps
+        if finder.writer is not None
+    ]
+    plan = compiled(CATALOGUE[event_id].constants, written)
+    return _Reader(_pattern(text, start, spans, pieces, fixed), groups, steps, plan, {})
 
 
 def _pattern(

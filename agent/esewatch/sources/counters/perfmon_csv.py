@@ -6,12 +6,13 @@ Rates in them are formatted per-second values. A blank cell is no sample.
 import csv
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 from zoneinfo import ZoneInfo
 
 import msgspec
 
-from esewatch.model import CountersSeen, Reading, Source, SourceError
+from esewatch.model import CountersSeen, Feed, Kind, Reading, Source, SourceError
 from esewatch.sources.counters.pdh_clock import ClockState, PdhClock
 from esewatch.sources.counters.perfmon_header import (
     PerfmonColumn,
@@ -122,6 +123,8 @@ class PerfmonDecoder:
         self._clock = PdhClock(zone, self._context.clock)
         self._header: PerfmonHeader | None = None
         self._columns: list[PerfmonColumn] = []
+        self._parts: list[tuple[str, str, str, str, Kind, Feed | None]] = []
+        self._pick: Callable[[list[str]], tuple[str, ...]] | None = None
         if self._context.header:
             self._take_header(zlib.decompress(self._context.header), fresh=False)
 
@@ -147,6 +150,12 @@ class PerfmonDecoder:
         self._clock.header(header.west_seconds, is_utc=header.is_utc, fresh=fresh)
         self._header = header
         self._columns = [column for column in header.columns if column.feed or not self._ese_only]
+        self._parts = [
+            (each.computer, each.object, each.counter, each.instance, each.kind, each.feed)
+            for each in self._columns
+        ]
+        places = [each.index for each in self._columns]
+        self._pick = itemgetter(*places) if len(places) > 1 else None
         if fresh:
             context = self._context
             context.header = zlib.compress(line)
@@ -163,8 +172,9 @@ class PerfmonDecoder:
                 fed.unreadable.append((at, "rows before any (PDH-CSV 4.0) header"))
             return
         text = line.decode("latin-1").rstrip("\r\n")
+        quoted = _quoted(text, header)
         try:
-            cells = next(csv.reader([text], delimiter=header.delimiter), [])
+            cells = quoted or next(csv.reader([text], delimiter=header.delimiter), [])
         except csv.Error as error:
             fed.unreadable.append((at, f"row cannot be read: {error}"))
             return
@@ -178,8 +188,37 @@ class PerfmonDecoder:
             self._context.seen_pending = False
             for computer, found in header.present.items():
                 fed.records.append(CountersSeen(time=time, computer=computer, present=found))
+        if quoted and self._numbers(cells, time, text, fed):
+            return
         self._check_width(header, cells, text, at, fed)
         self._cells(cells, time, at, fed)
+
+    def _numbers(self, cells: list[str], time: float, text: str, fed: Fed) -> bool:
+        """Take a whole row in which each wanted cell is a plain number; False for any other."""
+        if "_" in text or self._pick is None:
+            return False
+        try:
+            values = list(map(float, self._pick(cells)))
+        except ValueError:
+            return False
+        if not math.isfinite(sum(values)):
+            return False
+        fed.records += [
+            Reading(
+                time=time,
+                computer=computer,
+                object=name,
+                counter=counter,
+                instance=instance,
+                value=value,
+                kind=kind,
+                feed=feed,
+            )
+            for (computer, name, counter, instance, kind, feed), value in zip(
+                self._parts, values, strict=True
+            )
+        ]
+        return True
 
     def _check_width(
         self, header: PerfmonHeader, cells: list[str], text: str, at: int, fed: Fed
@@ -230,6 +269,14 @@ class PerfmonDecoder:
             fed.unreadable.append(
                 (at, f"column {column.index + 1} is not a number: {cell[:_LONGEST_CELL]!r}")
             )
+
+
+def _quoted(text: str, header: PerfmonHeader) -> list[str]:
+    """The cells of a whole row as Windows writes it, each in quotes; none of any other row."""
+    cells = text[1:-1].split(f'"{header.delimiter}"')
+    quotes = 2 * header.width
+    whole = len(cells) == header.width and text.count('"') == quotes
+    return cells if whole and text[:1] == text[-1:] == '"' else []
 
 
 def _with_comma(cell: str) -> float:

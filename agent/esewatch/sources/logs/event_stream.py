@@ -15,7 +15,7 @@ from esewatch.sources.logs.formats.columns import find_columns
 from esewatch.sources.logs.formats.csv_events import CsvEvents
 from esewatch.sources.logs.formats.decoder_state import Format, read_decoder_state
 from esewatch.sources.logs.formats.event_builder import EventOptions, Maker
-from esewatch.sources.logs.formats.json_events import JsonEvents
+from esewatch.sources.logs.formats.json.json_events import JsonEvents
 from esewatch.sources.logs.formats.prefilter import Prefilter
 from esewatch.sources.logs.formats.text_events import TextEvents
 from esewatch.sources.logs.formats.times import Times, UnknownTimeError

@@ -5,7 +5,7 @@ import json
 import msgspec
 import pytest
 
-from esewatch.cli.inputs.command import event_object
+from esewatch.cli.inputs.command import event_line
 from esewatch.model import Event
 from esewatch.sources.logs.formats import event_builder as module
 from esewatch.sources.logs.formats.event_builder import EventOptions, Harvest, Maker
@@ -26,7 +26,7 @@ def line(**changes: object) -> str:
 @pytest.mark.parametrize("name", ["Channel", "Hostname", "Message"])
 def test_half_a_character_anywhere_does_not_keep_an_event_from_being_printed(name: str) -> None:
     event = one(line(**{name: "Application \ud800"}))
-    assert "\N{REPLACEMENT CHARACTER}" in json.dumps(event_object(event), ensure_ascii=False)
+    assert "\N{REPLACEMENT CHARACTER}" in msgspec.json.encode(event_line(event)).decode()
     assert msgspec.json.encode(event)
 
 

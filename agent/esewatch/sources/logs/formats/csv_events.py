@@ -9,7 +9,7 @@ from esewatch.sources.logs.formats.columns import Columns, header_of
 from esewatch.sources.logs.formats.decoder_state import DecoderState
 from esewatch.sources.logs.formats.event_builder import Harvest, Maker
 from esewatch.sources.logs.formats.fields import gather
-from esewatch.sources.logs.formats.json_values import numbered
+from esewatch.sources.logs.formats.json.json_values import numbered
 from esewatch.sources.logs.formats.prefilter import Prefilter
 
 _ROW_LINES = 400

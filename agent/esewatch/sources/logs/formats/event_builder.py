@@ -5,12 +5,13 @@ from collections.abc import Hashable
 import msgspec
 
 from esewatch.ese.dates import DateOrder
-from esewatch.ese.events.from_strings import event_from_strings
+from esewatch.ese.events.from_strings import event_from_strings, logged_process
 from esewatch.ese.events.from_text import event_from_text
 from esewatch.ese.providers import is_ese_provider
-from esewatch.model import Event, Record
+from esewatch.model import Event, Level, Record
 from esewatch.sources.files.decoder import Fed
 from esewatch.sources.logs.formats.fields import Found, level_of
+from esewatch.sources.logs.formats.json.esewatch_json import OwnLine
 from esewatch.sources.logs.formats.times import Times, TimesState, UnknownTimeError
 
 RECORD_LIMIT = 1 << 20
@@ -103,7 +104,7 @@ class Maker:
                 time = self.times.read(found.time)
             except UnknownTimeError as error:
                 unknown = str(error)
-        event = self._repeated(found, time)
+        event = self._event(found, time)
         if event is None or (event.companion and not self.options.companions):
             if ours and certain and event is None:
                 harvest.complain(offset, f"an event of {found.provider} without an event id")
@@ -117,26 +118,45 @@ class Maker:
         harvest.records.append(event)
         return True
 
-    def add_own(self, event: Event, harvest: Harvest) -> None:
+    def add_own(self, line: OwnLine, harvest: Harvest) -> None:
         """Add an event that was read back whole to the harvest, if its provider is wanted."""
-        ours = is_ese_provider(event.provider, self.options.providers)
-        if not ours and not self.options.companions:
+        ours = is_ese_provider(line.provider, self.options.providers)
+        if not ours and not self._is_companion(line):
             return
-        told = event_from_strings(
-            provider=event.provider,
-            event_id=event.event_id,
-            strings=event.strings,
+        state, version = line.instance_state, line.engine_version
+        if ours and not (state and version):
+            logged = logged_process(line.strings)
+            state, version = state or logged[0], version or logged[1]
+        harvest.records.append(
+            Event(
+                event_id=line.event_id,
+                provider=line.provider,
+                time=line.epoch,
+                computer=line.computer or self.options.computer,
+                channel=line.channel,
+                record_id=line.record_id,
+                level=line.level,
+                process=line.process,
+                instance_state=state,
+                engine_version=version,
+                ese_instance=line.ese_instance,
+                database=line.database,
+                task=line.task,
+                stage=line.stage,
+                fields=line.fields,
+                strings=line.strings,
+                companion=not ours,
+            )
+        )
+
+    def _is_companion(self, line: OwnLine) -> bool:
+        told = self.options.companions and event_from_strings(
+            provider=line.provider,
+            event_id=line.event_id,
+            strings=line.strings,
             extra_providers=self.options.providers,
         )
-        if told is None:
-            return
-        kept = {
-            "companion": not ours,
-            "instance_state": event.instance_state or told.instance_state,
-            "engine_version": event.engine_version or told.engine_version,
-            "computer": event.computer or self.options.computer,
-        }
-        harvest.records.append(msgspec.structs.replace(event, **kept))
+        return bool(told)
 
     def remark(self, offset: int, text: str, harvest: Harvest) -> None:
         """Make a remark about the whole file, once."""
@@ -149,28 +169,6 @@ class Maker:
             self.remark(offset, "dates without a year: the times are unknown", harvest)
         else:
             harvest.complain(offset, f"{reason}: the time of this event is unknown")
-
-    def _repeated(self, found: Found, time: float | None) -> Event | None:
-        """The event of `found`; one without figures is logged again and again, word for word."""
-        if found.strings or found.record_id is not None:
-            return self._event(found, time)
-        key = (
-            found.message,
-            found.event_id,
-            found.provider,
-            found.computer,
-            found.channel,
-            found.level,
-        )
-        event = self._plain.get(key)
-        if event is not None:
-            return msgspec.structs.replace(event, time=time)
-        event = self._event(found, time)
-        if event is not None and not event.fields and len(found.message) <= _LONGEST_KEPT:
-            if len(self._plain) >= _KEPT:
-                self._plain.clear()
-            self._plain[key] = event
-        return event
 
     def _event(self, found: Found, time: float | None) -> Event | None:
         options = self.options
@@ -191,21 +189,36 @@ class Maker:
                 date_order=options.date_order,
             )
         if found.message and (by_strings is None or lacks(by_strings)):
-            by_text = event_from_text(
-                message=found.message,
-                provider=found.provider,
-                event_id=found.event_id,
-                time=time,
-                computer=computer,
-                channel=found.channel,
-                record_id=found.record_id,
-                level=level,
-                extra_providers=options.providers,
-                date_order=options.date_order,
-            )
+            by_text = self._by_text(found, time, computer, level)
         if by_strings is None or by_text is None or by_strings.event_id != by_text.event_id:
             return by_strings or by_text
         return completed(by_strings, by_text)
+
+    def _by_text(
+        self, found: Found, time: float | None, computer: str, level: Level | None
+    ) -> Event | None:
+        """The event of the message; one without figures is logged again, word for word."""
+        key = (found.message, found.event_id, found.provider, computer, found.channel, level)
+        event = self._plain.get(key)
+        if event is not None:
+            return msgspec.structs.replace(event, time=time, record_id=found.record_id)
+        event = event_from_text(
+            message=found.message,
+            provider=found.provider,
+            event_id=found.event_id,
+            time=time,
+            computer=computer,
+            channel=found.channel,
+            record_id=found.record_id,
+            level=level,
+            extra_providers=self.options.providers,
+            date_order=self.options.date_order,
+        )
+        if event is not None and not event.fields and len(found.message) <= _LONGEST_KEPT:
+            if len(self._plain) >= _KEPT:
+                self._plain.clear()
+            self._plain[key] = event
+        return event
 
 
 def _clean(found: Found) -> None:
@@ -213,8 +226,8 @@ def _clean(found: Found) -> None:
     if found.event_id is not None and found.event_id > MAX_EVENT_ID:
         found.event_id = None
     time = found.time if isinstance(found.time, str) else ""
-    head = found.provider + found.computer + found.channel + time
-    if not (found.message.isascii() and head.isascii() and "".join(found.strings).isascii()):
+    parts = (found.provider, found.computer, found.channel, time, *found.strings)
+    if not (found.message.isascii() and "".join(parts).isascii()):
         found.provider, found.computer, found.channel, found.message = map(
             _valid, (found.provider, found.computer, found.channel, found.message)
         )
@@ -238,4 +251,6 @@ def completed(event: Event, by_text: Event) -> Event:
         for name in ("process", "instance_state", "engine_version", "ese_instance", "database")
         if not getattr(event, name)
     }
+    if not gained and not by_text.fields:
+        return event
     return msgspec.structs.replace(event, fields={**by_text.fields, **event.fields}, **gained)

@@ -1,6 +1,7 @@
 """The fields of a record under the many names collectors, tools and languages give them."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -48,7 +49,10 @@ _LEVELS: dict[str, Level] = {
 }
 
 
-class Found(msgspec.Struct, kw_only=True):
+_LONGEST_KEPT = 64
+
+
+class Found(msgspec.Struct, kw_only=True, gc=False):
     """The fields of one record as they stand in the input; empty means not there."""
 
     provider: str = ""
@@ -67,7 +71,7 @@ class Found(msgspec.Struct, kw_only=True):
 
 def level_of(text: str) -> Level | None:
     """Level of its name or number as Windows, PowerShell and collectors write it."""
-    return _LEVELS.get(text.strip().lower().replace(" ", ""))
+    return _LEVELS.get(text) or _LEVELS.get(text.strip().lower().replace(" ", ""))
 
 
 def integer(value: object) -> int | None:
@@ -197,12 +201,19 @@ FIELD_OF = {name: field for field, names in _NAMES.items() for name in names}
 RANK = {name: rank for names in _NAMES.values() for rank, name in enumerate(names)}
 """Which of several names of one field goes first: the lower one."""
 
-_CONDENSED = {"instanceid", "eventidentifier"}
+CONDENSED = {"instanceid", "eventidentifier"}
 
 
 def plain(name: str) -> str:
     """A column name, key or label without case, spaces and punctuation."""
+    return _kept_plain(name) if len(name) <= _LONGEST_KEPT else _plain(name)
+
+
+def _plain(name: str) -> str:
     return "".join(filter(str.isalnum, name)).lower()
+
+
+_kept_plain = lru_cache(maxsize=2048)(_plain)
 
 
 def gather(values: Mapping[str, object]) -> Found:
@@ -223,17 +234,22 @@ def gather(values: Mapping[str, object]) -> Found:
     return Found(**{field: value for field, (_, value) in chosen.items()})
 
 
+def usable_level(name: str, value: object) -> str | None:
+    """The level under this name as text; None when it is none."""
+    text = str(value) if isinstance(value, str | int) else ""
+    if name == "entrytype":
+        text = {"1": "error", "2": "warning"}.get(text, text)
+    return text if level_of(text) else None
+
+
 def _usable(name: str, field: str, value: object) -> object:
     if field in ("event_id", "record_id"):
         number = integer(value)
-        if number is not None and name in _CONDENSED:
+        if number is not None and name in CONDENSED:
             return number & 0xFFFF
         return number
     if field == "time":
         return value if isinstance(value, str | int | float) else None
     if field == "level":
-        text = str(value) if isinstance(value, str | int) else ""
-        if name == "entrytype":
-            text = {"1": "error", "2": "warning"}.get(text, text)
-        return text if level_of(text) else None
+        return usable_level(name, value)
     return value if isinstance(value, str) else None

@@ -32,6 +32,10 @@ class Prefilter:
             named += {provider.encode(), provider.lower().encode(), provider.upper().encode()}
         self._stems = _stems(list(filter(None, dict.fromkeys(named))))
 
+    def hits_behind(self, data: bytes, start: int) -> list[int]:
+        """Sorted offsets of all hits from the line on that begins at `start`."""
+        return [start + at for at in self.hits(data[start:])] if start else self.hits(data)
+
     def hits(self, data: bytes, extra: Sequence[bytes] = ()) -> list[int]:
         """Sorted offsets of all hits; `extra` are further words a format looks for."""
         found = [match.start() for match in PREFIX.finditer(data)]

@@ -20,7 +20,7 @@ from esewatch.sources.logs.formats.blocks import (
 from esewatch.sources.logs.formats.console import DASHES, read_table
 from esewatch.sources.logs.formats.decoder_state import DecoderState
 from esewatch.sources.logs.formats.event_builder import RECORD_LIMIT, Harvest, Maker
-from esewatch.sources.logs.formats.json_values import events_in
+from esewatch.sources.logs.formats.json.json_values import events_in
 from esewatch.sources.logs.formats.lines import LineReader, is_undescribed
 from esewatch.sources.logs.formats.prefilter import Prefilter
 from esewatch.sources.logs.formats.xml_events import CLOSE, OPEN, add_element

@@ -38,7 +38,7 @@ _FORMS = [
     )
 ]
 _ISO = re.compile(r"(?!00)[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}")
-_WHOLE = re.compile(_ISO.pattern + r"(?:\.[0-9]{1,9})?Z?")
+_WHOLE = re.compile(_ISO.pattern + r"(?:\.[0-9]{1,9})?(?:Z| ?[+-](?:[01][0-9]):?[0-5][0-9])?")
 _BARE = re.compile(_ISO.pattern + r"(?= [^\W_aAgGpPuUzZ]|\Z)", re.ASCII)
 """An ISO time behind which no fraction, half of the day or zone can stand."""
 _DOTNET = re.compile(r"\\?/Date\((-?\d{1,17})(?:[+-]\d{4})?\)\\?/")
@@ -90,7 +90,7 @@ class Times:
         if not isinstance(value, str):
             return _from_number(value)
         if _WHOLE.fullmatch(value):
-            return self._seconds(_from_iso(value))
+            return self._seconds(_from_iso(value.replace(" +", "+").replace(" -", "-")))
         text = value.translate(_MARKS).strip()
         if found := _DOTNET.fullmatch(text):
             return _from_milliseconds(int(found[1]))

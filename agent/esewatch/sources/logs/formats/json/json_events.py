@@ -6,11 +6,13 @@ from bisect import bisect_left
 
 import msgspec
 
+from esewatch.ese.providers import ESE_PROVIDERS
 from esewatch.sources.files.decoder import Fed
 from esewatch.sources.logs.formats.decoder_state import DecoderState
-from esewatch.sources.logs.formats.esewatch_json import esewatch_event
 from esewatch.sources.logs.formats.event_builder import RECORD_LIMIT, Harvest, Maker
-from esewatch.sources.logs.formats.json_values import events_in
+from esewatch.sources.logs.formats.json.esewatch_json import own_line, own_object
+from esewatch.sources.logs.formats.json.json_plan import JsonPlan
+from esewatch.sources.logs.formats.json.json_values import events_in
 from esewatch.sources.logs.formats.prefilter import Prefilter
 
 _START = re.compile(rb"^[ \t\[,\]}]*(?=\{)", re.MULTILINE)
@@ -31,6 +33,13 @@ _LOG_RECORDS = re.compile(rb'"logRecords"\s*:\s*\[\s*(?=\{)')
 _OTLP_HEAD = 1 << 14
 """Longest resource and scope before the records."""
 _OTHER_LINE_ENDS = (b"}\r\n", b"},\n", b"},\r\n")
+_OPENED = frozenset(
+    b"value events records results hits items logs data resourcelogs scopelogs resource scope"
+    b" instrumentationlibrarylogs instrumentationlibrary".split()
+)
+"""First keys of what may be a wrapper of many records."""
+_CERTAIN = tuple(f'"{name}"'.encode() for name in ESE_PROVIDERS if "*" not in name)
+"""Pieces of JSON that are hits of the prefilter for sure."""
 _SIZES = (4096, 65536, RECORD_LIMIT)
 
 
@@ -46,12 +55,17 @@ class JsonEvents:
         self._needles = needles
         self._broken_at = kept.broken_at if kept else None
         self._taken = kept.taken if kept else 0
+        self._plan = JsonPlan()
+        self._own = False
+        """The last event was in esewatch's own form."""
 
     def feed(self, data: bytes, *, final: bool) -> Fed:
         """See `follow.Decoder.feed`."""
         harvest = Harvest()
-        hits = self._needles.hits(data)
         at = self._taken
+        if not at and self._broken_at is None:
+            at = self._whole_lines(data, harvest)
+        hits = self._needles.hits_behind(data, at)
         consumed = len(data)
         while (start := self._next_start(data, at, hits)) is not None:
             end = self._line_object(data, start, hits, harvest)
@@ -63,6 +77,53 @@ class JsonEvents:
             at = end
         fed, self._taken = harvest.fed(data, consumed)
         return fed
+
+    def _whole_lines(self, data: bytes, harvest: Harvest) -> int:
+        """Take lines from the first on, each of them one object with an event, as far as they go.
+
+        So a log of nothing but events is not searched beforehand for places where one may be.
+        """
+        at = taken = passed = 0
+        for line in data[: data.rfind(b"\n") + 1].split(b"\n")[:-1]:
+            if line[:2] != b'{"' or len(line) > RECORD_LIMIT:
+                break
+            if line[2 : line.find(b'"', 2)].lower() in _OPENED:
+                break
+            if self._has_hit(line):
+                if not self._take_line(line, at, harvest):
+                    break
+                taken += 1
+            elif passed <= taken // 8 and _is_passed(line.rstrip(b" \t\r,]")):
+                passed += 1
+            else:
+                break
+            at += len(line) + 1
+        return max(0, at - 1)
+
+    def _has_hit(self, line: bytes) -> bool:
+        for piece in _CERTAIN:
+            if piece in line:
+                return True
+        return self._needles.any_in(line)
+
+    def _take_line(self, line: bytes, at: int, harvest: Harvest) -> bool:
+        """Take an object on a line of its own; False when it is none."""
+        if self._own and (own := own_line(line)) is not None:
+            self._maker.add_own(own, harvest)
+            return True
+        found = self._plan.read(line)
+        if found is not None:
+            self._maker.add(found, at, harvest)
+            return True
+        try:
+            value = msgspec.json.decode(line)
+        except (msgspec.DecodeError, RecursionError, UnicodeError):
+            return False
+        before = len(harvest.records)
+        self._take(value, at, harvest)
+        if len(harvest.records) == before + 1 and not self._own:
+            self._plan.learn(value)
+        return True
 
     def _next_start(self, data: bytes, at: int, hits: list[int]) -> int | None:
         """Offset of the next `{` that opens a record; foreign one-line objects are passed over."""
@@ -108,14 +169,9 @@ class JsonEvents:
         text = data[start:end].rstrip(b" \t\r,]")
         if not text.endswith(b"}"):
             return None
-        if not _hit_between(hits, start, end) and text.count(b"{") == text.count(b"}"):
+        if not _hit_between(hits, start, end) and _is_passed(text):
             return end
-        try:
-            value = msgspec.json.decode(text)
-        except (msgspec.DecodeError, RecursionError, UnicodeError):
-            return None
-        self._take(value, start, harvest)
-        return end
+        return end if self._take_line(text, start, harvest) else None
 
     def _long_object(
         self, data: bytes, start: int, hits: list[int], harvest: Harvest, *, final: bool
@@ -141,9 +197,10 @@ class JsonEvents:
         return data.find(b"\n", start) + 1 or len(data)
 
     def _take(self, value: object, start: int, harvest: Harvest) -> None:
-        event = esewatch_event(value)
-        if event is not None:
-            self._maker.add_own(event, harvest)
+        own = own_object(value)
+        self._own = own is not None
+        if own is not None:
+            self._maker.add_own(own, harvest)
             return
         for found in events_in(value):
             if found.broken:
@@ -167,6 +224,11 @@ def _unwrapped(data: bytes, start: int) -> int:
         records = _LOG_RECORDS.match(data, at) if at >= 0 else None
         return records.end() if records else start
     return start
+
+
+def _is_passed(text: bytes) -> bool:
+    """Whether an object without a hit is left undecoded: it ends where its line does."""
+    return text.endswith(b"}") and text.count(b"{") == text.count(b"}")
 
 
 def _hit_between(hits: list[int], start: int, end: int) -> bool:

@@ -5,13 +5,13 @@ events as objects, lists or text; text may be JSON or XML itself.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import unescape
 
 import msgspec
 
 from esewatch.sources.logs.formats.fields import Found, gather, integer, plain
-from esewatch.sources.logs.formats.json_otlp import plain_body, record_time
+from esewatch.sources.logs.formats.json.json_otlp import plain_body, record_time
 from esewatch.sources.logs.formats.xml_events import found_in
 
 _WRAPPERS = (
@@ -38,7 +38,7 @@ _WRAPPERS = (
     "instrumentationLibraryLogs",
     "logRecords",
 )
-_NESTED = {
+NESTED = {
     "winlog": "winlog",
     "event": "event",
     "host": "host",
@@ -49,10 +49,12 @@ _NESTED = {
 }
 _DEPTH = 12
 """An event of the OTLP lies eight levels deep, counting lists."""
-_POSITIONAL = re.compile(r"(?:winlog)?(?:eventdata)?(?:param|string|data)(\d{1,3})")
+POSITIONAL = re.compile(r"(?:winlog)?(?:eventdata)?(?:param|string|data)(\d{1,3})")
+_PARAMS = tuple(f"param{number}" for number in range(1, 257))
+_WORDS = frozenset({str})
 _XML = re.compile(r"\s*<(?:\?xml|Event[\s>])")
 _TEXT_FORM = "ProviderName="
-_STRING_KEYS = (
+STRING_KEYS = (
     "stringinserts",
     "insertionstrings",
     "replacementstrings",
@@ -121,7 +123,7 @@ def _xml_with_message(value: Mapping[str, object]) -> Found | None:
         return None
     found = _of_xml(system)
     found.message = found.message or _word(value.get("Message"))
-    found.strings = found.strings or _strings(value.get("StringInserts"))
+    found.strings = found.strings or strings_in(value.get("StringInserts"))
     return found
 
 
@@ -170,9 +172,9 @@ def _flat(value: Mapping[str, object]) -> dict[str, object]:
     values: dict[str, object] = {}
     for key, item in value.items():
         name = plain(key)
-        if isinstance(item, dict) and name in _NESTED:
+        if isinstance(item, dict) and name in NESTED:
             for inner, deep in item.items():
-                deeper = _NESTED[name] + plain(inner)
+                deeper = NESTED[name] + plain(inner)
                 values.setdefault(deeper, _scalar(deep, deeper))
         else:
             values.setdefault(name, _scalar(item, name))
@@ -181,7 +183,7 @@ def _flat(value: Mapping[str, object]) -> dict[str, object]:
 
 def _scalar(item: object, name: str) -> object:
     """PowerShell writes some values as `{"value": ..., "DisplayHint": ...}`."""
-    if isinstance(item, dict) and name not in _STRING_KEYS:
+    if isinstance(item, dict) and name not in STRING_KEYS:
         for key in ("value", "Value", "name", "Name"):
             if key in item:
                 return item[key]
@@ -202,7 +204,7 @@ def _windows_event(event: Mapping[str, object]) -> Found:
         channel=_word(_text_of(system.get("Channel"))),
         record_id=integer(_text_of(system.get("EventRecordID"))),
         level=_word(_text_of(system.get("Level"))) or _word(_text_of(rendering.get("Level"))),
-        strings=_strings(event.get("EventData")),
+        strings=strings_in(event.get("EventData")),
         message=_word(_text_of(rendering.get("Message"))) or _word(event.get("Message")),
     )
 
@@ -233,21 +235,23 @@ def _word(value: object) -> str:
 
 
 def _strings_of(values: Mapping[str, object]) -> tuple[str, ...]:
-    for name in _STRING_KEYS:
-        if strings := _strings(values.get(name)):
+    for name in STRING_KEYS:
+        if strings := strings_in(values.get(name)):
             return strings
     return numbered(values)
 
 
-def _strings(data: object) -> tuple[str, ...]:
+def strings_in(data: object) -> tuple[str, ...]:
     """Positional strings of `EventData`, `Properties` or a list, in their order."""
     if isinstance(data, dict):
+        if tuple(data) == _PARAMS[: len(data)] and _WORDS.issuperset(map(type, data.values())):
+            return tuple(data.values())
         for key in ("Data", "data"):
             if key in data:
                 inner = data[key]
                 if isinstance(inner, dict) and "#text" in inner:
                     inner = inner["#text"]
-                return _strings(inner if isinstance(inner, list) else [inner])
+                return strings_in(inner if isinstance(inner, list) else [inner])
         return numbered({plain(key): item for key, item in data.items()})
     if isinstance(data, list):
         return tuple(_item(item) for item in data)
@@ -256,8 +260,15 @@ def _strings(data: object) -> tuple[str, ...]:
     return ()
 
 
-def _data_elements(text: str) -> Iterator[str]:
+def _data_elements(text: str) -> Iterable[str]:
     """The texts of the `<Data>` elements that stand side by side in `text`."""
+    plain, _, rest = text.rpartition("</Data>")
+    texts = plain[len("<Data>") :].split("</Data><Data>")
+    whole = plain.startswith("<Data>") and plain.count("<") == 2 * len(texts) - 1
+    return map(unescape, texts) if whole and "<Data" not in rest else _each_element(text)
+
+
+def _each_element(text: str) -> Iterator[str]:
     at = 0
     while (start := text.find("<Data", at)) >= 0 and (opened := text.find(">", start)) >= 0:
         at = opened + 1
@@ -282,6 +293,6 @@ def numbered(values: Mapping[str, object]) -> tuple[str, ...]:
     """The values of keys `param1` ... `paramN` in order; one that is missing was empty."""
     by_number: dict[int, str] = {}
     for name, item in values.items():
-        if (match := _POSITIONAL.fullmatch(name)) and 0 < int(match[1]) <= 256:
+        if (match := POSITIONAL.fullmatch(name)) and 0 < int(match[1]) <= 256:
             by_number[int(match[1])] = _word(item)
     return tuple(by_number.get(number, "") for number in range(1, max(by_number, default=0) + 1))

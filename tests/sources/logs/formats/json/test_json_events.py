@@ -3,13 +3,15 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.cli.inputs.command import event_object
+from esewatch.cli.inputs.command import event_line
 from esewatch.ese.events.from_strings import event_from_strings
 from esewatch.model import Event
+from esewatch.sources.logs.formats.json import json_values
 from tests.sources.logs.formats.reading import (
     FIELDS_703,
     STRINGS_703,
@@ -175,6 +177,29 @@ def test_event_data_as_xml_text_is_opened() -> None:
     assert_is_703(one(json_line(event_data=data)))
 
 
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "<Data>",
+                "</Data>",
+                "<Data/>",
+                "<Data Name='a'>",
+                "a",
+                "&lt;",
+                "<",
+                ">",
+                "<Binary>",
+                " ",
+            ]
+        )
+    )
+)
+def test_elements_side_by_side_are_split_as_they_are_read_one_by_one(pieces: list[str]) -> None:
+    for text in ("".join(pieces), f"<Data>{''.join(pieces)}</Data><Binary></Binary>"):
+        assert list(json_values._data_elements(text)) == list(json_values._each_element(text))
+
+
 def test_what_esewatch_prints_it_reads_back_as_the_same_events() -> None:
     by_strings = event_from_strings(
         provider="ESE", event_id=721, strings=STRINGS_721, time=TIME, computer="EX01", record_id=1
@@ -182,9 +207,16 @@ def test_what_esewatch_prints_it_reads_back_as_the_same_events() -> None:
     assert by_strings is not None
     by_text = one(json_line())
     for original in (by_strings, by_text):
-        again = one(json.dumps(event_object(original)))
-        assert event_object(again) == event_object(original)
+        again = one(msgspec.json.encode(event_line(original)))
+        assert event_line(again) == event_line(original)
         assert again == original
+
+
+@pytest.mark.parametrize("key", ["level", "channel"])
+def test_half_a_character_in_a_line_of_esewatch_does_not_end_the_reading(key: str) -> None:
+    found = one(json.dumps({"event_id": 703, "provider": "ESE", key: "\ud800"}))
+    assert found.event_id == 703
+    assert msgspec.json.encode(event_line(found))
 
 
 def test_events_of_other_providers_do_not_come_out() -> None:
