@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Sequence
+from math import isfinite
 from pathlib import Path
 
 from eselab.logs.binary_log import (
@@ -112,11 +113,12 @@ def whole_object(
 
 
 def poll(source: Source, *, final: bool = True) -> tuple[list[Reading], list[Unreadable]]:
-    """All readings of one poll, and what could not be read."""
+    """The readings of one poll that have a value or a total, and what could not be read."""
     records: list[Reading] = []
     unreadable: list[Unreadable] = []
     for batch in source.poll(final=final):
-        records += [each for each in batch.records if isinstance(each, Reading)]
+        readings = [each for each in batch.records if isinstance(each, Reading)]
+        records += [each for each in readings if each.kind == "total" or isfinite(each.value)]
         unreadable += batch.unreadable
     return records, unreadable
 

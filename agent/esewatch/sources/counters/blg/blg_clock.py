@@ -28,6 +28,8 @@ class BlgClock:
         self._local = PdhClock(zone, state)
         self.proved = proved
         """Seconds west of UTC, as the last clock in UTC proved them."""
+        self.west: int | None = None
+        """Those of the last sample."""
 
     def utc(self, local: int, clocks: list[int]) -> float | None:
         """Epoch seconds of a local time (100 ns since 1601); None where it is no time.
@@ -43,6 +45,11 @@ class BlgClock:
         )
         if quarters:
             self.proved = quarters.most_common(1)[0][0] * 900
+        seconds = (local - _EPOCH) / _TICKS
         if self.proved is not None:
-            return (local - _EPOCH) / _TICKS + self.proved
-        return self._local.at(_START + timedelta(microseconds=(local - _EPOCH) // 10))
+            self.west = self.proved
+            return seconds + self.proved
+        found = self._local.at(_START + timedelta(microseconds=(local - _EPOCH) // 10))
+        if found is not None:
+            self.west = round(found - seconds)
+        return found

@@ -1,6 +1,5 @@
 """Binary performance logs into readings, each sample once, across restarts."""
 
-import math
 from collections import Counter
 from collections.abc import Iterator
 from datetime import tzinfo
@@ -69,6 +68,7 @@ class BlgDecoder:
     ) -> None:
         self._context = msgspec.msgpack.decode(saved, type=Context) if saved else Context()
         self._size = buffer_size(head)
+        self._blanks = not ese_only
         self._columns = Columns(computer, ese_only=ese_only)
         self._names: dict[int, str] = {}
         self._catalogue = b""
@@ -92,9 +92,9 @@ class BlgDecoder:
         return self._entries
 
     @property
-    def proved(self) -> int | None:
-        """Seconds west of UTC, where a clock of the samples tells them."""
-        return self._clock.proved
+    def west(self) -> int | None:
+        """Seconds that the local times of the last sample are west of UTC, None before any."""
+        return self._clock.west
 
     def save(self) -> bytes:
         """The place in the buffer, and the state of the clock."""
@@ -169,7 +169,7 @@ class BlgDecoder:
         if time is None:
             tell(whole.seen, "sample without a time")
             return
-        _readings(taken.values, time, records)
+        _readings(taken.values, time, records, blanks=self._blanks)
         if self._context.seen_pending:
             self._context.seen_pending = False
             records += self._seen(time)
@@ -232,11 +232,14 @@ def _wholes(walk: Buffers, data: bytes, tell: Tell) -> Iterator[Whole]:
             yield whole
 
 
-def _readings(values: list[tuple[Column, int, int]], time: float, records: list[Record]) -> None:
+def _readings(
+    values: list[tuple[Column, int, int]], time: float, records: list[Record], *, blanks: bool
+) -> None:
+    """`blanks`: also those without value and total, so that it shows that they are there."""
     append = records.append
     for column, first, second in values:
         value = column.value(first, second)
-        if math.isnan(value) and not column.is_total:
+        if value != value and not blanks and not column.is_total:  # noqa: PLR0124
             continue
         append(
             Reading(

@@ -4,6 +4,7 @@ Totals are taken as they are stored, not integrated from rates.
 """
 
 from collections.abc import Sequence
+from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from esewatch.model import Reading, Source, SourceError
@@ -13,6 +14,9 @@ from esewatch.sources.counters.blg.buffers import buffer_size
 from esewatch.sources.counters.blg.trace_header import COMPRESSED
 from esewatch.sources.files.decoder import Decoder
 from esewatch.sources.files.follow import FollowedFiles
+from esewatch.sources.files.raw_file import open_raw
+
+NO_LOG: Final = "no binary counter log of Performance Monitor (.blg)"
 
 
 def perfmon_blg_source(
@@ -38,7 +42,7 @@ def perfmon_blg_source(
 
     def factory(path: str, head: bytes, saved: bytes) -> Decoder:
         if not is_binary_log(head):
-            raise SourceError(f"{path}: no binary counter log of Performance Monitor (.blg)")
+            raise SourceError(f"{path}: {NO_LOG}")
         decoder = BlgDecoder(head, saved, computer=computer, zone=zone, ese_only=ese_only)
         if not saved:
             _refuse_others(path, head, decoder)
@@ -52,6 +56,43 @@ def perfmon_blg_source(
         return next((each.time for each in records if isinstance(each, Reading)), None)
 
     return FollowedFiles(name, paths, factory, order=first_time, form=BufferFile)
+
+
+class Look(NamedTuple):
+    """What the beginning of a log tells."""
+
+    counters: list[tuple[str, str]]
+    """Objects and counters."""
+    feeds: bool
+    """Whether one of them feeds a metric."""
+    zone: tuple[str, int] | None
+    """Name of the time zone, empty where it is not known, and minutes west of UTC."""
+
+
+def look(path: str) -> Look:
+    """Look at a log up to its first sample. Raises SourceError."""
+    try:
+        raw = open_raw(path)
+        try:
+            head = BufferFile.beginning(raw)
+        finally:
+            raw.close()
+    except OSError as error:
+        raise SourceError(f"{path}: {error.strerror or error}") from error
+    if not is_binary_log(head):
+        raise SourceError(f"{path}: {NO_LOG}")
+    decoder = BlgDecoder(head, b"", computer="", zone=None, ese_only=False)
+    readings = [
+        each for each in decoder.feed(head, final=True).records if isinstance(each, Reading)
+    ]
+    zone = None
+    if decoder.west is not None:
+        zone = (decoder.header.zone_name if decoder.header else "", decoder.west // 60)
+    return Look(
+        sorted({(entry.object, entry.counter) for entry in decoder.entries}),
+        any(each.feed for each in readings),
+        zone,
+    )
 
 
 def is_binary_log(head: bytes) -> bool:
