@@ -33,7 +33,7 @@ from esewatch.config.units import Scalar
 
 TABLES: Final[dict[str, type[msgspec.Struct]]] = {
     "The whole file": Settings,
-    "evtx, event_stream, perfmon_csv": LogFiles,
+    "evtx, event_stream, perfmon_csv, perfmon_blg": LogFiles,
     "eseutil_log": EseutilLogs,
     "sqlserver_errorlog": SqlserverLogs,
     "ntbackup_log": NtbackupLogs,

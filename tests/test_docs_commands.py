@@ -20,6 +20,7 @@ import yaml
 
 from esewatch.cli import main
 from esewatch.journal import Journal
+from tests.support.blg import NOON, READ, counted, write_log
 from tests.support.certificates import self_signed
 from tests.support.edb import write_edb
 from tests.support.farm import build
@@ -81,6 +82,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(ROOT / "tests/config/exchange/remote-2010.json", here / "databases.json")
     examples = re.findall(r"```json\n(.*?)```", (ROOT / "docs/engine.md").read_text(), re.S)
     (here / "load.json").write_text(next(text for text in examples if '"workloads"' in text))
+    write_log(here / "ex01.blg", [READ], [(NOON, [counted(NOON, 1)])])
     write_edb(here / "snapshots" / "priv06.edb")
     write_edb(here / "SRUDB.dat").path.write_bytes(damaged(here / "SRUDB.dat"))
     configure(folder / "etc")

@@ -84,6 +84,10 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     value: float
     kind: Kind
     feed: Feed | None = None
+    raw: int | None = None
+    """The count that a binary log stores, from which `value` was formatted. A `total` with it is
+    that count, and its value, not a number in the first sample, is for people.
+    """
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -91,4 +91,5 @@ def test_the_example_configuration_is_valid_and_keeps_its_journal_in_the_state_f
         "evtx",
         "event_stream",
         "perfmon_csv",
+        "perfmon_blg",
     ]

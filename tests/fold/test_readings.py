@@ -106,6 +106,58 @@ def test_a_running_total_outranks_the_formatted_rate_of_the_same_metric() -> Non
     assert found.totals == {SCAN: 4 * 140}
 
 
+def stored(time: float, raw: int, *, wraps: bool = True) -> Reading:
+    """A sample of a binary log: what Windows would show is no number in the first one."""
+    return Reading(
+        time=time,
+        computer="EX01",
+        object="MSExchange Database ==> Instances",
+        counter="c",
+        instance="Information Store/SG06",
+        value=float("nan"),
+        kind="total",
+        feed=Feed(metric=READ, name="SG06", wraps=wraps),
+        raw=raw,
+    )
+
+
+def test_the_stored_total_of_a_binary_log_is_counted_and_not_the_rate_beside_it() -> None:
+    found = instance()
+    assert fold(found, stored(0, 100), stored(15, 700), stored(5000, 1000)) == [True] * 3
+    assert found.totals == {READ: 900}
+    assert (found.gap_seconds, found.running_totals) == (0, {READ})
+
+
+@pytest.mark.parametrize(("wraps", "growth"), [(True, 150), (False, 50)])
+def test_a_stored_total_of_32_bits_wraps_and_one_of_64_begins_again(
+    wraps: bool, growth: int
+) -> None:
+    found = instance()
+    fold(found, stored(0, 2**32 - 100, wraps=wraps), stored(15, 50, wraps=wraps))
+    assert found.totals == {READ: growth}
+
+
+def test_hours_that_a_text_log_and_a_binary_log_have_are_counted_once() -> None:
+    text = [reading(15 * n, 10) for n in range(11)]
+    binary = [stored(15 * n, 150 * n) for n in range(21)]
+    first = instance()
+    fold(first, *text, *binary)
+    second = instance()
+    fold(second, *binary[:11], *text, *binary[11:])
+
+    assert first.totals == {READ: 1500 + 9 * 150}  # the text ends at 150, the total begins at 165
+    assert second.totals == {READ: 3000}
+
+
+def test_when_a_binary_log_is_not_written_any_more_the_rates_count_again() -> None:
+    found = instance()
+    fold(found, stored(0, 0), stored(15, 150))
+    assert fold(found, reading(30, 10), reading(15 + 900, 10)) == [False, False]
+    fold(found, reading(2000, 10), reading(2015, 10))
+    assert found.totals == {READ: 300}
+    assert found.running_totals == set()
+
+
 def test_the_growth_over_a_long_silence_of_a_running_total_is_kept() -> None:
     found = instance()
     fold(found, reading(0, 1000, "total", SCAN), reading(86400, 5000, "total", SCAN))

@@ -63,7 +63,9 @@ def test_utf_16_and_compressed_text_are_event_streams(tmp_path: Path) -> None:
         (b"PK\x03\x04" + bytes(100), "a zip archive"),
         (b"0\0\0\0LfLe" + bytes(100), "wevtutil"),
         (gzip.compress(b"PK\x03\x04" + bytes(100), mtime=0), "a zip archive"),
-        (bytes(range(32)) * 200, "relog"),
+        (bytes(range(32)) * 200, "neither text nor an event log"),
+        (b'"(PDH-BIN 4.0)' + bytes(100), "relog"),
+        (b'"(x)(1)","\\\\A\\B\\C"\r\n"1","2"\r\n', "without its tag"),
     ],
 )
 def test_what_is_not_supported_is_named(tmp_path: Path, data: bytes, words: str) -> None:

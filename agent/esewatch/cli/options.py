@@ -41,6 +41,6 @@ def add_input_options(parser: argparse.ArgumentParser, *, least: str = "+") -> N
     )
 
 
-def add_format_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--format`."""
-    parser.add_argument("--format", default="text", choices=("text", "json"))
+def add_format_option(parser: argparse.ArgumentParser, *more: str) -> None:
+    """Add `--format`, with `more` formats than text and json."""
+    parser.add_argument("--format", default="text", choices=("text", "json", *more))

@@ -95,7 +95,7 @@ class LogFiles(_Source, frozen=True, kw_only=True):
 
     ALIASES: ClassVar[dict[str, str]] = {"path": "paths"}
 
-    type: Literal["evtx", "event_stream", "perfmon_csv"]
+    type: Literal["evtx", "event_stream", "perfmon_csv", "perfmon_blg"]
     paths: list[Text]
     """Files or globs; relative ones start at the folder of the configuration file."""
     timezone: Zone | None = None

@@ -18,6 +18,9 @@ GAP_MEDIANS = 3.0
 GAP_SECONDS = 15 * 60.0
 """An interval over max(3 x the column's median, 15 minutes) is not integrated."""
 
+STORED = "|stored"
+"""Behind the name of a column whose samples are the totals that a binary log stores."""
+
 RANGE = 2.0**32
 WRAP_BELOW = 0.1
 """A drop is a wrap only from the top tenth of the range to the lowest one, else a restart."""
@@ -29,15 +32,20 @@ def fold_reading(metered: Metered, reading: Reading, feed: Feed) -> bool:
     The growth of an instance's totals is also counted in its days (`fold.rollups`), so that the
     days sum up to the totals.
     """
-    if not isfinite(reading.value):
+    stored = reading.kind == "total" and reading.raw is not None
+    value = float(reading.raw) if stored and reading.raw is not None else reading.value
+    if not isfinite(value):
         return False
     key = series(feed.metric, feed.labels)
     if reading.kind == "level":
         return _fold_level(metered, key, reading.time, reading.value * feed.scale)
     column = f"{reading.object}|{reading.counter}|{reading.instance}".lower()
+    if not _is_next(metered, column, key, reading.time, stored=stored):
+        return False
+    column += STORED if stored else ""
     known = metered.counters.get(column)
     if known is None:
-        metered.counters[column] = CounterState(reading.time, reading.value)
+        metered.counters[column] = CounterState(reading.time, value)
         metered.totals.setdefault(key, 0.0)
         if reading.kind == "total":
             metered.running_totals.add(key)
@@ -47,7 +55,7 @@ def fold_reading(metered: Metered, reading: Reading, feed: Feed) -> bool:
     if reading.time <= known.last_time:
         return False
     if reading.kind == "total":
-        growth = grown(known.last_value, reading.value, wraps=feed.wraps) * feed.scale
+        growth = grown(known.last_value, value, wraps=feed.wraps) * feed.scale
     else:
         growth = _integral(metered, key, known, reading) * feed.scale
     if growth:
@@ -58,7 +66,27 @@ def fold_reading(metered: Metered, reading: Reading, feed: Feed) -> bool:
                 # A journal of an earlier version: here its days begin.
                 _sampled(metered, key, known.last_time)
             rollups.add(metered.days, reading.time, field, growth)
-    known.last_time, known.last_value = reading.time, reading.value
+    known.last_time, known.last_value = reading.time, value
+    return True
+
+
+def _is_next(metered: Metered, column: str, key: str, time: float, *, stored: bool) -> bool:
+    """Does a sample go on where the other form of its counter ended, if there was one?
+
+    A log in text has the rate of a counter, a binary one the total behind it. What one of them
+    counted is not counted again. The stored total goes before, until it is missing for so
+    long that it is not written any more.
+    """
+    formatted, total = metered.counters.get(column), metered.counters.get(column + STORED)
+    if stored:
+        if formatted is not None and time <= formatted.last_time:
+            return False
+        metered.counters.pop(column, None)
+    elif total is not None:
+        if time <= total.last_time + GAP_SECONDS:
+            return False
+        del metered.counters[column + STORED]
+        metered.running_totals.discard(key)
     return True
 
 

@@ -1,17 +1,22 @@
 """Detection of the kind of an input on the command line, by its content and never its name."""
 
 import glob
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from esewatch.config import Settings
 from esewatch.ese.dates import DateOrder
 from esewatch.model import Source, SourceError, UnsupportedError
-from esewatch.sources.counters.perfmon_csv import is_binary_log
+from esewatch.sources.counters.blg.perfmon_blg import look
+from esewatch.sources.counters.perfmon_csv import zone_of_text
+from esewatch.sources.counters.perfmon_header import is_header_without_tag
 from esewatch.sources.files.follow import sniff
 from esewatch.sources.files.globs import matches
 from esewatch.sources.registry import KINDS, Wanted, kind_by_content
+
+COUNTER_LOGS = ("perfmon_csv", "perfmon_blg")
+"""The kinds of inputs that are counter logs."""
 
 _CONVERT = "convert it with: relog FILE.blg -f csv -o FILE.csv"
 _BINARIES: tuple[tuple[int, bytes, str], ...] = (
@@ -21,7 +26,8 @@ _BINARIES: tuple[tuple[int, bytes, str], ...] = (
         b"LfLe",
         "an event log of Windows XP: convert it with: wevtutil epl FILE.evt FILE.evtx /lf",
     ),
-    (0, b"PDH.DLL", f"a binary counter log: {_CONVERT}"),
+    (0, b"PDH.DLL", f"a binary counter log of Windows NT: {_CONVERT}"),
+    (0, b'"(PDH-BIN', f"a binary counter log of another form: {_CONVERT}"),
     (0, b"PK\x03\x04", "a zip archive: unpack it first"),
     (0, b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive: unpack it first"),
     (0, b"\xfd7zXZ\x00", "an xz file: unpack it first"),
@@ -57,10 +63,10 @@ def kind_of(path: str) -> str:
     """
     head, stored = sniff(path)
     kind = kind_by_content(head, stored)
-    what = "" if kind == "evtx" else _unsupported(head, stored)
+    what = "" if kind in ("evtx", "perfmon_blg") else _unsupported(head, stored)
     if what or kind is None:
         what = what or (
-            f"neither text nor an event log (if it is a binary counter log, {_CONVERT})"
+            "neither text nor an event log, nor a counter log whose first buffer is undamaged"
         )
         raise UnsupportedError(f"{path}: not a supported input: {what}")
     return kind
@@ -72,7 +78,20 @@ def _unsupported(head: bytes, stored: bytes) -> str:
         for offset, magic, what in _BINARIES:
             if first.startswith(magic, offset):
                 return what
-    return f"a binary counter log: {_CONVERT}" if is_binary_log(head) else ""
+    if is_header_without_tag(head):
+        return "a counter log without its tag: its first cell should begin with (PDH-CSV 4.0)"
+    return ""
+
+
+def zone_of(path: str) -> tuple[str, int] | None:
+    """Name of the time zone of a counter log and minutes west of UTC; None where it tells none.
+
+    The name is empty where only the offset is there. Raises SourceError.
+    """
+    kind = kind_of(path)
+    if kind == "perfmon_blg":
+        return look(path).zone
+    return zone_of_text(sniff(path)[0]) if kind == "perfmon_csv" else None
 
 
 def open_inputs(
@@ -84,11 +103,13 @@ def open_inputs(
     date_order: DateOrder | None = None,
     companions: bool = False,
     ese_only: bool = True,
+    kinds: Collection[str] = (),
 ) -> tuple[list[Source], list[SourceError]]:
     """One source for each kind of input among these files, and an error for each that is none.
 
     A source that reads several files is named by its kind, one that reads a single
-    file by its path. `ese_only` leaves counters out that feed no metric.
+    file by its path. `ese_only` leaves counters out that feed no metric. `kinds`: those
+    that are asked for; empty for all.
     """
     settings = Settings(providers=list(providers))
     wanted = Wanted(companions=companions, ese_only=ese_only)
@@ -97,7 +118,12 @@ def open_inputs(
     errors: list[SourceError] = []
     for path in paths:
         try:
-            by_kind.setdefault(kind_of(path), []).append(path)
+            kind = kind_of(path)
+            if kinds and kind not in kinds:
+                raise UnsupportedError(
+                    f"{path}: no counter log: neither a (PDH-CSV 4.0) header nor a binary log"
+                )
+            by_kind.setdefault(kind, []).append(path)
         except SourceError as error:
             errors.append(error)
     sources: list[Source] = []

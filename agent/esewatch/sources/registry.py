@@ -104,6 +104,24 @@ def _is_perfmon_csv(head: bytes, _stored: bytes) -> bool:
     return is_perfmon_text(head)
 
 
+def _perfmon_blg(entry: LogFiles, _settings: Settings, wanted: Wanted) -> Source:
+    from esewatch.sources.counters.blg.perfmon_blg import perfmon_blg_source
+
+    return perfmon_blg_source(
+        entry.name,
+        entry.paths,
+        computer=entry.computer or "",
+        timezone=entry.timezone,
+        ese_only=wanted.ese_only,
+    )
+
+
+def _is_perfmon_blg(head: bytes, _stored: bytes) -> bool:
+    from esewatch.sources.counters.blg.perfmon_blg import is_binary_log
+
+    return is_binary_log(head)
+
+
 def _eseutil_log(entry: EseutilLogs, _settings: Settings, _wanted: Wanted) -> Source:
     from esewatch.sources.logs.eseutil_log import EseutilLogSource
 
@@ -235,6 +253,7 @@ def _page_scan(entry: PageScan, settings: Settings, _wanted: Wanted) -> Source:
 KINDS: Mapping[str, SourceKind] = {
     "evtx": SourceKind(LogFiles, _evtx, _is_evtx),
     "perfmon_csv": SourceKind(LogFiles, _perfmon_csv, _is_perfmon_csv),
+    "perfmon_blg": SourceKind(LogFiles, _perfmon_blg, _is_perfmon_blg),
     "eseutil_log": SourceKind(EseutilLogs, _eseutil_log, _is_eseutil_log),
     "sqlserver_errorlog": SourceKind(SqlserverLogs, _sqlserver_errorlog, _is_sqlserver_errorlog),
     "ntbackup_log": SourceKind(NtbackupLogs, _ntbackup_log, _is_ntbackup_log),

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from eselab.logs.binary_log import SINGLE, Entry
 from esewatch.cli import main
 from esewatch.cli.doctor import command as doctor
 from esewatch.cli.doctor.timeouts import Looks, look_all, within
@@ -19,6 +20,7 @@ from esewatch.config import default_settings
 from esewatch.expose.http.web import WebConfiguration
 from tests.cli.doctor_site import DATABASES, DAY, HOUR, SOURCES, Site
 from tests.expose.serving import serving
+from tests.support.blg import NOON, READ, counted, write_log
 from tests.support.certificates import authority, self_signed
 from tests.support.ports import free_address
 
@@ -233,6 +235,20 @@ def test_a_counter_log_without_ese_comes_with_the_command_that_logs_it(site: Sit
     found = site.named("counters_foreign")
     assert "(Memory)" in found["sentence"]
     assert found["command"].startswith("logman create counter")
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"), [(READ, False), (Entry("EX01", "Memory", "", "Pages/sec", 0x10410400), True)]
+)
+def test_a_binary_counter_log_without_ese_comes_with_that_command_too(
+    site: Site, entry: Entry, told: bool
+) -> None:
+    row = (NOON, [counted(NOON, 1)])
+    write_log(site.folder / "perf.blg", [entry._replace(kind=SINGLE)], [row])
+    site.configure("sources: [{name: counters, type: perfmon_blg, paths: ['perf.blg']}]\n")
+    assert ("counters_foreign" in site.names()) == told
+    if told:
+        assert site.named("counters_foreign")["command"].startswith("logman create counter")
 
 
 NTBACKUP = """\

@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from eselab.logs.binary_log import SINGLE, Entry
 from esewatch.cli import main
 from esewatch.expose.formatting import iso_time
+from tests.support.blg import NOON, READ, counted, write_log
 from tests.support.ese_text import render
 from tests.support.evtx_writer import EvtxWriter
+from tests.support.samples import sample
 
 TIME = datetime(2007, 6, 21, 3, 14, 15, 123000, UTC)
 HEAD = ["MSExchangeIS", "3392", "SG06: ", "e:\\MDB06\\priv06.edb"]
@@ -216,13 +219,85 @@ def test_counters_come_out_all_or_those_that_feed_a_metric(
     ]
 
 
-def test_a_binary_counter_log_names_the_command_that_converts_it(
+POWERSHELL = "blg/powershell-CounterSamples"
+
+
+def binary_log(folder: Path) -> Path:
+    entries = [READ, Entry("EX01", "Process", "lsass", "% Processor Time", 0x20510500, SINGLE)]
+    rows = [
+        (NOON + at, [counted(NOON + at, 30 * at), counted(NOON + at - 7200, 2_500_000 * at)])
+        for at in (0, 15, 30)
+    ]
+    return write_log(folder / "perf.blg", entries, rows, west=-120)
+
+
+def test_a_binary_log_is_decoded_to_the_value_that_is_shown_and_the_one_that_is_stored(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    assert main(["counters", "--format", "json", "--ese", str(binary_log(tmp_path))]) == 0
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert second["time"] == "2007-06-21T10:00:30.000Z"
+    assert first == {
+        "time": "2007-06-21T10:00:15.000Z",
+        "computer": "EX01",
+        "object": "MSExchange Database ==> Instances",
+        "instance": "Information Store/SG06",
+        "counter": "Online Defrag Pages Read/sec",
+        "value": 30.0,
+        "raw": 450,
+        "kind": "total",
+        "metric": "ese_defrag_pages_read_total",
+    }
+
+
+def test_a_binary_log_as_csv_has_the_local_times_and_blanks_of_its_first_sample(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = binary_log(tmp_path)
+    assert main(["counters", "--format", "csv", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert text.splitlines() == [
+        '"(PDH-CSV 4.0) (UTC+02:00)(-120)",'
+        '"\\\\EX01\\MSExchange Database ==> Instances(Information Store/SG06)'
+        '\\Online Defrag Pages Read/sec","\\\\EX01\\Process(lsass)\\% Processor Time"',
+        '"06/21/2007 12:00:00.000"," "," "',
+        '"06/21/2007 12:00:15.000","30","25"',
+        '"06/21/2007 12:00:30.000","30","25"',
+    ]
+    again = tmp_path / "perf.csv"
+    again.write_text(text, newline="")
+    assert main(["counters", "--format", "csv", str(again)]) == 0
+    header, _, *rows = text.splitlines()  # a row of blanks has no sample
+    assert capsys.readouterr().out.splitlines() == [header, *rows]
+
+
+def test_the_csv_of_a_real_log_is_the_one_that_windows_wrote(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["counters", "--format", "csv", str(sample(f"{POWERSHELL}.blg"))]) == 0
+    expected = sample(f"{POWERSHELL}.csv").read_text()
+    # The name of the zone is in Windows, the log has the number of a text.
+    assert (
+        capsys.readouterr().out.splitlines()
+        == expected.replace("(Pacific Standard Time)", "(UTC-08:00)").splitlines()
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (bytes(range(1, 32)) * 200, "neither text"),
+        (b"<Events/>", "no counter log"),
+        (b'"(Pacific Daylight Time)(420)","\\\\A\\Memory\\Pages/sec"\r\n', "without its tag"),
+    ],
+)
+def test_what_is_no_counter_log_is_refused_under_any_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], data: bytes, words: str
+) -> None:
     path = tmp_path / "perf.blg"
-    path.write_bytes(bytes(range(1, 32)) * 200)
+    path.write_bytes(data)
     assert main(["counters", str(path)]) == 2
-    assert "relog" in capsys.readouterr().err
+    assert words in capsys.readouterr().err
 
 
 def test_report_writes_a_page_and_says_that_a_page_is_bad(

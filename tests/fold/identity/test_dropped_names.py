@@ -29,9 +29,16 @@ def told(
 
 
 def sampled(computer: str, instance: str, **more: str) -> Reading:
-    names = {"object": "o", "counter": "c", "instance": instance} | more
-    feed = Feed(metric="ese_defrag_pages_read_total", name=instance)
-    return Reading(time=EPOCH, computer=computer, value=1.0, kind="total", feed=feed, **names)
+    return Reading(
+        time=EPOCH,
+        computer=computer,
+        object=more.get("object", "o"),
+        counter=more.get("counter", "c"),
+        instance=instance,
+        value=1.0,
+        kind="total",
+        feed=Feed(metric="ese_defrag_pages_read_total", name=instance),
+    )
 
 
 def folder_of(settings: Settings = SMALL) -> Folder:

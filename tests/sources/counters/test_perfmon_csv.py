@@ -18,13 +18,14 @@ from esewatch.model import CountersSeen, Feed, Reading, Source, SourceError, Unr
 from esewatch.sources.counters import perfmon_csv
 from esewatch.sources.counters.perfmon_csv import (
     PerfmonDecoder,
-    is_binary_log,
     is_perfmon_text,
     perfmon_csv_source,
 )
 from esewatch.sources.files.decoder import Fed
 from tests.fuzz.seeds import kept, seeds
 from tests.sources.followed import Journal
+from tests.support.blg import NOON, counted, write_log
+from tests.support.blg import READ as LOGGED
 from tests.support.samples import sample
 
 BERLIN = '"(PDH-CSV 4.0) (W. Europe Daylight Time)(-120)"'
@@ -379,14 +380,20 @@ def test_half_a_row_waits_until_it_is_whole(tmp_path: Path) -> None:
     assert [r.value for r in records if isinstance(r, Reading)] == [1234]
 
 
-def test_a_binary_log_is_an_error_with_the_command_that_converts_it(tmp_path: Path) -> None:
-    path = tmp_path / "x.blg"
-    path.write_bytes(bytes(2) + b"\x01" + bytes(69) + b"\x02\x00\x01\xc0" + bytes(5000) + b"\n" * 9)
-    with pytest.raises(SourceError, match=r'relog ".*x\.blg" -f csv -o ".*x\.blg\.csv"'):
+def test_a_binary_log_is_an_error_that_names_the_source_that_reads_it(tmp_path: Path) -> None:
+    path = write_log(tmp_path / "x.blg", [LOGGED], [(NOON, [counted(NOON, 1)])])
+    with pytest.raises(SourceError, match=r"x\.blg: .*perfmon_blg"):
         poll(source(path))
     found, faults = poll(source(tmp_path / "*.blg"))
     assert found == []
-    assert "relog" in faults[0].reason
+    assert any("perfmon_blg" in fault.reason for fault in faults)
+
+
+def test_an_older_binary_log_is_an_error_with_the_command_that_converts_it(tmp_path: Path) -> None:
+    path = tmp_path / "x.blg"
+    path.write_bytes(b'"(PDH-BIN 4.0)' + bytes(5000) + b"\n" * 9)
+    with pytest.raises(SourceError, match=r'relog ".*x\.blg" -f csv -o ".*x\.blg\.csv"'):
+        poll(source(path))
 
 
 def test_another_csv_file_is_refused(tmp_path: Path) -> None:
@@ -399,8 +406,6 @@ def test_logs_are_known_by_content() -> None:
     assert is_perfmon_text(head(FREED).encode())
     assert is_perfmon_text(b"\r\n" + head(FREED).encode())
     assert not is_perfmon_text(b"a,b\n1,2\n")
-    assert is_binary_log(bytes(72) + b"\x02\x00\x02\xc0")
-    assert not is_binary_log(head(FREED).encode())
 
 
 def test_a_utf_16_log_is_read(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from esewatch.ese.counters.counter_feeds import object_kind
 from esewatch.expose.pages.problems.database_problems import LOGMAN
 from esewatch.expose.pages.problems.problem import Problem, listed_names, quoted
 from esewatch.model import Event, SourceError
+from esewatch.sources.counters.blg.perfmon_blg import Look, look
 from esewatch.sources.counters.perfmon_header import PerfmonHeader, is_header, read_header
 from esewatch.sources.files.follow import sniff
 from esewatch.sources.files.globs import matches
@@ -42,6 +43,8 @@ MOST_MENDED = 8
 """Rights that one command gives."""
 ELSEWHERE = "Asia/Tokyo"
 """A zone that has no daylight saving time and is not UTC."""
+BINARY = ("evtx", "perfmon_blg")
+"""Sources whose files are no text; what is in them tells the time in UTC or its zone."""
 _ZONE_COMMAND = "tzutil /g"
 
 
@@ -73,7 +76,7 @@ def of_files(entry: FileSource, account: Account, records: int) -> list[Problem]
 
 def _head(entry: FileSource, files: Sequence[str]) -> bytes:
     """The beginning of the youngest file, as UTF-8; empty where it cannot be read or is no text."""
-    if not files or isinstance(entry, PageScan | EseutilLogs) or entry.type == "evtx":
+    if not files or isinstance(entry, PageScan | EseutilLogs) or entry.type in BINARY:
         return b""
     try:
         return sniff(files[-1])[0]
@@ -195,10 +198,10 @@ def _time_zone(entry: FileSource, files: Sequence[str], head: bytes) -> Iterator
 
 def _language(entry: FileSource, files: Sequence[str], head: bytes) -> Iterator[Problem]:
     """A counter log with columns of which none is a counter of ESE as it is known here."""
-    header = _perfmon_header(entry, head)
-    if header is None or any(column.feed for column in header.columns):
+    logged = _logged(entry, files, head)
+    if logged is None or logged.feeds:
         return
-    objects = sorted({column.object for column in header.columns})
+    objects = sorted({name for name, _ in logged.counters})
     foreign = [name for name in objects if "==>" in name and object_kind(name) is None]
     what = "no name of its objects is an English one" if foreign else "no counter of ESE is in it"
     yield Problem(
@@ -216,6 +219,21 @@ def _language(entry: FileSource, files: Sequence[str], head: bytes) -> Iterator[
     )
 
 
+def _logged(entry: FileSource, files: Sequence[str], head: bytes) -> Look | None:
+    """What the youngest counter log has; None where it has no counters, or is none."""
+    if isinstance(entry, LogFiles) and entry.type == "perfmon_blg" and files:
+        try:
+            found = look(files[-1])
+        except SourceError:
+            return None  # the source itself says what it is
+        return found if found.counters else None
+    header = _perfmon_header(entry, head)
+    if header is None:
+        return None
+    names = sorted({(column.object, column.counter) for column in header.columns})
+    return Look(names, any(column.feed for column in header.columns), None)
+
+
 def _perfmon_header(entry: FileSource, head: bytes) -> PerfmonHeader | None:
     if not isinstance(entry, LogFiles) or entry.type != "perfmon_csv":
         return None
@@ -229,7 +247,7 @@ def _is_naive(entry: SourceSettings, path: str, head: bytes) -> bool:
         return True
     if isinstance(entry, SqlserverLogs):
         return not tells_offset(head)
-    if not isinstance(entry, LogFiles) or entry.type == "evtx":
+    if not isinstance(entry, LogFiles) or entry.type in BINARY:
         return False
     if entry.type == "perfmon_csv":
         header = _perfmon_header(entry, head)

@@ -1,6 +1,7 @@
 """`events`, `counters` and `report`: a pile of logs in, data or a page out."""
 
 import argparse
+import math
 import sys
 import time
 from collections.abc import Iterable
@@ -14,6 +15,7 @@ from esewatch.advice.base.finding import counted
 from esewatch.advice.findings.lone_instances import lone_instances
 from esewatch.advice.history.surroundings import is_damaged, surroundings
 from esewatch.cli.inputs.as_of import as_of
+from esewatch.cli.inputs.counter_csv import CounterCsv, counter_path
 from esewatch.cli.inputs.reader import Reader
 from esewatch.cli.options import (
     add_config_option,
@@ -28,6 +30,7 @@ from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.model import Event, FieldValue, Reading
 from esewatch.names import visible
+from esewatch.sources.detect_input import COUNTER_LOGS
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -46,10 +49,10 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     counters = commands.add_parser(
         "counters",
         help="decode counter samples",
-        epilog="example: esewatch counters --ese perflogs/*.csv",
+        epilog="example: esewatch counters --format csv ex01.blg > ex01.csv",
     )
     add_input_options(counters)
-    add_format_option(counters)
+    add_format_option(counters, "csv")
     counters.add_argument("--ese", action="store_true", help="only those that feed a metric")
     counters.set_defaults(function=print_counters)
     report = commands.add_parser(
@@ -80,13 +83,20 @@ def print_events(options: argparse.Namespace) -> int:
 
 def print_counters(options: argparse.Namespace) -> int:
     """`counters`: every sample, or with `--ese` those that feed a metric."""
-    reader = Reader(options, companions=False, ese_only=options.ese)
+    reader = Reader(options, companions=False, ese_only=options.ese, kinds=COUNTER_LOGS)
+    table = CounterCsv(reader.paths) if options.format == "csv" else None
     show = _reading_json if options.format == "json" else _reading_text
     for source in reader.sources():
         for batch in reader.batches(source):
             for record in batch.records:
-                if isinstance(record, Reading) and (record.feed or not options.ese):
+                if not isinstance(record, Reading) or (options.ese and not record.feed):
+                    continue
+                if table is not None:
+                    table.add(record)
+                elif math.isfinite(record.value):
                     sys.stdout.write(show(record))
+    if table is not None:
+        table.write()
     return reader.status()
 
 
@@ -202,6 +212,7 @@ def _reading_json(reading: Reading) -> str:
         "instance": reading.instance,
         "counter": reading.counter,
         "value": reading.value,
+        "raw": "" if reading.raw is None else reading.raw,
         "kind": reading.kind,
         "metric": reading.feed.metric if reading.feed else "",
     }
@@ -210,8 +221,7 @@ def _reading_json(reading: Reading) -> str:
 
 
 def _reading_text(reading: Reading) -> str:
-    instance = f"({reading.instance})" if reading.instance else ""
-    name = f"\\\\{reading.computer}\\{reading.object}{instance}\\{reading.counter}"
+    name = counter_path(reading)
     return _one_line(f"{iso_time(reading.time) or '-'}  {name}  {reading.value:g}")
 
 

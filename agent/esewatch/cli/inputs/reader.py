@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from tqdm import tqdm
 
@@ -23,7 +23,15 @@ HEALTHY, WRONG, FAILED = 0, 1, 2
 class Reader:
     """Reads inputs one after another and counts the errors."""
 
-    def __init__(self, options: argparse.Namespace, *, companions: bool, ese_only: bool) -> None:
+    def __init__(
+        self,
+        options: argparse.Namespace,
+        *,
+        companions: bool,
+        ese_only: bool,
+        kinds: Collection[str] = (),
+    ) -> None:
+        """`kinds`: inputs of others are refused; empty for all."""
         self.unreadable: list[Unreadable] = []
         self.failed = False
         self._read = False
@@ -32,6 +40,7 @@ class Reader:
         self._options = options
         self._companions = companions
         self._ese_only = ese_only
+        self._kinds = kinds
 
     def sources(self) -> Iterator[Source]:
         """The inputs that can be opened, by kind; for the others one line on stderr."""
@@ -44,6 +53,7 @@ class Reader:
             date_order=options.date_order,
             companions=self._companions,
             ese_only=self._ese_only,
+            kinds=self._kinds,
         )
         for error in errors:
             # In a folder of logs something else may lie about; what was named must be readable.

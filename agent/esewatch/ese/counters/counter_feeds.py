@@ -148,6 +148,15 @@ def feed_of(object_name: str, instance: str, counter: str) -> Feed | None:
     return Feed(metric=found.metric, name=name, labels=found.labels, scale=found.scale)
 
 
+def may_feed(object_name: str, counter: str) -> bool:
+    """Does a counter of that name feed a series for some instance?"""
+    names = (" ".join(object_name.lower().split()), _normal(counter))
+    if names in _NEIGHBOUR_OF or names == (VOLUMES.lower(), FREE_MEGABYTES.lower()):
+        return True
+    found = lookup(object_name, counter)
+    return found is not None and bool(found.metric) and found.of == object_kind(object_name)
+
+
 def _feed_of_neighbour(neighbour: _Neighbour, instance: str) -> Feed | None:
     if neighbour.owner == "computer":
         fits = instance.lower() == neighbour.instance.lower()

@@ -1,8 +1,7 @@
 """Local times of a perfmon log to UTC, through the ends of daylight saving time."""
 
 import re
-from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
+from datetime import UTC, datetime, timedelta, tzinfo
 
 import msgspec
 
@@ -34,7 +33,7 @@ class PdhClock:
     configured zone shows it.
     """
 
-    def __init__(self, zone: ZoneInfo | None, state: ClockState) -> None:
+    def __init__(self, zone: tzinfo | None, state: ClockState) -> None:
         self.state = state
         self._zone = zone
         self._west: int | None = None
@@ -57,7 +56,13 @@ class PdhClock:
         month, day, year, hour, minute, second = map(int, found.groups()[:6])
         micro = int((found[7] or "0").ljust(6, "0"))
         try:
-            local = datetime(year, month, day, hour, minute, second, micro)
+            return self.at(datetime(year, month, day, hour, minute, second, micro))
+        except ValueError:
+            return None
+
+    def at(self, local: datetime) -> float | None:
+        """Epoch seconds of the next local time; None where the zone does not reach so far."""
+        try:
             seconds = self._utc(local)
         except (ValueError, OverflowError):
             return None

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from esewatch.model import CountersSeen, Feed, Kind, Reading, Source, SourceError
+from esewatch.sources.counters.blg.buffers import buffer_size
 from esewatch.sources.counters.pdh_clock import ClockState, PdhClock
 from esewatch.sources.counters.perfmon_header import (
     PerfmonColumn,
@@ -21,11 +22,6 @@ from esewatch.sources.counters.perfmon_header import (
     read_header,
 )
 from esewatch.sources.files.follow import Decoder, Fed, FollowedFiles
-
-_TRACE_MARKERS = (b"\x02\x00\x01\xc0", b"\x02\x00\x02\xc0")
-_TRACE_MARKER_AT = 72
-"""A binary log is a trace file: its first event, behind a buffer header of 72 bytes,
-begins with version 2 and the marker 0xC001 or 0xC002."""
 
 _LONGEST_CELL = 40
 
@@ -75,10 +71,11 @@ def perfmon_csv_source(
     return FollowedFiles(name, paths, factory, order=first_time)
 
 
-def is_binary_log(head: bytes) -> bool:
-    """Is a file that begins with `head` a binary perfmon log (.blg)?"""
-    marker = head[_TRACE_MARKER_AT : _TRACE_MARKER_AT + 4]
-    return marker in _TRACE_MARKERS or head[:16].lstrip(b'"').startswith(b"(PDH-BIN")
+def zone_of_text(head: bytes) -> tuple[str, int] | None:
+    """Name of the time zone in the header of a log, and minutes west of UTC, if it is there."""
+    lines = (line for line in head.split(b"\n") if is_header(line))
+    header = read_header(next(lines, b""))
+    return None if header.west_seconds is None else (header.zone, header.west_seconds // 60)
 
 
 def is_perfmon_text(head: bytes) -> bool:
@@ -87,7 +84,9 @@ def is_perfmon_text(head: bytes) -> bool:
 
 
 def _refuse_others(path: str, head: bytes) -> None:
-    if is_binary_log(head):
+    if buffer_size(head):
+        raise SourceError(f"{path}: a binary counter log: read it with a source perfmon_blg")
+    if head[:16].lstrip(b'"').startswith(b"(PDH-BIN"):
         raise SourceError(
             f'{path}: a binary perfmon log, convert it on Windows: relog "{path}" '
             f'-f csv -o "{path}.csv"'

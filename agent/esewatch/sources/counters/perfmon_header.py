@@ -38,6 +38,8 @@ class PerfmonHeader(NamedTuple):
     delimiter: str
     west_seconds: int | None
     """Seconds to add to local time for UTC; None where the log has no offset."""
+    zone: str
+    """Name of its time zone."""
     is_utc: bool
     """Whether its zone is UTC by name. Offset 0 alone is also Western Europe in winter."""
     width: int
@@ -54,6 +56,20 @@ def is_header(line: bytes) -> bool:
     return line[:32].lstrip(b'"').startswith(b"(PDH-")
 
 
+def is_header_without_tag(head: bytes) -> bool:
+    """Does a text begin with counter paths as columns, but not as a perfmon log does?"""
+    line = head.lstrip().split(b"\n", 1)[0]
+    if is_header(line):
+        return False
+    text = _decode(line).strip("\r\n")
+    try:
+        cells = next(csv.reader([text], delimiter=_delimiter(text)), [])
+    except csv.Error:
+        return False
+    paths = cells[1:-1] if text.count('"') % 2 == 1 else cells[1:]
+    return bool(paths) and all(cell.startswith("\\\\") and cell.count("\\") > 3 for cell in paths)
+
+
 def read_header(line: bytes, *, computer: str = "") -> PerfmonHeader:
     """Read a header line (UTF-8 or a code page). `computer`: for columns without a host.
 
@@ -65,7 +81,9 @@ def read_header(line: bytes, *, computer: str = "") -> PerfmonHeader:
     try:
         cells = next(csv.reader([text], delimiter=delimiter), [])
     except csv.Error as error:
-        return PerfmonHeader(delimiter, None, False, 0, [], {}, [f"header cannot be read: {error}"])
+        return PerfmonHeader(
+            delimiter, None, "", False, 0, [], {}, [f"header cannot be read: {error}"]
+        )
     cut = len(cells) > 1 and text.count('"') % 2 == 1
     if cut:
         faults.append(f"header is cut short behind column {len(cells) - 1}")
@@ -84,6 +102,7 @@ def read_header(line: bytes, *, computer: str = "") -> PerfmonHeader:
     return PerfmonHeader(
         delimiter=delimiter,
         west_seconds=int(zone[2]) * 60 if zone else None,
+        zone=zone[1].strip(" ()") if zone else "",
         is_utc=zone is not None and _UTC.search(zone[1]) is not None,
         width=len(cells),
         columns=columns,

@@ -62,7 +62,11 @@ class FileSet:
     """The files of one source. `look` brings it up to date."""
 
     def __init__(
-        self, paths: Sequence[str], settle_seconds: float, clock: Callable[[], float]
+        self,
+        paths: Sequence[str],
+        settle_seconds: float,
+        clock: Callable[[], float],
+        form: type[TextFile] = TextFile,
     ) -> None:
         self.files: dict[str, FollowedFile] = {}
         self.errors: list[str] = []
@@ -77,6 +81,7 @@ class FileSet:
         self.settle_seconds = settle_seconds
         self.clock = clock
         self._paths = list(paths)
+        self._form = form
         self.unmet: deque[Seen] = deque()
         """New files that are still to be followed, the oldest first."""
         self._detached: list[FollowedFile] = []
@@ -174,7 +179,7 @@ class FileSet:
         if file.text is None:
             raw = open_known(file.path, file.key)
             try:
-                file.text = TextFile(raw, file.position)
+                file.text = self._form(raw, file.position)
             except OSError:
                 raw.close()
                 raise
@@ -270,7 +275,7 @@ class FileSet:
         self.touched.pop(file.key, None)
         self.changes[file.key] = None
         file.position = Position(path=file.path)
-        file.text = TextFile(file.text.raw, file.position)
+        file.text = self._form(file.text.raw, file.position)
         file.decoder = file.done = None
         file.refused = ""
 

@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from esewatch import names
 from esewatch.model import Batch, Record, SourceError, Unreadable
 from esewatch.sources.files.decoder import Decoder, DecoderFactory, Fed, OrderKey
-from esewatch.sources.files.encodings import detect, to_utf8
 from esewatch.sources.files.file_search import MovedError, open_known
 from esewatch.sources.files.file_set import PATIENCE, FileSet
 from esewatch.sources.files.followed_file import FollowedFile
-from esewatch.sources.files.raw_file import RawFile, open_raw, open_regular, read_at
-from esewatch.sources.files.text_file import BLOCK, HEAD, LONGEST, Lines, TextFile
+from esewatch.sources.files.raw_file import open_raw, open_regular
+from esewatch.sources.files.text_file import BLOCK, LONGEST, Lines, TextFile
 
 __all__ = ["Decoder", "DecoderFactory", "Fed", "FollowedFiles", "OrderKey", "sniff"]
 
@@ -39,7 +38,7 @@ def sniff(path: str) -> tuple[bytes, bytes]:
     try:
         raw = open_raw(path)
         try:
-            head = _head(raw)
+            head = TextFile.beginning(raw)
         finally:
             raw.close()
         with open_regular(path) as file:
@@ -49,11 +48,6 @@ def sniff(path: str) -> tuple[bytes, bytes]:
     return head, stored
 
 
-def _head(raw: RawFile) -> bytes:
-    head = read_at(raw, 0, HEAD)
-    return to_utf8(head, detect(head)[0])
-
-
 class FollowedFiles:
     """A source over text files named by paths and globs. Implements `model.Source`.
 
@@ -61,7 +55,8 @@ class FollowedFiles:
     of a file's first record: files are read oldest first. A batch is handed out when it
     has `BATCH_RECORDS`. A file that has not grown for `settle_seconds` of `clock` makes a
     record without successor complete, unless it ends in half a line; half a line is a line
-    when the file was renamed, deleted or compressed, and in a final poll.
+    when the file was renamed, deleted or compressed, and in a final poll. `form`: what
+    takes the place of lines where the files are no text.
     """
 
     def __init__(
@@ -74,12 +69,14 @@ class FollowedFiles:
         order: OrderKey | None = None,
         clock: Callable[[], float] = time.monotonic,
         in_portions: bool = False,
+        form: type[TextFile] = TextFile,
     ) -> None:
         self.name = name
         self._in_portions = in_portions
         self._factory = factory
         self._order = order
-        self._set = FileSet(paths, settle_seconds, clock)
+        self._form = form
+        self._set = FileSet(paths, settle_seconds, clock, form)
         self._records: list[Record] = []
         self._unreadable: list[Unreadable] = []
         self._bytes = 0
@@ -157,7 +154,7 @@ class FollowedFiles:
         except OSError:
             return None
         try:
-            return order(file.path, _head(raw))
+            return order(file.path, self._form.beginning(raw))
         except (OSError, SourceError):
             return None
         finally:
@@ -255,11 +252,10 @@ class FollowedFiles:
         )
         fed = file.decoder.feed(lines.data, final=complete)
         self._records += fed.records
-        at = line = 0
-        for offset, reason in sorted(fed.unreadable):
-            line += lines.data.count(b"\n", at, offset)
-            at = offset
-            self._tell(file, f"line {text.line + line + 1}", reason)
+        fed.unreadable.sort()
+        places = text.places(lines.data, [offset for offset, _ in fed.unreadable])
+        for place, (_, reason) in zip(places, fed.unreadable, strict=True):
+            self._tell(file, place, reason)
         text.take(fed.consumed)
         found = len(fed.records) + len(fed.unreadable)
         if found > 2 * BATCH_RECORDS:
@@ -270,8 +266,9 @@ class FollowedFiles:
     def _give_up(self, file: FollowedFile, text: TextFile, lines: Lines) -> None:
         """Skip a record that never ends: it must not block those behind it."""
         reason = "record does not end" if lines.last else "record does not end within 8 MiB"
-        self._tell(file, f"line {text.line + 1}", reason)
-        text.take(lines.data.find(b"\n") + 1 or len(lines.data))
+        (place,) = text.places(lines.data, [0])
+        self._tell(file, place, reason)
+        text.give_up(lines.data)
         self._set.touched[file.key] = file
 
     def _tell(self, file: FollowedFile, place: str, reason: str) -> None:

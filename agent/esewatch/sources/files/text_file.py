@@ -1,5 +1,7 @@
 """One text file as UTF-8 lines, with a position that survives rotation and restart."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from esewatch.sources.files.encodings import Encoding, Transcoder, detect, to_utf8
@@ -67,8 +69,14 @@ class TextFile:
         self.zeros = 0
         self.raw.seek(self.offset)
 
-    def first_text(self) -> bytes:
+    @staticmethod
+    def beginning(raw: RawFile) -> bytes:
         """The first up to 64 KiB as UTF-8."""
+        head = read_at(raw, 0, HEAD)
+        return to_utf8(head, detect(head)[0])
+
+    def first_text(self) -> bytes:
+        """The first up to 64 KiB as UTF-8, in the encoding that the file had."""
         at = self.raw.position
         head = read_at(self.raw, 0, HEAD)
         self.raw.seek(at)
@@ -134,6 +142,19 @@ class TextFile:
             last=self.at_end and not cut_off and text.find(b"\n", end) < 0,
             all=self.at_end and end == len(text),
         )
+
+    def give_up(self, data: bytes) -> None:
+        """Skip the first line of `data`, which the text begins with."""
+        self.take(data.find(b"\n") + 1 or len(data))
+
+    def places(self, data: bytes, offsets: Sequence[int]) -> list[str]:
+        """Names of places in `data`, which the text begins with; the offsets in their order."""
+        line, at, found = self.line, 0, []
+        for offset in offsets:
+            line += data.count(b"\n", at, offset)
+            at = offset
+            found.append(f"line {line + 1}")
+        return found
 
     def take(self, size: int) -> None:
         """Consume the first `size` bytes of the text; they end at a line end or at its end."""

@@ -149,7 +149,7 @@ def _records(
 
 
 def _empty(entry: SourceSettings) -> Problem:
-    counters = entry.type in ("perfmon_csv", "prometheus", "windows_counters")
+    counters = entry.type in ("perfmon_csv", "perfmon_blg", "prometheus", "windows_counters")
     what = (
         "it was read and has no counter of ESE: they are not collected, or have the names of a "
         "language that is not known here"

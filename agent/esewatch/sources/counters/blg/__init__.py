@@ -1,0 +1,1 @@
+"""Binary performance logs (.blg): trace files whose events carry counters."""

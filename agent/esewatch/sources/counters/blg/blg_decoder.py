@@ -1,0 +1,256 @@
+"""Binary performance logs into readings, each sample once, across restarts."""
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import tzinfo
+from functools import partial
+from typing import Final
+
+import msgspec
+
+from esewatch.ese.counters.counter_feeds import present
+from esewatch.model import CountersSeen, Reading, Record
+from esewatch.sources.counters.blg.blg_clock import BlgClock
+from esewatch.sources.counters.blg.buffers import (
+    CATALOGUE,
+    HEADER_EVENT,
+    NAMES,
+    SAMPLE,
+    Buffers,
+    Joiner,
+    Tell,
+    Whole,
+    buffer_size,
+)
+from esewatch.sources.counters.blg.catalogue import Entry, read_catalogue, read_names
+from esewatch.sources.counters.blg.columns import Columns
+from esewatch.sources.counters.blg.counter_types import Column
+from esewatch.sources.counters.blg.samples import SampleReader
+from esewatch.sources.counters.blg.trace_header import CIRCULAR, TraceHeader, read_trace_header
+from esewatch.sources.counters.pdh_clock import ClockState
+from esewatch.sources.files.decoder import Fed
+
+ABSENT: Final = {
+    0x800007D1: "no such instance",
+    0xC0000BB8: "no such object",
+    0xC0000BB9: "no such counter",
+}
+"""Status of what is not there, like a blank cell: told once."""
+_STATUS: Final = {0x800007D0: "the computer did not answer", **ABSENT}
+_MOST_NAMES: Final = 200_000
+
+
+class Context(msgspec.Struct, array_like=True):
+    """The state with which a decoder continues in the middle of a file."""
+
+    phase: int = 0
+    """Place in its buffer at which the data begins, and the used bytes of that buffer."""
+    used: int = 0
+    handed: bool = False
+    """The sample that the data begins with was handed out: the next one is compared with it."""
+    clock: ClockState = msgspec.field(default_factory=ClockState)
+    proved: int | None = None
+    seen_pending: bool = True
+    told: set[str] = set()
+
+
+class BlgDecoder:
+    """Decoder of one file. `head` are its first buffers, up to its first sample."""
+
+    def __init__(
+        self,
+        head: bytes,
+        saved: bytes,
+        *,
+        computer: str,
+        zone: tzinfo | None,
+        ese_only: bool,
+    ) -> None:
+        self._context = msgspec.msgpack.decode(saved, type=Context) if saved else Context()
+        self._size = buffer_size(head)
+        self._blanks = not ese_only
+        self._columns = Columns(computer, ese_only=ese_only)
+        self._names: dict[int, str] = {}
+        self._catalogue = b""
+        self._entries: list[Entry] = []
+        self._samples: SampleReader | None = None
+        self.header: TraceHeader | None = None
+        self.is_counter_log = False
+        """Whether an event of a counter log was seen."""
+        self._seeded = not self._context.handed
+        self._told_to = 0
+        """Up to there damage in the data was told."""
+        walk = Buffers(self._size)
+        for whole in _wholes(walk, head, _silent):
+            self._describe(whole, _silent)
+        zone = zone or (self.header.zone if self.header else None)
+        self._clock = BlgClock(zone, self._context.clock, self._context.proved)
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The catalogue."""
+        return self._entries
+
+    @property
+    def west(self) -> int | None:
+        """Seconds that the local times of the last sample are west of UTC, None before any."""
+        return self._clock.west
+
+    def save(self) -> bytes:
+        """The place in the buffer, and the state of the clock."""
+        self._context.proved = self._clock.proved
+        return msgspec.msgpack.encode(self._context)
+
+    def feed(self, data: bytes, *, final: bool) -> Fed:
+        """Every sample is a record. The last one is fed again: the next is compared with it."""
+        fed = Fed(consumed=len(data))
+        context = self._context
+        walk = Buffers(self._size, context.phase, context.used)
+        tell = partial(_tell, fed, self._told_to)
+        joiner = Joiner(data, tell)
+        last = None
+        for event in walk.events(data, tell):
+            whole = joiner.add(event)
+            if whole is None:
+                continue
+            if whole.type != SAMPLE:
+                self._describe(whole, tell)
+                continue
+            if whole.at or not context.handed:
+                self._sample(whole, fed.records, tell)
+            elif not self._seeded:
+                self._sample(whole, [], _silent)
+            self._seeded = True
+            last = whole.at
+        if final:
+            joiner.drop(max(0, len(data) - 1))
+            context.handed = False
+        else:
+            kept = last if last is not None else joiner.pending
+            fed.consumed = len(data) if kept is None else kept
+            context.handed = last is not None
+        context.phase, context.used = walk.place_of(data, fed.consumed)
+        self._told_to = len(data) - fed.consumed
+        self._tell_once(len(data), tell)
+        return fed
+
+    def _describe(self, whole: Whole, tell: Tell) -> None:
+        """An event that is no sample: the header, the catalogue, names."""
+        body = whole.data[whole.start : whole.end]
+        if whole.type == HEADER_EVENT:
+            self.header = self.header or read_trace_header(body)
+        elif whole.type == CATALOGUE:
+            self.is_counter_log = True
+            if body != self._catalogue:
+                self._catalogue = body
+                self._entries, damage = read_catalogue(body)
+                if damage:
+                    tell(whole.seen, damage)
+                self._samples = None
+        elif whole.type == NAMES:
+            self.is_counter_log = True
+            if len(self._names) < _MOST_NAMES:
+                self._names.update(read_names(body))
+
+    def _sample(self, whole: Whole, records: list[Record], tell: Tell) -> None:
+        self.is_counter_log = True
+        if not self._entries:
+            self._once("catalogue", whole.seen, "samples without the catalogue of counters", tell)
+            return
+        if self._samples is None:
+            self._samples = SampleReader(self._entries, self._names, self._columns)
+        taken = self._samples.read(
+            whole.data,
+            whole.start,
+            whole.end,
+            lambda _, reason: tell(whole.seen, reason),
+        )
+        time = self._clock.utc(whole.time, taken.utc)
+        if time is None:
+            tell(whole.seen, "sample without a time")
+            return
+        _readings(taken.values, time, records, blanks=self._blanks)
+        if self._context.seen_pending:
+            self._context.seen_pending = False
+            records += self._seen(time)
+        self._tell_unusable(taken.unusable, whole, tell)
+
+    def _seen(self, time: float) -> Iterator[CountersSeen]:
+        assert self._samples is not None
+        names: dict[str, set[tuple[str, str]]] = {}
+        for machine, object_name, counter in self._samples.exposed():
+            names.setdefault(self._columns.computer(machine), set()).add((object_name, counter))
+        for computer, pairs in names.items():
+            if found := present(pairs):
+                yield CountersSeen(time=time, computer=computer, present=found)
+
+    def _tell_unusable(self, unusable: Counter[int], whole: Whole, tell: Tell) -> None:
+        for status in ABSENT.keys() & unusable.keys():
+            what = f"values that are not there (status 0x{status:08X}, {ABSENT[status]})"
+            del unusable[status]
+            self._once(f"status {status}", whole.seen, what, tell)
+        if unusable:
+            status, _ = unusable.most_common(1)[0]
+            known = _STATUS.get(status)
+            words = f"status 0x{status:08X}{f', {known}' if known else ''}"
+            tell(whole.seen, f"sample with unusable values: {unusable.total()} ({words})")
+
+    def _tell_once(self, at: int, tell: Tell) -> None:
+        """What of this log is not read, each once."""
+        if self.header is not None and self.header.mode & CIRCULAR:
+            what = "circular log, sorted by the numbers of its buffers: none was tried so far"
+            self._once("circular", at, what, tell)
+        for kind, example in self._columns.unknown.items():
+            what = f"counters of type 0x{kind:08x} are not read, such as {example}"
+            self._once(f"type {kind}", at, what, tell)
+        if self._samples is not None:
+            for kind in self._samples.skipped:
+                self._once(f"record {kind}", at, f"records of kind {kind} are not read", tell)
+            if nameless := self._samples.nameless:
+                what = f"counters of whole objects without a name in the log: {nameless}"
+                self._once("nameless", at, what, tell)
+
+    def _once(self, key: str, at: int, reason: str, tell: Tell) -> None:
+        if key not in self._context.told:
+            self._context.told.add(key)
+            tell(at, reason)
+
+
+def _silent(_at: int, _reason: str) -> None:
+    """What is read a second time was told the first time."""
+
+
+def _tell(fed: Fed, told_to: int, at: int, reason: str) -> None:
+    if at >= told_to:
+        fed.unreadable.append((at, reason))
+
+
+def _wholes(walk: Buffers, data: bytes, tell: Tell) -> Iterator[Whole]:
+    joiner = Joiner(data, tell)
+    for event in walk.events(data, tell):
+        if (whole := joiner.add(event)) is not None:
+            yield whole
+
+
+def _readings(
+    values: list[tuple[Column, int, int]], time: float, records: list[Record], *, blanks: bool
+) -> None:
+    """`blanks`: also those without value and total, so that it shows that they are there."""
+    append = records.append
+    for column, first, second in values:
+        value = column.value(first, second)
+        if value != value and not blanks and not column.is_total:  # noqa: PLR0124
+            continue
+        append(
+            Reading(
+                time=time,
+                computer=column.computer,
+                object=column.object,
+                counter=column.counter,
+                instance=column.instance,
+                value=value,
+                raw=first,
+                kind=column.kind,
+                feed=column.feed,
+            )
+        )
