@@ -18,8 +18,7 @@ from prometheus_client.registry import Collector
 
 from esewatch import __version__
 from esewatch.advice.base.staleness import stale_seconds
-from esewatch.advice.history.copies import copies_of, member_of
-from esewatch.advice.history.surroundings import surroundings
+from esewatch.advice.history.derived import AllDerived, derived
 from esewatch.config import Settings, window_for
 from esewatch.ese.pages import kernels
 from esewatch.expose.metrics.collectors.backup_families import (
@@ -39,7 +38,7 @@ from esewatch.expose.metrics.collectors.samples import Samples
 from esewatch.expose.metrics.collectors.sqlserver_families import add_sql_databases
 from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
 from esewatch.fold.identity.dropped_names import OTHER_EVENT
-from esewatch.fold.identity.identity import device_of, tier
+from esewatch.fold.identity.identity import device_of
 from esewatch.fold.identity.owners import instance_key, instance_label
 from esewatch.fold.instances.backups import at_work, completed, totals, verified_by_streaming
 from esewatch.fold.instances.log_disks import log_disks
@@ -56,8 +55,13 @@ TEXT = "text/plain"
 GAP_SECONDS = "ese_unsampled_seconds_total"
 
 
-def families(state: State, settings: Settings, now: float) -> list[Metric]:
-    """All families of the state at `now` (epoch seconds), fresh; equal states in equal order."""
+def families(
+    state: State, settings: Settings, now: float, known: AllDerived | None = None
+) -> list[Metric]:
+    """All families of the state at `now` (epoch seconds), fresh; equal states in equal order.
+
+    `known` is the result of `derived` for the same state, where it is at hand.
+    """
     out = Samples()
     add_hosts(out, state, now)
     _add_sources(out, state)
@@ -65,7 +69,7 @@ def families(state: State, settings: Settings, now: float) -> list[Metric]:
     add_source_policy(out, settings)
     add_instances(out, state, settings, now)
     add_devices(out, state, now)
-    add_databases(out, state, settings, now)
+    add_databases(out, state, settings, now, known or derived(state, settings))
     add_backup_jobs(out, state)
     add_sql_databases(out, state, settings)
     out.add("esewatch_databases_dropped_total", {}, state.databases_dropped)
@@ -202,29 +206,18 @@ def add_databases(
     state: State,
     settings: Settings,
     now: float,
-    only: tuple[str, str] | None = None,
+    known: AllDerived,
 ) -> None:
-    """Add the databases, or the one of that key; also their instances and hosts are read."""
+    """Add the databases that are `known`; also their instances and hosts are read."""
     backups = _backups(state.instances.values())
     sets = sets_by_database(state, settings)
-    members = {key: member_of(each, settings) for key, each in state.databases.items()}
-    copies = dict(zip(members, copies_of(list(members.values())), strict=True))
-    told = surroundings(state, settings)
-    for key, database in sorted(state.databases.items()):
-        if only not in {None, key}:
-            continue
-        member = members[key]
+    for key, facts in sorted(known.databases.items()):
+        database = state.databases[key]
         instance = state.instances.get(instance_key(database))
         traits = Traits(
-            tier=tier(database, settings),
-            name=member.name,
-            model=member.model,
-            role=member.role,
-            copies_of=copies[key] if member.role else None,
+            copies_of=known.copies.keys[key] if facts.member.role else None,
             # The spelling of the counters, so that both sides join.
             ese_instance=instance.ese_instance if instance else instance_label(database),
-            stops=instance.stops if instance else [],
-            told=told(database),
             stale_seconds=stale_seconds(database, settings),
             policy=database_policy(database, settings),
             window=window_for(settings, database.database, database.computer),
@@ -233,7 +226,7 @@ def add_databases(
             streaming_verified=backups.verified.get(key),
             device=device_of(database, _volumes(state, database.computer), settings),
         )
-        add_database(out, database, traits, now)
+        add_database(out, database, facts, traits, now)
 
 
 def _volumes(state: State, computer: str) -> Mapping[str, str]:

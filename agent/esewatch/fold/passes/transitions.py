@@ -5,7 +5,7 @@ four times as much.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from math import isnan, nan
 from struct import Struct
 
@@ -59,10 +59,12 @@ def pack(transitions: Iterable[Transition]) -> bytearray:
     return bytearray(b"".join(map(_pack, transitions)))
 
 
-def unpack(rows: bytes | bytearray) -> Iterator[Transition]:
-    """The transitions of rows, oldest first."""
+def unpack(rows: bytes | bytearray, only: Collection[int] | None = None) -> Iterator[Transition]:
+    """The transitions of rows, oldest first; `only` those of these events."""
     for row in _ROW.iter_unpack(rows):
         time, record_id, event_id, history = row[:_NUMBERS]
+        if only is not None and event_id not in only:
+            continue
         fields = _NONE
         if event_id in TOLD:
             numbers = zip(names(event_id), row[_NUMBERS:], strict=True)
