@@ -102,6 +102,16 @@ def test_a_bad_page_that_is_met_again_is_news() -> None:
     assert page.last == EPOCH + DAY
 
 
+def test_a_streaming_backup_is_news() -> None:
+    folder = folder_of(on_two_databases(0))
+    before = derived(folder.state, SETTINGS)
+    steps = enumerate((210, 220, 221, 213), 1)
+    found = after(folder, before, *[event(each, at * HOUR, at) for at, each in steps])
+    assert found.databases["ex01", LABEL].verified == {"streaming_backup": EPOCH + 4 * HOUR}
+    (of_instance,) = found.backups.values()
+    assert of_instance.totals[LABEL]["full"].last_completion == EPOCH + 4 * HOUR
+
+
 def test_other_settings_are_news_of_every_database() -> None:
     folder = folder_of(on_two_databases(0))
     before = derived(folder.state, SETTINGS)
@@ -143,7 +153,29 @@ def test_what_was_derived_before_makes_no_difference(seed: int) -> None:
     rng = random.Random(seed)
     folder = folder_of([])
     before = derived(folder.state, SETTINGS)
-    ids = [700, 701, 704, 717, 719, 721, 736, 737, 738, 745, 103, 474, 476, 905, 539, 540, 327]
+    ids = [
+        210,
+        220,
+        221,
+        213,
+        700,
+        701,
+        704,
+        717,
+        719,
+        721,
+        736,
+        737,
+        738,
+        745,
+        103,
+        474,
+        476,
+        905,
+        539,
+        540,
+        327,
+    ]
     for step in range(60):
         computer, path = rng.choice(["EX01", "EX02"]), rng.choice([LABEL, OTHER])
         fields = {"page_number": rng.randrange(3), "seconds": 60, **SCAN}

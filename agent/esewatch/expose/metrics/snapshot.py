@@ -9,7 +9,6 @@ import platform
 import re
 import threading
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from prometheus_client import Histogram, ProcessCollector
 from prometheus_client.core import Metric
@@ -40,10 +39,10 @@ from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
 from esewatch.fold.identity.dropped_names import OTHER_EVENT
 from esewatch.fold.identity.identity import device_of
 from esewatch.fold.identity.owners import instance_key, instance_label
-from esewatch.fold.instances.backups import at_work, completed, totals, verified_by_streaming
+from esewatch.fold.instances.backups import at_work
 from esewatch.fold.instances.log_disks import log_disks
 from esewatch.fold.state.rebuilt import unrebuilt
-from esewatch.fold.state.state import BackupTotals, Instance, SourceState, State
+from esewatch.fold.state.state import SourceState, State
 from esewatch.names import printable
 
 COMMIT_DURATION = CATALOGUE["esewatch_journal_commit_duration_seconds"]
@@ -183,24 +182,6 @@ def add_devices(out: Samples, state: State, now: float) -> None:
         add_metered(out, labels, device, now)
 
 
-class _Backups(NamedTuple):
-    """Backups by (computer, database), from the instances of all computers."""
-
-    totals: dict[tuple[str, str], dict[str, BackupTotals]]
-    verified: dict[tuple[str, str], float]
-
-
-def _backups(instances: Iterable[Instance]) -> _Backups:
-    found = _Backups({}, {})
-    for instance in instances:
-        for database, kinds in totals(instance).items():
-            found.totals[instance.computer, database] = kinds
-        for database, time in verified_by_streaming(completed(instance.backup_events)).items():
-            key = (instance.computer, database)
-            found.verified[key] = max(time, found.verified.get(key, 0.0))
-    return found
-
-
 def add_databases(
     out: Samples,
     state: State,
@@ -209,7 +190,12 @@ def add_databases(
     known: AllDerived,
 ) -> None:
     """Add the databases that are `known`; also their instances and hosts are read."""
-    backups = _backups(state.instances.values())
+    # Of two instances with backups of one file the later one counts.
+    backups = {
+        (computer, database): kinds
+        for (computer, _), each in known.backups.items()
+        for database, kinds in each.totals.items()
+    }
     sets = sets_by_database(state, settings)
     for key, facts in sorted(known.databases.items()):
         database = state.databases[key]
@@ -221,9 +207,8 @@ def add_databases(
             stale_seconds=stale_seconds(database, settings),
             policy=database_policy(database, settings),
             window=window_for(settings, database.database, database.computer),
-            backups={**backups.totals.get(key, {}), **sets.get(key, {})},
+            backups={**backups.get(key, {}), **sets.get(key, {})},
             backup_running=at_work(instance, now) if instance else None,
-            streaming_verified=backups.verified.get(key),
             device=device_of(database, _volumes(state, database.computer), settings),
         )
         add_database(out, database, facts, traits, now)

@@ -37,7 +37,6 @@ from esewatch.expose.pages.summary import Summary, blind_places
 from esewatch.expose.pages.verdict_reasons import Grounds, judged
 from esewatch.fold.databases.integrity import count_pages
 from esewatch.fold.identity.owners import instance_key, instance_label
-from esewatch.fold.instances.backups import completed, verified_by_streaming
 from esewatch.fold.passes.passes import TASKS, TaskSummary
 from esewatch.fold.state.damage import known_damage
 from esewatch.fold.state.database_state import DatabaseKey
@@ -211,11 +210,6 @@ def _all_figures(
     state: State, settings: Settings, now: float, advice: Iterable[Advice], known: AllDerived
 ) -> dict[DatabaseKey, DatabaseFigures]:
     """The figures of every database, by its key."""
-    streaming: dict[tuple[str, str], float] = {}
-    for instance in state.instances.values():
-        for label, time in verified_by_streaming(completed(instance.backup_events)).items():
-            key = (instance.computer, label)
-            streaming[key] = max(time, streaming.get(key, 0.0))
     scans = [
         each
         for each in scans_in(state, settings, stale_seconds)
@@ -232,7 +226,6 @@ def _all_figures(
             _Beside(
                 instance=state.instances.get(instance_key(database)),
                 shares_instance=shares[instance_key(database)],
-                streaming=streaming.get(key),
                 collisions=collisions.get(key, ()),
                 blind=blind.get(database.computer, ""),
                 advice=advised.get(key),
@@ -258,14 +251,12 @@ def _worst_first(figures: DatabaseFigures) -> tuple[int, int, int, float, str, s
 class _Beside(NamedTuple):
     """Facts about a database from the rest of the state.
 
-    `streaming` is the end of its last verifying streaming backup. `collisions` names databases that
-    were scanned at the same time on the same disks. `blind` says why the data of its computer may
-    be old, empty when they are not.
+    `collisions` names databases that were scanned at the same time on the same disks. `blind` says
+    why the data of its computer may be old, empty when they are not.
     """
 
     instance: Instance | None
     shares_instance: int
-    streaming: float | None
     collisions: tuple[str, ...]
     blind: str
     advice: Advice | None
@@ -276,10 +267,9 @@ def _figures(
 ) -> DatabaseFigures:
     instance, views, standing = beside.instance, facts.views, facts.bad_pages
     damage = known_damage(database, facts.told.damage)
-    verified = _verified(facts.verified, beside.streaming)
     model = facts.member.model
     policy = policy_for(settings, database.database, database.computer)
-    proven = beside.advice.ledger.last if beside.advice else verified
+    proven = beside.advice.ledger.last if beside.advice else facts.verified
     forecasts = beside.advice.forecasts if beside.advice else ()
     urgency, reasons = judged(
         trouble(standing, damage, failed_tasks(views), forecasts),
@@ -310,19 +300,12 @@ def _figures(
         ratio=defrag_ratio(instance, policy) if model == "window" else None,
         bad_pages=_by_kind(standing),
         bad_page_list=tuple(sorted(standing, key=lambda bad: -bad.last)[:MAX_LISTED]),
-        verified=dict(sorted(verified.items())),
+        verified=dict(sorted(facts.verified.items())),
         verification_deadline=_allowed(beside.advice) if facts.tier == "watched" else None,
         size_bytes=database.size_bytes,
         free_bytes=database.free_bytes,
         advice=beside.advice,
     )
-
-
-def _verified(verified: Mapping[str, float], streaming: float | None) -> dict[str, float]:
-    found = dict(verified)
-    if streaming is not None:
-        found["streaming_backup"] = max(streaming, found.get("streaming_backup", 0.0))
-    return found
 
 
 def _findings(advice: Advice | None) -> Sequence[Finding]:

@@ -39,17 +39,16 @@ OPERATIONS = ("read", "write")
 class Traits(NamedTuple):
     """Facts about a database from outside its own state.
 
-    `streaming_verified` is the end of its last verifying streaming backup, `policy` its own
-    thresholds by metric name, `backup_running` whether its instance is being backed up (None: it
-    never was). `device` is None when it is not known, `window` when none is configured,
-    `copies_of` for a database that is judged by itself: it has no copies, or its role is unknown.
+    `policy` has its own thresholds by metric name, `backup_running` tells whether its instance is
+    being backed up (None: it never was). `device` is None when it is not known, `window` when none
+    is configured, `copies_of` for a database that is judged by itself: it has no copies, or its
+    role is unknown.
     """
 
     ese_instance: str
     stale_seconds: float
     policy: Mapping[str, float]
     backups: Mapping[str, BackupTotals]
-    streaming_verified: float | None
     backup_running: bool | None = None
     copies_of: str | None = None
     device: str | None = None
@@ -77,7 +76,8 @@ def add_database(
     out.add("ese_header_bad_checksums", labels, database.header_bad_checksums)
     out.add("ese_header_corrected", labels, database.header_corrected)
     out.add("ese_header_correction_failed", labels, database.header_correction_failed)
-    _add_verifications(out, labels, facts.verified, traits.streaming_verified)
+    for by, time in sorted(facts.verified.items()):
+        out.add("ese_last_full_verification_timestamp_seconds", {**labels, "by": by}, time)
     for what, count in database.page_scan.items():
         out.add(f"ese_page_scan_{what}_total", labels, count)
     _add_slow_io(out, labels, database, zero_born=watched)
@@ -168,16 +168,6 @@ def _add_info(
     if traits.device:
         device = {**labels, "device": printable(traits.device)}
         out.add("ese_database_device_info", device, 1)
-
-
-def _add_verifications(
-    out: Samples, labels: Labels, verified: Mapping[str, float], streaming: float | None
-) -> None:
-    found = dict(verified)
-    if streaming is not None:
-        found["streaming_backup"] = max(streaming, found.get("streaming_backup", 0.0))
-    for by, time in sorted(found.items()):
-        out.add("ese_last_full_verification_timestamp_seconds", {**labels, "by": by}, time)
 
 
 def _add_slow_io(out: Samples, labels: Labels, database: Database, *, zero_born: bool) -> None:
