@@ -84,11 +84,10 @@ def count(rows: bytes | bytearray) -> int:
 
 def insert(rows: bytearray, new: Transition) -> None:
     """Insert `new` at its place in the order of time and record id, if it is not there already."""
-    places = range(count(rows))
+    at = count(rows)
     order = _order(new.time, new.record_id, new.event_id)
-    at = len(places)
-    if places and _order_at(rows, places[-1]) > order:
-        at = bisect_right(places, order, key=lambda place: _order_at(rows, place))
+    if at and _order_at(rows, at - 1) > order:
+        at = bisect_right(range(at), order, key=lambda place: _order_at(rows, place))
     if new.record_id and at and _is_at(rows, at - 1, new):
         return
     rows[at * _ROW.size : at * _ROW.size] = _pack(new)
