@@ -251,9 +251,9 @@ def test_figures_that_cannot_be_made_cost_themselves_and_say_so(
     ("where", "part"),
     [
         ("esewatch.expose.metrics.snapshot.add_database", "metrics"),
-        ("esewatch.expose.metrics.snapshot.member_of", "metrics"),
+        ("esewatch.advice.history.derived.member_of", "metrics"),
         ("esewatch.daemon.advisor.judge", "advice"),
-        ("esewatch.expose.pages.overview._details", "other"),
+        ("esewatch.expose.pages.overview._figures", "other"),
     ],
 )
 def test_a_database_of_which_no_view_can_be_made_costs_the_others_nothing(

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.core import Metric
 
+from esewatch.advice.history.derived import AllDerived
 from esewatch.config import LogFiles, Policy, Settings, SourceSettings
 from esewatch.daemon import loop as daemon_module
 from esewatch.daemon import poller, publisher
@@ -158,10 +159,10 @@ def test_ready_is_said_when_the_figures_are_shown_and_not_before(
     known: list[Daemon] = []
     said: list[tuple[bool, bool]] = []
 
-    def families(state: State, settings: Settings, now: float) -> list[Metric]:
+    def families(state: State, settings: Settings, now: float, facts: AllDerived) -> list[Metric]:
         if known:
             said.append((bool(state.databases), known[0].ready()[0]))
-        return snapshot.families(state, settings, now)
+        return snapshot.families(state, settings, now, facts)
 
     class Knowing(Daemon):
         def run(self) -> None:
@@ -181,9 +182,9 @@ def test_figures_are_not_made_anew_while_nothing_comes(
 ) -> None:
     made: list[float] = []
 
-    def families(state: State, settings: Settings, now: float) -> list[Metric]:
+    def families(state: State, settings: Settings, now: float, known: AllDerived) -> list[Metric]:
         made.append(now)
-        return snapshot.families(state, settings, now)
+        return snapshot.families(state, settings, now, known)
 
     monkeypatch.setattr("esewatch.daemon.snapshot_schedule.PAUSE_SECONDS", 0.0)
     source = Scripted("a", [[batch(event(700, 0, 1))], *([batch()] for _ in range(50))])

@@ -6,6 +6,7 @@ snapshot; the results are combined every time.
 """
 
 import zlib
+from collections.abc import Callable
 from typing import NamedTuple
 
 from prometheus_client.core import Metric
@@ -15,6 +16,7 @@ from esewatch.advice.history.history import history
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.config import Settings, policy_for
 from esewatch.expose.metrics.collectors.advice_families import advice_families
+from esewatch.fold.databases.integrity import Told
 from esewatch.fold.identity.identity import tier
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import Database, State
@@ -47,12 +49,19 @@ class Advisor:
         self._settings: Settings | None = None
         self._kept: dict[DatabaseKey, _Kept] = {}
 
-    def advise(self, state: State, settings: Settings, now: float) -> tuple[Advice, ...]:
+    def advise(
+        self,
+        state: State,
+        settings: Settings,
+        now: float,
+        told: Callable[[Database], Told] | None = None,
+    ) -> tuple[Advice, ...]:
         """Return the advice as of `now` (epoch seconds), in the order of `advise`.
 
         A database is judged on the current data if its events changed, and otherwise on data that
         is at most five minutes old; where more than 50 are due, the others wait for the next calls.
-        Until each database was judged once, the previous advice stays.
+        Until each database was judged once, the previous advice stays. `told` is the result of
+        `surroundings` for the same state, where it is at hand.
         """
         if settings is not self._settings:
             self._settings = settings
@@ -64,7 +73,8 @@ class Advisor:
             if tier(database, settings) != "ignored"
         ]
         due = self._due(state, shown, now)[:MOST]
-        told = surroundings(state, settings) if due else None
+        if due:
+            told = told or surroundings(state, settings)
         for key in due:
             self._kept.pop(key, None)
             self.left_out.pop(key, None)
@@ -96,9 +106,15 @@ class Advisor:
         self.advise(state, settings, now)
         return not self.behind
 
-    def families(self, state: State, settings: Settings, now: float) -> list[Metric]:
+    def families(
+        self,
+        state: State,
+        settings: Settings,
+        now: float,
+        told: Callable[[Database], Told] | None = None,
+    ) -> list[Metric]:
         """The metrics of `advise`."""
-        return advice_families(self.advise(state, settings, now))
+        return advice_families(self.advise(state, settings, now, told))
 
     def _due(self, state: State, shown: list[DatabaseKey], now: float) -> list[DatabaseKey]:
         """Return the databases that are due: new ones, changed ones, the oldest, those

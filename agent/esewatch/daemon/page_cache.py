@@ -1,6 +1,7 @@
 """Cache of the pages' content, made once for each snapshot."""
 
 from esewatch.advice.advise import Advice
+from esewatch.advice.history.derived import AllDerived, derived
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.config import Settings
 from esewatch.expose.formatting import tidy
@@ -14,7 +15,10 @@ MAX_PAGES = 32
 
 
 class PageCache:
-    """The figures of the snapshot `of`, and the last 32 requested pages."""
+    """The figures of the snapshot `of`, and the last 32 requested pages.
+
+    `before` is what was derived for that snapshot: the state may have changed since.
+    """
 
     def __init__(
         self,
@@ -23,10 +27,13 @@ class PageCache:
         settings: Settings,
         now: float,
         advice: tuple[Advice, ...],
+        *,
+        before: AllDerived | None = None,
     ) -> None:
         self.of = of
         self._settings = settings
-        self.overview: Overview = overview(state, settings, now, advice)
+        known = derived(state, settings, before)
+        self.overview: Overview = overview(state, settings, now, advice, known)
         self._figures = {(each.computer, each.database): each for each in self.overview.databases}
         self._pages: dict[tuple[str, str], DatabasePage] = {}
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 import msgspec
 from prometheus_client.core import Metric
 
+from esewatch.advice.history.derived import AllDerived, derived
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.config import Settings
 from esewatch.daemon.advisor import Advisor
@@ -42,6 +43,8 @@ class Publisher(ABC):
     _page_cache: PageCache | None
     _left_out: frozenset[DatabaseKey] = frozenset()
     """Databases whose metrics cannot be made; the other views do not try them either."""
+    _derived: AllDerived | None = None
+    """What the last snapshot derived; the next one derives only what has changed since."""
     _waiting: bool
 
     def __init__(self) -> None:
@@ -78,19 +81,25 @@ class Publisher(ABC):
             state = self._folder.state
             # Counters are first exposed at the value of a whole first reading (semantics.md 3).
             shown = State(sources=state.sources) if self._waiting else state
-            now, found = self._clock(), list[Metric]()
+            now, found, told = self._clock(), list[Metric](), None
             with self._internal_errors.held("metrics"):
-                made, odd = leaving_out(shown, lambda each: families(each, self.settings, now))
+                made, odd = leaving_out(shown, lambda each: self._metrics(each, now))
                 self._internal_errors.left_out("metrics", odd)
-                found += made
+                self._derived, of_databases = made
+                found += of_databases
+                told = self._derived.told
                 shown = without(shown, odd)
                 self._left_out = frozenset(odd)
             if not self._internal_errors.waits("advice"):
                 with self._internal_errors.held("advice"):
-                    found += self._advisor.families(shown, self.settings, now)
+                    found += self._advisor.families(shown, self.settings, now, told)
                     self._internal_errors.left_out("advice", self._advisor.left_out)
         own = self._health.everything(self._journal.last_set_aside())
         return Snapshot.of([*found, *own], self.snapshot)
+
+    def _metrics(self, state: State, now: float) -> tuple[AllDerived, list[Metric]]:
+        known = derived(state, self.settings, self._derived)
+        return known, families(state, self.settings, now, known)
 
     def _unread(self) -> list[str]:
         """Sources whose first reading is not done; one that cannot be read does not count."""
@@ -119,7 +128,9 @@ class Publisher(ABC):
             now, advice = self._clock(), self._advisor.latest
             made, odd = leaving_out(
                 without(self._folder.state, self._left_out),
-                lambda state: PageCache(self.snapshot, state, self.settings, now, advice),
+                lambda state: PageCache(
+                    self.snapshot, state, self.settings, now, advice, before=self._derived
+                ),
             )
             self._internal_errors.left_out("other", odd)
             self._page_cache = made

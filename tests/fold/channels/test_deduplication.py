@@ -2,9 +2,11 @@ import math
 import random
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from esewatch.fold.channels import deduplication
 from esewatch.fold.channels.deduplication import (
     MAX_HEARD,
     MAX_INTERVALS,
@@ -159,3 +161,24 @@ def test_records_without_an_id_are_left_to_the_position() -> None:
     folder = folder_of([event(704, DAY), event(704, DAY)])
     assert folder.state.hosts["ex01"].events == {"ESE": {704: 2}}
     assert count(the_database(folder).transitions) == 2
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_record_behind_all_others_is_admitted_as_any_other(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The short way of the usual record leaves the same channel as the careful one."""
+    rng = random.Random(seed)
+    records, number, time = list[tuple[int, float, int]](), 0, 0.0
+    for _ in range(200):
+        number += rng.choice([*[1, 2, 5] * 20, 0, -number])
+        time += rng.choice([*[0.0, 60.0, 3600.0] * 9, -59.0, -60.0, -61.0, -7201.0])
+        records.append((number, time, rng.choice([0, 0, 9])))
+    quick, careful = channel(), channel()
+    for each in (quick, careful):
+        for number, time, read_whole in records:
+            admit(each, number, time)
+            if read_whole:
+                cover(each, covered(max(0, number - read_whole), number, time))
+        monkeypatch.setattr(deduplication, "_continued", lambda *_: None)
+    assert quick == careful

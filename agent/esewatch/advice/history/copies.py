@@ -3,7 +3,8 @@
 The integrity ledger compares copies by it, and rules join by the metric that exports it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -18,7 +19,7 @@ from esewatch.fold.identity.identity import (
 )
 from esewatch.fold.identity.owners import STORES
 from esewatch.fold.state.database_state import DatabaseKey
-from esewatch.fold.state.state import Database
+from esewatch.fold.state.state import Database, State
 
 REPLICATED: frozenset[Model] = frozenset({"window", "background"})
 """Models of databases whose copies have roles: Exchange's, once their scans were seen."""
@@ -70,6 +71,23 @@ def copies_of(members: Sequence[Member]) -> list[str | None]:
     """
     joined = _joined(members)
     return [_copy_of(each, joined.get((each.computer, each.database))) for each in members]
+
+
+class Copies(NamedTuple):
+    """By database of a state, its `member_of`, and its key of `copies_of`."""
+
+    members: Mapping[DatabaseKey, Member]
+    keys: Mapping[DatabaseKey, str | None]
+
+    @classmethod
+    def of(cls, members: Mapping[DatabaseKey, Member]) -> "Copies":
+        """Which of these are copies of one another."""
+        return cls(members, dict(zip(members, copies_of(list(members.values())), strict=True)))
+
+    @classmethod
+    def within(cls, state: State, settings: Settings) -> "Copies":
+        """Which databases of the state are copies of one another."""
+        return cls.of({key: member_of(each, settings) for key, each in state.databases.items()})
 
 
 def comparable(group: Iterable[Member]) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from esewatch.fold.passes.passes import TASKS, TaskView
+from esewatch.fold.passes.passes import TASKS, TaskSummary, TaskView
 from esewatch.fold.state.state import Database, Pass
 
 
@@ -33,7 +33,7 @@ def pages_of(entry: Database, views: Mapping[str, TaskView]) -> float | None:
     return float(last.pages_seen) if last and last.pages_seen else None
 
 
-def failed_tasks(views: Mapping[str, TaskView]) -> list[str]:
+def failed_tasks(views: Mapping[str, TaskSummary]) -> list[str]:
     """Tasks whose open pass ended with an error and was not completed since."""
     return [
         task for task in TASKS if (current := views[task].current) is not None and current.failures

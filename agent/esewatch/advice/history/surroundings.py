@@ -9,13 +9,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from esewatch.advice.base.staleness import DAY, one_window
-from esewatch.advice.history.copies import copies_of, member_of
+from esewatch.advice.history.copies import Copies
 from esewatch.config import Settings, rule_for, window_for
 from esewatch.fold.companions.notices import notices
 from esewatch.fold.databases.integrity import Around, Told, known_bad_pages
 from esewatch.fold.identity.identity import is_ignored, is_snapshot
 from esewatch.fold.identity.owners import instance_key
-from esewatch.fold.identity.roles import family, role_at
+from esewatch.fold.identity.roles import ACTIVE_FAMILY, PASSIVE_FAMILY, family, role_at
 from esewatch.fold.instances.engine_errors import OF_COMPUTER, REPORTED, open_of
 from esewatch.fold.passes.passes import views_in
 from esewatch.fold.passes.transitions import unpack
@@ -50,7 +50,7 @@ def gaps_of(database: Database, channels: Iterable[Channel]) -> list[tuple[float
 
 
 class _Copy(NamedTuple):
-    """One copy with its kept transitions."""
+    """One copy with those of its kept transitions that show a role."""
 
     entry: Database
     transitions: Sequence[Transition] = ()
@@ -61,14 +61,16 @@ class _Copy(NamedTuple):
         return role_at(self.transitions, time) or self.configured
 
 
-def surroundings(state: State, settings: Settings) -> Callable[[Database], Told]:
+def surroundings(
+    state: State, settings: Settings, copies: Copies | None = None
+) -> Callable[[Database], Told]:
     """The facts about each database of `state` from other records, computed once for all
-    of them.
+    of them. `copies` are those of the state, where they are at hand.
     """
     channels: dict[str, list[Channel]] = defaultdict(list)
     for channel in state.channels.values():
         channels[channel.computer].append(channel)
-    groups = _groups(state, settings)
+    groups = _groups(state, settings, copies or Copies.within(state, settings))
     damage = _of_active(state, groups)
     owned = {
         instance_key(entry)
@@ -159,17 +161,17 @@ def _active_elsewhere(key: DatabaseKey, group: Sequence[_Copy]) -> list[float]:
     )
 
 
-def _groups(state: State, settings: Settings) -> dict[DatabaseKey, list[_Copy]]:
+def _groups(state: State, settings: Settings, copies: Copies) -> dict[DatabaseKey, list[_Copy]]:
     """By database that has other copies, all of them, itself included."""
-    entries = list(state.databases.values())
-    names = copies_of([member_of(entry, settings) for entry in entries])
-    sizes = Counter(names)
+    sizes = Counter(copies.keys.values())
     groups: dict[str, list[_Copy]] = defaultdict(list)
-    for entry, name in zip(entries, names, strict=True):
+    for key, entry in state.databases.items():
+        name = copies.keys[key]
         if name is not None and sizes[name] > 1:
             rule = rule_for(settings, entry.computer, entry.database)
             role = (rule.role if rule is not None else None) or ""
-            groups[name].append(_Copy(entry, list(unpack(entry.transitions)), role))
+            shown = list(unpack(entry.transitions, ACTIVE_FAMILY | PASSIVE_FAMILY))
+            groups[name].append(_Copy(entry, shown, role))
     return {
         (copy.entry.computer, copy.entry.database): group
         for group in groups.values()

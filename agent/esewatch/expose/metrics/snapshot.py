@@ -9,7 +9,6 @@ import platform
 import re
 import threading
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from prometheus_client import Histogram, ProcessCollector
 from prometheus_client.core import Metric
@@ -18,8 +17,7 @@ from prometheus_client.registry import Collector
 
 from esewatch import __version__
 from esewatch.advice.base.staleness import stale_seconds
-from esewatch.advice.history.copies import copies_of, member_of
-from esewatch.advice.history.surroundings import surroundings
+from esewatch.advice.history.derived import AllDerived, derived
 from esewatch.config import Settings, window_for
 from esewatch.ese.pages import kernels
 from esewatch.expose.metrics.collectors.backup_families import (
@@ -39,12 +37,12 @@ from esewatch.expose.metrics.collectors.samples import Samples
 from esewatch.expose.metrics.collectors.sqlserver_families import add_sql_databases
 from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
 from esewatch.fold.identity.dropped_names import OTHER_EVENT
-from esewatch.fold.identity.identity import device_of, tier
+from esewatch.fold.identity.identity import device_of
 from esewatch.fold.identity.owners import instance_key, instance_label
-from esewatch.fold.instances.backups import at_work, completed, totals, verified_by_streaming
+from esewatch.fold.instances.backups import at_work
 from esewatch.fold.instances.log_disks import log_disks
 from esewatch.fold.state.rebuilt import unrebuilt
-from esewatch.fold.state.state import BackupTotals, Instance, SourceState, State
+from esewatch.fold.state.state import SourceState, State
 from esewatch.names import printable
 
 COMMIT_DURATION = CATALOGUE["esewatch_journal_commit_duration_seconds"]
@@ -56,8 +54,13 @@ TEXT = "text/plain"
 GAP_SECONDS = "ese_unsampled_seconds_total"
 
 
-def families(state: State, settings: Settings, now: float) -> list[Metric]:
-    """All families of the state at `now` (epoch seconds), fresh; equal states in equal order."""
+def families(
+    state: State, settings: Settings, now: float, known: AllDerived | None = None
+) -> list[Metric]:
+    """All families of the state at `now` (epoch seconds), fresh; equal states in equal order.
+
+    `known` is the result of `derived` for the same state, where it is at hand.
+    """
     out = Samples()
     add_hosts(out, state, now)
     _add_sources(out, state)
@@ -65,7 +68,7 @@ def families(state: State, settings: Settings, now: float) -> list[Metric]:
     add_source_policy(out, settings)
     add_instances(out, state, settings, now)
     add_devices(out, state, now)
-    add_databases(out, state, settings, now)
+    add_databases(out, state, settings, now, known or derived(state, settings))
     add_backup_jobs(out, state)
     add_sql_databases(out, state, settings)
     out.add("esewatch_databases_dropped_total", {}, state.databases_dropped)
@@ -179,61 +182,36 @@ def add_devices(out: Samples, state: State, now: float) -> None:
         add_metered(out, labels, device, now)
 
 
-class _Backups(NamedTuple):
-    """Backups by (computer, database), from the instances of all computers."""
-
-    totals: dict[tuple[str, str], dict[str, BackupTotals]]
-    verified: dict[tuple[str, str], float]
-
-
-def _backups(instances: Iterable[Instance]) -> _Backups:
-    found = _Backups({}, {})
-    for instance in instances:
-        for database, kinds in totals(instance).items():
-            found.totals[instance.computer, database] = kinds
-        for database, time in verified_by_streaming(completed(instance.backup_events)).items():
-            key = (instance.computer, database)
-            found.verified[key] = max(time, found.verified.get(key, 0.0))
-    return found
-
-
 def add_databases(
     out: Samples,
     state: State,
     settings: Settings,
     now: float,
-    only: tuple[str, str] | None = None,
+    known: AllDerived,
 ) -> None:
-    """Add the databases, or the one of that key; also their instances and hosts are read."""
-    backups = _backups(state.instances.values())
+    """Add the databases that are `known`; also their instances and hosts are read."""
+    # Of two instances with backups of one file the later one counts.
+    backups = {
+        (computer, database): kinds
+        for (computer, _), each in known.backups.items()
+        for database, kinds in each.totals.items()
+    }
     sets = sets_by_database(state, settings)
-    members = {key: member_of(each, settings) for key, each in state.databases.items()}
-    copies = dict(zip(members, copies_of(list(members.values())), strict=True))
-    told = surroundings(state, settings)
-    for key, database in sorted(state.databases.items()):
-        if only not in {None, key}:
-            continue
-        member = members[key]
+    for key, facts in sorted(known.databases.items()):
+        database = state.databases[key]
         instance = state.instances.get(instance_key(database))
         traits = Traits(
-            tier=tier(database, settings),
-            name=member.name,
-            model=member.model,
-            role=member.role,
-            copies_of=copies[key] if member.role else None,
+            copies_of=known.copies.keys[key] if facts.member.role else None,
             # The spelling of the counters, so that both sides join.
             ese_instance=instance.ese_instance if instance else instance_label(database),
-            stops=instance.stops if instance else [],
-            told=told(database),
             stale_seconds=stale_seconds(database, settings),
             policy=database_policy(database, settings),
             window=window_for(settings, database.database, database.computer),
-            backups={**backups.totals.get(key, {}), **sets.get(key, {})},
+            backups={**backups.get(key, {}), **sets.get(key, {})},
             backup_running=at_work(instance, now) if instance else None,
-            streaming_verified=backups.verified.get(key),
             device=device_of(database, _volumes(state, database.computer), settings),
         )
-        add_database(out, database, traits, now)
+        add_database(out, database, facts, traits, now)
 
 
 def _volumes(state: State, computer: str) -> Mapping[str, str]:

@@ -12,7 +12,6 @@ import msgspec
 from esewatch import __version__
 from esewatch.advice.advise import Advice
 from esewatch.advice.base.finding import Finding
-from esewatch.advice.base.maintenance_model import maintenance_model
 from esewatch.advice.base.staleness import stale_seconds
 from esewatch.advice.findings.scan_collisions import colliding_scans, scans_in
 from esewatch.advice.forecast.verdict import (
@@ -24,8 +23,8 @@ from esewatch.advice.forecast.verdict import (
     blind_computers,
     trouble,
 )
+from esewatch.advice.history.derived import AllDerived, Derived, derived
 from esewatch.advice.history.pass_views import failed_tasks
-from esewatch.advice.history.surroundings import surroundings
 from esewatch.config import Settings, policy_for
 from esewatch.expose.formatting import tidy
 from esewatch.expose.pages.checkdb_table import CheckdbRow, checked_databases
@@ -36,12 +35,11 @@ from esewatch.expose.pages.problems.problems import diagnose
 from esewatch.expose.pages.ratio import Ratio, defrag_ratio
 from esewatch.expose.pages.summary import Summary, blind_places
 from esewatch.expose.pages.verdict_reasons import Grounds, judged
-from esewatch.fold.databases.integrity import Told, count_pages, known_bad_pages, last_verifications
-from esewatch.fold.identity.identity import database_name, role_of, tier
+from esewatch.fold.databases.integrity import count_pages
 from esewatch.fold.identity.owners import instance_key, instance_label
-from esewatch.fold.instances.backups import completed, verified_by_streaming
-from esewatch.fold.passes.passes import TASKS, TaskView, derive
+from esewatch.fold.passes.passes import TASKS, TaskSummary
 from esewatch.fold.state.damage import known_damage
+from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import BadPage, Database, Instance, SourceState, State
 
 MAX_LISTED = 100
@@ -106,16 +104,6 @@ class DatabaseFigures(msgspec.Struct, frozen=True, kw_only=True):
         return max(self.verified.values(), default=None)
 
 
-class Details(msgspec.Struct, frozen=True, kw_only=True):
-    """A database's figures with what they were derived from."""
-
-    figures: DatabaseFigures
-    database: Database
-    views: Mapping[str, TaskView]
-    standing: list[BadPage]
-    instance: Instance | None
-
-
 class SourceFigures(msgspec.Struct, frozen=True, kw_only=True):
     """One source."""
 
@@ -150,14 +138,24 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def overview(
-    state: State, settings: Settings, now: float, advice: tuple[Advice, ...] = ()
+    state: State,
+    settings: Settings,
+    now: float,
+    advice: tuple[Advice, ...] = (),
+    known: AllDerived | None = None,
 ) -> Overview:
     """The figures of all databases that are not ignored, and of ignored ones with damage.
 
-    `advice` is their advice, as of `now` or shortly before.
+    `advice` is their advice, as of `now` or shortly before. `known` is the result of `derived` for
+    the same state, where it is at hand.
     """
-    shown, ignored = all_details(state, settings, now, advice)
-    databases = tuple(details.figures for details in shown)
+    known = known or derived(state, settings)
+    found = _all_figures(state, settings, now, advice, known)
+    shown = sorted(
+        (key for key, each in found.items() if each.tier != "ignored" or each.bad_pages),
+        key=lambda key: _worst_first(found[key]),
+    )
+    databases = tuple(found[key] for key in shown)
     hidden = hidden_counters(state)
     return Overview(
         now=now,
@@ -165,25 +163,30 @@ def overview(
         databases=databases,
         sources=tuple(_source(source) for _, source in sorted(state.sources.items())),
         hidden=hidden,
-        problems=diagnose(state, settings, now, [_known(each) for each in shown], hidden),
+        problems=diagnose(
+            state,
+            settings,
+            now,
+            [_known(state.databases[key], known.databases[key], found[key]) for key in shown],
+            hidden,
+        ),
         fleet=_fleet(databases, state),
         checks=checked_databases(
             state, settings, now, blind=blind_computers(state.sources.values())
         ),
-        ignored=ignored,
+        ignored=len(found) - len(shown),
         dropped=state.databases_dropped,
         advice=advice,
     )
 
 
-def _known(details: Details) -> Known:
-    figures = details.figures
+def _known(database: Database, facts: Derived, figures: DatabaseFigures) -> Known:
     return Known(
-        database=details.database,
-        tier=figures.tier,
-        model=figures.model,
+        database=database,
+        tier=facts.tier,
+        member=facts.member,
         verified=bool(figures.verified),
-        views=details.views,
+        unlogged=facts.unlogged,
     )
 
 
@@ -203,45 +206,35 @@ def _fleet(databases: Iterable[DatabaseFigures], state: State) -> Summary:
     )
 
 
-def all_details(
-    state: State, settings: Settings, now: float, advice: Iterable[Advice] = ()
-) -> tuple[list[Details], int]:
-    """Every database that is shown, most urgent first, and how many ignored are left out."""
-    streaming: dict[tuple[str, str], float] = {}
-    for instance in state.instances.values():
-        for label, time in verified_by_streaming(completed(instance.backup_events)).items():
-            key = (instance.computer, label)
-            streaming[key] = max(time, streaming.get(key, 0.0))
+def _all_figures(
+    state: State, settings: Settings, now: float, advice: Iterable[Advice], known: AllDerived
+) -> dict[DatabaseKey, DatabaseFigures]:
+    """The figures of every database, by its key."""
     scans = [
         each
         for each in scans_in(state, settings, stale_seconds)
-        if tier(state.databases[each.key], settings) != "ignored"
+        if known.databases[each.key].tier != "ignored"
     ]
     collisions = colliding_scans(scans, now)
     blind = blind_computers(state.sources.values())
     advised = {(each.computer, each.database): each for each in advice}
-    told = surroundings(state, settings)
     shares = Counter(instance_key(db) for db in state.databases.values())
-    found = [
-        _details(
+    return {
+        key: _figures(
             database,
+            known.databases[key],
             _Beside(
                 instance=state.instances.get(instance_key(database)),
                 shares_instance=shares[instance_key(database)],
-                streaming=streaming.get(key),
                 collisions=collisions.get(key, ()),
                 blind=blind.get(database.computer, ""),
                 advice=advised.get(key),
-                told=told(database),
             ),
             settings,
             now,
         )
         for key, database in state.databases.items()
-    ]
-    shown = [each for each in found if each.figures.tier != "ignored" or each.standing]
-    shown.sort(key=lambda each: _worst_first(each.figures))
-    return shown, len(found) - len(shown)
+    }
 
 
 def _worst_first(figures: DatabaseFigures) -> tuple[int, int, int, float, str, str]:
@@ -258,50 +251,45 @@ def _worst_first(figures: DatabaseFigures) -> tuple[int, int, int, float, str, s
 class _Beside(NamedTuple):
     """Facts about a database from the rest of the state.
 
-    `streaming` is the end of its last verifying streaming backup. `collisions` names databases that
-    were scanned at the same time on the same disks. `blind` says why the data of its computer may
-    be old, empty when they are not.
+    `collisions` names databases that were scanned at the same time on the same disks. `blind` says
+    why the data of its computer may be old, empty when they are not.
     """
 
     instance: Instance | None
     shares_instance: int
-    streaming: float | None
     collisions: tuple[str, ...]
     blind: str
     advice: Advice | None
-    told: Told
 
 
-def _details(database: Database, beside: _Beside, settings: Settings, now: float) -> Details:
-    instance = beside.instance
-    views = derive(database, instance.stops if instance else ())
-    standing = known_bad_pages(database, views, beside.told.around)
-    damage = known_damage(database, beside.told.damage)
-    verified = _verified(database, views, beside)
-    model = maintenance_model(database, settings)
+def _figures(
+    database: Database, facts: Derived, beside: _Beside, settings: Settings, now: float
+) -> DatabaseFigures:
+    instance, views, standing = beside.instance, facts.views, facts.bad_pages
+    damage = known_damage(database, facts.told.damage)
+    model = facts.member.model
     policy = policy_for(settings, database.database, database.computer)
-    standing_tier = tier(database, settings)
-    proven = beside.advice.ledger.last if beside.advice else verified
+    proven = beside.advice.ledger.last if beside.advice else facts.verified
     forecasts = beside.advice.forecasts if beside.advice else ()
     urgency, reasons = judged(
         trouble(standing, damage, failed_tasks(views), forecasts),
         Grounds(standing, damage, beside.collisions, beside.blind, _findings(beside.advice)),
-        unproven=standing_tier == "watched" and model != "garbage_collection" and not proven,
+        unproven=facts.tier == "watched" and model != "garbage_collection" and not proven,
     )
     stale = stale_seconds(database, settings)
-    figures = DatabaseFigures(
+    return DatabaseFigures(
         computer=tidy(database.computer),
         database=tidy(database.database),
-        name=tidy(database_name(database, settings)),
+        name=tidy(facts.member.name),
         path=tidy(database.path or database.database),
         ese_instance=tidy(instance.ese_instance if instance else instance_label(database)),
         shares_instance=beside.shares_instance,
-        tier=standing_tier,
+        tier=facts.tier,
         model=model,
-        role=tidy(role_of(database, settings)),
+        role=tidy(facts.member.role),
         generation=tidy(database.generation),
         status=_STATUS.get(urgency, "attention"),
-        verdict=urgency if standing_tier != "ignored" else None,
+        verdict=urgency if facts.tier != "ignored" else None,
         behind=bool(beside.blind),
         reasons=reasons,
         running=tuple(task for task in TASKS if views[task].running(now, stale)),
@@ -312,24 +300,12 @@ def _details(database: Database, beside: _Beside, settings: Settings, now: float
         ratio=defrag_ratio(instance, policy) if model == "window" else None,
         bad_pages=_by_kind(standing),
         bad_page_list=tuple(sorted(standing, key=lambda bad: -bad.last)[:MAX_LISTED]),
-        verified=dict(sorted(verified.items())),
-        verification_deadline=_allowed(beside.advice) if standing_tier == "watched" else None,
+        verified=dict(sorted(facts.verified.items())),
+        verification_deadline=_allowed(beside.advice) if facts.tier == "watched" else None,
         size_bytes=database.size_bytes,
         free_bytes=database.free_bytes,
         advice=beside.advice,
     )
-    return Details(
-        figures=figures, database=database, views=views, standing=standing, instance=instance
-    )
-
-
-def _verified(
-    database: Database, views: Mapping[str, TaskView], beside: _Beside
-) -> dict[str, float]:
-    verified = last_verifications(database, views, beside.told.around)
-    if beside.streaming is not None:
-        verified["streaming_backup"] = max(beside.streaming, verified.get("streaming_backup", 0.0))
-    return verified
 
 
 def _findings(advice: Advice | None) -> Sequence[Finding]:
@@ -340,16 +316,16 @@ def _allowed(advice: Advice | None) -> float | None:
     return advice.ledger.deadline.seconds if advice is not None else None
 
 
-def _by_kind(standing: list[BadPage]) -> dict[str, int]:
+def _by_kind(standing: Sequence[BadPage]) -> dict[str, int]:
     kinds = sorted({bad.kind for bad in standing})
     return {kind: count_pages(bad for bad in standing if bad.kind == kind) for kind in kinds}
 
 
-def _last_completion(view: TaskView) -> float | None:
+def _last_completion(view: TaskSummary) -> float | None:
     return view.last_completed.ended if view.last_completed is not None else None
 
 
-def _interruptions(views: Mapping[str, TaskView]) -> dict[str, int]:
+def _interruptions(views: Mapping[str, TaskSummary]) -> dict[str, int]:
     return {
         task: current.interruptions
         for task in TASKS

@@ -15,6 +15,7 @@ import msgspec
 from prometheus_client.samples import Sample
 
 from esewatch.advice.advise import advise
+from esewatch.advice.history.derived import derived
 from esewatch.config import Settings
 from esewatch.expose.metrics.collectors.advice_families import add_advice
 from esewatch.expose.metrics.collectors.backup_families import add_backup_jobs
@@ -314,7 +315,8 @@ class Replay:
                 )
         elif (first, second) in state.databases:
             key = (first, second)
-            add_databases(out, self._around(*key), self.folder.settings, now, only=key)
+            around, settings = self._around(*key), self.folder.settings
+            add_databases(out, around, settings, now, derived(around, settings, only=key))
         return out
 
     def _instance_alone(self, computer: str, name: str) -> State:

@@ -9,7 +9,8 @@ reach yet may stand behind those of an earlier one.
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from heapq import heapify, heappop
 from itertools import pairwise
 
 from esewatch.fold.channels import hours_heard, set_back
@@ -72,18 +73,37 @@ def admit(channel: Channel, record_id: int, time: float | None) -> bool:
         return True
     if time is None or not abs(time) < FURTHEST:
         return _admit_without_time(channel, record_id)
-    if _is_known(channel.epochs, record_id, time):
-        return False
     new = Range(record_id, record_id, time, time)
-    epoch = _home(channel, new, read_whole=False)
+    epoch = _continued(channel.epochs, record_id, time)
     if epoch is not None:
-        insert(epoch.seen, new)
-        set_back.note(epoch, new)
+        epoch.seen.append(new)
+    elif _is_known(channel.epochs, record_id, time):
+        return False
+    else:
+        epoch = _home(channel, new, read_whole=False)
+        if epoch is not None:
+            insert(epoch.seen, new)
+            set_back.note(epoch, new)
+    if epoch is not None:
         _lengthen(epoch, new)
         _bound(channel, epoch)
     _hear(channel.heard, time)
     hours_heard.note(channel.hours, time)
     return True
+
+
+def _continued(epochs: Sequence[Epoch], record_id: int, time: float) -> Epoch | None:
+    """The one epoch, where the record comes behind all that it has: nothing else is to decide."""
+    if len(epochs) != 1 or not (seen := epochs[0].seen):
+        return None
+    last, covered = seen[-1], epochs[0].covered
+    if record_id <= last.last or last.late - time >= set_back.LEAST_SECONDS:
+        return None
+    if covered and (
+        record_id <= covered[-1].last or time < covered[-1].late - set_back.MOST_SECONDS
+    ):
+        return None
+    return epochs[0]
 
 
 def cover(channel: Channel, coverage: Coverage) -> None:
@@ -297,45 +317,60 @@ def _bound(channel: Channel, epoch: Epoch) -> None:
     A record of a forgotten range may be counted again when it is read again: otherwise one that was
     never read would be taken for known, and a bad page be lost.
     """
-
-    def adjacent(before: Range, after: Range) -> bool:
-        return before.last + 1 >= after.first
-
-    def read_whole(before: Range, after: Range) -> bool:
-        read = find(epoch.covered, before.last)
-        return (
-            read is not None
-            and read.last >= after.first
-            and not pause(read, before)
-            and not pause(read, after)
-        )
-
-    def at_once(before: Range, after: Range) -> bool:
-        return adjacent(before, after) and pause(before, after) <= JITTER_SECONDS
-
-    for ranges, wanted in ((epoch.seen, read_whole), (epoch.covered, at_once)):
-        if len(ranges) > EXACT_INTERVALS and len(ranges) % STEP == 0:
-            _join_tightest(ranges, wanted)
+    seen, covered = epoch.seen, epoch.covered
+    if len(seen) > EXACT_INTERVALS and len(seen) % STEP == 0 and covered:
+        _join_tightest(seen, _read_whole(seen, covered))
+    if len(covered) > EXACT_INTERVALS and len(covered) % STEP == 0:
+        _join_tightest(covered, _adjacent(covered, JITTER_SECONDS))
+    for ranges in (seen, covered):
         if len(ranges) > MAX_INTERVALS:
-            _join_tightest(ranges, adjacent)
+            _join_tightest(ranges, _adjacent(ranges))
         if len(ranges) > MAX_INTERVALS:
             del ranges[:STEP]
             channel.forgotten += STEP
 
 
-def _join_tightest(ranges: list[Range], wanted: Callable[[Range, Range], bool]) -> None:
-    """Merge the `wanted` pairs of neighbours with the shortest time between them."""
-    pairs = [
-        (max(before.late, after.late) - min(before.early, after.early), place)
+def _adjacent(ranges: Sequence[Range], most: float = math.inf) -> list[int]:
+    """The places of ranges behind which no number is missing, for at `most` so many seconds."""
+    found = [
+        place
         for place, (before, after) in enumerate(pairwise(ranges))
-        if wanted(before, after)
+        if before.last + 1 >= after.first
     ]
+    if most < math.inf:
+        found = [at for at in found if pause(ranges[at], ranges[at + 1]) <= most]
+    return found
+
+
+def _read_whole(seen: Sequence[Range], covered: Sequence[Range]) -> list[int]:
+    """The places of ranges that were read whole together with the next one."""
+    found = []
+    for place, (before, after) in enumerate(pairwise(seen)):
+        read = find(covered, before.last)
+        if (
+            read is not None
+            and read.last >= after.first
+            and not pause(read, before)
+            and not pause(read, after)
+        ):
+            found.append(place)
+    return found
+
+
+def _join_tightest(ranges: list[Range], places: Sequence[int]) -> None:
+    """Merge the pairs at these `places` with the shortest time between them."""
+    pairs = []
+    for place in places:
+        before, after = ranges[place], ranges[place + 1]
+        late = before.late if before.late > after.late else after.late
+        early = before.early if before.early < after.early else after.early
+        pairs.append((late - early, place))
+    heapify(pairs)
     chosen: set[int] = set()
-    for _, place in sorted(pairs):
-        if not {place - 1, place + 1} & chosen:
+    while pairs and len(chosen) < STEP:
+        place = heappop(pairs)[1]
+        if place - 1 not in chosen and place + 1 not in chosen:
             chosen.add(place)
-            if len(chosen) == STEP:
-                break
     join(ranges, chosen)
 
 

@@ -52,8 +52,11 @@ def last_before(rows: bytearray, time: float) -> float | None:
 def _set(rows: bytearray, day: int, hours: int) -> None:
     days = range(_count(rows))
     at = len(days)
-    if days and _row(rows, days[-1])[0] >= day:
-        at = bisect_left(days, day, key=lambda row: _row(rows, row)[0])
+    if days and (last := _row(rows, days[-1])[0]) >= day:
+        # Most records are of the last day.
+        at = days[-1]
+        if last > day:
+            at = bisect_left(days, day, key=lambda row: _row(rows, row)[0])
         known, before = _row(rows, at)
         if known == day:
             if before | hours != before:

@@ -48,9 +48,9 @@ def in_order(
     after it.
     """
     number, time = event.record_id, event.time
-    if number is None or time is None:
-        return event, set()
-    changed = set()
+    changed: set[tuple[str, str, str]] = set()
+    if number is None or time is None or not any(epoch.turns for epoch in channel.epochs):
+        return event, changed
     early = turned_to(channel, number, time)
     if early is not None:
         for key, entry in state.databases.items():

@@ -43,6 +43,7 @@ _NAMES: Mapping[type, tuple[str, ...]] = {
     Coverage: ("computer", "channel"),
 }
 """The names that records have; others have a computer only."""
+_GET = {kind: attrgetter(*names) for kind, names in _NAMES.items()}
 
 
 def fits(state: State, settings: Settings, known: Sized, computer: str, label: str) -> bool:
@@ -118,9 +119,10 @@ class EventIds:
 
 def shortened(record: Record) -> Record:
     """The record with no name longer than any real one."""
-    names = _NAMES.get(type(record), ("computer",))
-    told = attrgetter(*names)(record) if len(names) > 1 else (record.computer,)
+    get = _GET.get(type(record))
+    told = get(record) if get is not None else (record.computer,)
     if sum(map(len, told)) > MAX_NAME:
+        names = _NAMES.get(type(record), ("computer",))
         record = msgspec.structs.replace(record, **dict(zip(names, map(short, told), strict=True)))
     if isinstance(record, Reading) and record.feed is not None and _is_long(record.feed):
         return msgspec.structs.replace(record, feed=_short_feed(record.feed))

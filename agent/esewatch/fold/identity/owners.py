@@ -4,6 +4,8 @@ A process is an attribute of an event, and not of the database: a program that w
 file once, as eseutil does, does not own the database and does not change its owner.
 """
 
+from functools import lru_cache
+
 from esewatch.fold.state.state import Database, Instance, State
 from esewatch.model import Event
 
@@ -26,6 +28,7 @@ _MAINTENANCE = range(700, 758)
 _NONE, _OPENS, _SERVES = range(3)
 
 
+@lru_cache(maxsize=4096)
 def is_tool(process: str) -> bool:
     """Whether it is a program that works on the databases of others; with `.exe` or without."""
     return process.strip().lower().removesuffix(".exe") in TOOLS
@@ -74,8 +77,7 @@ def name(entry: Database, event: Event, time: float) -> None:
 
 def _claim(event: Event) -> int:
     """How surely the process of the event serves its database."""
-    process = event.process.lower()
-    if is_tool(process):
+    if is_tool(event.process):
         return _NONE
-    serves = event.event_id in _MAINTENANCE or process.startswith(SERVERS)
+    serves = event.event_id in _MAINTENANCE or event.process.lower().startswith(SERVERS)
     return _SERVES if serves else _OPENS

@@ -149,13 +149,13 @@ def at_work(instance: Instance, now: float) -> bool | None:
     return now - since <= LONGEST
 
 
-def totals(instance: Instance) -> dict[str, dict[str, BackupTotals]]:
-    """database -> kind -> totals of all completed backups."""
+def totals(instance: Instance, kept: Iterable[Backup]) -> dict[str, dict[str, BackupTotals]]:
+    """database -> kind -> totals of all completed backups; `kept` are those of the kept events."""
     result = {
         database: {kind: msgspec.structs.replace(each) for kind, each in kinds.items()}
         for database, kinds in instance.backup_totals.items()
     }
-    for backup in completed(instance.backup_events):
+    for backup in kept:
         _add(result, backup)
     return result
 

@@ -147,6 +147,8 @@ def _engine_version(event: Event) -> str:
 
     Without the revision: a security update changes nothing else (Exchange Server build numbers).
     """
+    if event.event_id != START and not event.engine_version:
+        return ""
     told = [event.fields.get(part) for part in _PARTS] if event.event_id == START else []
     numbers = [part for part in told if isinstance(part, int)]
     if len(numbers) < len(_PARTS):

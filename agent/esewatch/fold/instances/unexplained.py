@@ -5,6 +5,7 @@ They are kept with the database they name, else with their instance, else with t
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -22,9 +23,12 @@ MOST_STRINGS = 16
 
 def counts(event: Event, extra_providers: Sequence[str]) -> bool:
     """Whether it is an error that nothing in esewatch uses."""
-    return is_unexplained(
-        event.event_id, event.level, event.provider, extra_providers=extra_providers
-    )
+    return _counts(event.event_id, event.level, event.provider, tuple(extra_providers))
+
+
+@lru_cache(maxsize=4096)
+def _counts(event_id: int, level: str | None, provider: str, extra: tuple[str, ...]) -> bool:
+    return is_unexplained(event_id, level, provider, extra_providers=extra)
 
 
 def fold(state: State, computer: str, event: Event, time: float) -> tuple[str, str, str]:

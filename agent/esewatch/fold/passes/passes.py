@@ -51,12 +51,8 @@ MAX_PASSES = 64
 DEFAULT_STALE_SECONDS = 7 * 86400.0
 
 
-class TaskView(msgspec.Struct):
-    """One task of one database: totals and passes.
-
-    `current` is the open pass (running or interrupted), `passes` the ended ones, oldest first: all
-    of the kept transitions, and the last 64 of older ones.
-    """
+class TaskSummary(msgspec.Struct):
+    """One task of one database: totals, the open pass (running or interrupted), the last times."""
 
     started: int = 0
     completed: int = 0
@@ -68,7 +64,6 @@ class TaskView(msgspec.Struct):
     last_failed: float | None = None
     last_late: float | None = None
     """When the engine last reported that the scan is late, or aborted it (733, 735, 745)."""
-    passes: list[Pass] = []
 
     def running(self, now: float, stale_seconds: float = DEFAULT_STALE_SECONDS) -> bool:
         """Whether a pass is running: open, not interrupted, with an event within
@@ -80,6 +75,18 @@ class TaskView(msgspec.Struct):
             and not current.interrupted
             and now - current.last_event <= stale_seconds
         )
+
+
+class TaskView(TaskSummary):
+    """A task with its ended passes, oldest first: all of the kept transitions, and the last 64 of
+    older ones.
+    """
+
+    passes: list[Pass] = []
+
+    def summary(self) -> TaskSummary:
+        """The same without the ended passes, which take most of the memory."""
+        return TaskSummary(**{name: getattr(self, name) for name in TaskSummary.__struct_fields__})
 
 
 def derive(database: Database, stops: Sequence[float] = ()) -> dict[str, TaskView]:

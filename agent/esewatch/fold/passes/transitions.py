@@ -5,7 +5,7 @@ four times as much.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from math import isnan, nan
 from struct import Struct
 
@@ -59,10 +59,12 @@ def pack(transitions: Iterable[Transition]) -> bytearray:
     return bytearray(b"".join(map(_pack, transitions)))
 
 
-def unpack(rows: bytes | bytearray) -> Iterator[Transition]:
-    """The transitions of rows, oldest first."""
+def unpack(rows: bytes | bytearray, only: Collection[int] | None = None) -> Iterator[Transition]:
+    """The transitions of rows, oldest first; `only` those of these events."""
     for row in _ROW.iter_unpack(rows):
         time, record_id, event_id, history = row[:_NUMBERS]
+        if only is not None and event_id not in only:
+            continue
         fields = _NONE
         if event_id in TOLD:
             numbers = zip(names(event_id), row[_NUMBERS:], strict=True)
@@ -82,11 +84,10 @@ def count(rows: bytes | bytearray) -> int:
 
 def insert(rows: bytearray, new: Transition) -> None:
     """Insert `new` at its place in the order of time and record id, if it is not there already."""
-    places = range(count(rows))
+    at = count(rows)
     order = _order(new.time, new.record_id, new.event_id)
-    at = len(places)
-    if places and _order_at(rows, places[-1]) > order:
-        at = bisect_right(places, order, key=lambda place: _order_at(rows, place))
+    if at and _order_at(rows, at - 1) > order:
+        at = bisect_right(range(at), order, key=lambda place: _order_at(rows, place))
     if new.record_id and at and _is_at(rows, at - 1, new):
         return
     rows[at * _ROW.size : at * _ROW.size] = _pack(new)

@@ -26,12 +26,16 @@ class Range(msgspec.Struct, array_like=True, gc=False):
 
 def find(ranges: Sequence[Range], number: int) -> Range | None:
     """The range that has the id."""
+    if not ranges or number > ranges[-1].last:
+        return None
     at = bisect_right(ranges, number, key=_first)
     return ranges[at - 1] if at and ranges[at - 1].last >= number else None
 
 
 def overlapped(ranges: Sequence[Range], new: Range) -> slice:
     """The slice of ranges that share ids with `new`; the others are before and behind."""
+    if not ranges or new.first > ranges[-1].last:
+        return slice(len(ranges), len(ranges))
     begin = bisect_left(ranges, new.first, key=_last)
     return slice(begin, bisect_right(ranges, new.last, begin, key=_first))
 
@@ -59,10 +63,8 @@ def pause(before: Range, after: Range) -> float:
 
 def join(ranges: list[Range], places: Collection[int]) -> None:
     """Merge each range at `places` with the next one."""
-    joined: list[Range] = []
-    for place, each in enumerate(ranges):
-        joined.append(union([joined.pop(), each]) if place - 1 in places else each)
-    ranges[:] = joined
+    for place in sorted(places, reverse=True):
+        ranges[place : place + 2] = [union(ranges[place : place + 2])]
 
 
 def unbroken(ranges: Iterable[Range], set_back: float, jitter: float) -> list[Range]:

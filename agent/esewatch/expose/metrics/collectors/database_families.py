@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from prometheus_client.samples import Sample
 
+from esewatch.advice.history.derived import Derived
 from esewatch.config import Window
 from esewatch.config.calendar import CALENDAR, opening_at
 from esewatch.expose.metrics.collectors.samples import Labels, Samples
-from esewatch.fold.databases.integrity import Told, known_bad_pages, last_verifications
-from esewatch.fold.passes.passes import TASKS, TaskView, derive
+from esewatch.fold.passes.passes import TASKS, TaskSummary
 from esewatch.fold.state.damage import NOT_FATAL, known_damage
 from esewatch.fold.state.state import (
     BAD_KINDS,
@@ -39,52 +39,45 @@ OPERATIONS = ("read", "write")
 class Traits(NamedTuple):
     """Facts about a database from outside its own state.
 
-    `stops` are the times its instance stopped, `told` has the facts from its surroundings,
-    `verified` is the end of its last verifying streaming backup, `policy` its own thresholds by
-    metric name, `backup_running` whether its instance is being backed up (None: it never was).
-    `device` is None when it is not known, `window` when none is configured, `copies_of` for a
-    database that is judged by itself: it has no copies, or its role is unknown.
+    `policy` has its own thresholds by metric name, `backup_running` tells whether its instance is
+    being backed up (None: it never was). `device` is None when it is not known, `window` when none
+    is configured, `copies_of` for a database that is judged by itself: it has no copies, or its
+    role is unknown.
     """
 
-    tier: str
-    name: str
-    model: str
-    role: str
     ese_instance: str
-    stops: list[float]
-    told: Told
     stale_seconds: float
     policy: Mapping[str, float]
     backups: Mapping[str, BackupTotals]
-    streaming_verified: float | None
     backup_running: bool | None = None
     copies_of: str | None = None
     device: str | None = None
     window: Window | None = None
 
 
-def add_database(out: Samples, database: Database, traits: Traits, now: float) -> None:
+def add_database(
+    out: Samples, database: Database, facts: Derived, traits: Traits, now: float
+) -> None:
     """Add all series of one database."""
     labels = {"computer": printable(database.computer), "database": printable(database.database)}
-    views, around = derive(database, traits.stops), traits.told.around
-    watched = traits.tier == "watched"
+    watched = facts.tier == "watched"
     _add_page_errors(out, labels, database, zero_born=watched)
-    damage = known_damage(database, traits.told.damage)
-    _add_bad_pages(out, labels, known_bad_pages(database, views, around), zero_born=watched)
-    _add_damage(out, labels, damage, {*database.damage, *traits.told.damage} if watched else set())
-    if traits.tier == "ignored":
+    damage = known_damage(database, facts.told.damage)
+    _add_bad_pages(out, labels, facts.bad_pages, zero_born=watched)
+    _add_damage(out, labels, damage, {*database.damage, *facts.told.damage} if watched else set())
+    if facts.tier == "ignored":
         if database.page_errors or damage:
-            _add_info(out, labels, database, traits)
+            _add_info(out, labels, database, facts, traits)
         return
-    _add_info(out, labels, database, traits)
+    _add_info(out, labels, database, facts, traits)
     out.add("ese_database_size_bytes", labels, database.size_bytes)
     out.add("ese_database_free_bytes", labels, database.free_bytes)
     out.add("ese_database_first_seen_timestamp_seconds", labels, database.first_seen or None)
     out.add("ese_header_bad_checksums", labels, database.header_bad_checksums)
     out.add("ese_header_corrected", labels, database.header_corrected)
     out.add("ese_header_correction_failed", labels, database.header_correction_failed)
-    verified = last_verifications(database, views, around)
-    _add_verifications(out, labels, verified, traits.streaming_verified)
+    for by, time in sorted(facts.verified.items()):
+        out.add("ese_last_full_verification_timestamp_seconds", {**labels, "by": by}, time)
     for what, count in database.page_scan.items():
         out.add(f"ese_page_scan_{what}_total", labels, count)
     _add_slow_io(out, labels, database, zero_born=watched)
@@ -93,8 +86,8 @@ def add_database(out: Samples, database: Database, traits: Traits, now: float) -
     if not watched:
         return
     for task in sorted(TASKS):
-        view = views[task]
-        if task == "zeroing" and view == TaskView() and task not in database.pages_seen:
+        view = facts.views[task]
+        if task == "zeroing" and view == TaskSummary() and task not in database.pages_seen:
             # A choice that few make.
             continue
         of_task = {**labels, "task": task}
@@ -155,15 +148,17 @@ def _add_damage(
         out.add("ese_known_damage_not_fatal", labels, mild or 0)
 
 
-def _add_info(out: Samples, labels: Labels, database: Database, traits: Traits) -> None:
+def _add_info(
+    out: Samples, labels: Labels, database: Database, facts: Derived, traits: Traits
+) -> None:
     info = {
         **labels,
         "ese_instance": printable(traits.ese_instance),
-        "database_name": printable(traits.name),
+        "database_name": printable(facts.member.name),
         "path": printable(database.path),
-        "role": traits.role,
-        "model": traits.model,
-        "tier": traits.tier,
+        "role": facts.member.role,
+        "model": facts.member.model,
+        "tier": facts.tier,
         "generation": database.generation,
         "page_size": str(database.page_size or ""),
     }
@@ -173,15 +168,6 @@ def _add_info(out: Samples, labels: Labels, database: Database, traits: Traits) 
     if traits.device:
         device = {**labels, "device": printable(traits.device)}
         out.add("ese_database_device_info", device, 1)
-
-
-def _add_verifications(
-    out: Samples, labels: Labels, verified: dict[str, float], streaming: float | None
-) -> None:
-    if streaming is not None:
-        verified["streaming_backup"] = max(streaming, verified.get("streaming_backup", 0.0))
-    for by, time in sorted(verified.items()):
-        out.add("ese_last_full_verification_timestamp_seconds", {**labels, "by": by}, time)
 
 
 def _add_slow_io(out: Samples, labels: Labels, database: Database, *, zero_born: bool) -> None:
@@ -195,7 +181,7 @@ def _add_slow_io(out: Samples, labels: Labels, database: Database, *, zero_born:
         out.add("ese_hung_io_reports_total", of_operation, database.hung_io.get(operation, 0))
 
 
-def _add_task(out: Samples, labels: Labels, view: TaskView, running: bool) -> None:
+def _add_task(out: Samples, labels: Labels, view: TaskSummary, running: bool) -> None:
     out.add("ese_passes_started_total", labels, view.started)
     out.add("ese_passes_completed_total", labels, view.completed)
     out.add("ese_passes_interrupted_total", labels, view.interrupted)

@@ -2,10 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 import msgspec
 
+from esewatch.advice.history.copies import Member
 from esewatch.advice.history.history import FREED, READ
 from esewatch.config import Settings, rule_for, window_for
 from esewatch.ese.counters.counter_feeds import DATABASE_MAINTENANCE, ONLINE_DEFRAG
@@ -21,15 +22,7 @@ from esewatch.expose.pages.problems.problem import (
 from esewatch.fold.identity.computers import namesakes
 from esewatch.fold.identity.identity import device_of
 from esewatch.fold.identity.owners import instance_key, instance_label
-from esewatch.fold.passes.passes import TaskView
-from esewatch.fold.passes.transitions import event_ids
 from esewatch.fold.state.state import Database, Host, State
-
-NOTIFIED_SECONDS = 12 * 3600.0
-"""A scan that runs this long has logged 744 at least once: the engine does so every 6 hours."""
-
-_RESUMED = frozenset({719, 738, 744})
-"""What the engine logs from the level medium (50) of JET_paramEventLoggingLevel on."""
 
 _WINDOWS = re.compile(r"[a-z]:\\|\\\\")
 
@@ -47,9 +40,10 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 
     database: Database
     tier: str
-    model: str
+    member: Member
     verified: bool
-    views: Mapping[str, TaskView]
+    unlogged: str
+    """Events that its scans must have logged, and that the log does not have; empty if none."""
 
 
 def of_databases(
@@ -60,7 +54,7 @@ def of_databases(
 ) -> Iterator[Problem]:
     """Problems of each watched database, and of each computer."""
     watched = [each for each in known if each.tier == "watched"]
-    on = Counter(each.database.computer for each in watched if each.model == "window")
+    on = Counter(each.database.computer for each in watched if each.member.model == "window")
     volumes = {name: host.volumes for name, host in state.hosts.items()}
     for each in watched:
         yield from _window(each, settings)
@@ -81,7 +75,7 @@ def on_windows(database: Database) -> bool:
 def _window(each: Known, settings: Settings) -> Iterator[Problem]:
     database = each.database
     window = window_for(settings, database.database, database.computer)
-    if each.model != "window" or window is not None:
+    if each.member.model != "window" or window is not None:
         return
     named = sorted(settings.windows)
     yield Problem(
@@ -109,7 +103,7 @@ def _device(
     database = each.database
     if device_of(database, volumes.get(database.computer, {}), settings) is not None:
         return
-    beside = on[database.computer] > 1 and each.model == "window"
+    beside = on[database.computer] > 1 and each.member.model == "window"
     why = ": whether scans stand in each other's way is not judged" if beside else ""
     yield Problem(
         problem="device_unknown",
@@ -128,28 +122,16 @@ def _level(each: Known) -> Iterator[Problem]:
     """Passes must have been resumed or progress reported, and no event says so: the level is too
     low.
     """
-    since = each.database.evicted_until
-    whole = [
-        one
-        for one in each.views["checksum"].passes
-        if one.outcome == "completed" and one.started is not None and one.started > since
-    ]
-    several = any(one.completion_event == 721 and (one.invocations or 1) > 1 for one in whole)
-    long = any(
-        one.completion_event in (735, 737) and (one.wall_seconds or 0.0) > NOTIFIED_SECONDS
-        for one in whole
-    )
-    if not (several or long) or event_ids(each.database.transitions) & _RESUMED:
+    if not each.unlogged:
         return
-    told = "738 or 744" if long else "719"
     yield Problem(
         problem="event_level_low",
         computer=each.database.computer,
         database=each.database.database,
-        sentence=f"scans took long enough for the events {told}, and none is in the log: the "
-        "application that opens the database sets JET_paramEventLoggingLevel below 50 (medium), "
-        "or they are filtered on their way here. Passes are followed without them, progress in "
-        "between is not known",
+        sentence=f"scans took long enough for the events {each.unlogged}, and none is in the log: "
+        "the application that opens the database sets JET_paramEventLoggingLevel below 50 "
+        "(medium), or they are filtered on their way here. Passes are followed without them, "
+        "progress in between is not known",
         command="wevtutil qe Application "
         '"/q:*[System[(EventID=719 or EventID=738 or EventID=744)]]" /c:1 /rd:true /f:text',
         needs_person=False,
@@ -168,7 +150,7 @@ def _counters(
         if instance.counters or instance.levels:
             sampled.setdefault(computer, set()).add(name)
     for computer in sorted({*on, *hidden}):
-        models = {each.model for each in on.get(computer, ())}
+        models = {each.member.model for each in on.get(computer, ())}
         if computer in hidden:
             yield from _hidden(hidden[computer], models)
         elif computer not in sampled:
@@ -177,7 +159,7 @@ def _counters(
             yield from _not_sampled(state, on.get(computer, ()), sampled[computer])
 
 
-def _hidden(hidden: Hidden, models: set[str]) -> Iterator[Problem]:
+def _hidden(hidden: Hidden, models: Set[str]) -> Iterator[Problem]:
     asked = (ONLINE_DEFRAG in hidden.counters and "window" in models) or (
         DATABASE_MAINTENANCE in hidden.counters and bool(models & {"window", "background"})
     )
@@ -203,7 +185,7 @@ def _none_sampled(computer: str, known: Sequence[Known]) -> Problem:
         "latencies, no cache. Log them, and name the files in a source perfmon_csv",
         command=LOGMAN.format(_JOB[library]),
         setting=endpoint_setting(computer),
-        needs_person=any(each.model == "window" for each in known),
+        needs_person=any(each.member.model == "window" for each in known),
     )
 
 
@@ -211,7 +193,7 @@ def _not_sampled(state: State, known: Iterable[Known], sampled: set[str]) -> Ite
     for each in known:
         database = each.database
         instance = state.instances.get(instance_key(database))
-        if each.model != "window" or (
+        if each.member.model != "window" or (
             instance is not None and {READ, FREED} <= instance.totals.keys()
         ):
             continue

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from esewatch.advice.history.copies import copies_of, member_of
+from esewatch.advice.history.copies import copies_of
 from esewatch.config import Settings, policy_for, rule_for
 from esewatch.expose.pages.problems.database_problems import Known, on_windows
 from esewatch.expose.pages.problems.problem import (
@@ -46,7 +46,7 @@ def _note(
 
 
 def _roles(watched: Sequence[Known], settings: Settings) -> Iterator[Problem]:
-    members = [member_of(each.database, settings) for each in watched]
+    members = [each.member for each in watched]
     shared = copies_of(members)
     number = Counter(shared)
     configured = {key for key, each in zip(shared, members, strict=True) if each.copies}
@@ -68,7 +68,7 @@ def _roles(watched: Sequence[Known], settings: Settings) -> Iterator[Problem]:
 def _log_folder(each: Known, settings: Settings) -> Iterator[Problem]:
     database = each.database
     rule = rule_for(settings, database.computer, database.database)
-    if (rule is None or rule.log_path is None) and each.model == "window":
+    if (rule is None or rule.log_path is None) and each.member.model == "window":
         yield _note(
             "log_folder_unknown",
             each,

@@ -44,7 +44,7 @@ def of_verification(settings: Settings, known: Iterable[Known], now: float) -> I
         key = (each.database.computer, each.database.database)
         seconds = now - each.database.first_seen if each.database.first_seen > 0 else 0.0
         if each.tier == "watched" and is_never_proven(
-            key, settings, each.model, each.verified, seconds
+            key, settings, each.member.model, each.verified, seconds
         ):
             keys.append(key)
     if keys:
