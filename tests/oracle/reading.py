@@ -291,12 +291,9 @@ def blame(subjects: Subjects, events: list[Event]) -> None:
     """
     for subject in subjects.values():
         subject.io_errors = [event for event in subject.named if event.id in IO_ERRORS]
+    shown = [each for each in subjects.values() if each.tier != "ignored"]
     for event in events:
-        here = [
-            each
-            for each in subjects.values()
-            if each.computer == event.computer and each.tier != "ignored"
-        ]
+        here = [each for each in shown if each.computer == event.computer]
         home = [
             each
             for each in here
