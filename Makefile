@@ -8,6 +8,8 @@ FUZZ_SECONDS ?= 60
 FIGURES := $(CURDIR)/out/figures.jsonl
 VERDICTS := $(CURDIR)/out/verdicts.jsonl
 PYTEST_ARGS ?=
+# More workers than two processors: a third of the time tests wait, for a server, a process, a timer.
+WORKERS ?= 4
 E2E = $(shell grep -rlE --include='test_*.py' 'mark\.e2e' tests)
 
 .DEFAULT_GOAL := help
@@ -41,7 +43,7 @@ rules: ## check and test the Prometheus rules where promtool is installed
 
 test: setup tools lint ## all checks and tests but the slow ones
 	$(PY) -m pytest -m "e2e and not beside and not slow" -n 3 --dist worksteal $(PYTEST_ARGS) $(E2E)
-	$(PY) -m pytest -m "(not e2e or beside) and not slow" -n 2 --dist worksteal $(PYTEST_ARGS)
+	$(PY) -m pytest -m "(not e2e or beside) and not slow" -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 test-slow: setup tools ## the long tests; writes docs/reliability.md, docs/alerts.md
 	@scripts/tools deploy
