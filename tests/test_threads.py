@@ -11,7 +11,8 @@ from esewatch.threads import Worker
 from tests.support.each import of_each
 from tests.support.no_threads import no_first_line
 
-PACKAGE = Path(__file__).resolve().parents[1] / "agent" / "esewatch"
+AGENT = Path(__file__).resolve().parents[1] / "agent"
+PACKAGE = AGENT / "esewatch"
 MAKERS = {"Thread", "Timer", "start_new_thread"}
 
 
@@ -49,11 +50,22 @@ def test_work_that_raises_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (worker.running, told) == (False, [MemoryError])
 
 
-@of_each(sorted(PACKAGE.rglob("*.py")), lambda file: str(file.relative_to(PACKAGE)))
-def test_no_thread_is_made_elsewhere(file: Path) -> None:
+def makes_threads(file: Path) -> bool:
     names = {
         node.attr if isinstance(node, ast.Attribute) else node.id
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute | ast.Name)
     }
-    assert file.name == "threads.py" or not names & MAKERS
+    return bool(names & MAKERS)
+
+
+@of_each(sorted(PACKAGE.rglob("*.py")), lambda file: str(file.relative_to(PACKAGE)))
+def test_no_thread_is_made_elsewhere(file: Path) -> None:
+    assert file.name == "threads.py" or not makes_threads(file)
+
+
+def test_the_engine_makes_one_that_waits_for_the_end_of_its_input_and_the_lab_none() -> None:
+    made = [file for file in (AGENT / "eselab").rglob("*.py") if makes_threads(file)]
+
+    assert [file.name for file in made] == ["run_command.py"]
+    assert made[0].read_text(encoding="utf-8").count("Thread(") == 1

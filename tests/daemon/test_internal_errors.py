@@ -14,14 +14,12 @@ import msgspec
 import pytest
 
 from esewatch.config import LogFiles, Settings
-from esewatch.daemon import internal_errors, poller, publisher
-from esewatch.daemon import loop as daemon_module
+from esewatch.daemon import internal_errors, loop, poller, publisher
 from esewatch.daemon.advisor import Advisor
 from esewatch.daemon.loop import Daemon
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
-from esewatch.journal import Journal
-from esewatch.journal import quarantine as quarantine_module
+from esewatch.journal import Journal, quarantine
 from esewatch.journal.quarantine import Quarantine
 from esewatch.model import Batch, Record
 from tests.daemon.test_loop import Scripted, batch, exposed
@@ -33,8 +31,8 @@ FOLD = "ese_events_total"
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(daemon_module, "POLL_SECONDS", 0.001)
-    monkeypatch.setattr(daemon_module, "RETRY_SECONDS", 0.001)
+    monkeypatch.setattr(loop, "POLL_SECONDS", 0.001)
+    monkeypatch.setattr(loop, "RETRY_SECONDS", 0.001)
     monkeypatch.setattr(internal_errors, "FIRST_PAUSE", 0.001)
 
 
@@ -122,7 +120,7 @@ def test_a_record_that_raises_is_set_aside_kept_counted_and_told(
 def test_the_quarantine_is_bounded_private_and_never_in_the_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(quarantine_module, "MAX_BYTES", 10_000)
+    monkeypatch.setattr(quarantine, "MAX_BYTES", 10_000)
     kept = Quarantine(tmp_path / "q")
     for number in range(100):
         kept.keep("a\udcff", event(700, number), ValueError("\udcff" * 100))
@@ -217,7 +215,7 @@ def test_a_source_that_raises_goes_on_from_the_journal_in_a_new_one(tmp_path: Pa
 def test_a_source_that_fails_again_and_again_is_asked_less_and_less(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(daemon_module, "RETRY_SECONDS", 100.0)
+    monkeypatch.setattr(loop, "RETRY_SECONDS", 100.0)
     found = Daemon(Settings(), Journal(tmp_path / "j.db"), [Scripted("a", [])])
     source = found._sources[0]
     waits = []

@@ -8,8 +8,7 @@ from prometheus_client.core import Metric
 
 from esewatch.advice.history.derived import AllDerived
 from esewatch.config import LogFiles, Policy, Settings, SourceSettings
-from esewatch.daemon import loop as daemon_module
-from esewatch.daemon import poller, publisher
+from esewatch.daemon import loop, poller, publisher
 from esewatch.daemon.loop import Daemon
 from esewatch.expose.metrics import snapshot
 from esewatch.fold.state.state import State
@@ -57,8 +56,8 @@ class Scripted:
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(daemon_module, "POLL_SECONDS", 0.001)
-    monkeypatch.setattr(daemon_module, "RETRY_SECONDS", 0.001)
+    monkeypatch.setattr(loop, "POLL_SECONDS", 0.001)
+    monkeypatch.setattr(loop, "RETRY_SECONDS", 0.001)
 
 
 def batch(*records: Record, position: bytes = b"", last: bool = True) -> Batch:
@@ -483,7 +482,7 @@ class Endless(Scripted):
 def test_a_source_in_a_storm_leaves_the_others_their_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(daemon_module, "SLICE_SECONDS", 0.01)
+    monkeypatch.setattr(loop, "SLICE_SECONDS", 0.01)
     storm, quiet = Endless("storm"), Scripted("quiet", [[batch(event(700, 0))] for _ in range(5)])
     with Running(tmp_path, Settings(), storm, quiet):
         assert quiet.done.wait(20)
@@ -506,8 +505,8 @@ def test_a_reload_in_the_middle_of_a_stream_loses_and_doubles_no_batch(tmp_path:
 def test_a_source_that_hangs_is_down_and_does_not_hold_up_reload_or_stop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(daemon_module, "RELOAD_SECONDS", 0.01)
-    monkeypatch.setattr(daemon_module, "HANG_SECONDS", -1.0)
+    monkeypatch.setattr(loop, "RELOAD_SECONDS", 0.01)
+    monkeypatch.setattr(loop, "HANG_SECONDS", -1.0)
     monkeypatch.setattr(poller, "PATIENCE_SECONDS", 20.0)
     hanging, other = Endless("hanging"), Scripted("other", [])
     hanging.gate.clear()
@@ -601,7 +600,7 @@ def test_a_clock_that_jumps_drops_nothing_and_everything_is_right_again_after(
 def test_a_damaged_row_is_told_and_what_cannot_be_rebuilt_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(daemon_module, "REBUILD_SECONDS", 0.0)
+    monkeypatch.setattr(loop, "REBUILD_SECONDS", 0.0)
     old = Scripted("a", [[batch(event(700, 0, 1), event(704, DAY, 2), position=b"1")]])
     run(tmp_path, old).close()
     journal = Journal(tmp_path / "j.db")

@@ -10,8 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from esewatch.config import LogFiles, Settings
-from esewatch.daemon import internal_errors
-from esewatch.daemon import loop as daemon_module
+from esewatch.daemon import internal_errors, loop
 from esewatch.daemon.loop import Daemon
 from esewatch.journal import Journal
 from esewatch.model import EsewatchError
@@ -27,8 +26,8 @@ TICKS = 12
 def without_waiting() -> Iterator[None]:
     """What the daemon pauses for takes milliseconds, for the block."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(daemon_module, "POLL_SECONDS", 0.002)
-        patch.setattr(daemon_module, "RETRY_SECONDS", 0.005)
+        patch.setattr(loop, "POLL_SECONDS", 0.002)
+        patch.setattr(loop, "RETRY_SECONDS", 0.005)
         patch.setattr(internal_errors, "FIRST_PAUSE", 0.005)
         defaults = FollowedFiles.__init__.__kwdefaults__
         assert defaults is not None

@@ -112,6 +112,8 @@ def _work(
             raise RunError(f"the run would go on until after {LAST:%Y-%m-%d}")
     _end_on_signals(machine)
     if options.until_eof:
+        # Not the agent's Worker, which bears with a machine short of memory: the engine is a
+        # program of its own, and one that does not begin is ended and started again.
         threading.Thread(target=_wait_for_eof, args=(machine,), daemon=True).start()
     try:
         machine.open()
