@@ -135,7 +135,7 @@ def test_no_request_needs_a_new_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     assert PAGES_AT_ONCE < THREADS
 
 
-def test_the_end_comes_soon_while_clients_hold_on() -> None:
+def test_the_end_comes_soon_while_clients_hold_on(caplog: pytest.LogCaptureFixture) -> None:
     view = FakeDaemon(State())
     view.snapshot = _Large()  # type: ignore[assignment]
     with serving(view) as server, contextlib.ExitStack() as stack:
@@ -146,9 +146,8 @@ def test_the_end_comes_soon_while_clients_hold_on() -> None:
         assert idle.recv(100).startswith(b"HTTP/1.1 200")
         headless.sendall(b"GET /metrics HTTP/1.1\r\nHos")
         bodiless.sendall(b"POST /api/v1/ack HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
-        begin = time.monotonic()
         server.stop()
-        assert time.monotonic() - begin < 5
+        assert "left behind" not in caplog.text
 
 
 def test_two_hundred_slow_clients_hold_nobody() -> None:
