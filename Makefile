@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 60
 FIGURES := $(CURDIR)/out/figures.jsonl
 VERDICTS := $(CURDIR)/out/verdicts.jsonl
 PYTEST_ARGS ?=
-# More workers than two processors: a third of the time tests wait, for a server, a process, a timer.
+# More workers than two processors: a quarter of the time tests wait, for a server, a process, a timer.
 WORKERS ?= 4
 E2E = $(shell grep -rlE --include='test_*.py' 'mark\.e2e' tests)
 
