@@ -12,6 +12,7 @@ import msgspec
 
 from bench.figure import Figure
 from bench.histories import DAY, HOUR, SETTINGS, full_state
+from esewatch.advice.history.derived import derived
 from esewatch.daemon.advisor import OLD_SECONDS, Advisor
 from esewatch.expose.metrics.snapshot import families
 from esewatch.fold.state import rollups
@@ -30,7 +31,7 @@ def run() -> list[Figure]:
     """CPU, memory and what the journal writes; CPU time, so that a busy machine matters little."""
     now = (time.time() // DAY - 1) * DAY + 14 * HOUR
     figures = [_in_five_minutes(SMALL, 0.25, now), _in_five_minutes(LARGE, 3.0, now)]
-    return [*figures, _in_a_snapshot(now), _kept(now), _written(now)]
+    return [*figures, _in_a_snapshot(now), _without_news(now), _kept(now), _written(now)]
 
 
 def _in_five_minutes(databases: int, limit: float, now: float) -> Figure:
@@ -70,6 +71,26 @@ def _in_a_snapshot(now: float) -> Figure:
         1.25,
         f"nothing to judge; CPU time of the others {1000 * others:.0f} ms, of advice"
         f" {1000 * advice:.0f}",
+    )
+
+
+def _without_news(now: float) -> Figure:
+    """Metrics of a state of which nothing has changed since the snapshot before."""
+    state = full_state(LARGE, now)
+    begin = time.process_time()
+    before = derived(state, SETTINGS)
+    families(state, SETTINGS, now, before)
+    middle = time.process_time()
+    families(state, SETTINGS, now, derived(state, SETTINGS, before))
+    first, again = middle - begin, time.process_time() - middle
+    return Figure(
+        f"metrics without news beside the first ones, {LARGE:,} databases",
+        again / first,
+        "x",
+        "under",
+        0.25,
+        f"512 events and 128 backups each; CPU time of the first {1000 * first:.0f} ms, without"
+        f" news {1000 * again:.0f}",
     )
 
 

@@ -231,10 +231,13 @@ def _staggered(
     A schedule is for devices on which scans collided: elsewhere nothing needs to change.
     """
     scans = [each for each in scans_in(state, settings, stale_seconds) if each.key in known]
-    ended: dict[DatabaseKey, Sequence[Pass]] = {
-        each.key: views_in(state, state.databases[each.key])["checksum"].passes for each in scans
-    }
-    collided = collisions_found(scans, ended, now)
+    ended: dict[DatabaseKey, Sequence[Pass]] = {}
+
+    def passes(key: DatabaseKey) -> Sequence[Pass]:
+        ended[key] = views_in(state, state.databases[key])["checksum"].passes
+        return ended[key]
+
+    collided = collisions_found(scans, passes, now)
     findings = {key: [finding] for key, finding in collided.items()}
     disks = {each.disks for each in scans if each.key in collided}
     crowded = [each for each in scans if each.disks in disks]

@@ -168,11 +168,16 @@ def throughput_lost(
 
 
 def collisions_found(
-    scans: Sequence[Scans], passes: Mapping[DatabaseKey, Sequence[Pass]], now: float
+    scans: Sequence[Scans], passes: Callable[[DatabaseKey], Sequence[Pass]], now: float
 ) -> dict[DatabaseKey, Finding]:
-    """The finding of each database whose last scan collided with another one, with its cost."""
+    """The finding of each database whose last scan collided with another one, with its cost.
+
+    `passes` gives the ended checksum passes of a database; asked for where scans collided.
+    """
     colliding = colliding_scans(scans, now)
-    losses = throughput_lost(scans, passes, now) if colliding else {}
+    disks = {each.disks for each in scans if each.key in colliding}
+    crowded = [each for each in scans if each.disks in disks]
+    losses = throughput_lost(crowded, {each.key: passes(each.key) for each in crowded}, now)
     return {key: scans_collide(names, losses[key].sentence) for key, names in colliding.items()}
 
 
