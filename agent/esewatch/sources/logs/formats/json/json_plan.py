@@ -249,7 +249,9 @@ def _at(sample: Mapping[str, Any], path: _Path) -> Any:
 def _places_in_tree(sample: Mapping[str, Any]) -> _Places:
     """The places that an `Event/System` has, without objects that are looked into."""
     data = _at(sample, ("Event", "EventData"))
-    if {"System", "log"} & sample.keys() or (type(data) is dict and data and "Data" not in data):
+    # Data of another kind than a list is one string, or has names: the careful way knows.
+    listed = any(type(_at(sample, path)) is list for path in _TREE["strings"])
+    if {"System", "log"} & sample.keys() or (type(data) is dict and data and not listed):
         return {}
     there = {
         field: [path for path in paths if type(_at(sample, path)) not in (object, dict)]
