@@ -57,7 +57,8 @@ _TYPES: dict[str, dict[type, Any]] = {
 }
 """Field -> kind of a value -> type of the values of this kind that are sure to be taken."""
 
-_EVENT, _SYSTEM = ("Event",), ("Event", "System")
+_SYSTEM = ("Event", "System")
+_TIMES = {"TimeCreated", "TimeCreated_attributes"}
 
 
 def _attribute(element: str, name: str) -> list[_Path]:
@@ -257,6 +258,12 @@ def _places_in_tree(sample: Mapping[str, Any]) -> _Places:
         field: [path for path in paths if type(_at(sample, path)) not in (object, dict)]
         for field, paths in _TREE.items()
     }
+    # An attribute is a text or nothing, and an object in its place may be a text in the next line.
+    for path in {path for paths in _TREE.values() for path in paths}:
+        kind = type(_at(sample, path))
+        is_time = path[2:3] and path[2] in _TIMES
+        if (kind is dict and path not in _HOLDERS) or (is_time and kind in (int, float)):
+            return {}
     # Only these two are looked for elsewhere when the first place is empty.
     first = {"level", "message"}
     return {
