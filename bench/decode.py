@@ -28,8 +28,8 @@ from esewatch.model import Event, Reading, Record, Source
 from esewatch.sources.counters.perfmon_csv import perfmon_csv_source
 from esewatch.sources.logs.event_stream import event_stream_source
 
-_EVENTS: Final = 20_000
-_ROUNDS: Final = 7
+_EVENTS: Final = 5_000
+_ROUNDS: Final = 5
 _DECODED: Final = 0.15
 _PRINTED: Final = 0.10
 _INSTANCES: Final = 12

@@ -1,4 +1,4 @@
-"""The compiled function of a row writes what its steps write one by one."""
+"""The prepared function of a row writes what its steps write one by one."""
 
 import random
 

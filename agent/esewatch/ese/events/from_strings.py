@@ -14,7 +14,7 @@ from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.ese.companions.companion_table import Envelope, companion_event
 from esewatch.ese.dates import DateOrder
 from esewatch.ese.providers import is_ese_provider
-from esewatch.ese.row_plan import RowPlan, Step, compiled
+from esewatch.ese.row_plan import RowPlan, Step, prepared
 from esewatch.ese.strings import (
     WRITERS,
     Fields,
@@ -69,7 +69,7 @@ def _planned(row: EventRow) -> _Plan:
     ]
     index = paths[0] if paths else -1
     any_file = index >= 0 and row.params[index].kind is Kind.FILE
-    return _Plan(compiled(row.constants, steps), len(row.params), index, any_file)
+    return _Plan(prepared(row.constants, steps), len(row.params), index, any_file)
 
 
 _PLANS: dict[int, _Plan] = {event_id: _planned(row) for event_id, row in CATALOGUE.items()}

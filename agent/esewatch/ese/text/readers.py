@@ -16,7 +16,7 @@ from typing import NamedTuple
 from esewatch.ese.catalogue.event_row import Kind
 from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.ese.dates import DateOrder
-from esewatch.ese.row_plan import RowPlan, Step, compiled
+from esewatch.ese.row_plan import RowPlan, Step, prepared
 from esewatch.ese.strings import GROUPS, Fields, add_page_number
 from esewatch.ese.text.hints import Finder, HintPlace, database_of
 
@@ -150,7 +150,7 @@ def _made(event_id: int, text: str, start: int, places: Sequence[HintPlace]) -> 
         for finder, group in steps
         if finder.writer is not None
     ]
-    plan = compiled(CATALOGUE[event_id].constants, written)
+    plan = prepared(CATALOGUE[event_id].constants, written)
     return _Reader(_pattern(text, start, spans, pieces, fixed), groups, steps, plan, {})
 
 

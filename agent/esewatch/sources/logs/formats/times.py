@@ -90,7 +90,8 @@ class Times:
         if not isinstance(value, str):
             return _from_number(value)
         if _WHOLE.fullmatch(value):
-            return self._seconds(_from_iso(value.replace(" +", "+").replace(" -", "-")))
+            whole = value if value[-1] == "Z" else value.replace(" +", "+").replace(" -", "-")
+            return self._seconds(_from_iso(whole))
         text = value.translate(_MARKS).strip()
         if found := _DOTNET.fullmatch(text):
             return _from_milliseconds(int(found[1]))

@@ -187,3 +187,12 @@ def test_without_strings_in_their_first_place_the_next_is_looked_at() -> None:
 
     found = events("\n".join(lines))
     assert [event.fields["pages_freed"] for event in found] == [1, 1, 2, 1]
+
+
+@pytest.mark.parametrize(("data", "string"), [("a text", "a text"), ({"a": "b"}, "b"), ({}, "")])
+def test_data_that_is_no_list_is_one_string(data: object, string: str) -> None:
+    system = {"Provider": {"#attributes": {"Name": "ESE"}}, "EventID": 703}
+    event = {"Event": {"System": system, "EventData": {"Data": data}}}
+
+    found = events("\n".join([json.dumps(event)] * 3))
+    assert [event.strings for event in found] == [(string,)] * 3

@@ -57,7 +57,8 @@ _TYPES: dict[str, dict[type, Any]] = {
 }
 """Field -> kind of a value -> type of the values of this kind that are sure to be taken."""
 
-_EVENT, _SYSTEM = ("Event",), ("Event", "System")
+_SYSTEM = ("Event", "System")
+_TIMES = {"TimeCreated", "TimeCreated_attributes"}
 
 
 def _attribute(element: str, name: str) -> list[_Path]:
@@ -249,12 +250,20 @@ def _at(sample: Mapping[str, Any], path: _Path) -> Any:
 def _places_in_tree(sample: Mapping[str, Any]) -> _Places:
     """The places that an `Event/System` has, without objects that are looked into."""
     data = _at(sample, ("Event", "EventData"))
-    if {"System", "log"} & sample.keys() or (type(data) is dict and data and "Data" not in data):
+    # Data of another kind than a list is one string, or has names: the careful way knows.
+    listed = any(type(_at(sample, path)) is list for path in _TREE["strings"])
+    if {"System", "log"} & sample.keys() or (type(data) is dict and data and not listed):
         return {}
     there = {
         field: [path for path in paths if type(_at(sample, path)) not in (object, dict)]
         for field, paths in _TREE.items()
     }
+    # An attribute is a text or nothing, and an object in its place may be a text in the next line.
+    for path in {path for paths in _TREE.values() for path in paths}:
+        kind = type(_at(sample, path))
+        is_time = path[2:3] and path[2] in _TIMES
+        if (kind is dict and path not in _HOLDERS) or (is_time and kind in (int, float)):
+            return {}
     # Only these two are looked for elsewhere when the first place is empty.
     first = {"level", "message"}
     return {
