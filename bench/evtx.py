@@ -57,18 +57,19 @@ _OTHERS: Final = (
     _Kind("Microsoft-Windows-Security-SPP", 903, "named", ("#", _SKU, "*", "#", "#"), 12),
     _Kind("Microsoft-Windows-RestartManager", 10010, "user", ("#", _AGENT, "Agent #", "0", "*"), 8),
 )
+# The second string is the number of the process: one for weeks.
 _ESE: Final = (
-    _Kind("ESE", 700, "array", ("store", "#", "SG06: ", _DATABASE)),
-    _Kind("ESE", 704, "array", ("store", "#", "SG06: ", _DATABASE)),
-    _Kind("ESE", 702, "array", ("store", "#", "SG06: ", _DATABASE, "3/1/2024", "#")),
+    _Kind("ESE", 700, "array", ("store", "3392", "SG06: ", _DATABASE)),
+    _Kind("ESE", 704, "array", ("store", "3392", "SG06: ", _DATABASE)),
+    _Kind("ESE", 702, "array", ("store", "3392", "SG06: ", _DATABASE, "3/1/2024", "#")),
     _Kind(
         "ESE",
         703,
         "array",
-        ("store", "#", "SG06: ", _DATABASE, "#", "3/1/2024", "#", "#", "4", "5"),
+        ("store", "3392", "SG06: ", _DATABASE, "#", "3/1/2024", "#", "#", "4", "5"),
     ),
-    _Kind("ESE BACKUP", 210, "array", ("store", "#", "SG06: ")),
-    _Kind("ESENT", 102, "array", ("svchost", "#", "", "0", "6", "01", "7601", "0")),
+    _Kind("ESE BACKUP", 210, "array", ("store", "3392", "SG06: ")),
+    _Kind("ESENT", 102, "array", ("svchost", "1204", "", "0", "6", "01", "7601", "0")),
 )
 _Written = list[tuple[int, int, tuple[str, ...]]]
 """Record id, event id and strings of the ESE events of a log, in their order."""
@@ -131,9 +132,9 @@ def _faster(path: Path) -> Callable[[Path], int]:
     def best(loop: Callable[[Path], int]) -> float:
         def seconds() -> Iterator[float]:
             for _ in range(5):
-                begin = time.perf_counter()
+                begin = time.process_time()
                 loop(path)
-                yield time.perf_counter() - begin
+                yield time.process_time() - begin
 
         return min(seconds())
 
@@ -156,7 +157,9 @@ def _figure(folder: Path, case: str, is_ese: Callable[[int], bool], limit: float
     written = _write(path, is_ese)
     bare = _faster(path)
     _check(path, written, bare)
-    ours, theirs, ratio = paired(lambda: _ours(path), lambda: bare(path), _ROUNDS)
+    ours, theirs, ratio = paired(
+        lambda: _ours(path), lambda: bare(path), _ROUNDS, time.process_time
+    )
     name = "records" if bare is _by_xml else "records_json"
     return Figure(
         what=f"EVTX, {case}: records/s beside a bare loop over `evtx`",
@@ -178,8 +181,8 @@ def run() -> list[Figure]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         return [
-            _figure(folder, "5 % ESE evenly spread", lambda n: n % 20 == 0, 0.7),
-            _figure(folder, "5 % ESE in one run", lambda n: n // part == 9, 0.7),
+            _figure(folder, "5 % ESE evenly spread", lambda n: n % 20 == 0, 0.8),
+            _figure(folder, "5 % ESE in one run", lambda n: n // part == 9, 0.8),
             _figure(folder, "no ESE", lambda n: False, 1.0),
             _figure(folder, "all ESE", lambda n: True),
         ]

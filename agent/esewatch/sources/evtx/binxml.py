@@ -44,7 +44,7 @@ Content = tuple[str | Slot | Element, ...]
 
 
 class Value(NamedTuple):
-    """A value of an instance: its type, and where in the chunk it stands."""
+    """A value of an instance: its type, and where it stands, which may be beyond the chunk."""
 
     kind: int
     start: int
@@ -125,8 +125,6 @@ class Parser:
         for size, kind in _DESCRIPTORS.iter_unpack(self._data[self.at + 4 : start]):
             values.append(Value(kind, start, start + size))
             start += size
-        if start > len(self._data):
-            raise ValueError("values that reach beyond the chunk")
         self.at = start
         return Instance(definition, values)
 

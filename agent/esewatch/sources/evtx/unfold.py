@@ -117,12 +117,8 @@ class Unfolder:
 
     def _items(self, content: Content, values: list[Value]) -> list[str]:
         """The text of an element; of one that holds an array alone, each of its items."""
-        (part, *others) = content
-        if others or not isinstance(part, Slot) or part.number >= len(values):
-            return [self._text(content, values)]
-        kind, start, end = values[part.number]
-        self._spend(1 + end - start)
-        return texts_of(kind, self._data[start:end])
+        value = self._only_value(content, values)
+        return [self._text(content, values)] if value is None else texts_of(*value)
 
     def _root(self, parser: Parser, depth: int) -> View | None:
         found = parser.fragment()
@@ -159,9 +155,7 @@ class Unfolder:
         texts = []
         for part in content:
             if isinstance(part, Slot) and part.number < len(values):
-                kind, start, end = values[part.number]
-                self._spend(1 + end - start)
-                texts.append(text_of(kind, self._data[start:end]))
+                texts.append(text_of(*self._value(values[part.number])))
             elif isinstance(part, str):
                 self._spend(1 + len(part))
                 texts.append(part)
@@ -174,17 +168,24 @@ class Unfolder:
         if self._record_room < 0 or self._chunk_room < 0:
             raise ValueError(f"a record that unfolds to more than {_RECORD_MOST} characters")
 
-    def _slot(self, content: Content, values: list[Value]) -> tuple[int, bytes] | None:
-        """Type and bytes of the value that is all of the content, None if it is not one value."""
+    def _value(self, value: Value) -> tuple[int, bytes]:
+        """Type and bytes of a value."""
+        kind, start, end = value
+        if end > len(self._data):
+            raise ValueError("a value that reaches beyond the chunk")
+        self._spend(1 + end - start)
+        return kind, self._data[start:end]
+
+    def _only_value(self, content: Content, values: list[Value]) -> tuple[int, bytes] | None:
+        """The value that is all of the content, None if it is not one value."""
         if len(content) == 1 and isinstance(content[0], Slot) and content[0].number < len(values):
-            kind, start, end = values[content[0].number]
-            return kind, self._data[start:end]
+            return self._value(values[content[0].number])
         return None
 
     def _integer(self, view: View | None) -> int | None:
         if view is None:
             return None
-        value = self._slot(view.element.content, view.values)
+        value = self._only_value(view.element.content, view.values)
         if value is not None:
             return integer_of(*value)
         text = self._text(view.element.content, view.values)
@@ -194,7 +195,7 @@ class Unfolder:
         if view is None:
             return None
         parts = dict(view.element.attributes).get("SystemTime", ())
-        value = self._slot(parts, view.values)
+        value = self._only_value(parts, view.values)
         if value is not None:
             return time_of(*value)
         return parsed_time(self._text(parts, view.values))
