@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import isfinite
 from pathlib import Path
 
-from eselab.logs.binary_log import WHOLE_OBJECT, Entry, filetime, wildcard
+from eselab.logs.binary.binary_log import WHOLE_OBJECT, Entry, filetime, wildcard
 from esewatch.model import Coverage, Reading, Record
 from esewatch.sources.counters.blg.blg_decoder import BlgDecoder
 from esewatch.sources.counters.blg.buffers import BUFFER_HEAD, buffer_size

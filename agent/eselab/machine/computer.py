@@ -5,7 +5,7 @@ from pathlib import Path
 
 from eselab.base.clock import Clock
 from eselab.base.programs import Program
-from eselab.logs.binary_counters import BinaryCounterLog
+from eselab.logs.binary.binary_counters import BinaryCounterLog
 from eselab.logs.counter_log import CounterLog, Sample
 from eselab.logs.event_log import EventLog
 from eselab.logs.truth import Truth, TruthError

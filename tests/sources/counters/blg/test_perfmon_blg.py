@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from eselab.logs.binary_log import RAWCOUNT, BinaryLog, Entry, filetime, wildcard
+from eselab.logs.binary.binary_log import RAWCOUNT, BinaryLog, Entry, filetime, wildcard
 from esewatch.model import Reading, Source, SourceError
 from esewatch.sources.counters.blg.perfmon_blg import is_binary_log, perfmon_blg_source
 from tests.support.blg import NOON, READ, counted, poll, read_log, write_log

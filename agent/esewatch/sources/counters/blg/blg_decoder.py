@@ -74,6 +74,8 @@ class BlgDecoder:
         self._entries: list[Entry] = []
         self._samples: SampleReader | None = None
         self.header: TraceHeader | None = None
+        self.began: float | None = None
+        """When the first sample was taken."""
         self.is_counter_log = False
         """Whether an event of a counter log was seen."""
         self._seeded = not self._context.handed
@@ -168,6 +170,7 @@ class BlgDecoder:
         if time is None:
             tell(whole.seen, "sample without a time")
             return
+        self.began = time if self.began is None else self.began
         _readings(taken.groups, time, records, blanks=self._blanks)
         if self._context.seen_pending:
             self._context.seen_pending = False

@@ -74,7 +74,7 @@ class Group:
             (first - earlier) / seconds if first >= earlier else math.nan
             for first, earlier in zip(firsts, before[0], strict=True)
         ]
-        if any(map(math.isnan, found)):
+        if math.isnan(sum(found)):
             now, then = self._before or before, before[1][0]
             for number, value in enumerate(found):
                 if math.isnan(value):

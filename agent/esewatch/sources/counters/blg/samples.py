@@ -35,10 +35,13 @@ _SPARE: Final = 1000
 class _Instances(NamedTuple):
     """The instances of a wildcard record while they stay the same."""
 
-    places: tuple[int, ...]
+    places: tuple[bytes, ...]
+    """The offsets of their names, the bytes of equal weight together."""
     names: bytes
     wanted: list[int] | None
     """Numbers of the wanted ones; None for all."""
+    values: struct.Struct
+    """The values of all of them."""
     group: Group
 
 
@@ -49,7 +52,7 @@ class _Wildcard:
         self._entry = entry
         self._columns = columns
         self._made: dict[str, Column | None] = {}
-        self._known = _Instances((), b"", None, Group([]))
+        self._known = _Instances((), b"", None, struct.Struct(""), Group([]))
 
     def read(self, data: bytes, at: int, end: int, taken: Taken) -> None:
         """Take the values of the block from `at` to `end`. Raises DamagedError."""
@@ -63,14 +66,15 @@ class _Wildcard:
         if status & _UNUSABLE:
             taken.unusable[status] += 1
             return
-        values = struct.unpack_from("<" + count * "IIqq", data, items)
-        places = values[::4]
         known = self._known
+        # The four bytes of the offset of each name, without taking the items apart.
+        places = tuple(data[items + byte : names : _ITEM.size] for byte in range(4))
         if places != known.places or data[names:end] != known.names:
             known.group.part()
-            known = self._known = self._name(data, at, names, end, places)
-        firsts: Sequence[int] = values[2::4]
-        seconds: Sequence[int] = values[3::4]
+            known = self._known = self._name(data, at, (items, names, end), places)
+        values = known.values.unpack_from(data, items)
+        firsts: Sequence[int] = values[::2]
+        seconds: Sequence[int] = values[1::2]
         if known.wanted is not None:
             firsts = [firsts[number] for number in known.wanted]
             seconds = [seconds[number] for number in known.wanted]
@@ -78,11 +82,13 @@ class _Wildcard:
             taken.groups.append(known.group.values(firsts, seconds))
 
     def _name(
-        self, data: bytes, at: int, names: int, end: int, places: tuple[int, ...]
+        self, data: bytes, at: int, span: tuple[int, int, int], places: tuple[bytes, ...]
     ) -> _Instances:
+        items, names, end = span
         seen: Counter[str] = Counter()
         wanted, columns = [], []
-        for number, place in enumerate(places):
+        offsets = [place for place, _, _, _ in _ITEM.iter_unpack(data[items:names])]
+        for number, place in enumerate(offsets):
             name = string_at(data, at + place, end)
             nth = seen[name]
             seen[name] += 1
@@ -90,11 +96,17 @@ class _Wildcard:
             if column is not None:
                 wanted.append(number)
                 columns.append(column)
-        if len(self._made) > 2 * len(places) + _SPARE:
+        if len(self._made) > 2 * len(offsets) + _SPARE:
             there = {column.instance for column in columns}
             self._made = {name: made for name, made in self._made.items() if name in there}
-        every = len(wanted) == len(places)
-        return _Instances(places, data[names:end], None if every else wanted, Group(columns))
+        every = len(wanted) == len(offsets)
+        return _Instances(
+            places,
+            data[names:end],
+            None if every else wanted,
+            struct.Struct("<" + len(offsets) * "8xqq"),
+            Group(columns),
+        )
 
     def _column(self, instance: str) -> Column | None:
         if instance not in self._made:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from eselab.base.programs import Program
-from eselab.logs.binary_log import (
+from eselab.logs.binary.binary_log import (
     AVERAGE_BULK,
     COUNTER,
     LARGE_RAWCOUNT,
