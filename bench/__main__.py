@@ -17,6 +17,7 @@ NAMES = (
     "text",
     "decode",
     "evtx",
+    "counters",
     "scrape",
     "memory",
     "idle",

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tests.fuzz.counter_logs import counter_log_seeds
 from tests.fuzz.pages import FORMS, LAST
 from tests.support.edb import HEADER_FIELDS, header_page
 from tests.support.ese_text import render
@@ -48,6 +49,8 @@ def seeds(target: str) -> Iterator[bytes]:
             yield render(event_id, parts).encode()
     elif target == "perfmon_csv":
         yield from _counters()
+    elif target == "perfmon_blg":
+        yield from counter_log_seeds()
     elif target == "event_stream":
         yield from _streams()
     elif target == "eseutil":

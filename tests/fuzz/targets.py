@@ -30,6 +30,7 @@ from esewatch.sources.logs.formats.event_builder import EventOptions
 from esewatch.sources.logs.formats.times import Times
 from esewatch.sources.logs.ntbackup_log import NtbackupDecoder
 from esewatch.sources.logs.sqlserver_errorlog import ErrorlogDecoder
+from tests.fuzz.counter_logs import perfmon_blg
 from tests.fuzz.pages import page
 from tests.support.edb import header_page, sealed_header
 from tests.support.evtx_writer import EvtxWriter
@@ -236,6 +237,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "message": message,
     "ntbackup": ntbackup,
     "page": page,
+    "perfmon_blg": perfmon_blg,
     "perfmon_csv": perfmon_csv,
     "strings": strings,
 }

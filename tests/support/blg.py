@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
 
-from eselab.logs.binary_log import (
+from eselab.logs.binary.binary_log import (
     FREQUENCY,
     NAMES,
     SINGLE,

@@ -12,6 +12,7 @@ from esewatch.config import Settings
 from esewatch.expose.metrics.snapshot import families
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
+from esewatch.sources.counters.blg.perfmon_blg import perfmon_blg_source
 from esewatch.sources.counters.perfmon_csv import perfmon_csv_source
 from esewatch.sources.logs.event_stream import event_stream_source
 
@@ -81,13 +82,20 @@ class Series(NamedTuple):
     labels: str
 
 
-def agent_families(folder: Path, now: float, settings: Settings | None = None) -> list[Metric]:
-    """What the agent exposes at `now` of the two logs in `folder`, read to their ends."""
+def agent_families(
+    folder: Path, now: float, settings: Settings | None = None, *, binary: bool = False
+) -> list[Metric]:
+    """What the agent exposes at `now` of the two logs in `folder`, read to their ends.
+
+    `binary`: of the counters the binary logs and not the text.
+    """
     settings = settings or Settings()
     agent = Folder(State(), settings)
     for source in (
         event_stream_source("events", [str(folder / "events.jsonl")]),
-        perfmon_csv_source("counters", [str(folder / "counters.csv")]),
+        perfmon_blg_source("counters", [str(folder / "counters*.blg")])
+        if binary
+        else perfmon_csv_source("counters", [str(folder / "counters.csv")]),
     ):
         agent.open_source(source.name, 0.0)
         for batch in source.poll(final=True):

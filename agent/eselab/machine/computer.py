@@ -1,11 +1,12 @@
 """Output of one computer of a run: event log, counter log, truth; its copies."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from eselab.base.clock import Clock
 from eselab.base.programs import Program
-from eselab.logs.counter_log import CounterLog
+from eselab.logs.binary.binary_counters import BinaryCounterLog
+from eselab.logs.counter_log import CounterLog, Sample
 from eselab.logs.event_log import EventLog
 from eselab.logs.truth import Truth, TruthError
 from eselab.machine.passive import PassiveCopy
@@ -15,10 +16,22 @@ class ComputerLogs:
     """The logs of one computer in `folder`, on which `program` runs."""
 
     def __init__(
-        self, folder: Path, clock: Clock, *, computer: str, program: Program, buffered: bool
+        self,
+        folder: Path,
+        clock: Clock,
+        *,
+        computer: str,
+        program: Program,
+        buffered: bool,
+        binary: bool = False,
     ) -> None:
-        """`buffered`: lines are held back until `flush`. Raises TruthError, OSError."""
+        """`buffered`: lines are held back until `flush`. `binary`: a binary counter log, too.
+
+        Raises TruthError, OSError.
+        """
         self.folder = folder
+        self._binary = BinaryCounterLog(folder, computer=computer, program=program)
+        self._has_binary = binary
         self.truth = Truth(folder, computer=computer, provider=program.provider, buffered=buffered)
         try:
             self.events = EventLog(
@@ -43,6 +56,12 @@ class ComputerLogs:
         """Epoch seconds of the last line, 0 where there is none."""
         return max(self.events.last_time, self.counters.last_time)
 
+    def sample(self, samples: Sequence[Sample]) -> None:
+        """A row of counters. Raises OSError."""
+        self.counters.sample(samples)
+        if self._has_binary:
+            self._binary.sample(self.counters.last_time, samples)
+
     def flush(self) -> None:
         """Write the buffered part of the logs. Raises OSError."""
         self.events.flush()
@@ -52,6 +71,7 @@ class ComputerLogs:
         """Finish the logs and the truth. Raises OSError."""
         self.events.close()
         self.counters.close()
+        self._binary.close()
         self.truth.close()
 
 
@@ -64,7 +84,7 @@ class Standby:
 
     def sample(self) -> None:
         """A row of counters. Raises OSError."""
-        self.logs.counters.sample([copy.sample() for copy in self.copies.values()])
+        self.logs.sample([copy.sample() for copy in self.copies.values()])
 
     def close(self) -> None:
         """Close the copies. Raises OSError, LogError."""

@@ -71,8 +71,10 @@ class Machine:
         seed: int,
         computer: str,
         journals: Mapping[str, Journal] | None = None,
+        binary: bool = False,
     ) -> None:
-        """`journals`, by database, are told of each transaction of the workload.
+        """`journals`, by database, are told of each transaction of the workload. `binary`: the
+        counters are logged in a binary log, too.
 
         Raises InUseError, TruthError, AheadError, OSError; OpenError where a copy is to be on
         the computer itself.
@@ -83,6 +85,7 @@ class Machine:
         self._folder = folder
         self._plan = plan
         self._journals = journals or {}
+        self._binary = binary
         self._clock = clock
         self._real = isinstance(clock, RealClock)
         first = plan.databases[0]
@@ -126,7 +129,12 @@ class Machine:
 
     def _logs_of(self, folder: Path, computer: str) -> ComputerLogs:
         return ComputerLogs(
-            folder, self._clock, computer=computer, program=self._program, buffered=not self._real
+            folder,
+            self._clock,
+            computer=computer,
+            program=self._program,
+            buffered=not self._real,
+            binary=self._binary,
         )
 
     @property
@@ -317,7 +325,7 @@ class Machine:
             yield self._plan.sample
 
     def _sample(self) -> None:
-        self._logs.counters.sample([instance.sample() for instance in self.instances.values()])
+        self._logs.sample([instance.sample() for instance in self.instances.values()])
         for standby in self.standbys.values():
             standby.sample()
 

@@ -74,6 +74,9 @@ def add_run(commands: Any) -> None:
         help=f"first day of virtual time, UTC; default {START}",
     )  # fmt: skip
     parser.add_argument(
+        "--binary-log", action="store_true", help="the counters as D/counters.blg, too"
+    )
+    parser.add_argument(
         "--until-eof", action="store_true",
         help="end when the standard input ends; with --clock paced a line of it is a fault of a "
         "plan (JSON), done at once when the present is reached",
@@ -91,7 +94,14 @@ def run(options: argparse.Namespace) -> int:
     except UnicodeEncodeError:
         raise RunError(f"{folder}: the name of the folder is not UTF-8") from None
     try:
-        machine = Machine(folder, plan, clock=clock, seed=options.seed, computer=options.computer)
+        machine = Machine(
+            folder,
+            plan,
+            clock=clock,
+            seed=options.seed,
+            computer=options.computer,
+            binary=options.binary_log,
+        )
         _work(machine, clock, options, f"{_databases(plan)} at work in {folder}")
     except OSError as error:
         if error.filename is not None:

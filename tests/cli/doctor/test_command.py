@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from eselab.logs.binary_log import SINGLE, Entry
+from eselab.logs.binary.binary_log import SINGLE, Entry
 from esewatch.cli import main
 from esewatch.cli.doctor import command as doctor
 from esewatch.cli.doctor.timeouts import Looks, look_all, within

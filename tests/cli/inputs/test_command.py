@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eselab.logs.binary_log import SINGLE, Entry
+from eselab.logs.binary.binary_log import SINGLE, Entry
 from esewatch.cli import main
 from esewatch.expose.formatting import iso_time
 from tests.support.blg import NOON, READ, counted, write_log

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from eselab.logs.binary_log import FREQUENCY, WHOLE_OBJECT, Entry, filetime
+from eselab.logs.binary.binary_log import FREQUENCY, WHOLE_OBJECT, Entry, filetime
 from esewatch.model import CountersSeen
 from esewatch.sources.counters.blg.perfmon_blg import perfmon_blg_source
 from tests.support.blg import NOON, name_table, read_log, whole_object, write_log

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from eselab.logs.binary_log import RAWCOUNT, BinaryLog, Entry, filetime, wildcard
+from eselab.logs.binary.binary_log import RAWCOUNT, BinaryLog, Entry, filetime, wildcard
 from esewatch.model import Reading, Source, SourceError
 from esewatch.sources.counters.blg.perfmon_blg import is_binary_log, perfmon_blg_source
 from tests.support.blg import NOON, READ, counted, poll, read_log, write_log
@@ -86,6 +86,21 @@ def test_after_a_restart_in_any_buffer_no_sample_is_lost_doubled_or_without_its_
     at_once, _ = read_log(whole)
     assert str(found) == str(at_once)
     assert len({each.time for each in found}) == len(samples)
+
+
+def test_a_sample_longer_than_what_is_read_at_once_is_handed_out_once(tmp_path: Path) -> None:
+    entry = Entry("EX01", "Process", "*", "Handle Count", RAWCOUNT)
+    names = [f"process number {n}" for n in range(6000)]
+    samples = []
+    for number in range(5):
+        now = filetime(NOON + number)
+        samples.append((NOON + number, [wildcard(now, [(each, number, 0) for each in names])]))
+    readings, unreadable = read_log(write_log(tmp_path / "a.blg", [entry], samples))
+
+    assert unreadable == []
+    assert [(each.raw, each.instance) for each in readings] == [
+        (number, name) for number in range(5) for name in names
+    ]
 
 
 def test_a_log_that_was_renamed_is_not_read_again_and_its_successor_is(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eselab.logs.binary_log import FREQUENCY, SINGLE, Entry, filetime, single, wildcard
+from eselab.logs.binary.binary_log import FREQUENCY, SINGLE, Entry, filetime, single, wildcard
 from esewatch.expose.formatting import iso_time
 from tests.support.blg import NOON, READ, counted, read_log, write_log
 from tests.support.samples import sample

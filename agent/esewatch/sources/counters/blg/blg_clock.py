@@ -5,10 +5,10 @@ rounded to a quarter of an hour, is the offset, whatever the clocks of other mac
 Else a configured time zone, else the one that is stored in the log.
 """
 
-from collections import Counter
 from datetime import datetime, timedelta, tzinfo
 from typing import Final
 
+from esewatch.sources.counters.blg.trace_header import LoggedZone
 from esewatch.sources.counters.pdh_clock import ClockState, PdhClock
 
 _TICKS: Final = 10_000_000
@@ -26,6 +26,7 @@ class BlgClock:
 
     def __init__(self, zone: tzinfo | None, state: ClockState, proved: int | None) -> None:
         self._local = PdhClock(zone, state)
+        self._fixed = zone.west if isinstance(zone, LoggedZone) else None
         self.proved = proved
         """Seconds west of UTC, as the last clock in UTC proved them."""
         self.west: int | None = None
@@ -38,17 +39,20 @@ class BlgClock:
         """
         if not _EPOCH <= local < _LAST:
             return None
-        quarters = Counter(
+        quarters = [
             round((clock - local) / _QUARTER)
             for clock in clocks
             if abs(clock - local) <= _FARTHEST * _QUARTER
-        )
+        ]
         if quarters:
-            self.proved = quarters.most_common(1)[0][0] * 900
+            self.proved = max(quarters, key=quarters.count) * 900
         seconds = (local - _EPOCH) / _TICKS
         if self.proved is not None:
             self.west = self.proved
             return seconds + self.proved
+        if self._fixed is not None:
+            self.west = self._fixed
+            return seconds + self._fixed
         found = self._local.at(_START + timedelta(microseconds=(local - _EPOCH) // 10))
         if found is not None:
             self.west = round(found - seconds)

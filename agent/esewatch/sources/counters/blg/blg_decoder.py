@@ -23,8 +23,7 @@ from esewatch.sources.counters.blg.buffers import (
     buffer_size,
 )
 from esewatch.sources.counters.blg.catalogue import Entry, read_catalogue, read_names
-from esewatch.sources.counters.blg.columns import Columns
-from esewatch.sources.counters.blg.counter_types import Column
+from esewatch.sources.counters.blg.columns import Columns, Values
 from esewatch.sources.counters.blg.samples import SampleReader
 from esewatch.sources.counters.blg.trace_header import CIRCULAR, TraceHeader, read_trace_header
 from esewatch.sources.counters.pdh_clock import ClockState
@@ -75,6 +74,8 @@ class BlgDecoder:
         self._entries: list[Entry] = []
         self._samples: SampleReader | None = None
         self.header: TraceHeader | None = None
+        self.began: float | None = None
+        """When the first sample was taken."""
         self.is_counter_log = False
         """Whether an event of a counter log was seen."""
         self._seeded = not self._context.handed
@@ -128,7 +129,7 @@ class BlgDecoder:
         else:
             kept = last if last is not None else joiner.pending
             fed.consumed = len(data) if kept is None else kept
-            context.handed = last is not None
+            context.handed = last is not None or (context.handed and not fed.consumed)
         context.phase, context.used = walk.place_of(data, fed.consumed)
         self._told_to = len(data) - fed.consumed
         self._tell_once(len(data), tell)
@@ -169,7 +170,8 @@ class BlgDecoder:
         if time is None:
             tell(whole.seen, "sample without a time")
             return
-        _readings(taken.values, time, records, blanks=self._blanks)
+        self.began = time if self.began is None else self.began
+        _readings(taken.groups, time, records, blanks=self._blanks)
         if self._context.seen_pending:
             self._context.seen_pending = False
             records += self._seen(time)
@@ -232,16 +234,10 @@ def _wholes(walk: Buffers, data: bytes, tell: Tell) -> Iterator[Whole]:
             yield whole
 
 
-def _readings(
-    values: list[tuple[Column, int, int]], time: float, records: list[Record], *, blanks: bool
-) -> None:
+def _readings(groups: list[Values], time: float, records: list[Record], *, blanks: bool) -> None:
     """`blanks`: also those without value and total, so that it shows that they are there."""
-    append = records.append
-    for column, first, second in values:
-        value = column.value(first, second)
-        if value != value and not blanks and not column.is_total:  # noqa: PLR0124
-            continue
-        append(
+    for columns, values, firsts in groups:
+        records += [
             Reading(
                 time=time,
                 computer=column.computer,
@@ -253,4 +249,6 @@ def _readings(
                 kind=column.kind,
                 feed=column.feed,
             )
-        )
+            for column, value, first in zip(columns, values, firsts, strict=True)
+            if value == value or blanks or column.is_total  # noqa: PLR0124
+        ]

@@ -18,6 +18,8 @@ from esewatch.sources.files.file_identity import Position, digest
 from esewatch.sources.files.raw_file import RawFile, read_at
 from esewatch.sources.files.text_file import HEAD, LONGEST, Lines, TextFile
 
+_AHEAD: Final = 256 << 10
+"""Bytes read and decoded at once."""
 _MOST_BUFFERS: Final = 1 << 20
 """Of a circular log, whose buffers are put in order."""
 
@@ -36,6 +38,7 @@ class BufferFile(TextFile):
     def __init__(self, raw: RawFile, position: Position) -> None:
         super().__init__(raw, position)
         self._size = SMALLEST_BUFFER
+        self._least = _AHEAD
         self._order: list[int] | None = None
 
     @staticmethod
@@ -74,7 +77,7 @@ class BufferFile(TextFile):
 
     def fill(self, want: int) -> None:
         """See `TextFile.fill`; at least one whole buffer."""
-        want = max(want, self._size)
+        want = max(want, self._size, self._least)
         parts, there = [self.text], len(self.text)
         while there < want and not self.at_end:
             block = self._block(self.offset + there, want - there)
@@ -93,6 +96,7 @@ class BufferFile(TextFile):
 
     def lines(self, want: int, *, tail: bool) -> Lines:
         """Whole buffers, up to `want` bytes and at least one; with `tail` also half of one."""
+        want = max(want, self._least)
         there = self.offset + len(self.text)
         first = (self.offset // self._size + 1) * self._size
         goal = max(first, (self.offset + want) // self._size * self._size)
@@ -103,7 +107,10 @@ class BufferFile(TextFile):
         return Lines(self.text[:end], last=last, all=last and tail)
 
     def take(self, size: int) -> None:
-        """Consume the first `size` bytes."""
+        """Consume the first `size` bytes. When it is none, a sample needs more at once."""
+        if not size and not self.at_end:
+            self._least = min(LONGEST, max(self._least, 2 * len(self.text)))
+            return
         piece, self.text = self.text[:size], self.text[size:]
         self._advance(piece)
 

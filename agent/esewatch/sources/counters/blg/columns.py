@@ -1,6 +1,8 @@
 """The columns of a binary performance log: what feeds which series, and as what."""
 
+import math
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -20,15 +22,89 @@ from esewatch.sources.counters.blg.counter_types import (
 MOST_TOLD: Final = 100
 
 
+class Values(NamedTuple):
+    """Columns, the value of each, not a number where it has none, and the first one stored."""
+
+    columns: Sequence[Column]
+    values: Sequence[float]
+    firsts: Sequence[int]
+
+
+class Group:
+    """Columns that are sampled together, with what was stored of them in the sample before.
+
+    While they are, it stands here; it is put into the columns where they part.
+    """
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self.columns = columns
+        self._before: tuple[Sequence[int], Sequence[int]] | None = None
+        alike = {(column.formula, column.frequency) for column in columns}
+        self._alike = alike.pop() if len(alike) == 1 else None
+        """Formula and frequency where they are those of all, as in a record of all instances."""
+
+    def values(self, firsts: Sequence[int], seconds: Sequence[int]) -> Values:
+        """The values of this sample, which is the one before from then on."""
+        before, self._before = self._before, (firsts, seconds)
+        columns = self.columns
+        if before is None:
+            found = [c.value(f, s) for c, f, s in zip(columns, firsts, seconds, strict=True)]
+            return Values(columns, found, firsts)
+        if self._alike is not None:
+            formula, frequency = self._alike
+            if formula is Formula.RAW:
+                return Values(columns, list(map(float, firsts)), firsts)
+            if formula is Formula.RATE and _is_one(seconds) and _is_one(before[1]):
+                passed = seconds[0] - before[1][0]
+                if passed > 0:
+                    return Values(columns, self._rates(firsts, before, passed / frequency), firsts)
+        found = [
+            column.between(first, second, earlier, then)
+            for column, first, second, earlier, then in zip(
+                columns, firsts, seconds, *before, strict=True
+            )
+        ]
+        return Values(columns, found, firsts)
+
+    def _rates(
+        self, firsts: Sequence[int], before: tuple[Sequence[int], Sequence[int]], seconds: float
+    ) -> list[float]:
+        """Of columns with one clock: most counters of a log by far."""
+        found = [
+            (first - earlier) / seconds if first >= earlier else math.nan
+            for first, earlier in zip(firsts, before[0], strict=True)
+        ]
+        if math.isnan(sum(found)):
+            now, then = self._before or before, before[1][0]
+            for number, value in enumerate(found):
+                if math.isnan(value):
+                    column, first = self.columns[number], firsts[number]
+                    found[number] = column.between(first, now[1][number], before[0][number], then)
+        return found
+
+    def part(self) -> None:
+        """The next sample may have others of these columns."""
+        if self._before is not None:
+            for column, first, second in zip(self.columns, *self._before, strict=True):
+                column.first, column.second, column.known = first, second, True
+            self._before = None
+
+
+def _is_one(numbers: Sequence[int]) -> bool:
+    return numbers.count(numbers[0]) == len(numbers)
+
+
 class Taken(NamedTuple):
     """What was taken from a sample."""
 
-    values: list[tuple[Column, int, int]]
-    """Wanted columns with the two values that are stored of them."""
+    groups: list[Values]
+    """Of the wanted columns."""
     unusable: Counter[int]
     """Status -> wanted values that have it."""
     utc: list[int]
     """The time in UTC, 100 ns since 1601, as counters with such a clock have it."""
+    broken: list[str]
+    """What of its records cannot be read."""
 
 
 class Columns:
@@ -94,7 +170,7 @@ class Columns:
             kind=shown,
             feed=feed,
             formula=formula,
-            frequency=frequency,
+            frequency=frequency if frequency > 0 else math.nan,
             wraps=wraps,
             is_total=shown == "total",
         )

@@ -112,7 +112,8 @@ class Column(msgspec.Struct, gc=False):
     kind: Kind
     feed: Feed | None
     formula: Formula
-    frequency: int
+    frequency: float
+    """Not a number where the log has none: then its totals are all there is."""
     wraps: bool
     is_total: bool
     """The first value is a running total that the fold takes."""
@@ -122,19 +123,24 @@ class Column(msgspec.Struct, gc=False):
 
     def value(self, first: int, second: int) -> float:
         """The value of this sample, not a number where it has none; it is the one before then."""
+        earlier, then = self.first, self.second
+        known, self.known = self.known, True
+        self.first, self.second = first, second
+        if known or self.formula <= Formula.ELAPSED:
+            return self.between(first, second, earlier, then)
+        return math.nan
+
+    def between(self, first: int, second: int, earlier: int, then: int) -> float:
+        """The value of a sample behind another one of which `earlier` and `then` were stored."""
         formula = self.formula
         if formula <= Formula.ELAPSED:
             return _of_one_sample(formula, first, second, self.frequency)
-        grown, passed = first - self.first, second - self.second
-        known = self.known
-        self.first, self.second, self.known = first, second, True
-        if not known:
-            return math.nan
+        grown, passed = first - earlier, second - then
         if grown < 0:
             if formula == Formula.DELTA or not self.wraps:
                 return math.nan
             # A fall is a wrap only from the top tenth of the range to the lowest, else a restart.
-            if not (_RANGE > first - grown >= _RANGE - _TENTH and first < _TENTH):
+            if not (_RANGE > earlier >= _RANGE - _TENTH and first < _TENTH):
                 return math.nan
             grown += _RANGE
         if formula == Formula.DELTA:
@@ -142,20 +148,24 @@ class Column(msgspec.Struct, gc=False):
         if passed <= 0:
             still = passed == 0 and formula in (Formula.AVERAGE, Formula.AVERAGE_TIME)
             return 0.0 if still else math.nan
-        if formula == Formula.RATE:
-            return grown / (passed / self.frequency) if self.frequency > 0 else math.nan
-        if formula == Formula.PERCENT:
-            return 100.0 * (grown / passed)
-        if formula == Formula.INVERSE:
-            return max(0.0, 100.0 * (1.0 - grown / passed))
-        if formula == Formula.AVERAGE_TIME:
-            return grown / self.frequency / passed if self.frequency > 0 else math.nan
-        return grown / passed
+        return _of_two_samples(formula, grown, passed, self.frequency)
 
 
-def _of_one_sample(formula: Formula, first: int, second: int, frequency: int) -> float:
+def _of_two_samples(formula: Formula, grown: int, passed: int, frequency: float) -> float:
+    if formula == Formula.RATE:
+        return grown / (passed / frequency)
+    if formula == Formula.PERCENT:
+        return 100.0 * (grown / passed)
+    if formula == Formula.INVERSE:
+        return max(0.0, 100.0 * (1.0 - grown / passed))
+    if formula == Formula.AVERAGE_TIME:
+        return grown / frequency / passed
+    return grown / passed
+
+
+def _of_one_sample(formula: Formula, first: int, second: int, frequency: float) -> float:
     if formula == Formula.RAW:
         return float(first)
     if formula == Formula.FRACTION:
         return 100.0 * (first / second) if second > 0 else math.nan
-    return (second - first) / frequency if frequency > 0 and second >= first else math.nan
+    return (second - first) / frequency if second >= first else math.nan

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from esewatch.sources.counters.blg.catalogue import LONGEST_NAME, Entry, string_at
-from esewatch.sources.counters.blg.columns import Columns, Taken
+from esewatch.sources.counters.blg.columns import Columns, Taken, Values
 from esewatch.sources.counters.blg.counter_types import (
     OBJECT_TIMER,
     TIMER_100NS,
@@ -73,6 +73,7 @@ class ObjectReader:
         self._counters: list[_Counter] = []
         self._wanted = False
         self._page = 0
+        self._stored: list[tuple[Column, int, int]] = []
         self._clocks = _Clocks((0, 0, 0), (0, 0, 0))
         self._instances: dict[tuple[bytes, int], list[_Value]] = {}
         self.exposed: list[str] = []
@@ -90,9 +91,17 @@ class ObjectReader:
         taken.utc.append(utc)
         if types:
             self._clocks = _Clocks((ticks, 0, utc), (rate, 0, _FREQUENCY_100NS))
-            self._object(data, at + head, at + total, taken)
+            self._stored = []
+            self._object(data, at + head, at + total)
+            taken.groups.append(
+                Values(
+                    [column for column, _, _ in self._stored],
+                    [column.value(first, second) for column, first, second in self._stored],
+                    [first for _, first, _ in self._stored],
+                )
+            )
 
-    def _object(self, data: bytes, at: int, end: int, taken: Taken) -> None:
+    def _object(self, data: bytes, at: int, end: int) -> None:
         if at + _OBJECT.size > end:
             raise DamagedError("object is cut short")
         total, length, head, _, count, _, instances, self._page, ticks, rate = _OBJECT.unpack_from(
@@ -113,9 +122,9 @@ class ObjectReader:
             values = self._instances.get((b"", 0))
             if values is None:
                 values = self._instances[b"", 0] = self._values("")
-            self._take(data, at + length, end, values, taken)
+            self._take(data, at + length, end, values)
         else:
-            self._each_instance(data, at + length, end, instances, taken)
+            self._each_instance(data, at + length, end, instances)
 
     def _define(self, data: bytes, at: int, end: int, count: int) -> None:
         """Read the definitions; equal ones are not read again."""
@@ -153,7 +162,7 @@ class ObjectReader:
         self._counters = [each for each in self._counters if wants(entry.object, each.name)]
         self._wanted = bool(self._counters)
 
-    def _each_instance(self, data: bytes, at: int, end: int, count: int, taken: Taken) -> None:
+    def _each_instance(self, data: bytes, at: int, end: int, count: int) -> None:
         seen: dict[bytes, int] = {}
         for _ in range(count):
             if at + _INSTANCE.size > end:
@@ -173,7 +182,7 @@ class ObjectReader:
             if values is None:
                 values = self._named(name, nth)
             if values:
-                self._take(data, at, at + block, values, taken)
+                self._take(data, at, at + block, values)
             at += block
         if len(self._instances) > 2 * count + _SPARE:
             there = {(name, nth) for name, most in seen.items() for nth in range(most + 1)}
@@ -205,7 +214,7 @@ class ObjectReader:
                 found.append(_Value(column, each.size, each.offset, clock, each.base))
         return found
 
-    def _take(self, data: bytes, at: int, end: int, values: list[_Value], taken: Taken) -> None:
+    def _take(self, data: bytes, at: int, end: int, values: list[_Value]) -> None:
         for column, size, offset, clock, base in values:
             first = at + offset
             if first + size > end:
@@ -215,7 +224,7 @@ class ObjectReader:
                 if at + base[1] + base[0] > end:
                     raise DamagedError("base lies behind its counter block")
                 second = _number(data, at + base[1], base[0])
-            taken.values.append((column, _number(data, first, size), second))
+            self._stored.append((column, _number(data, first, size), second))
 
 
 def _number(data: bytes, at: int, size: int) -> int:

@@ -51,9 +51,9 @@ def perfmon_blg_source(
     def first_time(_path: str, head: bytes) -> float | None:
         if not is_binary_log(head):
             return None
-        decoder = BlgDecoder(head, b"", computer=computer, zone=zone, ese_only=False)
-        records = decoder.feed(head, final=True).records
-        return next((each.time for each in records if isinstance(each, Reading)), None)
+        decoder = BlgDecoder(head, b"", computer=computer, zone=zone, ese_only=True)
+        decoder.feed(head, final=True)
+        return decoder.began
 
     return FollowedFiles(name, paths, factory, order=first_time, form=BufferFile)
 

@@ -6,12 +6,12 @@ Most counters of a log are not asked for: they are passed over by the size of th
 import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import groupby, islice
 from typing import Final, NamedTuple
 
 from esewatch.sources.counters.blg.buffers import Tell
 from esewatch.sources.counters.blg.catalogue import Entry, string_at
-from esewatch.sources.counters.blg.columns import Columns, Taken
+from esewatch.sources.counters.blg.columns import Columns, Group, Taken, Values
 from esewatch.sources.counters.blg.counter_types import TIMER_100NS, Column
 from esewatch.sources.counters.blg.objects import DamagedError, ObjectReader
 
@@ -22,7 +22,8 @@ _MAGIC: Final = 0x00FFFFFF
 _ONE: Final = 0x01034C42
 _ALL: Final = 0x02034C42
 _OBJECT: Final = 0x05034C42
-_SINGLE: Final = struct.Struct("<III12xqq8x")
+_VALUE: Final = "III12xqq8x"
+_SINGLE: Final = struct.Struct("<" + _VALUE)
 _WILDCARD: Final = struct.Struct("<IIII8x")
 _ITEM: Final = struct.Struct("<IIqq")
 _UNUSABLE: Final = 0x80000000
@@ -34,10 +35,14 @@ _SPARE: Final = 1000
 class _Instances(NamedTuple):
     """The instances of a wildcard record while they stay the same."""
 
-    places: tuple[int, ...]
+    places: tuple[bytes, ...]
+    """The offsets of their names, the bytes of equal weight together."""
     names: bytes
-    columns: list[tuple[int, Column]]
-    """Place of each wanted one in the list of values, and its column."""
+    wanted: list[int] | None
+    """Numbers of the wanted ones; None for all."""
+    values: struct.Struct
+    """The values of all of them."""
+    group: Group
 
 
 class _Wildcard:
@@ -47,7 +52,7 @@ class _Wildcard:
         self._entry = entry
         self._columns = columns
         self._made: dict[str, Column | None] = {}
-        self._known = _Instances((), b"", [])
+        self._known = _Instances((), b"", None, struct.Struct(""), Group([]))
 
     def read(self, data: bytes, at: int, end: int, taken: Taken) -> None:
         """Take the values of the block from `at` to `end`. Raises DamagedError."""
@@ -61,31 +66,47 @@ class _Wildcard:
         if status & _UNUSABLE:
             taken.unusable[status] += 1
             return
-        values = struct.unpack_from("<" + count * "IIqq", data, items)
-        places = values[::4]
         known = self._known
+        # The four bytes of the offset of each name, without taking the items apart.
+        places = tuple(data[items + byte : names : _ITEM.size] for byte in range(4))
         if places != known.places or data[names:end] != known.names:
-            known = self._known = self._name(data, at, names, end, places)
-        taken.values.extend(
-            [(column, values[place], values[place + 1]) for place, column in known.columns]
-        )
+            known.group.part()
+            known = self._known = self._name(data, at, (items, names, end), places)
+        values = known.values.unpack_from(data, items)
+        firsts: Sequence[int] = values[::2]
+        seconds: Sequence[int] = values[1::2]
+        if known.wanted is not None:
+            firsts = [firsts[number] for number in known.wanted]
+            seconds = [seconds[number] for number in known.wanted]
+        if firsts:
+            taken.groups.append(known.group.values(firsts, seconds))
 
     def _name(
-        self, data: bytes, at: int, names: int, end: int, places: tuple[int, ...]
+        self, data: bytes, at: int, span: tuple[int, int, int], places: tuple[bytes, ...]
     ) -> _Instances:
+        items, names, end = span
         seen: Counter[str] = Counter()
-        columns = []
-        for number, place in enumerate(places):
+        wanted, columns = [], []
+        offsets = [place for place, _, _, _ in _ITEM.iter_unpack(data[items:names])]
+        for number, place in enumerate(offsets):
             name = string_at(data, at + place, end)
             nth = seen[name]
             seen[name] += 1
             column = self._column(f"{name}#{nth}" if nth else name)
             if column is not None:
-                columns.append((4 * number + 2, column))
-        if len(self._made) > 2 * len(places) + _SPARE:
-            there = {column.instance for _, column in columns}
+                wanted.append(number)
+                columns.append(column)
+        if len(self._made) > 2 * len(offsets) + _SPARE:
+            there = {column.instance for column in columns}
             self._made = {name: made for name, made in self._made.items() if name in there}
-        return _Instances(places, data[names:end], columns)
+        every = len(wanted) == len(offsets)
+        return _Instances(
+            places,
+            data[names:end],
+            None if every else wanted,
+            struct.Struct("<" + len(offsets) * "8xqq"),
+            Group(columns),
+        )
 
     def _column(self, instance: str) -> Column | None:
         if instance not in self._made:
@@ -96,16 +117,73 @@ class _Wildcard:
         return self._made[instance]
 
 
+class _Run:
+    """Entries of single values behind each other; their records have one size."""
+
+    def __init__(self, begun: int, columns: Sequence[Column | None], clocks: Sequence[int]) -> None:
+        """`clocks`: numbers of those whose clock tells the time in UTC."""
+        self.begun = begun
+        self.entries = len(columns)
+        self._wanted = [number for number, column in enumerate(columns) if column is not None]
+        self._group = Group([column for column in columns if column is not None])
+        self._clocks = [_SINGLE.size * number for number in clocks]
+        self._values = struct.Struct("<" + self.entries * _VALUE)
+        # Where few are wanted the others are not even unpacked.
+        self._all = 4 * len(self._wanted) >= self.entries
+
+    def read(self, data: bytes, at: int, tell: Tell, taken: Taken) -> None:
+        """Take the values of the records from `at` on."""
+        for offset in self._clocks:
+            magic, _, status, _, second = _SINGLE.unpack_from(data, at + offset)
+            if magic == _ONE and not status & _UNUSABLE:
+                taken.utc.append(second)
+        if not self._wanted:
+            return
+        unpack, size = _SINGLE.unpack_from, _SINGLE.size
+        if self._all:
+            values = self._values.unpack_from(data, at)
+            fields = [values[place::5] for place in range(5)]
+        else:
+            rows = [unpack(data, at + size * number) for number in self._wanted]
+            fields = list(zip(*rows, strict=True))
+        marks, sizes, statuses, firsts, seconds = fields
+        if set(marks) == {_ONE} and set(sizes) == {size} and max(statuses) < _UNUSABLE:
+            if self._all and len(self._wanted) < self.entries:
+                firsts = tuple(firsts[number] for number in self._wanted)
+                seconds = tuple(seconds[number] for number in self._wanted)
+            taken.groups.append(self._group.values(firsts, seconds))
+        else:
+            self._read_each(data, at, tell, taken)
+
+    def part(self) -> None:
+        """Put what was stored into the column."""
+        self._group.part()
+
+    def _read_each(self, data: bytes, at: int, tell: Tell, taken: Taken) -> None:
+        """The same, where some of them have no value."""
+        self._group.part()
+        columns, values, firsts = [], [], []
+        for number, column in zip(self._wanted, self._group.columns, strict=True):
+            place = at + _SINGLE.size * number
+            magic, size, status, first, second = _SINGLE.unpack_from(data, place)
+            if magic != _ONE or size != _SINGLE.size:
+                tell(place, f"record {self.begun + number + 1} of the sample has no valid head")
+            elif status & _UNUSABLE:
+                taken.unusable[status] += 1
+            else:
+                columns.append(column)
+                values.append(column.value(first, second))
+                firsts.append(first)
+        taken.groups.append(Values(columns, values, firsts))
+
+
 class _Step(NamedTuple):
-    """A run of entries of single values, or one entry of another form."""
+    """A run of single values, or other entries behind each other that are wanted or not."""
 
     begun: int
     entries: int
-    is_run: bool
-    wanted: list[tuple[int, Column]]
-    """Of a run: offset of each wanted one, and its column."""
-    clocks: list[int]
-    """Of a run: offsets of those whose clock tells the time in UTC."""
+    run: _Run | None
+    wanted: bool
 
 
 class SampleReader:
@@ -133,39 +211,6 @@ class SampleReader:
         """Counters of whole objects without a name in the log."""
         return sum(reader.nameless for reader in self._objects.values())
 
-    def read(self, data: bytes, at: int, end: int, tell: Tell) -> Taken:
-        """Take the wanted values of the sample from `at` to `end`."""
-        taken = Taken([], Counter(), [])
-        if at + _HEAD.size > end:
-            tell(at, "sample is cut short")
-            return taken
-        magic, size = _HEAD.unpack_from(data, at)
-        if magic != _SAMPLE or not _HEAD.size <= size <= end - at:
-            tell(at, f"no sample where one should be: mark 0x{magic:08x}, {size} bytes")
-            return taken
-        end = at + size
-        at += _HEAD.size
-        for step in self._steps:
-            behind = at + step.entries * _SINGLE.size
-            if step.is_run and _ends_well(data, behind, end):
-                self._take_run(data, at, step, tell, taken)
-                at = behind
-                continue
-            for number in range(step.begun, step.begun + step.entries):
-                if at + _HEAD.size > end:
-                    tell(at, f"sample ends before record {number + 1} of {len(self._entries)}")
-                    return taken
-                magic, size = _HEAD.unpack_from(data, at)
-                if magic & _MAGIC != _SAMPLE or not _HEAD.size <= size <= end - at:
-                    tell(at, f"record {number + 1} of the sample has no valid head")
-                    return taken
-                try:
-                    self._record(number, data, at, at + size, taken)
-                except DamagedError as error:
-                    tell(at, f"record {number + 1} of the sample: {error}")
-                at += size
-        return taken
-
     def exposed(self) -> Iterator[tuple[str, str, str]]:
         """Machine, object and counter of all that was seen, wanted or not."""
         for number, entry in enumerate(self._entries):
@@ -173,56 +218,83 @@ class SampleReader:
             for counter in reader.exposed if reader is not None else [entry.counter]:
                 yield entry.machine, entry.object, counter
 
+    def read(self, data: bytes, at: int, end: int, tell: Tell) -> Taken:
+        """Take the wanted values of the sample from `at` to `end`."""
+        taken = Taken([], Counter(), [], [])
+        magic, size = _HEAD.unpack_from(data, at) if at + _HEAD.size <= end else (0, 0)
+        if magic != _SAMPLE or not _HEAD.size <= size <= end - at:
+            tell(at, f"no sample where one should be: mark 0x{magic:08x}, {size} bytes")
+            return taken
+        end = at + size
+        at += _HEAD.size
+        try:
+            for step in self._steps:
+                behind = at + step.entries * _SINGLE.size
+                if step.run is not None and _ends_well(data, behind, end):
+                    step.run.read(data, at, tell, taken)
+                    at = behind
+                elif step.wanted:
+                    at = self._each(step, data, at, end, taken)
+                else:
+                    at = self._passed(step, data, at, end)
+        except DamagedError as error:
+            taken.broken.append(str(error))
+        for reason in taken.broken:
+            tell(at, reason)
+        return taken
+
+    def _each(self, step: _Step, data: bytes, at: int, end: int, taken: Taken) -> int:
+        """Take the records of a step one by one; returns where they end. Raises DamagedError."""
+        if step.run is not None:
+            step.run.part()
+        for number in range(step.begun, step.begun + step.entries):
+            size = _size_at(data, at, end, number)
+            try:
+                self._record(number, data, at, at + size, taken)
+            except DamagedError as error:
+                taken.broken.append(f"record {number + 1} of the sample: {error}")
+            at += size
+        return at
+
+    def _passed(self, step: _Step, data: bytes, at: int, end: int) -> int:
+        """Pass the records of a step over; returns where they end. Raises DamagedError."""
+        unpack, most = _HEAD.unpack_from, end - _HEAD.size
+        for number in range(step.begun, step.begun + step.entries):
+            if at > most:
+                raise DamagedError(f"sample ends before record {number + 1}")
+            magic, size = unpack(data, at)
+            if magic & _MAGIC != _SAMPLE or not _HEAD.size <= size <= end - at:
+                raise DamagedError(f"record {number + 1} of the sample has no valid head")
+            at += size
+        return at
+
     def _plan(self) -> list[_Step]:
         steps: list[_Step] = []
-        begun = 0
-        for number, entry in enumerate([*self._entries, None]):
-            if entry is not None and entry.form == "single":
-                continue
-            if number > begun:
-                steps.append(self._run(begun, number))
-            if entry is not None:
-                steps.append(_Step(number, 1, False, [], []))
-            begun = number + 1
+        for kind, entries in groupby(range(len(self._entries)), self._kind):
+            numbers = list(entries)
+            begun = numbers[0]
+            run = None
+            if kind == "single":
+                clocks = [number - begun for number in numbers if number in self._clocks]
+                run = _Run(begun, [self._single(number) for number in numbers], clocks)
+            steps.append(_Step(begun, len(numbers), run, kind != "unwanted"))
         return steps
 
-    def _run(self, begun: int, end: int) -> _Step:
-        found = ((number, self._single(number)) for number in range(begun, end))
-        return _Step(
-            begun,
-            end - begun,
-            True,
-            [(_SINGLE.size * (n - begun), column) for n, column in found if column is not None],
-            [_SINGLE.size * (n - begun) for n in sorted(self._clocks) if begun <= n < end],
-        )
+    def _kind(self, number: int) -> str:
+        entry = self._entries[number]
+        if entry.form == "single":
+            return "single"
+        counter = entry.counter
+        asked = number in self._clocks or entry.form == "object"
+        return "wanted" if asked or self._columns.wants(entry.object, counter) else "unwanted"
 
     def _single(self, number: int) -> Column | None:
         if number not in self._singles:
             entry = self._entries[number]
             self._singles[number] = self._columns.make(
-                entry,
-                entry.instance,
-                entry.counter,
-                entry.type,
-                entry.frequency,
+                entry, entry.instance, entry.counter, entry.type, entry.frequency
             )
         return self._singles[number]
-
-    def _take_run(self, data: bytes, at: int, step: _Step, tell: Tell, taken: Taken) -> None:
-        unpack = _SINGLE.unpack_from
-        for offset, column in step.wanted:
-            magic, size, status, first, second = unpack(data, at + offset)
-            if magic != _ONE or size != _SINGLE.size:
-                number = step.begun + offset // _SINGLE.size + 1
-                tell(at + offset, f"record {number} of the sample has no valid head")
-            elif status & _UNUSABLE:
-                taken.unusable[status] += 1
-            else:
-                taken.values.append((column, first, second))
-        for offset in step.clocks:
-            magic, _, status, _, second = unpack(data, at + offset)
-            if magic == _ONE and not status & _UNUSABLE:
-                taken.utc.append(second)
 
     def _record(self, number: int, data: bytes, at: int, end: int, taken: Taken) -> None:
         """Take one record by its own form. Raises DamagedError."""
@@ -232,23 +304,21 @@ class SampleReader:
         if magic == _ONE:
             if end - at < _SINGLE.size:
                 raise DamagedError("value is cut short")
-            _, _, status, first, second = _SINGLE.unpack_from(data, at)
             column = self._single(number)
-            if status & _UNUSABLE:
-                taken.unusable[status] += column is not None
-                return
             if column is not None:
-                taken.values.append((column, first, second))
+                run = _Run(number, [column], [])
+                run.read(data, at, _ignored, taken)
+                run.part()
             if number in self._clocks:
-                taken.utc.append(second)
+                taken.utc.append(_SINGLE.unpack_from(data, at)[4])
         elif magic == _ALL:
+            if number in self._clocks and end - body >= _WILDCARD.size + _ITEM.size:
+                taken.utc.append(_ITEM.unpack_from(data, body + _WILDCARD.size)[3])
             if self._columns.wants(entry.object, entry.counter):
                 reader = self._wildcards.get(number)
                 if reader is None:
                     reader = self._wildcards[number] = _Wildcard(entry, self._columns)
                 reader.read(data, body, end, taken)
-            if number in self._clocks and end - body >= _WILDCARD.size + _ITEM.size:
-                taken.utc.append(_ITEM.unpack_from(data, body + _WILDCARD.size)[3])
         elif magic == _OBJECT:
             whole = self._objects.get(number)
             if whole is None:
@@ -256,6 +326,20 @@ class SampleReader:
             whole.read(data, body, end, taken)
         else:
             self.skipped[magic >> 24] += 1
+
+
+def _size_at(data: bytes, at: int, end: int, number: int) -> int:
+    """The size of the record at `at`. Raises DamagedError."""
+    if at + _HEAD.size > end:
+        raise DamagedError(f"sample ends before record {number + 1}")
+    magic, size = _HEAD.unpack_from(data, at)
+    if magic & _MAGIC != _SAMPLE or not _HEAD.size <= size <= end - at:
+        raise DamagedError(f"record {number + 1} of the sample has no valid head")
+    return int(size)
+
+
+def _ignored(_at: int, _reason: str) -> None:
+    """A record of one value was looked at before."""
 
 
 def _tells_time(entry: Entry) -> bool:

@@ -48,6 +48,9 @@ class LoggedZone(tzinfo):
         self._standard = timedelta(minutes=-(west + standard))
         self._daylight = timedelta(minutes=-(west + daylight))
         self._changes = changes
+        changing = all(change.month for change in changes)
+        self.west = None if changing else 60 * (west + standard)
+        """Seconds west of UTC, None where the clock changes in summer."""
 
     def utcoffset(self, dt: datetime | None) -> timedelta:
         """See `tzinfo`; `fold` is 1 in the second run of a repeated hour."""
@@ -62,9 +65,9 @@ class LoggedZone(tzinfo):
         return None
 
     def _is_daylight(self, dt: datetime) -> bool:
-        to_standard, to_daylight = self._changes
-        if not to_standard.month or not to_daylight.month:
+        if self.west is not None:
             return False
+        to_standard, to_daylight = self._changes
         local = dt.replace(tzinfo=None, fold=0)
         try:
             begin = to_daylight.in_year(local.year)

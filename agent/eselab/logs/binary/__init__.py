@@ -1,0 +1,1 @@
+"""The counters of the engine as a binary performance log."""
