@@ -232,12 +232,14 @@ def test_two_terabytes_at_a_megabyte_a_second_are_late_after_a_month_and_not_at_
     assert later.recommended_seconds is None
 
 
-def test_a_first_scan_of_a_database_of_unknown_size_is_late_after_a_week(tmp_path: Path) -> None:
-    advice = background(tmp_path, 6, size=None, before=False)
-    later = background(tmp_path, 8, size=None, before=False)
+def test_a_first_scan_of_a_database_of_unknown_size_that_goes_on_is_late_after_45_days(
+    tmp_path: Path,
+) -> None:
+    advice = background(tmp_path, 23, size=None, before=False)
+    later = background(tmp_path, 46, size=None, before=False)
 
     assert (advice.action, advice.rule) == ("not_applicable", "background")
-    assert "running for 6 days; the deadline is 7 days" in advice.reasons[1]
+    assert "1.5 times the 23 days that its first scan goes on" in advice.reasons[1]
     assert (later.action, later.rule) == ("not_applicable", "scan_late")
 
 

@@ -18,7 +18,7 @@ from tests.oracle.product import settings_of, told
 from tests.oracle.reading import read
 from tests.support.each import of_each
 
-SEEDS = 1000
+SEEDS = 2000
 PART = 100
 MANY = 100_000
 

@@ -134,7 +134,8 @@ def verification_deadline(copy: Copy) -> Deadline:
     found = [_usual(copy), Deadline(least, f"{span(least)} at least")]
     if _is_span(copy.engine_threshold):
         found.append(Deadline(copy.engine_threshold or 0.0, "the engine's own threshold (735)"))
-    if copy.model == "background" and not copy.verified and copy.under_way:
+    unsized = copy.model == "background" and not _is_span(copy.size_bytes)
+    if unsized and not copy.verified and copy.under_way:
         # One that goes on for n days takes n days at least; of 2 TB it takes 23 in good health.
         said = f"1.5 times the {span(copy.under_way)} that its first scan goes on"
         found.append(Deadline(SLACK * copy.under_way, said))

@@ -72,21 +72,15 @@ def surroundings(
         channels[channel.computer].append(channel)
     groups = _groups(state, settings, copies or Copies.within(state, settings))
     damage = _of_active(state, groups)
-    owned = {
-        instance_key(entry)
-        for entry in state.databases.values()
-        if not is_snapshot(entry.database)
-        and not is_ignored(entry.computer, entry.database, settings)
-    }
+    owned = _owned(state, settings)
     homeless: dict[str, list[Mapping[int, EngineError]]] = defaultdict(list)
-    for instance_of, each in state.instances.items():
-        if each.unexplained and instance_of not in owned:
-            homeless[instance_of[0]].append(each.unexplained)
-    said = notices(state, settings)
     errors: dict[str, list[Instance]] = defaultdict(list)
-    for (computer, _), each in state.instances.items():
+    for (computer, name), each in state.instances.items():
+        if each.unexplained and (computer, name) not in owned:
+            homeless[computer].append(each.unexplained)
         if OF_COMPUTER in each.errors:
             errors[computer].append(each)
+    said = notices(state, settings)
 
     def told(database: Database) -> Told:
         key = (database.computer, database.database)
@@ -112,6 +106,16 @@ def surroundings(
         )
 
     return told
+
+
+def _owned(state: State, settings: Settings) -> set[DatabaseKey]:
+    """The instances that are known to have databases."""
+    return {
+        instance_key(entry)
+        for entry in state.databases.values()
+        if not is_snapshot(entry.database)
+        and not is_ignored(entry.computer, entry.database, settings)
+    }
 
 
 def _instance_of(database: Database, state: State) -> Instance | None:
