@@ -11,8 +11,8 @@ from esewatch.cli.demo.configuration import (
     local_url,
     make_folder,
 )
-from esewatch.cli.demo.servers import DEVICE, TOGETHER, WINDOWS
-from esewatch.config import load, rule_for
+from esewatch.cli.demo.servers import DEVICE, PAIR, TOGETHER, WINDOWS
+from esewatch.config import load, policy_for, rule_for
 from esewatch.expose.http import server
 from esewatch.model import EsewatchError
 from tests.support.ports import free_port
@@ -41,6 +41,17 @@ def test_every_windowed_database_has_its_rule_and_two_share_a_device(
         assert (rule.name, rule.window, rule.tier) == (name, name, "watched")
         assert (rule.device == DEVICE) is (name in TOGETHER)
         assert settings.windows[name].duration == WINDOWS[name].length
+
+
+def test_each_copy_of_the_pair_is_to_be_verified_within_two_weeks(tmp_path: Path) -> None:
+    (tmp_path / "esewatch.yml").write_text(configuration(LIVE))
+    settings = load(tmp_path / "esewatch.yml")
+    asked = {
+        computer: policy_for(settings, f"/d/{computer}/{PAIR}/{PAIR}.edb", computer).verify_within
+        for computer in ("ex01", "ex02")
+    }
+    assert asked == {"ex01": 14 * 86400, "ex02": 14 * 86400}
+    assert policy_for(settings, "/d/keep/keep.edb", "mail01").verify_within is None
 
 
 def test_an_address_that_was_given_is_taken_or_refused() -> None:

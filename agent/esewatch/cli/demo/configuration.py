@@ -5,7 +5,7 @@ import socket
 import tempfile
 from pathlib import Path
 
-from esewatch.cli.demo.servers import DEVICE, TOGETHER, WINDOWS, DemoWindow
+from esewatch.cli.demo.servers import DEVICE, PAIR, TOGETHER, WINDOWS, DemoWindow
 from esewatch.expose.http.server import DEFAULT_ADDRESS, format_address, parse_address
 from esewatch.model import EsewatchError
 
@@ -33,6 +33,8 @@ def configuration(live: float) -> str:
         device = f", device: {DEVICE}" if name in TOGETHER else ""
         match = f"match: '*{name}.edb', name: {name}, tier: watched, window: {name}"
         rules.append(f"  - {{{match}{device}}}")
+    # A first scan may take weeks: this site wants each copy verified within two.
+    rules.append(f"  - {{match: '*{PAIR}.edb', policy: {{verify_within: 14d}}}}")
     return CONFIGURATION.format(windows="\n".join(windows), databases="\n".join(rules))
 
 
