@@ -60,6 +60,17 @@ def test_all_stories_are_seen_and_what_is_left_can_be_reported_and_scanned(tmp_p
     assert "1 of 11 databases has bad pages: bad-page on mail02." in said
     assert "1 known bad page" in said
 
+    binary = folder / "DC01/counters.blg"
+    converted = subprocess.run(
+        [sys.executable, "-m", "esewatch", "counters", "--format", "csv", str(binary)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (converted.returncode, converted.stderr) == (0, "")
+    rows = (folder / "DC01/counters.csv").read_text().splitlines()
+    assert len(converted.stdout.splitlines()) == len(rows)
+
 
 @pytest.mark.slow
 def test_two_at_once_on_terminals_each_say_all_sentences(tmp_path: Path) -> None:

@@ -177,6 +177,7 @@ class _Demo:
             command = [
                 *ENGINE, "--dir", str(own), "--plan", str(plan), "--start", start,
                 "--computer", server.computer, "--seed", str(seed),
+                *(["--binary-log"] if server.has_binary_log else []),
             ]  # fmt: skip
             log = self.folder / f"{server.computer}.log"
             self._engines[server.computer] = self._processes.start(

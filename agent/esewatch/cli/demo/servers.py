@@ -40,6 +40,8 @@ class Server(NamedTuple):
     computer: str
     plan: dict[str, Any]
     """As `engine run --plan` reads it."""
+    has_binary_log: bool = False
+    """Logs its counters as `counters.blg`, too."""
 
 
 WINDOWS: Final = {
@@ -62,7 +64,7 @@ def servers(live: float) -> list[Server]:
     return [
         Server(MAIL, _mail(live)),
         Server(MAIL2, _second_mail(live)),
-        Server(CONTROLLER, _controller(live)),
+        Server(CONTROLLER, _controller(live), has_binary_log=True),
         Server(ACTIVE, _pair()),
     ]
 
