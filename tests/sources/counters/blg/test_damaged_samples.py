@@ -1,0 +1,61 @@
+"""Real logs that are cut short, or have a wrong byte: what is left of them is read."""
+
+import math
+from collections.abc import Iterator
+
+import pytest
+
+from esewatch.model import Record
+from esewatch.sources.counters.blg.blg_decoder import BlgDecoder
+from esewatch.sources.counters.blg.buffers import buffer_size
+from tests.support.samples import sample
+
+SHORT = "powershell-CounterSamples.blg"
+STEPS = [
+    pytest.param(SHORT, 401, id="quick"),
+    pytest.param(SHORT, 1, id="every-byte", marks=pytest.mark.slow),
+    pytest.param("powershell-BadCounterSamples.blg", 41, id="bad-status", marks=pytest.mark.slow),
+    pytest.param("pal-SampleLog.blg", 101, id="whole-objects", marks=pytest.mark.slow),
+]
+"""Samples, and the bytes from one place to the next."""
+
+
+def readings(log: bytes) -> list[Record]:
+    """What a decoder hands out of the log; none where its head is no log's."""
+    if not buffer_size(log):
+        return []
+    fed = BlgDecoder(log, b"", computer="a", zone=None, ese_only=False).feed(log, final=True)
+    assert fed.consumed == len(log)
+    assert all(0 <= at <= len(log) and reason for at, reason in fed.unreadable)
+    return fed.records
+
+
+def places(name: str, step: int) -> Iterator[tuple[bytes, int]]:
+    whole = sample(f"blg/{name}").read_bytes()
+    return ((whole, at) for at in range(0, len(whole), step))
+
+
+@pytest.mark.parametrize(("name", "step"), STEPS)
+def test_a_log_that_is_cut_gives_the_first_of_its_readings(name: str, step: int) -> None:
+    whole = list(map(str, readings(sample(f"blg/{name}").read_bytes())))
+    counts = []
+    for log, at in places(name, step):
+        found = list(map(str, readings(log[:at])))
+        assert found == whole[: len(found)], f"cut at {at}"
+        counts.append(len(found))
+    assert counts == sorted(counts)
+    assert 0 < counts[-1] <= len(whole)
+
+
+@pytest.mark.parametrize(("name", "step"), STEPS)
+def test_a_wrong_byte_does_no_more_than_harm_readings(name: str, step: int) -> None:
+    most = 2 * len(readings(sample(f"blg/{name}").read_bytes()))
+    alike = 0
+    for log, at in places(name, step):
+        wrong = bytearray(log)
+        wrong[at] ^= 0xFF
+        found = readings(bytes(wrong))
+        assert len(found) <= most, f"wrong byte at {at}"
+        assert all(math.isfinite(each.time or 0) for each in found), f"wrong byte at {at}"
+        alike += len(found) == most // 2
+    assert alike > 0
