@@ -2,12 +2,25 @@
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import get_args, get_type_hints
 
 import pytest
 
-from esewatch.config import SourceSettings
-from esewatch.sources.registry import KINDS, kind_by_content
+from esewatch.config import LogFiles, Settings, SourceSettings
+from esewatch.model import SourceError
+from esewatch.sources.registry import KINDS, build_sources, kind_by_content
+
+EVENTS = (
+    '"Message","Id","ProviderName","LogName","MachineName","RecordId","TimeCreated"\n'
+    '"NTDS (620) NTDSA: Online defragmentation is beginning a full pass on database '
+    '\'C:\\Windows\\NTDS\\ntds.dit\'.","700","NTDS ISAM","Directory Service",'
+    '"dc01.corp.example","17","11/8/2025 7:40:48 PM"\n'
+)
+COUNTERS = (
+    '"(PDH-CSV 4.0) (UTC)(0)","\\\\DC01\\Database ==> Instances(lsass/NTDSA)\\'
+    'Online Defrag Pages Read/sec"\n"11/08/2025 19:40:48.000","5"\n'
+)
 
 _LOADED = """\
 import sys
@@ -65,3 +78,33 @@ def test_an_event_stream_is_what_no_other_kind_recognises() -> None:
     assert recognised[-1] == "event_stream"
     assert kind_by_content(b"a line\n", b"a line\n") == "event_stream"
     assert kind_by_content(bytes(64), bytes(16)) is None
+
+
+@pytest.mark.parametrize("pattern", ["*.csv", "**/*.csv", "events.csv counters.csv"])
+def test_of_files_that_two_sources_find_each_reads_its_own(tmp_path: Path, pattern: str) -> None:
+    (tmp_path / "events.csv").write_text(EVENTS)
+    (tmp_path / "counters.csv").write_text(COUNTERS)
+    paths = [f"{tmp_path}/{each}" for each in pattern.split()]
+    entries: list[SourceSettings] = [
+        LogFiles(name="counters", type="perfmon_csv", paths=paths),
+        LogFiles(name="events", type="event_stream", paths=paths),
+    ]
+    found = {}
+    for source in build_sources(Settings(sources=entries)):
+        batches = list(source.poll(final=True))
+        assert [each for batch in batches for each in batch.unreadable] == []
+        found[source.name] = [type(r).__name__ for batch in batches for r in batch.records]
+        source.close()
+    assert found == {"counters": ["CountersSeen", "Reading"], "events": ["Event"]}
+
+
+def test_a_file_that_no_other_source_reads_is_told(tmp_path: Path) -> None:
+    (tmp_path / "events.csv").write_text(EVENTS)
+    entries: list[SourceSettings] = [
+        LogFiles(name="counters", type="perfmon_csv", paths=[f"{tmp_path}/events.csv"]),
+        LogFiles(name="events", type="event_stream", paths=[f"{tmp_path}/*.json"]),
+    ]
+    counters, _ = build_sources(Settings(sources=entries))
+    with pytest.raises(SourceError, match=r"events\.csv: no perfmon log in CSV or TSV form"):
+        list(counters.poll(final=True))
+    counters.close()

@@ -4,7 +4,8 @@ A kind of source is imported where one is asked for: a daemon has few kinds, and
 are 4 MB.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -23,6 +24,8 @@ from esewatch.config import (
     WindowsLog,
 )
 from esewatch.model import Source, SourceError
+from esewatch.sources.files.follow import FollowedFiles
+from esewatch.sources.files.globs import fits
 
 _EVENT_LOG = b"ElfFile\0"
 
@@ -52,8 +55,35 @@ class SourceKind(NamedTuple):
 
 
 def build_sources(settings: Settings) -> list[Source]:
-    """One source for each entry of `sources:`, in that order. Raises SourceError."""
-    return [build_source(entry, settings) for entry in settings.sources]
+    """One source for each entry of `sources:`, in that order. Raises SourceError.
+
+    A file that the patterns of several entries find is read by the one whose kind it is.
+    """
+    sources = [build_source(entry, settings) for entry in settings.sources]
+    patterns = _patterns(settings)
+    for entry, source in zip(settings.sources, sources, strict=True):
+        if isinstance(source, FollowedFiles):
+            source.is_of_another = partial(_is_of_another, entry.type, patterns)
+    return sources
+
+
+def _patterns(settings: Settings) -> dict[str, list[str]]:
+    """Kind -> the paths and patterns of its entries."""
+    found: dict[str, list[str]] = {}
+    for entry in settings.sources:
+        if KINDS[entry.type].recognise is not None:
+            found.setdefault(entry.type, []).extend(getattr(entry, "paths", ()))
+    return found
+
+
+def _is_of_another(own: str, patterns: Mapping[str, Sequence[str]], path: str, head: bytes) -> bool:
+    rivals = {kind for kind, each in patterns.items() if any(fits(path, one) for one in each)}
+    if rivals <= {own}:
+        return False
+    for name, kind in KINDS.items():
+        if name in rivals | {own} and kind.recognise and kind.recognise(head, head[:16]):
+            return name != own
+    return False
 
 
 def build_source(entry: SourceSettings, settings: Settings) -> Source:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from esewatch.sources.files.globs import base, matches, search
+from esewatch.sources.files.globs import base, fits, matches, search
 
 DEPTH = 1100
 """More folders than Python calls a function in itself."""
@@ -43,6 +43,10 @@ def test_two_stars_are_any_folders(
     folder: Path, pattern: str, expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert matches(f"{folder}/{pattern}") == [f"{folder}/{name}" for name in expected]
+    every = [str(path) for path in folder.rglob("*.*") if ".hidden" not in path.parts]
+    assert sorted(p for p in every if fits(p, f"{folder}/{pattern}") and Path(p).is_file()) == [
+        f"{folder}/{name}" for name in expected
+    ]
     monkeypatch.chdir(folder)
     assert matches(pattern) == expected
 
@@ -112,7 +116,9 @@ def test_a_pattern_without_two_stars_finds_what_the_glob_of_python_finds(
         if pattern == "." or "**" in pattern:
             continue
         for each in (pattern, f"{tmp_path}/{pattern}"):
-            assert search(each) == (sorted(glob.glob(each)), {}), each  # noqa: PTH207
+            found = search(each)
+            assert (found.paths, found.barred) == (sorted(glob.glob(each)), {}), each  # noqa: PTH207
+            assert all(fits(path, each) for path in found.paths), each
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,8 @@ _SMALLEST_BLOCK = 4096
 _TRIES = 10
 """Rounds of one poll that renamed files may restart."""
 
+_LEFT = "left to another source"
+
 GROWING, SETTLED, FINISHED = range(3)
 """The finality of the end of a file: none, of a record, of a half line too."""
 
@@ -72,6 +74,8 @@ class FollowedFiles:
         form: type[TextFile] = TextFile,
     ) -> None:
         self.name = name
+        self.is_of_another: Callable[[str, bytes], bool] = _is_of_none
+        """Is a file, by its path and its beginning, one that another source reads?"""
         self._in_portions = in_portions
         self._factory = factory
         self._order = order
@@ -111,7 +115,9 @@ class FollowedFiles:
                 break
             yield self._batch(0)  # so that nobody takes it for silent
         errors = self._set.errors + [
-            file.refused for file in self._set.files.values() if file.literal and file.refused
+            file.refused
+            for file in self._set.files.values()
+            if file.literal and file.refused and file.refused != _LEFT
         ]
         if not final and not errors and (blind := self._set.blind()):
             errors = [blind]
@@ -190,7 +196,7 @@ class FollowedFiles:
         except SourceError as error:
             file.refused = str(error)
             file.close()
-            if not file.literal:
+            if not file.literal and file.refused != _LEFT:
                 self._set.trouble(file.path, file.refused, file.stat[1])
         self._set.trim()
 
@@ -243,7 +249,10 @@ class FollowedFiles:
                 yield
 
     def _decoder(self, file: FollowedFile, text: TextFile) -> Decoder:
-        return self._factory(file.path, text.first_text(), file.position.context)
+        head = text.first_text()
+        if not file.position.context and self.is_of_another(file.path, head):
+            raise SourceError(_LEFT)
+        return self._factory(file.path, head, file.position.context)
 
     def _feed(self, file: FollowedFile, text: TextFile, lines: Lines, level: int) -> None:
         assert file.decoder is not None
@@ -292,6 +301,10 @@ class FollowedFiles:
         self._records, self._unreadable, self._bytes = [], [], 0
         self._set.changes, self._set.touched, self._set.problems = {}, {}, []
         return batch
+
+
+def _is_of_none(_path: str, _head: bytes) -> bool:
+    return False
 
 
 def _rest(file: FollowedFile) -> int:

@@ -44,6 +44,23 @@ def matches(pattern: str) -> list[str]:
     return search(pattern).paths
 
 
+def fits(path: str, pattern: str) -> bool:
+    """Could a search for `pattern` find `path`? By the names alone: nothing is looked up."""
+    anchor, parts = _taken_apart(pattern)
+    start, names = _taken_apart(path)
+    return anchor == start and _names_fit(names, parts)
+
+
+def _names_fit(names: Sequence[str], parts: Sequence[str]) -> bool:
+    if not parts:
+        return not names
+    if parts[0] == "**":
+        return any(_names_fit(names[skipped:], parts[1:]) for skipped in range(len(names) + 1))
+    return bool(names) and (
+        fnmatch.fnmatch(names[0], parts[0]) and _names_fit(names[1:], parts[1:])
+    )
+
+
 def base(pattern: str) -> str:
     """The folder that all of `pattern` is below: the part before its first glob character."""
     anchor, parts = _taken_apart(pattern)
