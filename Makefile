@@ -72,7 +72,7 @@ images: setup tools ## take the pictures of docs/images anew
 golden: setup ## write the golden files anew; read the difference before you keep it
 	ESEWATCH_REWRITE_GOLDEN=1 $(PY) -m pytest -q -k golden
 
-docs: setup ## write the generated pages and dashboards anew
+docs: setup ## write the generated pages and dashboards anew, and the site of them in out/site
 	$(PY) -m scripts.metrics_page >docs/metrics.md.new
 	mv docs/metrics.md.new docs/metrics.md
 	$(PY) -m scripts.configuration_page docs/configuration.md >docs/configuration.md.new
@@ -84,6 +84,9 @@ docs: setup ## write the generated pages and dashboards anew
 	$(PY) -m scripts.situations_page >docs/situations.md.new
 	mv docs/situations.md.new docs/situations.md
 	$(PY) -m dashboards.build
+	$(PY) -m venv out/site-tools
+	out/site-tools/bin/pip install --quiet --require-hashes --requirement requirements/site.lock
+	NO_MKDOCS_2_WARNING=1 out/site-tools/bin/mkdocs build --quiet --strict
 
 fuzz: setup ## feed each reader mutated input for FUZZ_SECONDS (60); findings in out/fuzz
 	$(PY) -m pip install --quiet --require-hashes --requirement requirements/fuzz.lock

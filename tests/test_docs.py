@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import yaml
 
 from esewatch import cli
 from esewatch.config import load, settings
@@ -202,3 +203,17 @@ def test_the_row_that_contributing_adds_for_an_event_is_that_of_the_catalogue() 
     code = textwrap.dedent(shown[1]).strip().removesuffix(",")
 
     assert eval(code, vars(maintenance)) == CATALOGUE[705]
+
+
+def test_each_page_of_the_guide_is_in_the_menu_of_the_site() -> None:
+    menu = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))["nav"]
+    pages = [
+        page
+        for section in menu
+        for items in section.values()
+        for each in items
+        for page in each.values()
+    ]
+    assert sorted(pages) == sorted(path.name for path in DOCS.glob("*.md"))
+    empty = {title.lower() for section in menu for title, items in section.items() if not items}
+    assert empty == {path.name for path in DOCS.iterdir() if path.is_dir()} - {"images"}

@@ -327,6 +327,17 @@ def test_access_denied_names_the_group_to_join_and_lasts_until_a_run_succeeds(
     assert keeper.ids == [1]
 
 
+def test_a_log_of_forwarded_events_is_refused_with_the_way_that_works(tmp_path: Path) -> None:
+    forwarded = event(7, channel="Directory Service", computer="DC01.corp.example")
+    log(tmp_path, forwarded, channel="ForwardedEvents")
+    made = source(tmp_path, "ForwardedEvents")
+    batches = []
+    with pytest.raises(SourceError, match=r"wevtutil epl ForwardedEvents FILE\.evtx"):
+        while True:
+            batches += [batch for batch in made.poll() if batch.records or batch.positions]
+    assert batches == []
+
+
 def test_failures_are_tried_again_after_growing_pauses(tmp_path: Path) -> None:
     log(tmp_path, event(1))
     mode(tmp_path, "stopped")

@@ -102,6 +102,13 @@ class Output:
         if found is None:
             self._harvest.complain(0, "an event without a record id")
             return
+        channel = _text(_CHANNEL, element)
+        if channel and channel.lower() != self.channel.lower():
+            # Its number is that of another log: neither bookmark nor coverage would hold.
+            raise SourceError(
+                f"{self.channel}: it has events that were forwarded from {channel}. Export it with "
+                f"wevtutil epl {self.channel} FILE.evtx, and read the file with a source evtx"
+            )
         self.last_id = int(found[1])
         if self._needles.any_in(element):
             add_element(element, self.last_id, self._maker, self._harvest)
