@@ -1,4 +1,4 @@
-"""The site of the guide: built without a warning, searched from the file system without a network."""
+"""The site of the guide: built without a warning, searched from the file system, asking nobody."""
 
 import subprocess
 import sys
