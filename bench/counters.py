@@ -24,6 +24,7 @@ from eselab.logs.binary.binary_log import (
 )
 from esewatch.cli import main
 from esewatch.model import Source
+from esewatch.sources.counters.blg.catalogue import read_catalogue, read_names
 from esewatch.sources.counters.blg.perfmon_blg import perfmon_blg_source
 from esewatch.sources.counters.perfmon_csv import perfmon_csv_source
 
@@ -102,6 +103,9 @@ def _write(path: Path) -> None:
 
 
 def _read(source: Source) -> int:
+    # Another log than the one before has another catalogue.
+    read_catalogue.cache_clear()
+    read_names.cache_clear()
     try:
         return sum(len(batch.records) for batch in source.poll(final=True))
     finally:

@@ -7,7 +7,7 @@ import pytest
 
 from esewatch.model import Reading, Record
 from esewatch.sources.counters.blg.blg_decoder import BlgDecoder
-from esewatch.sources.counters.blg.buffers import buffer_size
+from esewatch.sources.counters.blg.buffers import BUFFER_HEAD, buffer_size
 from tests.support.samples import sample
 
 SHORT = "powershell-CounterSamples.blg"
@@ -31,8 +31,12 @@ def readings(log: bytes) -> list[Record]:
 
 
 def places(name: str, step: int) -> Iterator[tuple[bytes, int]]:
+    """Each `step` bytes, and in the heads of all buffers."""
     whole = sample(f"blg/{name}").read_bytes()
-    return ((whole, at) for at in range(0, len(whole), step))
+    size = buffer_size(whole)
+    found = {*range(0, len(whole), step)}
+    found |= {at + place for at in range(0, len(whole), size) for place in range(BUFFER_HEAD + 8)}
+    return ((whole, at) for at in sorted(found))
 
 
 @pytest.mark.parametrize(("name", "step"), STEPS)

@@ -236,19 +236,21 @@ def _wholes(walk: Buffers, data: bytes, tell: Tell) -> Iterator[Whole]:
 
 def _readings(groups: list[Values], time: float, records: list[Record], *, blanks: bool) -> None:
     """`blanks`: also those without value and total, so that it shows that they are there."""
-    for columns, values, firsts in groups:
+    for labels, values, firsts in groups:
         records += [
             Reading(
                 time=time,
-                computer=column.computer,
-                object=column.object,
-                counter=column.counter,
-                instance=column.instance,
+                computer=computer,
+                object=name,
+                counter=counter,
+                instance=instance,
                 value=value,
                 raw=first,
-                kind=column.kind,
-                feed=column.feed,
+                kind=kind,
+                feed=feed,
             )
-            for column, value, first in zip(columns, values, firsts, strict=True)
-            if value == value or blanks or column.is_total  # noqa: PLR0124
+            for (computer, name, instance, counter, kind, feed), value, first in zip(
+                labels, values, firsts, strict=True
+            )
+            if value == value or blanks or kind == "total"  # noqa: PLR0124
         ]

@@ -133,7 +133,11 @@ class Buffers:
         base = at - phase
         if not phase:
             return 0, 0
-        return phase, self.used if base < 0 else int(_SIZE.unpack_from(data, base + 0x30)[0])
+        if base < 0:
+            return phase, self.used
+        if base + BUFFER_HEAD > len(data):  # cut within its head: what may follow is not known
+            return phase, 0
+        return phase, int(_SIZE.unpack_from(data, base + 0x30)[0])
 
 
 class Whole(NamedTuple):

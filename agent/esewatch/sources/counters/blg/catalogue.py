@@ -1,7 +1,8 @@
 """The catalogue of a binary performance log: which counters each of its samples holds."""
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 Form = Literal["single", "wildcard", "object", "unknown"]
@@ -33,8 +34,12 @@ class Entry(NamedTuple):
     counter: str
 
 
+@lru_cache(maxsize=1)
 def read_catalogue(body: bytes) -> tuple[list[Entry], str]:
-    """The entries, and why those behind them cannot be read, if so."""
+    """The entries, and why those behind them cannot be read, if so.
+
+    Kept for the next log: the same counters are in it, and the beginning of a log is read twice.
+    """
     found: list[Entry] = []
     at = _BEFORE
     while at < len(body):
@@ -47,9 +52,7 @@ def read_catalogue(body: bytes) -> tuple[list[Entry], str]:
             return found, f"entry {len(found) + 1} of the catalogue claims {size} bytes"
         form = _FORMS.get(kind & _FORM_BITS, "unknown")
         strings = body[at + _STRINGS_AT : at + size]
-        machine, object_, instance, parent, name = (
-            string_at(strings, place) for place in (*places, counter)
-        )
+        machine, object_, instance, parent, name = _strings(strings, (*places, counter))
         if parent:
             instance = f"{parent}/{instance}"
         if index and form == "single":
@@ -59,6 +62,19 @@ def read_catalogue(body: bytes) -> tuple[list[Entry], str]:
         )
         at += size
     return found, ""
+
+
+def _strings(data: bytes, places: Sequence[int]) -> list[str]:
+    """The texts at these places. Most have two bytes a character, and are decoded as one."""
+    text = data.decode("utf-16-le", "replace")
+    if 2 * len(text) != len(data) or len(data) > LONGEST_NAME:
+        return [string_at(data, place) for place in places]
+    return [
+        text[place // 2 :].partition("\0")[0]
+        if place >= 0 and not place % 2
+        else string_at(data, place)
+        for place in places
+    ]
 
 
 def string_at(data: bytes, at: int, end: int | None = None) -> str:
@@ -71,12 +87,15 @@ def string_at(data: bytes, at: int, end: int | None = None) -> str:
     return text.split("\0", 1)[0]
 
 
-def read_names(body: bytes) -> Iterator[tuple[int, str]]:
+@lru_cache(maxsize=1)
+def read_names(body: bytes) -> Mapping[int, str]:
     """Numbers of objects and counters with their names, in the language of the machine.
 
     The name of the machine comes before the first one.
     """
     texts = body[: len(body) & ~1].decode("utf-16-le", "replace").split("\0")
-    for number, name in zip(texts[1::2], texts[2::2], strict=False):
-        if number.isascii() and number.isdigit() and len(number) < 10:
-            yield int(number), name[: LONGEST_NAME // 2]
+    return {
+        int(number): name[: LONGEST_NAME // 2]
+        for number, name in zip(texts[1::2], texts[2::2], strict=False)
+        if number.isascii() and number.isdigit() and len(number) < 10
+    }

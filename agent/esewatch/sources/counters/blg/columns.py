@@ -2,8 +2,9 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Sequence
+from operator import itemgetter, sub
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -15,19 +16,33 @@ from esewatch.sources.counters.blg.counter_types import (
     TOTALS,
     Column,
     Formula,
+    Labels,
     has_32_bits,
     is_base,
 )
 
 MOST_TOLD: Final = 100
 
+_Pair = tuple[Sequence[int], Sequence[int]]
+"""The first and the second stored numbers of a sample."""
+
 
 class Values(NamedTuple):
-    """Columns, the value of each, not a number where it has none, and the first one stored."""
+    """Of columns: labels, value, not a number where it has none, and the first one stored."""
 
-    columns: Sequence[Column]
+    labels: Sequence[Labels]
     values: Sequence[float]
     firsts: Sequence[int]
+
+
+class _Part(NamedTuple):
+    """The columns of a group that have one formula and one frequency."""
+
+    formula: Formula
+    frequency: float
+    numbers: Sequence[int]
+    pick: Callable[[Sequence[int]], Sequence[int]]
+    """Of numbers of all columns those of these."""
 
 
 class Group:
@@ -38,49 +53,63 @@ class Group:
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self.columns = columns
+        self._labels = [column.labels for column in columns]
         self._before: tuple[Sequence[int], Sequence[int]] | None = None
-        alike = {(column.formula, column.frequency) for column in columns}
-        self._alike = alike.pop() if len(alike) == 1 else None
-        """Formula and frequency where they are those of all, as in a record of all instances."""
+        numbers: dict[tuple[Formula, float], list[int]] = {}
+        for number, column in enumerate(columns):
+            numbers.setdefault((column.formula, column.frequency), []).append(number)
+        self._parts = [
+            _Part(*alike, each, picker(each) if len(numbers) > 1 else _whole)
+            for alike, each in numbers.items()
+        ]
+        order = [number for part in self._parts for number in part.numbers]
+        back = sorted(range(len(order)), key=order.__getitem__)
+        self._in_order = picker(back) if len(numbers) > 1 else None
 
     def values(self, firsts: Sequence[int], seconds: Sequence[int]) -> Values:
         """The values of this sample, which is the one before from then on."""
         before, self._before = self._before, (firsts, seconds)
-        columns = self.columns
         if before is None:
-            found = [c.value(f, s) for c, f, s in zip(columns, firsts, seconds, strict=True)]
-            return Values(columns, found, firsts)
-        if self._alike is not None:
-            formula, frequency = self._alike
-            if formula is Formula.RAW:
-                return Values(columns, list(map(float, firsts)), firsts)
-            if formula is Formula.RATE and _is_one(seconds) and _is_one(before[1]):
-                passed = seconds[0] - before[1][0]
-                if passed > 0:
-                    return Values(columns, self._rates(firsts, before, passed / frequency), firsts)
-        found = [
-            column.between(first, second, earlier, then)
-            for column, first, second, earlier, then in zip(
-                columns, firsts, seconds, *before, strict=True
+            trios = zip(self.columns, firsts, seconds, strict=True)
+            found = [column.value(first, second) for column, first, second in trios]
+            return Values(self._labels, found, firsts)
+        found = []
+        for part in self._parts:
+            pick = part.pick
+            found += self._cooked(
+                part, (pick(firsts), pick(seconds)), (pick(before[0]), pick(before[1]))
             )
-        ]
-        return Values(columns, found, firsts)
+        return Values(self._labels, self._in_order(found) if self._in_order else found, firsts)
 
-    def _rates(
-        self, firsts: Sequence[int], before: tuple[Sequence[int], Sequence[int]], seconds: float
-    ) -> list[float]:
+    def _cooked(self, part: _Part, now: _Pair, before: _Pair) -> list[float]:
+        if part.formula is Formula.RAW:
+            return list(map(float, now[0]))
+        if part.formula is Formula.RATE and _is_one(now[1]) and _is_one(before[1]):
+            passed = now[1][0] - before[1][0]
+            if passed > 0:
+                return self._rates(part, now, before, passed / part.frequency)
+        return self._each(part, now, before, range(len(part.numbers)))
+
+    def _rates(self, part: _Part, now: _Pair, before: _Pair, seconds: float) -> list[float]:
         """Of columns with one clock: most counters of a log by far."""
-        found = [
-            (first - earlier) / seconds if first >= earlier else math.nan
-            for first, earlier in zip(firsts, before[0], strict=True)
-        ]
-        if math.isnan(sum(found)):
-            now, then = self._before or before, before[1][0]
-            for number, value in enumerate(found):
-                if math.isnan(value):
-                    column, first = self.columns[number], firsts[number]
-                    found[number] = column.between(first, now[1][number], before[0][number], then)
+        grown = list(map(sub, now[0], before[0]))
+        found = [each / seconds for each in grown]
+        if min(grown) < 0:
+            fell = [number for number, each in enumerate(grown) if each < 0]
+            for number, value in zip(fell, self._each(part, now, before, fell), strict=True):
+                found[number] = value
         return found
+
+    def _each(self, part: _Part, now: _Pair, before: _Pair, numbers: Sequence[int]) -> list[float]:
+        """Of some columns of a part, one by one."""
+        (firsts, seconds), (earlier, then) = now, before
+        columns, all_of_them = self.columns, part.numbers
+        return [
+            columns[all_of_them[number]].between(
+                firsts[number], seconds[number], earlier[number], then[number]
+            )
+            for number in numbers
+        ]
 
     def part(self) -> None:
         """The next sample may have others of these columns."""
@@ -88,6 +117,17 @@ class Group:
             for column, first, second in zip(self.columns, *self._before, strict=True):
                 column.first, column.second, column.known = first, second, True
             self._before = None
+
+
+def picker(numbers: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """Takes the items of these numbers, at least one, out of a sequence."""
+    if len(numbers) == 1:
+        return lambda values: [values[numbers[0]]]
+    return itemgetter(*numbers)
+
+
+def _whole(values: Sequence[int]) -> Sequence[int]:
+    return values
 
 
 def _is_one(numbers: Sequence[int]) -> bool:
@@ -163,14 +203,8 @@ class Columns:
         if shown == "total" and feed is not None and feed.wraps != wraps:
             feed = msgspec.structs.replace(feed, wraps=wraps)
         return Column(
-            computer=computer,
-            object=object_name,
-            instance=instance,
-            counter=counter,
-            kind=shown,
-            feed=feed,
+            labels=(computer, object_name, instance, counter, shown, feed),
             formula=formula,
             frequency=frequency if frequency > 0 else math.nan,
             wraps=wraps,
-            is_total=shown == "total",
         )

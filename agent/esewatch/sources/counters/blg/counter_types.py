@@ -102,21 +102,18 @@ def has_32_bits(counter_type: int) -> bool:
     return not counter_type & _LARGE
 
 
+Labels = tuple[str, str, str, str, Kind, Feed | None]
+"""Computer, object, instance, counter, kind and feed of a reading."""
+
+
 class Column(msgspec.Struct, gc=False):
     """One counter of one instance, with what was stored of it in the sample before."""
 
-    computer: str
-    object: str
-    instance: str
-    counter: str
-    kind: Kind
-    feed: Feed | None
+    labels: Labels
     formula: Formula
     frequency: float
     """Not a number where the log has none: then its totals are all there is."""
     wraps: bool
-    is_total: bool
-    """The first value is a running total that the fold takes."""
     known: bool = False
     first: int = 0
     second: int = 0

@@ -5,6 +5,7 @@ Names of counters are numbers there; the log has the names in an event of its ow
 
 import struct
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from esewatch.sources.counters.blg.catalogue import LONGEST_NAME, Entry, string_at
@@ -16,6 +17,7 @@ from esewatch.sources.counters.blg.counter_types import (
     Column,
     is_base,
 )
+from esewatch.sources.counters.blg.layout import Layout, Slot
 
 _BLOCK: Final = struct.Struct("<8s12xIIIi20xqqq")
 _SIGNATURE: Final = "PERF".encode("utf-16-le")
@@ -76,6 +78,13 @@ class ObjectReader:
         self._stored: list[tuple[Column, int, int]] = []
         self._clocks = _Clocks((0, 0, 0), (0, 0, 0))
         self._instances: dict[tuple[bytes, int], list[_Value]] = {}
+        self._layout: Layout | None = None
+        self._slots: list[Slot] = []
+        self._heads: list[tuple[int, int]] = []
+        """Of the sample that was read last, what its layout is made of."""
+        self._before: tuple[list[tuple[int, int]], int] = ([], 0)
+        self._shape = (0, 0, 0)
+        """Number of instances, bytes of their blocks, code page of their names."""
         self.exposed: list[str] = []
         """Names of all its counters."""
         self.nameless = 0
@@ -92,16 +101,18 @@ class ObjectReader:
         if types:
             self._clocks = _Clocks((ticks, 0, utc), (rate, 0, _FREQUENCY_100NS))
             self._stored = []
-            self._object(data, at + head, at + total)
+            alike = self._object(data, at + head, at + total)
             taken.groups.append(
-                Values(
-                    [column for column, _, _ in self._stored],
+                alike
+                or Values(
+                    [column.labels for column, _, _ in self._stored],
                     [column.value(first, second) for column, first, second in self._stored],
                     [first for _, first, _ in self._stored],
                 )
             )
 
-    def _object(self, data: bytes, at: int, end: int) -> None:
+    def _object(self, data: bytes, at: int, end: int) -> Values | None:
+        """Its values, where the sample is like the one before; else they are in `_stored`."""
         if at + _OBJECT.size > end:
             raise DamagedError("object is cut short")
         total, length, head, _, count, _, instances, self._page, ticks, rate = _OBJECT.unpack_from(
@@ -115,16 +126,36 @@ class ObjectReader:
         if data[at + head : at + length] != self._definitions:
             self._define(data, at + head, at + length, count)
         if not self._wanted:
-            return
+            return None
         now, rates = self._clocks
         self._clocks = _Clocks((now[0], ticks, now[2]), (rates[0], rate, rates[2]))
+        place = at + length
+        shape = (instances, end - place, self._page)
+        if self._layout is not None:
+            if shape == self._shape and (
+                alike := self._layout.values(data, place, end, self._clocks.now)
+            ):
+                return alike
+            self._layout.part()
+            self._layout = None
+        self._shape, self._slots, self._heads = shape, [], []
         if instances == -1:
             values = self._instances.get((b"", 0))
             if values is None:
                 values = self._instances[b"", 0] = self._values("")
-            self._take(data, at + length, end, values)
+            self._take(data, place, place, end, values)
         else:
-            self._each_instance(data, at + length, end, instances)
+            self._each_instance(data, place, end, instances)
+        self._lay_out(data, place)
+        return None
+
+    def _lay_out(self, data: bytes, at: int) -> None:
+        """What was alike twice may be so again. Instances that come and go cost no layout."""
+        now = (self._heads, len(self._slots))
+        if self._slots and now == self._before:
+            with suppress(ValueError):
+                self._layout = Layout(self._heads, self._slots, data, at)
+        self._before = now
 
     def _define(self, data: bytes, at: int, end: int, count: int) -> None:
         """Read the definitions; equal ones are not read again."""
@@ -140,6 +171,7 @@ class ObjectReader:
             place += length
         self._definitions = data[at:end]
         self._instances = {}
+        self._layout = None
         self._counters = []
         self.exposed = []
         self.nameless = 0
@@ -164,6 +196,7 @@ class ObjectReader:
 
     def _each_instance(self, data: bytes, at: int, end: int, count: int) -> None:
         seen: dict[bytes, int] = {}
+        begin = at
         for _ in range(count):
             if at + _INSTANCE.size > end:
                 raise DamagedError("instances are cut short")
@@ -173,6 +206,7 @@ class ObjectReader:
             name = data[at + place : at + place + min(size, LONGEST_NAME)]
             if not name:
                 name = str(number).encode("utf-16-le")
+            self._heads.append((at - begin, length + 4))
             at += length
             (block,) = struct.unpack_from("<I", data, at)
             if block < 4 or at + block > end:
@@ -182,7 +216,7 @@ class ObjectReader:
             if values is None:
                 values = self._named(name, nth)
             if values:
-                self._take(data, at, at + block, values)
+                self._take(data, begin, at, at + block, values)
             at += block
         if len(self._instances) > 2 * count + _SPARE:
             there = {(name, nth) for name, most in seen.items() for nth in range(most + 1)}
@@ -214,7 +248,8 @@ class ObjectReader:
                 found.append(_Value(column, each.size, each.offset, clock, each.base))
         return found
 
-    def _take(self, data: bytes, at: int, end: int, values: list[_Value]) -> None:
+    def _take(self, data: bytes, begin: int, at: int, end: int, values: list[_Value]) -> None:
+        """Of the block from `at` to `end`; the blocks of the object begin at `begin`."""
         for column, size, offset, clock, base in values:
             first = at + offset
             if first + size > end:
@@ -225,6 +260,8 @@ class ObjectReader:
                     raise DamagedError("base lies behind its counter block")
                 second = _number(data, at + base[1], base[0])
             self._stored.append((column, _number(data, first, size), second))
+            behind = None if base is None else (at - begin + base[1], base[0])
+            self._slots.append(Slot(column, first - begin, size, behind, clock))
 
 
 def _number(data: bytes, at: int, size: int) -> int:

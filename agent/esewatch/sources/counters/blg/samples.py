@@ -6,6 +6,7 @@ Most counters of a log are not asked for: they are passed over by the size of th
 import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby, islice
 from typing import Final, NamedTuple
 
@@ -13,6 +14,7 @@ from esewatch.sources.counters.blg.buffers import Tell
 from esewatch.sources.counters.blg.catalogue import Entry, string_at
 from esewatch.sources.counters.blg.columns import Columns, Group, Taken, Values
 from esewatch.sources.counters.blg.counter_types import TIMER_100NS, Column
+from esewatch.sources.counters.blg.layout import Layout, Slot
 from esewatch.sources.counters.blg.objects import DamagedError, ObjectReader
 
 _HEAD: Final = struct.Struct("<II")
@@ -26,6 +28,7 @@ _VALUE: Final = "III12xqq8x"
 _SINGLE: Final = struct.Struct("<" + _VALUE)
 _WILDCARD: Final = struct.Struct("<IIII8x")
 _ITEM: Final = struct.Struct("<IIqq")
+_CLOCK: Final = struct.Struct("<q")
 _UNUSABLE: Final = 0x80000000
 _ASKED_FOR_TIME: Final = 3
 """Counters of a log whose clocks are asked for the time in UTC."""
@@ -81,6 +84,23 @@ class _Wildcard:
         if firsts:
             taken.groups.append(known.group.values(firsts, seconds))
 
+    def places(self, at: int) -> tuple[list[tuple[int, int]], list[Slot]]:
+        """What must stay the same of a record behind `at`, and where its values are then."""
+        known = self._known
+        known.group.part()
+        count = len(known.places[0]) if known.places else 0
+        items = at + _WILDCARD.size
+        names = items + count * _ITEM.size
+        heads = [(at + 4, 8)]  # how many instances, and the status
+        heads += [(items + number * _ITEM.size, 4) for number in range(count)]
+        heads.append((names, len(known.names)))
+        wanted = range(count) if known.wanted is None else known.wanted
+        firsts = [items + number * _ITEM.size + 8 for number in wanted]
+        return heads, [
+            Slot(column, first, 8, (first + 8, 8))
+            for column, first in zip(known.group.columns, firsts, strict=True)
+        ]
+
     def _name(
         self, data: bytes, at: int, span: tuple[int, int, int], places: tuple[bytes, ...]
     ) -> _Instances:
@@ -97,7 +117,7 @@ class _Wildcard:
                 wanted.append(number)
                 columns.append(column)
         if len(self._made) > 2 * len(offsets) + _SPARE:
-            there = {column.instance for column in columns}
+            there = {column.labels[2] for column in columns}
             self._made = {name: made for name, made in self._made.items() if name in there}
         every = len(wanted) == len(offsets)
         return _Instances(
@@ -162,7 +182,7 @@ class _Run:
     def _read_each(self, data: bytes, at: int, tell: Tell, taken: Taken) -> None:
         """The same, where some of them have no value."""
         self._group.part()
-        columns, values, firsts = [], [], []
+        labels, values, firsts = [], [], []
         for number, column in zip(self._wanted, self._group.columns, strict=True):
             place = at + _SINGLE.size * number
             magic, size, status, first, second = _SINGLE.unpack_from(data, place)
@@ -171,10 +191,10 @@ class _Run:
             elif status & _UNUSABLE:
                 taken.unusable[status] += 1
             else:
-                columns.append(column)
+                labels.append(column.labels)
                 values.append(column.value(first, second))
                 firsts.append(first)
-        taken.groups.append(Values(columns, values, firsts))
+        taken.groups.append(Values(labels, values, firsts))
 
 
 class _Step(NamedTuple):
@@ -184,6 +204,16 @@ class _Step(NamedTuple):
     entries: int
     run: _Run | None
     wanted: bool
+
+
+class _Alike(NamedTuple):
+    """A step that is like the one of the sample before."""
+
+    layout: Layout
+    size: int
+    """Bytes of all its records."""
+    clocks: list[int]
+    """Places of clocks that tell the time in UTC."""
 
 
 class SampleReader:
@@ -203,6 +233,9 @@ class SampleReader:
         self._wildcards: dict[int, _Wildcard] = {}
         self._objects: dict[int, ObjectReader] = {}
         self._steps = self._plan()
+        self._layouts: dict[int, _Alike] = {}
+        self._sizes: dict[int, int] = {}
+        """By the number of its first entry, bytes that a step had in the sample before."""
         self.skipped: Counter[int] = Counter()
         """Kinds of records that are not known here, and how many there were."""
 
@@ -247,6 +280,17 @@ class SampleReader:
         """Take the records of a step one by one; returns where they end. Raises DamagedError."""
         if step.run is not None:
             step.run.part()
+        alike = self._layouts.get(step.begun)
+        if alike is not None:
+            behind = at + alike.size
+            found = alike.layout.values(data, at, behind) if behind <= end else None
+            if found is not None:
+                taken.groups.append(found)
+                taken.utc.extend(_CLOCK.unpack_from(data, at + place)[0] for place in alike.clocks)
+                return behind
+            alike.layout.part()
+            del self._layouts[step.begun]
+        begin, whole = at, (len(taken.broken), taken.unusable.total())
         for number in range(step.begun, step.begun + step.entries):
             size = _size_at(data, at, end, number)
             try:
@@ -254,7 +298,36 @@ class SampleReader:
             except DamagedError as error:
                 taken.broken.append(f"record {number + 1} of the sample: {error}")
             at += size
+        if (len(taken.broken), taken.unusable.total()) == whole:
+            self._lay_out(step, data, begin, at)
         return at
+
+    def _lay_out(self, step: _Step, data: bytes, begin: int, end: int) -> None:
+        """A step that has the size of the one before may be like it; so may the next one."""
+        before, self._sizes[step.begun] = self._sizes.get(step.begun), end - begin
+        if before != end - begin:
+            return
+        heads: list[tuple[int, int]] = []
+        slots: list[Slot] = []
+        clocks: list[int] = []
+        at = begin
+        for number in range(step.begun, step.begun + step.entries):
+            magic, size = _HEAD.unpack_from(data, at)
+            reader = self._wildcards.get(number)
+            if magic != _ALL or reader is None:
+                return
+            place = at - begin
+            heads.append((place, _HEAD.size))
+            fixed, values = reader.places(place + _HEAD.size)
+            heads += fixed
+            slots += values
+            if number in self._clocks and fixed[-1][0] > fixed[0][0] + _WILDCARD.size:
+                clocks.append(place + _HEAD.size + _WILDCARD.size + _ITEM.size - 8)
+            at += size
+        if slots:
+            with suppress(ValueError):
+                layout = Layout(heads, slots, data, begin)
+                self._layouts[step.begun] = _Alike(layout, end - begin, clocks)
 
     def _passed(self, step: _Step, data: bytes, at: int, end: int) -> int:
         """Pass the records of a step over; returns where they end. Raises DamagedError."""
