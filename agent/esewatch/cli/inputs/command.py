@@ -23,8 +23,10 @@ from esewatch.cli.options import (
     add_input_options,
     load_settings,
 )
+from esewatch.cli.whole_file import check_folder, write_whole
 from esewatch.expose.formatting import iso_time
-from esewatch.expose.pages.report.report_page import Advised, render_report
+from esewatch.expose.pages.report.report_page import Advised, build_report, render_report
+from esewatch.expose.pages.report.report_result import result_sentence
 from esewatch.fold.databases.integrity import PAGE_EVENTS
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
@@ -101,8 +103,10 @@ def print_counters(options: argparse.Namespace) -> int:
 
 
 def write_report(options: argparse.Namespace) -> int:
-    """`report`: exit status 1 when a bad page stands or a piece was unreadable."""
+    """`report`: exit status 1 when a bad page stands, a piece was unreadable, or all were empty."""
     settings = load_settings(options)
+    output = Path(options.output)
+    check_folder(output)
     reader = Reader(options, companions=True, ese_only=True)
     folder = Folder(State(), settings)
     for source in reader.sources():
@@ -114,12 +118,13 @@ def write_report(options: argparse.Namespace) -> int:
     folder.computers.settle()
     now = time.time()
     told = surroundings(folder.state, settings)
-    page = render_report(
+    report = build_report(
         folder.state,
         settings,
         now,
         inputs=reader.paths,
         unreadable=reader.unreadable,
+        unread=reader.errors,
         advised=[
             Advised(
                 group.time,
@@ -129,8 +134,7 @@ def write_report(options: argparse.Namespace) -> int:
             for group in as_of(folder.state, now)
         ],
     )
-    output = Path(options.output)
-    output.write_text(page, encoding="utf-8")
+    write_whole(output, render_report(report))
     untimed = sum(each.untimed for each in folder.state.sources.values())
     if untimed:
         print(
@@ -139,7 +143,9 @@ def write_report(options: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     print(visible(f"esewatch: wrote {output}"), file=sys.stderr)
-    return reader.status(wrong=bool(untimed) or is_damaged(folder.state, settings))
+    print(visible(result_sentence(report)))
+    nothing = not report.records
+    return reader.status(wrong=nothing or bool(untimed) or is_damaged(folder.state, settings))
 
 
 _encoder = msgspec.json.Encoder()

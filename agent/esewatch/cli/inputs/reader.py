@@ -33,7 +33,8 @@ class Reader:
     ) -> None:
         """`kinds`: inputs of others are refused; empty for all."""
         self.unreadable: list[Unreadable] = []
-        self.failed = False
+        self.errors: list[str] = []
+        """One line for each input that could not be read."""
         self._read = False
         self.paths = expand(options.paths)
         self._below = not set(self.paths) <= set(options.paths)
@@ -90,15 +91,15 @@ class Reader:
 
     def _fail(self, error: EsewatchError) -> None:
         print(visible(f"esewatch: {error}"), file=sys.stderr)
-        self.failed = True
+        self.errors.append(str(error))
 
     @property
     def nothing_read(self) -> bool:
         """Whether none of the inputs could be read: then nothing is written."""
-        return self.failed and not self._read
+        return bool(self.errors) and not self._read
 
     def status(self, *, wrong: bool = False) -> int:
         """Exit status of the whole reading; the rest is done where some inputs cannot be read."""
         if self.nothing_read:
             return FAILED
-        return WRONG if wrong or self.failed or self.unreadable else HEALTHY
+        return WRONG if wrong or self.errors or self.unreadable else HEALTHY

@@ -13,6 +13,7 @@ from esewatch.advice.window.window import WindowAdvice
 from esewatch.config import default_settings
 from esewatch.expose.formatting import time_tag
 from esewatch.expose.pages.report.report_page import Advised, Report, build_report, render_report
+from esewatch.expose.pages.report.report_result import result_sentence
 from esewatch.fold.passes.transitions import pack
 from esewatch.fold.state.state import BadPage, Database, State, Transition
 from esewatch.model import Unreadable
@@ -55,7 +56,7 @@ def page(
     unreadable: Sequence[Unreadable] = (),
     advised: Sequence[Advised] = (),
 ) -> Page:
-    html = render_report(
+    built = build_report(
         state if state is not None else example(),
         default_settings(),
         NOW,
@@ -63,6 +64,7 @@ def page(
         unreadable=unreadable,
         advised=advised,
     )
+    html = render_report(built)
     found = Page(html)
     assert_self_contained(found)
     return found
@@ -95,7 +97,24 @@ def test_without_a_bad_page_the_headline_does_not_claim_that_all_is_verified() -
 
 def test_logs_without_a_database_make_a_page_all_the_same() -> None:
     text = page(State()).text
-    assert "These logs name no ESE database." in text
+    assert "These logs name no ESE database: this page says nothing of the state" in text
+    assert "bad pages" not in text
+
+
+def test_inputs_that_could_not_be_read_stand_at_the_top() -> None:
+    built = build_report(
+        example(),
+        default_settings(),
+        NOW,
+        inputs=["/logs/a.evtx", "/logs/b.evtx"],
+        unreadable=[],
+        unread=["/logs/b.evtx: no such file"],
+        advised=[],
+    )
+    text = Page(render_report(built)).text
+    assert text.index("1 of 2 inputs could not be read") < text.index("Databases")
+    assert "/logs/b.evtx: no such file" in text
+    assert result_sentence(built).endswith("; 1 input could not be read")
 
 
 def test_watched_databases_come_before_the_folded_others() -> None:
@@ -315,7 +334,9 @@ def test_the_work_for_a_page_grows_with_the_databases_and_no_faster() -> None:
             databases.append(each)
         state = state_of(*databases)
         pages.append(
-            render_report(state, default_settings(), NOW, inputs=[], unreadable=[], advised=[])
+            render_report(
+                build_report(state, default_settings(), NOW, inputs=[], unreadable=[], advised=[])
+            )
         )
 
     render(1)

@@ -90,26 +90,14 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     gaps: tuple[GapRow, ...]
     never_verified: str
     """The one sentence on directories that nothing ever verified; empty without one."""
+    unread: tuple[str, ...]
+    """Path and reason of each input that could not be read."""
     unreadable: tuple[Unreadable, ...]
     more_unreadable: int
 
 
-def render_report(
-    state: State,
-    settings: Settings,
-    now: float,
-    *,
-    inputs: Sequence[str | os.PathLike[str]],
-    unreadable: Sequence[Unreadable],
-    advised: Sequence[Advised],
-) -> str:
-    """The page: HTML that needs nothing else. `inputs` are the paths that were read.
-
-    `advised` is the advice of the databases, each group as of the last record of its computers.
-    """
-    report = build_report(
-        state, settings, now, inputs=inputs, unreadable=unreadable, advised=advised
-    )
+def render_report(report: Report) -> str:
+    """The page: HTML that needs nothing else."""
     return render("report.html.j2", report=report, passes=MAX_PASSES)
 
 
@@ -120,9 +108,13 @@ def build_report(
     *,
     inputs: Sequence[str | os.PathLike[str]],
     unreadable: Sequence[Unreadable],
+    unread: Sequence[str] = (),
     advised: Sequence[Advised],
 ) -> Report:
-    """The content of the page. Watched databases come first, then the others, worst first in each.
+    """The content of the page. `inputs` are all paths, `unread` says which could not be read.
+
+    `advised` is the advice of the databases, each group as of the last record of its computers.
+    Watched databases come first, then the others, worst first in each.
 
     Each database is shown as of its advice, and as of `now` without any.
     """
@@ -160,6 +152,7 @@ def build_report(
         hidden=tuple(grouped(view.hidden)),
         gaps=_gaps(state),
         never_verified=_never_verified(view.advice),
+        unread=tuple(map(tidy, unread)),
         unreadable=tuple(_tidy_piece(piece) for piece in unreadable[:MAX_UNREADABLE_ROWS]),
         more_unreadable=max(0, len(unreadable) - MAX_UNREADABLE_ROWS),
     )
@@ -196,7 +189,7 @@ def _headline(figures: Sequence[DatabaseFigures], backups: BackupTable) -> str:
             " no event names a database."
         )
     if not figures:
-        return "These logs name no ESE database."
+        return "These logs name no ESE database: this page says nothing of the state of any one."
     bad = [each for each in figures if each.status == "bad"]
     computers = plural(len({each.computer for each in figures}), "computer")
     databases = plural(len(figures), "database")

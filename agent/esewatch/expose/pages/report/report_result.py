@@ -1,0 +1,47 @@
+"""The result of a report in one sentence: the last line of `esewatch report`."""
+
+from esewatch.advice.forecast.verdict import UNVERIFIED
+from esewatch.expose.formatting import plural
+from esewatch.expose.pages.database_page import DatabasePage
+from esewatch.expose.pages.report.report_page import Report
+
+
+def result_sentence(report: Report) -> str:
+    """`12 databases: 1 with bad pages, 2 unverified`, and what could not be read."""
+    parts = [_databases(report)]
+    if report.unread:
+        parts.append(f"{plural(len(report.unread), 'input')} could not be read")
+    if report.untimed:
+        parts.append(f"{plural(report.untimed, 'event has', 'events have')} no time")
+    return "; ".join(parts)
+
+
+def _databases(report: Report) -> str:
+    shown = (*report.watched, *report.others)
+    if not shown:
+        read = plural(len(report.inputs) - len(report.unread), "input")
+        found = plural(report.records, "ESE record") if report.records else "no ESE record"
+        return f"no ESE database in {read} ({found}): nothing is known of any database"
+    told = {
+        "with bad pages": sum(each.figures.status == "bad" for each in shown),
+        "unverified": sum(map(_is_unverified, report.watched)),
+        "refusing writes, or about to": report.fleet.writes_at_risk,
+        "on computers with missing or stale data": _blind(report),
+    }
+    wrong = [f"{number:,} {what}" for what, number in told.items() if number]
+    databases = plural(len(shown), "database")
+    if wrong:
+        return f"{databases}: {', '.join(wrong)}"
+    return f"{databases}: no bad page is known, every watched one is verified"
+
+
+def _is_unverified(page: DatabasePage) -> bool:
+    """Never proven good in these logs, or too long ago."""
+    advice = page.figures.advice
+    findings = {said.finding for said in advice.findings} if advice is not None else set()
+    return page.figures.last_verified is None or not UNVERIFIED.isdisjoint(findings)
+
+
+def _blind(report: Report) -> int:
+    names = {each.name for each in report.fleet.blind}
+    return sum(each.figures.computer in names for each in (*report.watched, *report.others))
