@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -91,4 +92,30 @@ def test_an_output_that_cannot_be_written_is_said_before_anything_is_read(
         said = capsys.readouterr().err
         assert "folder" in said
         assert "Errno" not in said
+    assert sorted(tmp_path.iterdir()) == [log]
+
+
+def test_details_are_a_page_for_each_database_that_the_report_leads_to(tmp_path: Path) -> None:
+    build(tmp_path / "logs", NOW)
+    folder = tmp_path / "the details"
+    command = ["report", str(tmp_path / "logs"), "-o", str(tmp_path / "report.html")]
+    for _ in range(2):  # the second replaces those of the first
+        main([*command, "--details", str(folder)])
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    named = {unquote(url) for url in page.urls if url.startswith("the%20details/")}
+    assert named == {f"the details/{each.name}" for each in folder.iterdir()}
+    assert len(named) >= 2
+    for name in named:
+        detail = Page((tmp_path / name).read_text(encoding="utf-8"))
+        assert "../report.html" in detail.urls
+        assert "Records" in detail.text
+        assert {"script", "iframe", "form"}.isdisjoint(detail.names())
+
+
+def test_details_never_take_the_place_of_other_files(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "report.html"
+    assert main(["report", str(log), "-o", str(page), "--details", str(tmp_path)]) == 2
+    assert "holds other files, such as ex01.evtx" in capsys.readouterr().err
     assert sorted(tmp_path.iterdir()) == [log]

@@ -5,7 +5,8 @@ from esewatch.config import Settings
 from esewatch.daemon.page_cache import PageCache
 from esewatch.expose.metrics.snapshot import Snapshot, families
 from esewatch.expose.pages.rendering import render_status, urgent
-from esewatch.expose.pages.report.report_page import Advised, build_report, render_report
+from esewatch.expose.pages.report.database_pages import Advised
+from esewatch.expose.pages.report.report_page import build_report, render_report
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks
 from esewatch.fold.state.state import State
 from tests.expose.html import Page, assert_self_contained

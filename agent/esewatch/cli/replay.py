@@ -1,7 +1,6 @@
 """`replay`: logs in, their history as OpenMetrics files for Prometheus out."""
 
 import argparse
-import datetime
 import math
 import shlex
 import shutil
@@ -18,7 +17,7 @@ from tqdm import tqdm
 
 from esewatch.advice.history.surroundings import is_damaged
 from esewatch.cli.inputs.reader import Reader
-from esewatch.cli.options import add_config_option, add_input_options, load_settings
+from esewatch.cli.options import add_config_option, add_input_options, load_settings, time_of
 from esewatch.config.units import parse_duration, show_duration
 from esewatch.expose.formatting import iso_time, plural, size
 from esewatch.expose.replay.replay_files import (
@@ -93,9 +92,9 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         " may be repeated",
     )
     replay.add_argument(
-        "--start", type=_time, metavar="T", help="samples from this time (2026-01-31, UTC) on"
+        "--start", type=time_of, metavar="T", help="samples from this time (2026-01-31, UTC) on"
     )
-    replay.add_argument("--end", type=_time, metavar="T", help="records up to this time only")
+    replay.add_argument("--end", type=time_of, metavar="T", help="records up to this time only")
     replay.set_defaults(function=write_replay)
 
 
@@ -114,16 +113,6 @@ def _length(least: str, example: str) -> Callable[[str], float]:
         return seconds
 
     return length
-
-
-def _time(text: str) -> float:
-    try:
-        time = datetime.datetime.fromisoformat(text)
-        return time.replace(tzinfo=time.tzinfo or datetime.UTC).timestamp()
-    except (ValueError, OverflowError):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is no time such as 2026-01-31 or 2026-01-31T12:00:00Z"
-        ) from None
 
 
 class _Times(NamedTuple):

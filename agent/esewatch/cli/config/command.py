@@ -50,11 +50,13 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     gone.set_defaults(function=forget_database, pages=[])
     ack = commands.add_parser(
         "ack",
-        help="take known bad pages as dealt with, all when none is named",
+        help="acknowledge bad pages (all pages of the database if none are given)",
         epilog=r"example: esewatch ack --computer ex01 'e:\mdb06\priv06.edb' 17 4711",
     )
     _add_database_options(ack)
-    ack.add_argument("pages", nargs="*", type=int, metavar="PAGE")
+    ack.add_argument(
+        "pages", nargs="*", type=int, metavar="PAGE", help="page numbers; default all bad pages"
+    )
     ack.set_defaults(function=ack_pages)
 
 

@@ -55,7 +55,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     """Add `doctor`."""
     parser = commands.add_parser(
         "doctor",
-        help="why something is missing, and the exact command that mends it",
+        help="explain missing data and print the command that fixes it",
         description="Looks at the configuration, the journal, the daemon and the inputs, and "
         "changes nothing. Exit status 1 when a person is needed.",
         epilog="example: esewatch doctor --config.file /etc/esewatch/esewatch.yml",

@@ -2,10 +2,12 @@
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterator
 
 from tqdm import tqdm
 
+from esewatch.expose.formatting import plural
 from esewatch.model import (
     Batch,
     EsewatchError,
@@ -18,6 +20,25 @@ from esewatch.names import visible
 from esewatch.sources.detect_input import expand, open_inputs
 
 HEALTHY, WRONG, FAILED = 0, 1, 2
+
+SAID_ALIKE = 3
+"""Pieces of one file with the same reason that have a line each."""
+
+
+class _Alike:
+    """Complaints of one file and reason: the first are said, the others are counted."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def is_new(self, piece: Unreadable) -> bool:
+        self._counts[piece.path, piece.reason] += 1
+        return self._counts[piece.path, piece.reason] <= SAID_ALIKE
+
+    def summed_up(self) -> Iterator[str]:
+        for (path, reason), count in self._counts.items():
+            if count > SAID_ALIKE:
+                yield f"{path}: {plural(count - SAID_ALIKE, 'more piece')}: {reason}"
 
 
 class Reader:
@@ -66,6 +87,7 @@ class Reader:
 
     def batches(self, source: Source) -> Iterator[Batch]:
         """All batches of one input, with a progress bar on a terminal."""
+        alike = _Alike()
         with tqdm(
             desc=visible(source.name),
             unit="B",
@@ -80,7 +102,8 @@ class Reader:
                     bar.update(max(0, bar.total - batch.backlog_bytes - bar.n))
                     for piece in batch.unreadable:
                         self.unreadable.append(piece)
-                        bar.write(visible(f"esewatch: unreadable: {piece}"), file=sys.stderr)
+                        if alike.is_new(piece):
+                            bar.write(visible(f"esewatch: unreadable: {piece}"), file=sys.stderr)
                     self._read = self._read or bool(batch.records)
                     yield batch
                 self._read = True
@@ -88,6 +111,8 @@ class Reader:
                 self._fail(error)
             finally:
                 source.close()
+                for line in alike.summed_up():
+                    print(visible(f"esewatch: unreadable: {line}"), file=sys.stderr)
 
     def _fail(self, error: EsewatchError) -> None:
         print(visible(f"esewatch: {error}"), file=sys.stderr)

@@ -58,9 +58,14 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         dest="log_level",
         default="info",
         choices=("debug", "info", "warning", "error"),
+        help="least severe messages that are logged; default info",
     )
     parser.add_argument(
-        "--log.format", dest="log_format", default="logfmt", choices=("logfmt", "json")
+        "--log.format",
+        dest="log_format",
+        default="logfmt",
+        choices=("logfmt", "json"),
+        help="form of the log; default logfmt",
     )
     parser.add_argument(
         "--log.file",
