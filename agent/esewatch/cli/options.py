@@ -2,9 +2,14 @@
 
 import argparse
 import datetime
+import os
+import sys
 from pathlib import Path
 
+import msgspec
+
 from esewatch.config import Settings, default_settings, load
+from esewatch.config.settings import default_journal
 
 
 def add_config_option(parser: argparse.ArgumentParser) -> None:
@@ -24,9 +29,47 @@ def add_web_config_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def load_settings(options: argparse.Namespace) -> Settings:
-    """The settings of `--config.file`, or the defaults. Raises ConfigError."""
-    return load(Path(options.config)) if options.config else default_settings()
+def add_storage_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--storage.path`."""
+    parser.add_argument(
+        "--storage.path",
+        dest="storage",
+        metavar="DIR",
+        help="folder of the journal; default: that of `journal` in the configuration, else "
+        "/var/lib/esewatch where this account may write, else below XDG_STATE_HOME",
+    )
+
+
+def load_settings(options: argparse.Namespace, *, runs: bool = False) -> Settings:
+    """The settings of `--config.file`, or the defaults, with the journal of this account.
+
+    `runs`: for the daemon, which writes the journal. Raises ConfigError.
+    """
+    settings = load(Path(options.config)) if options.config else default_settings()
+    journal = settings.journal
+    if getattr(options, "storage", None):
+        journal = str(Path(options.storage).absolute() / Path(journal).name)
+    elif journal == default_journal():
+        journal = str(_own_journal(Path(journal), runs=runs))
+    return msgspec.structs.replace(settings, journal=journal)
+
+
+def _own_journal(journal: Path, *, runs: bool) -> Path:
+    """The journal of the system, or of this account where it may not write that one.
+
+    Other commands than the daemon mean the one that is there.
+    """
+    if sys.platform == "win32" or _writable(journal.parent):
+        return journal
+    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    own = Path(state).expanduser() / "esewatch" / journal.name
+    return own if runs or own.exists() or not journal.parent.is_dir() else journal
+
+
+def _writable(folder: Path) -> bool:
+    """Whether the folder can be written, or made."""
+    place = folder if folder.exists() else folder.parent
+    return place.is_dir() and os.access(place, os.W_OK | os.X_OK)
 
 
 def add_input_options(parser: argparse.ArgumentParser, *, least: str = "+") -> None:

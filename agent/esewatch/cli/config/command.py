@@ -8,7 +8,12 @@ from typing import Any
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.cli.config import alertmanager, import_exchange
 from esewatch.cli.local import add_address_options, post
-from esewatch.cli.options import add_config_option, add_web_config_option, load_settings
+from esewatch.cli.options import (
+    add_config_option,
+    add_storage_option,
+    add_web_config_option,
+    load_settings,
+)
 from esewatch.config import dump
 from esewatch.expose.http.web import WebConfiguration
 from esewatch.fold.commands import Acknowledged, acknowledge, forget
@@ -62,6 +67,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 
 def _add_database_options(parser: argparse.ArgumentParser) -> None:
     add_config_option(parser)
+    add_storage_option(parser)
     parser.add_argument("database", metavar="DATABASE", help="its `database` label")
     parser.add_argument("--computer", default="", help="needed when several have this database")
     add_address_options(parser)
