@@ -129,7 +129,7 @@ def test_the_tour_names_every_room_and_no_room_that_is_not_there() -> None:
 def test_every_command_that_a_text_names_is_one(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["--help"])
-    commands = set(re.findall(r"^    (\w+) ", capsys.readouterr().out, re.MULTILINE))
+    commands = set(re.findall(r"^    (\w+)(?: |$)", capsys.readouterr().out, re.MULTILINE))
     texts = [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "alerts").rglob("*.yml")]
     named = {
         (str(file.relative_to(ROOT)), command)

@@ -1,10 +1,15 @@
+import argparse
+import errno
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from esewatch import __version__
 from esewatch.cli import MODULES, command_line, main
+from esewatch.cli.help.parser import commands_of
+from esewatch.cli.inputs.reader import Reader
 from esewatch.config import Settings
 from esewatch.daemon.loop import Daemon
 from esewatch.ese.pages import kernels
@@ -32,6 +37,8 @@ COMMANDS = [
     ["config", "import-exchange"],
     ["forget"],
     ["ack"],
+    ["runbook"],
+    ["completion"],
 ]
 
 
@@ -78,6 +85,56 @@ def test_a_usage_error_is_one_line_and_status_2(capsys: pytest.CaptureFixture[st
         main(["events", "--fromat", "json", "x"])
     assert ended.value.code == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield parser
+    for each in commands_of(parser).values():
+        yield from parsers(each)
+
+
+def test_every_option_and_argument_of_every_command_has_help() -> None:
+    without = {
+        f"{parser.prog} {action.dest}"
+        for parser in parsers(command_line())
+        for action in parser._actions
+        if not action.help and action.dest not in ("command", "action", "words")
+    }
+    assert without == set()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["event", "x"], 'esewatch: event is no command: did you mean "events"?'),
+        (["xyzzy"], "esewatch: xyzzy is no command; there are run, demo"),
+        (["events", "--fromat", "json", "x"], '--fromat: did you mean "--format"?'),
+        (["events", "--format", "jsn", "x"], 'jsn is no value of --format: did you mean "json"?'),
+        (["config", "chek"], 'esewatch config: chek is no command: did you mean "check"?'),
+        (["config", "check", "--config.fil=x", "--colour"], "unrecognized arguments: --colour"),
+        (["scan", "--trottle-ms", "3", "x"], 'did you mean "--throttle-ms"? (see esewatch scan'),
+    ],
+)
+def test_what_was_meant_is_asked(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    line = capsys.readouterr().err
+    assert said in line
+    assert line.count("\n") == 1
+
+
+def test_an_error_of_the_system_is_said_in_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", "/logs/a.evtx")
+
+    monkeypatch.setattr(Reader, "sources", refuse)
+    assert main(["events", "/logs"]) == 2
+    assert capsys.readouterr().err == "esewatch: /logs/a.evtx: Permission denied\n"
 
 
 def test_config_check_names_file_line_and_key(

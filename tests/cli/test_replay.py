@@ -1,6 +1,8 @@
 """`replay` as people run it."""
 
+import gzip
 import shlex
+import shutil
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
@@ -9,6 +11,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_fd_to_metric_families
 
 from esewatch.cli import main
+from esewatch.expose.replay.replay_size import TextSize
 from tests.support.evtx_writer import EvtxWriter
 
 HEAD = ["MSExchangeIS", "3392", "SG06: ", "e:\\MDB06\\priv06.edb"]
@@ -273,3 +276,49 @@ def test_a_path_with_a_blank_is_quoted_for_the_shell(
         line for line in capsys.readouterr().err.splitlines() if line.startswith("  promtool")
     ]
     assert shlex.split(line)[-2] == str(folder / "h-2026-01.om")
+
+
+def test_the_size_is_told_before_and_what_has_no_room_is_refused(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    total = TextSize.total
+
+    def noted(self: TextSize) -> int:
+        sizes.append(total(self))
+        return sizes[-1]
+
+    monkeypatch.setattr(TextSize, "total", noted)
+    assert main(["replay", str(log), "-o", str(tmp_path / "h.om")]) == 0
+    written = sum(path.stat().st_size for path in tmp_path.glob("h-*.om"))
+    assert sizes[0] == pytest.approx(written, rel=0.02)
+    assert "2 files with about" in capsys.readouterr().err.splitlines()[0]
+
+    room = shutil.disk_usage(tmp_path)._replace(free=sizes[0] - 1)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: room)
+    assert main(["replay", str(log), "-o", str(tmp_path / "later.om")]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "too little space: 2 files with about" in said
+    assert "-o later.om.gz" in said
+    assert list(tmp_path.glob("*later*")) == []
+    assert main(["replay", str(log), "-o", str(tmp_path / "later.om.gz")]) == 0
+
+
+def test_compressed_files_hold_the_same_text(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["replay", str(log), "-o", str(tmp_path / "h.om")]) == 0
+    capsys.readouterr()
+    for _ in range(2):  # the second takes the place of the first
+        assert main(["replay", str(log), "-o", str(tmp_path / "h.om.gz")]) == 0
+    for month in ("2026-01", "2026-02"):
+        packed = tmp_path / f"h-{month}.om.gz"
+        assert gzip.decompress(packed.read_bytes()) == (tmp_path / f"h-{month}.om").read_bytes()
+        text = tmp_path / f"h-{month}.om"
+        assert (
+            f"gunzip --keep {packed} && promtool tsdb create-blocks-from"
+            f" --max-block-duration=744h openmetrics {text} DATA_DIR && rm {text}"
+        ) in capsys.readouterr().err or month == "2026-02"
+    (tmp_path / "h-2026-01.om.gz").write_bytes(gzip.compress(b"of somebody else"))
+    assert main(["replay", str(log), "-o", str(tmp_path / "h.om.gz")]) == 2

@@ -2,11 +2,13 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
 from esewatch.cli import main
 from tests.expose.html import Page, assert_self_contained
+from tests.support.evtx_writer import EvtxWriter
 from tests.support.farm import build
 
 NOW = datetime(2007, 6, 21, 12, tzinfo=UTC)
@@ -38,3 +40,82 @@ def test_the_page_shows_the_advice_as_of_the_last_record(
         assert "done by 2007-06-2" in facts
     assert page.text.count("shrink 4 h → 2 h 45 min") == 2
     assert page.text.count("keep 4 h") == 2
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "ex01.evtx"
+    with EvtxWriter(path) as writer:
+        writer.write(700, ["MSExchangeIS", "3392", "SG06: ", "e:\\MDB06\\priv06.edb"], time=NOW)
+    return path
+
+
+def test_the_last_line_of_the_output_is_the_result(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["report", str(log), "-o", str(tmp_path / "report.html")])
+    assert capsys.readouterr().out == "1 database: 1 unverified\n"
+    main(["report", str(log), str(tmp_path / "x.evtx"), "-o", str(tmp_path / "report.html")])
+    assert capsys.readouterr().out.endswith("; 1 input could not be read\n")
+
+
+@pytest.mark.parametrize("mistyped", ["none.evtx", "none/*.evtx", "empty"])
+def test_a_mistyped_path_leaves_the_page_of_yesterday(
+    mistyped: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    page = tmp_path / "report.html"
+    page.write_text("of yesterday")
+    assert main(["report", str(tmp_path / mistyped), "-o", str(page)]) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err.count("\n")) == ("", 1)
+    assert page.read_text() == "of yesterday"
+
+
+def test_logs_without_an_ese_record_are_no_good_news(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "notes.txt").write_text("nothing of a database\n")
+    page = tmp_path / "report.html"
+    assert main(["report", str(tmp_path / "notes.txt"), "-o", str(page)]) == 1
+    assert capsys.readouterr().out == (
+        "no ESE database in 1 input (no ESE record): nothing is known of any database\n"
+    )
+    assert "bad pages" not in Page(page.read_text()).text
+
+
+def test_an_output_that_cannot_be_written_is_said_before_anything_is_read(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for output in (tmp_path, tmp_path / "none" / "report.html"):
+        assert main(["report", str(log), "-o", str(output)]) == 2
+        said = capsys.readouterr().err
+        assert "folder" in said
+        assert "Errno" not in said
+    assert sorted(tmp_path.iterdir()) == [log]
+
+
+def test_details_are_a_page_for_each_database_that_the_report_leads_to(tmp_path: Path) -> None:
+    build(tmp_path / "logs", NOW)
+    folder = tmp_path / "the details"
+    command = ["report", str(tmp_path / "logs"), "-o", str(tmp_path / "report.html")]
+    for _ in range(2):  # the second replaces those of the first
+        main([*command, "--details", str(folder)])
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    named = {unquote(url) for url in page.urls if url.startswith("the%20details/")}
+    assert named == {f"the details/{each.name}" for each in folder.iterdir()}
+    assert len(named) >= 2
+    for name in named:
+        detail = Page((tmp_path / name).read_text(encoding="utf-8"))
+        assert "../report.html" in detail.urls
+        assert "Records" in detail.text
+        assert {"script", "iframe", "form"}.isdisjoint(detail.names())
+
+
+def test_details_never_take_the_place_of_other_files(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "report.html"
+    assert main(["report", str(log), "-o", str(page), "--details", str(tmp_path)]) == 2
+    assert "holds other files, such as ex01.evtx" in capsys.readouterr().err
+    assert sorted(tmp_path.iterdir()) == [log]

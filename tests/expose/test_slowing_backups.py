@@ -5,7 +5,8 @@ from esewatch.config import Settings
 from esewatch.daemon.page_cache import PageCache
 from esewatch.expose.metrics.snapshot import Snapshot, families
 from esewatch.expose.pages.rendering import render_status, urgent
-from esewatch.expose.pages.report.report_page import Advised, render_report
+from esewatch.expose.pages.report.database_pages import Advised
+from esewatch.expose.pages.report.report_page import build_report, render_report
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks
 from esewatch.fold.state.state import State
 from tests.expose.html import Page, assert_self_contained
@@ -48,7 +49,9 @@ def test_the_status_page_says_it_of_the_database_and_names_the_runbook() -> None
 def test_the_report_says_it_too() -> None:
     state, settings = slowing(), Settings()
     advised = [Advised(NOW, tuple(advise(state, settings, NOW)))]
-    page = Page(render_report(state, settings, NOW, inputs=[], unreadable=[], advised=advised))
+    page = Page(
+        render_report(build_report(state, settings, NOW, inputs=[], unreadable=[], advised=advised))
+    )
 
     assert SAID in page.text
 

@@ -14,21 +14,19 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
 
 from esewatch import __version__
+from esewatch.cli.help.parser import FAILED, Parser
 from esewatch.ese.pages import kernels
 from esewatch.model import EsewatchError
 from esewatch.names import visible
-
-FAILED = 2
 
 MODULES = {
     "run": "run.command",
     "demo": "demo.command",
     "events": "inputs.command",
     "counters": "inputs.command",
-    "report": "inputs.command",
+    "report": "inputs.report",
     "scan": "scan.command",
     "header": "header",
     "advise": "advise.command",
@@ -39,20 +37,15 @@ MODULES = {
     "config": "config.command",
     "forget": "config.command",
     "ack": "config.command",
+    "runbook": "help.runbook",
+    "completion": "help.completion",
 }
 """Command -> the module of this package that has it."""
 
 
-class _Parser(argparse.ArgumentParser):
-    """Usage errors in one line, without the whole usage before it."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(FAILED, f"{visible(f'{self.prog}: {message} (see {self.prog} --help)')}\n")
-
-
 def command_line(command: str = "") -> argparse.ArgumentParser:
     """The parser of one command, of all where it is none: the daemon needs no report."""
-    parser = _Parser(
+    parser = Parser(
         prog="esewatch",
         description="Watches the online maintenance of ESE databases "
         "(Exchange, Active Directory, ESENT).",
@@ -60,12 +53,13 @@ def command_line(command: str = "") -> argparse.ArgumentParser:
     )
     version = f"esewatch {__version__} ({kernels.NAME} kernel)"
     parser.add_argument("--version", action="version", version=version)
+    parser.set_defaults(command_line=command_line)
     commands = parser.add_subparsers(
         title="commands",
         dest="command",
         required=True,
         metavar="COMMAND",
-        parser_class=_Parser,
+        parser_class=Parser,
     )
     names = [MODULES[command]] if command in MODULES else dict.fromkeys(MODULES.values())
     for name in names:
@@ -80,7 +74,7 @@ def _speak_utf_8() -> None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
-def _failed(error: Exception) -> int:
+def _failed(error: Exception | str) -> int:
     for line in f"esewatch: {error}".split("\n"):
         print(visible(line), file=sys.stderr)
     return FAILED
@@ -103,5 +97,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
-    except (OSError, MemoryError) as error:
-        return _failed(error)
+    except OSError as error:
+        named = [str(name) for name in (error.filename, error.filename2) if name is not None]
+        return _failed(": ".join([*named, error.strerror or str(error)]))
+    except MemoryError:
+        return _failed("there is too little memory")

@@ -1,9 +1,15 @@
 """Options that several commands share."""
 
 import argparse
+import datetime
+import os
+import sys
 from pathlib import Path
 
+import msgspec
+
 from esewatch.config import Settings, default_settings, load
+from esewatch.config.settings import default_journal
 
 
 def add_config_option(parser: argparse.ArgumentParser) -> None:
@@ -23,9 +29,47 @@ def add_web_config_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def load_settings(options: argparse.Namespace) -> Settings:
-    """The settings of `--config.file`, or the defaults. Raises ConfigError."""
-    return load(Path(options.config)) if options.config else default_settings()
+def add_storage_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--storage.path`."""
+    parser.add_argument(
+        "--storage.path",
+        dest="storage",
+        metavar="DIR",
+        help="folder of the journal; default: that of `journal` in the configuration, else "
+        "/var/lib/esewatch where this account may write, else below XDG_STATE_HOME",
+    )
+
+
+def load_settings(options: argparse.Namespace, *, runs: bool = False) -> Settings:
+    """The settings of `--config.file`, or the defaults, with the journal of this account.
+
+    `runs`: for the daemon, which writes the journal. Raises ConfigError.
+    """
+    settings = load(Path(options.config)) if options.config else default_settings()
+    journal = settings.journal
+    if getattr(options, "storage", None):
+        journal = str(Path(options.storage).absolute() / Path(journal).name)
+    elif journal == default_journal():
+        journal = str(_own_journal(Path(journal), runs=runs))
+    return msgspec.structs.replace(settings, journal=journal)
+
+
+def _own_journal(journal: Path, *, runs: bool) -> Path:
+    """The journal of the system, or of this account where it may not write that one.
+
+    Other commands than the daemon mean the one that is there.
+    """
+    if sys.platform == "win32" or _writable(journal.parent):
+        return journal
+    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    own = Path(state).expanduser() / "esewatch" / journal.name
+    return own if runs or own.exists() or not journal.parent.is_dir() else journal
+
+
+def _writable(folder: Path) -> bool:
+    """Whether the folder can be written, or made."""
+    place = folder if folder.exists() else folder.parent
+    return place.is_dir() and os.access(place, os.W_OK | os.X_OK)
 
 
 def add_input_options(parser: argparse.ArgumentParser, *, least: str = "+") -> None:
@@ -33,14 +77,42 @@ def add_input_options(parser: argparse.ArgumentParser, *, least: str = "+") -> N
     the data.
     """
     parser.add_argument("paths", nargs=least, metavar="PATH", help="files, directories or globs")
-    parser.add_argument("--computer", default="", help="computer, where the data names none")
-    parser.add_argument("--timezone", help="of times without an offset, such as Europe/Berlin")
-    parser.add_argument("--date-order", choices=("mdy", "dmy", "ymd"), help="of numeric dates")
     parser.add_argument(
-        "--provider", action="append", default=[], help="a further event source of ESE"
+        "--computer", default="", metavar="NAME", help="computer of records that name none"
+    )
+    parser.add_argument(
+        "--timezone",
+        metavar="ZONE",
+        help="time zone of times without an offset, such as Europe/Berlin",
+    )
+    parser.add_argument(
+        "--date-order", choices=("mdy", "dmy", "ymd"), help="order of numeric dates"
+    )
+    parser.add_argument(
+        "--provider",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="additional event provider to treat as ESE; may be repeated",
     )
 
 
 def add_format_option(parser: argparse.ArgumentParser, *more: str) -> None:
     """Add `--format`, with `more` formats than text and json."""
-    parser.add_argument("--format", default="text", choices=("text", "json", *more))
+    parser.add_argument(
+        "--format",
+        default="text",
+        choices=("text", "json", *more),
+        help="form of the output; json is one object a line; default text",
+    )
+
+
+def time_of(text: str) -> float:
+    """An option's time as epoch seconds; without an offset it is UTC."""
+    try:
+        time = datetime.datetime.fromisoformat(text)
+        return time.replace(tzinfo=time.tzinfo or datetime.UTC).timestamp()
+    except (ValueError, OverflowError):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no time such as 2026-01-31 or 2026-01-31T12:00:00Z"
+        ) from None

@@ -1,25 +1,27 @@
 """`replay`: logs in, their history as OpenMetrics files for Prometheus out."""
 
 import argparse
-import datetime
 import math
 import shlex
+import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from tqdm import tqdm
 
 from esewatch.advice.history.surroundings import is_damaged
 from esewatch.cli.inputs.reader import Reader
-from esewatch.cli.options import add_config_option, add_input_options, load_settings
+from esewatch.cli.options import add_config_option, add_input_options, load_settings, time_of
 from esewatch.config.units import parse_duration, show_duration
-from esewatch.expose.formatting import iso_time
+from esewatch.expose.formatting import iso_time, plural, size
 from esewatch.expose.replay.replay_files import (
+    GZIP,
     MonthFiles,
     MonthSpan,
     file_of,
@@ -27,8 +29,9 @@ from esewatch.expose.replay.replay_files import (
     refuse_strangers,
 )
 from esewatch.expose.replay.replay_names import replayed_metrics
+from esewatch.expose.replay.replay_size import TextSize
 from esewatch.expose.replay.replay_spool import SortedSpool
-from esewatch.expose.replay.series_changes import TIMELESS, Replay, milliseconds
+from esewatch.expose.replay.series_changes import TIMELESS, Replay, SeriesChange, milliseconds
 from esewatch.model import EsewatchError, Record
 
 STALENESS = 300.0
@@ -39,6 +42,11 @@ LATEST = 253_370_764_800.0
 
 PROMTOOL = "promtool tsdb create-blocks-from --max-block-duration=744h openmetrics"
 """Without the duration promtool reads the whole file once for every two hours in it."""
+
+T = TypeVar("T")
+
+LEAST_PACKED = 20
+"""Text is this many times as large as compressed: 30 times were measured, less is assumed."""
 
 LONGEST = 20 * 366 * 86_400_000
 """Milliseconds. A clock that stood at 1980 would make some forty years of samples."""
@@ -58,7 +66,8 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         "--output",
         required=True,
         metavar="F",
-        help="name of the files: history.om makes history-2026-01.om and so on",
+        help="name of the files: history.om makes history-2026-01.om and so on,"
+        " history.om.gz compressed ones",
     )
     replay.add_argument(
         "--step",
@@ -83,9 +92,9 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         " may be repeated",
     )
     replay.add_argument(
-        "--start", type=_time, metavar="T", help="samples from this time (2026-01-31, UTC) on"
+        "--start", type=time_of, metavar="T", help="samples from this time (2026-01-31, UTC) on"
     )
-    replay.add_argument("--end", type=_time, metavar="T", help="records up to this time only")
+    replay.add_argument("--end", type=time_of, metavar="T", help="records up to this time only")
     replay.set_defaults(function=write_replay)
 
 
@@ -104,16 +113,6 @@ def _length(least: str, example: str) -> Callable[[str], float]:
         return seconds
 
     return length
-
-
-def _time(text: str) -> float:
-    try:
-        time = datetime.datetime.fromisoformat(text)
-        return time.replace(tzinfo=time.tzinfo or datetime.UTC).timestamp()
-    except (ValueError, OverflowError):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is no time such as 2026-01-31 or 2026-01-31T12:00:00Z"
-        ) from None
 
 
 class _Times(NamedTuple):
@@ -142,22 +141,28 @@ def write_replay(options: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     reader = Reader(options, companions=True, ese_only=True)
-    with tempfile.TemporaryDirectory(prefix=f".{output.stem}-", dir=output.parent) as made:
-        folder = Path(made)
+    with ExitStack() as closing:
+        made = tempfile.TemporaryDirectory(prefix=f".{output.stem}-", dir=output.parent)
+        folder = Path(closing.enter_context(made))
         spool: SortedSpool[_Item] = SortedSpool(folder)
-        try:
-            times = _read(reader, spool, math.inf if options.end is None else options.end)
-            if reader.nothing_read:
-                return reader.status()
-            if times is None:
-                raise EsewatchError("nothing to replay: no record with a time in these inputs")
-            span = _span(options, times)
-            refuse_strangers(file_of(output, month) for month in months(span))
-            replay = Replay(settings, times.first, span.step, names, judged)
-            files = MonthFiles(output, folder, replay.series, span)
-            files.write(replay.changes(_moments(spool)))
-        finally:
-            spool.close()
+        closing.callback(spool.close)
+        times = _read(reader, spool, math.inf if options.end is None else options.end)
+        if reader.nothing_read:
+            return reader.status()
+        if times is None:
+            raise EsewatchError("nothing to replay: no record with a time in these inputs")
+        span = _span(options, times)
+        refuse_strangers(file_of(output, month) for month in months(span))
+        replay = Replay(settings, times.first, span.step, names, judged)
+        told = TextSize(replay.series, span)
+        changes: SortedSpool[SeriesChange] = SortedSpool(folder)
+        closing.callback(changes.close)
+        for change in told.counted(replay.changes(_moments(spool))):
+            changes.add(change)
+        spool.close()
+        _estimate(output, told.total(), len(months(span)))
+        files = MonthFiles(output, folder, replay.series, span)
+        files.write(_progress(changes, len(changes), "writing", " changes"))
     _say(files.written)
     return reader.status(wrong=is_damaged(replay.folder.state, settings))
 
@@ -197,19 +202,40 @@ def _span(options: argparse.Namespace, times: _Times) -> MonthSpan:
 
 def _moments(spool: SortedSpool[_Item]) -> Iterator[tuple[int, list[Record]]]:
     """The records by their time, with a progress bar on a terminal."""
-    with tqdm(
-        desc="replay",
-        total=len(spool),
-        unit=" records",
-        unit_scale=True,
-        file=sys.stderr,
-        disable=not sys.stderr.isatty(),
-        leave=False,
-    ) as bar:
-        for time, items in groupby(spool, key=itemgetter(0)):
-            records = [record for _, _, record in items]
-            yield time, records
-            bar.update(len(records))
+    shown = _progress(spool, len(spool), "replay", " records")
+    for time, items in groupby(shown, key=itemgetter(0)):
+        yield time, [record for _, _, record in items]
+
+
+def _progress(items: Iterable[T], total: int, what: str, unit: str) -> Iterator[T]:
+    return iter(
+        tqdm(
+            items,
+            desc=what,
+            total=total,
+            unit=unit,
+            unit_scale=True,
+            file=sys.stderr,
+            disable=not sys.stderr.isatty(),
+            leave=False,
+        )
+    )
+
+
+def _estimate(output: Path, needed: int, files: int) -> None:
+    """Say how large the files will be. Raises EsewatchError where the disk has no room for them."""
+    free = shutil.disk_usage(output.parent).free
+    packed = output.suffix == GZIP
+    room = needed // LEAST_PACKED if packed else needed
+    told = f"{plural(files, 'file')} with about {size(needed)} of text"
+    if room > free:
+        raise EsewatchError(
+            f"{output.parent}: too little space: {told}{', compressed' if packed else ''}, and"
+            f" {size(free)} free. Choose a part by --match, --start and --end, a longer --step"
+            + ("" if packed else f", or compress: -o {output.name}{GZIP}")
+        )
+    how = ", compressed" if packed else ""
+    print(f"esewatch: {told}{how}; {size(free)} free", file=sys.stderr)
 
 
 def _say(files: list[Path]) -> None:
@@ -221,4 +247,8 @@ def _say(files: list[Path]) -> None:
         file=sys.stderr,
     )
     for path in files:
-        print(f"  {PROMTOOL} {shlex.quote(str(path))} DATA_DIR", file=sys.stderr)
+        text = shlex.quote(str(path.with_suffix("") if path.suffix == GZIP else path))
+        line = f"{PROMTOOL} {text} DATA_DIR"
+        if path.suffix == GZIP:  # promtool maps the file into memory and reads no gzip
+            line = f"gunzip --keep {shlex.quote(str(path))} && {line} && rm {text}"
+        print(f"  {line}", file=sys.stderr)

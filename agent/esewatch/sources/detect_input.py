@@ -45,14 +45,15 @@ _BINARIES: tuple[tuple[int, bytes, str], ...] = (
 def expand(paths: Sequence[str]) -> list[str]:
     """Files named by `paths`: files, folders (with all below), and globs, without repetition.
 
-    A path that names nothing is kept, so that opening it reports the error.
+    A path that names nothing, and a folder without a file, is kept: opening it reports the error.
     """
     files: dict[str, None] = {}
     for path in paths:
         named = [path] if Path(path).exists() else matches(path)
         for name in named or [path]:
             below = sorted(Path(name).rglob("*")) if Path(name).is_dir() else [Path(name)]
-            files.update((str(file), None) for file in below if not file.is_dir())
+            found = [str(file) for file in below if not file.is_dir()]
+            files.update(dict.fromkeys(found or [name]))
     return list(files)
 
 
@@ -61,6 +62,10 @@ def kind_of(path: str) -> str:
 
     Raises SourceError when it cannot be opened, or is of a kind that is not supported.
     """
+    if Path(path).is_dir():
+        raise SourceError(f"{path}: this folder holds no file")
+    if glob.has_magic(path) and not Path(path).exists():
+        raise SourceError(f"{path}: no file matches this pattern")
     head, stored = sniff(path)
     kind = kind_by_content(head, stored)
     what = "" if kind in ("evtx", "perfmon_blg") else _unsupported(head, stored)

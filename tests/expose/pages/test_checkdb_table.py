@@ -17,7 +17,7 @@ from esewatch.expose.pages.checkdb_table import (
 )
 from esewatch.expose.pages.overview import overview
 from esewatch.expose.pages.rendering import render_computer, render_status
-from esewatch.expose.pages.report.report_page import render_report
+from esewatch.expose.pages.report.report_page import build_report, render_report
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks
 from esewatch.fold.state.checkdb_results import Checks, SqlDatabase
 from esewatch.fold.state.state import SourceState, State
@@ -53,7 +53,9 @@ def status(state: State, settings: Settings | None = None) -> Page:
 
 
 def report(state: State, now: float = NOW) -> Page:
-    page = Page(render_report(state, Settings(), now, inputs=[], unreadable=[], advised=[]))
+    page = Page(
+        render_report(build_report(state, Settings(), now, inputs=[], unreadable=[], advised=[]))
+    )
     assert_self_contained(page)
     return page
 

@@ -8,7 +8,12 @@ from typing import Any
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.cli.config import alertmanager, import_exchange
 from esewatch.cli.local import add_address_options, post
-from esewatch.cli.options import add_config_option, add_web_config_option, load_settings
+from esewatch.cli.options import (
+    add_config_option,
+    add_storage_option,
+    add_web_config_option,
+    load_settings,
+)
 from esewatch.config import dump
 from esewatch.expose.http.web import WebConfiguration
 from esewatch.fold.commands import Acknowledged, acknowledge, forget
@@ -50,16 +55,19 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     gone.set_defaults(function=forget_database, pages=[])
     ack = commands.add_parser(
         "ack",
-        help="take known bad pages as dealt with, all when none is named",
+        help="acknowledge bad pages (all pages of the database if none are given)",
         epilog=r"example: esewatch ack --computer ex01 'e:\mdb06\priv06.edb' 17 4711",
     )
     _add_database_options(ack)
-    ack.add_argument("pages", nargs="*", type=int, metavar="PAGE")
+    ack.add_argument(
+        "pages", nargs="*", type=int, metavar="PAGE", help="page numbers; default all bad pages"
+    )
     ack.set_defaults(function=ack_pages)
 
 
 def _add_database_options(parser: argparse.ArgumentParser) -> None:
     add_config_option(parser)
+    add_storage_option(parser)
     parser.add_argument("database", metavar="DATABASE", help="its `database` label")
     parser.add_argument("--computer", default="", help="needed when several have this database")
     add_address_options(parser)

@@ -21,7 +21,12 @@ from esewatch.cli.doctor.source_files import of_files
 from esewatch.cli.doctor.timeouts import look_all, within
 from esewatch.cli.inputs.reader import HEALTHY, WRONG
 from esewatch.cli.local import add_address_options
-from esewatch.cli.options import add_config_option, add_format_option, load_settings
+from esewatch.cli.options import (
+    add_config_option,
+    add_format_option,
+    add_storage_option,
+    load_settings,
+)
 from esewatch.config import FileSource, LogFiles, Settings
 from esewatch.expose.formatting import plural
 from esewatch.expose.pages.overview import overview
@@ -55,12 +60,13 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     """Add `doctor`."""
     parser = commands.add_parser(
         "doctor",
-        help="why something is missing, and the exact command that mends it",
+        help="explain missing data and print the command that fixes it",
         description="Looks at the configuration, the journal, the daemon and the inputs, and "
         "changes nothing. Exit status 1 when a person is needed.",
         epilog="example: esewatch doctor --config.file /etc/esewatch/esewatch.yml",
     )
     add_config_option(parser)
+    add_storage_option(parser)
     add_format_option(parser)
     add_address_options(parser)
     parser.set_defaults(function=print_problems)

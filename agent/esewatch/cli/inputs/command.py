@@ -1,40 +1,30 @@
-"""`events`, `counters` and `report`: a pile of logs in, data or a page out."""
+"""`events` and `counters`: a pile of logs in, data out."""
 
 import argparse
 import math
 import sys
-import time
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import counted
-from esewatch.advice.findings.lone_instances import lone_instances
-from esewatch.advice.history.surroundings import is_damaged, surroundings
-from esewatch.cli.inputs.as_of import as_of
 from esewatch.cli.inputs.counter_csv import CounterCsv, counter_path
+from esewatch.cli.inputs.event_selection import EventSelection, event_ids
 from esewatch.cli.inputs.reader import Reader
 from esewatch.cli.options import (
-    add_config_option,
     add_format_option,
     add_input_options,
-    load_settings,
+    time_of,
 )
 from esewatch.expose.formatting import iso_time
-from esewatch.expose.pages.report.report_page import Advised, render_report
 from esewatch.fold.databases.integrity import PAGE_EVENTS
-from esewatch.fold.folder import Folder
-from esewatch.fold.state.state import State
 from esewatch.model import Event, FieldValue, Reading
-from esewatch.names import visible
 from esewatch.sources.detect_input import COUNTER_LOGS
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
-    """Add `events`, `counters` and `report`."""
+    """Add `events` and `counters`."""
     events = commands.add_parser(
         "events",
         help="decode ESE events of any supported input",
@@ -43,7 +33,18 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     add_input_options(events)
     add_format_option(events)
     events.add_argument(
-        "--companions", action="store_true", help="also the events of other providers we fold"
+        "--companions", action="store_true", help="include related events from other providers"
+    )
+    events.add_argument(
+        "--since", type=time_of, metavar="T", help="events from this time (2026-01-31, UTC) on"
+    )
+    events.add_argument("--until", type=time_of, metavar="T", help="events up to this time only")
+    events.add_argument(
+        "--id",
+        type=event_ids,
+        action="extend",
+        metavar="N",
+        help="only events with these ids: 703, or 700-705,717; may be repeated",
     )
     events.set_defaults(function=print_events)
     counters = commands.add_parser(
@@ -55,29 +56,27 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     add_format_option(counters, "csv")
     counters.add_argument("--ese", action="store_true", help="only those that feed a metric")
     counters.set_defaults(function=print_counters)
-    report = commands.add_parser(
-        "report",
-        help="one self-contained page from a pile of logs",
-        epilog="example: esewatch report Application.evtx counters.csv -o report.html",
-    )
-    add_input_options(report)
-    add_config_option(report)
-    report.add_argument("-o", "--output", required=True, metavar="F", help="the page to write")
-    report.set_defaults(function=write_report)
 
 
 def print_events(options: argparse.Namespace) -> int:
     """`events`: exit status 1 when a bad page is among them or a piece was unreadable."""
     reader = Reader(options, companions=options.companions, ese_only=True)
+    chosen = EventSelection(options)
     bad = False
     for source in reader.sources():
         for batch in reader.batches(source):
-            events = [record for record in batch.records if isinstance(record, Event)]
+            events = [each for each in batch.records if isinstance(each, Event) and each in chosen]
             bad = bad or any(event.event_id in PAGE_EVENTS for event in events)
             if options.format == "json":
                 sys.stdout.write(event_lines(events))
             else:
                 sys.stdout.writelines(map(_event_text, events))
+    if chosen.untimed:
+        print(
+            f"esewatch: {counted(chosen.untimed, 'event has', 'events have')} no time and"
+            f" {'is' if chosen.untimed == 1 else 'are'} left out by --since or --until",
+            file=sys.stderr,
+        )
     return reader.status(wrong=bad)
 
 
@@ -98,48 +97,6 @@ def print_counters(options: argparse.Namespace) -> int:
     if table is not None:
         table.write()
     return reader.status()
-
-
-def write_report(options: argparse.Namespace) -> int:
-    """`report`: exit status 1 when a bad page stands or a piece was unreadable."""
-    settings = load_settings(options)
-    reader = Reader(options, companions=True, ese_only=True)
-    folder = Folder(State(), settings)
-    for source in reader.sources():
-        folder.open_source(source.name, time.time())
-        for batch in reader.batches(source):
-            folder.fold(source.name, batch, time.time())
-    if reader.nothing_read:
-        return reader.status()
-    folder.computers.settle()
-    now = time.time()
-    told = surroundings(folder.state, settings)
-    page = render_report(
-        folder.state,
-        settings,
-        now,
-        inputs=reader.paths,
-        unreadable=reader.unreadable,
-        advised=[
-            Advised(
-                group.time,
-                advise(group.state, settings, group.time, told),
-                tuple(lone_instances(group.state, group.time, group.computers)),
-            )
-            for group in as_of(folder.state, now)
-        ],
-    )
-    output = Path(options.output)
-    output.write_text(page, encoding="utf-8")
-    untimed = sum(each.untimed for each in folder.state.sources.values())
-    if untimed:
-        print(
-            f"esewatch: {counted(untimed, 'event has', 'events have')} no time, so no age and no"
-            " advice follows from them",
-            file=sys.stderr,
-        )
-    print(visible(f"esewatch: wrote {output}"), file=sys.stderr)
-    return reader.status(wrong=bool(untimed) or is_damaged(folder.state, settings))
 
 
 _encoder = msgspec.json.Encoder()

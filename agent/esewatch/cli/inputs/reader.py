@@ -2,10 +2,12 @@
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterator
 
 from tqdm import tqdm
 
+from esewatch.expose.formatting import plural
 from esewatch.model import (
     Batch,
     EsewatchError,
@@ -18,6 +20,25 @@ from esewatch.names import visible
 from esewatch.sources.detect_input import expand, open_inputs
 
 HEALTHY, WRONG, FAILED = 0, 1, 2
+
+SAID_ALIKE = 3
+"""Pieces of one file with the same reason that have a line each."""
+
+
+class _Alike:
+    """Complaints of one file and reason: the first are said, the others are counted."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def is_new(self, piece: Unreadable) -> bool:
+        self._counts[piece.path, piece.reason] += 1
+        return self._counts[piece.path, piece.reason] <= SAID_ALIKE
+
+    def summed_up(self) -> Iterator[str]:
+        for (path, reason), count in self._counts.items():
+            if count > SAID_ALIKE:
+                yield f"{path}: {plural(count - SAID_ALIKE, 'more piece')}: {reason}"
 
 
 class Reader:
@@ -33,7 +54,8 @@ class Reader:
     ) -> None:
         """`kinds`: inputs of others are refused; empty for all."""
         self.unreadable: list[Unreadable] = []
-        self.failed = False
+        self.errors: list[str] = []
+        """One line for each input that could not be read."""
         self._read = False
         self.paths = expand(options.paths)
         self._below = not set(self.paths) <= set(options.paths)
@@ -65,6 +87,7 @@ class Reader:
 
     def batches(self, source: Source) -> Iterator[Batch]:
         """All batches of one input, with a progress bar on a terminal."""
+        alike = _Alike()
         with tqdm(
             desc=visible(source.name),
             unit="B",
@@ -79,7 +102,8 @@ class Reader:
                     bar.update(max(0, bar.total - batch.backlog_bytes - bar.n))
                     for piece in batch.unreadable:
                         self.unreadable.append(piece)
-                        bar.write(visible(f"esewatch: unreadable: {piece}"), file=sys.stderr)
+                        if alike.is_new(piece):
+                            bar.write(visible(f"esewatch: unreadable: {piece}"), file=sys.stderr)
                     self._read = self._read or bool(batch.records)
                     yield batch
                 self._read = True
@@ -87,18 +111,20 @@ class Reader:
                 self._fail(error)
             finally:
                 source.close()
+                for line in alike.summed_up():
+                    print(visible(f"esewatch: unreadable: {line}"), file=sys.stderr)
 
     def _fail(self, error: EsewatchError) -> None:
         print(visible(f"esewatch: {error}"), file=sys.stderr)
-        self.failed = True
+        self.errors.append(str(error))
 
     @property
     def nothing_read(self) -> bool:
         """Whether none of the inputs could be read: then nothing is written."""
-        return self.failed and not self._read
+        return bool(self.errors) and not self._read
 
     def status(self, *, wrong: bool = False) -> int:
         """Exit status of the whole reading; the rest is done where some inputs cannot be read."""
         if self.nothing_read:
             return FAILED
-        return WRONG if wrong or self.failed or self.unreadable else HEALTHY
+        return WRONG if wrong or self.errors or self.unreadable else HEALTHY

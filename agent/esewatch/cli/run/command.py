@@ -12,7 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from esewatch import __version__
-from esewatch.cli.options import add_config_option, add_web_config_option, load_settings
+from esewatch.cli.options import (
+    add_config_option,
+    add_storage_option,
+    add_web_config_option,
+    load_settings,
+)
 from esewatch.cli.run.signals import Reloads, SignalRequests, tell_signals_taken
 from esewatch.daemon.loop import Daemon
 from esewatch.expose.http.app import App
@@ -42,9 +47,11 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     parser = commands.add_parser(
         "run",
         help="the daemon: read the configured sources, serve metrics",
+        description="Without a configuration it watches what this machine has.",
         epilog="example: esewatch run --config.file /etc/esewatch/esewatch.yml",
     )
     add_config_option(parser)
+    add_storage_option(parser)
     parser.add_argument(
         "--web.listen-address",
         dest="listen",
@@ -58,9 +65,14 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         dest="log_level",
         default="info",
         choices=("debug", "info", "warning", "error"),
+        help="least severe messages that are logged; default info",
     )
     parser.add_argument(
-        "--log.format", dest="log_format", default="logfmt", choices=("logfmt", "json")
+        "--log.format",
+        dest="log_format",
+        default="logfmt",
+        choices=("logfmt", "json"),
+        help="form of the log; default logfmt",
     )
     parser.add_argument(
         "--log.file",
@@ -95,16 +107,22 @@ def _run(options: argparse.Namespace) -> int:
     sys.setswitchinterval(SWITCH_SECONDS)
     wishes = SignalRequests()
     tell_signals_taken()  # before the configuration is read: see there
-    settings = load_settings(options)
+    settings = load_settings(options, runs=True)
     web = _web_configuration(options.web_config) if options.web_config else None
     journal = Journal(Path(settings.journal))
     sources = build_sources(settings)
-    daemon = Daemon(settings, journal, sources, load=lambda: load_settings(options), web=web)
+    daemon = Daemon(
+        settings, journal, sources, load=lambda: load_settings(options, runs=True), web=web
+    )
     server = HttpServer(App(daemon, web=web), options.listen, secure=web.tls if web else None)
     reader: Worker | None = None
     try:
         server.start()
         _say_where(server.address, web)
+        log.info("the journal is %s", settings.journal)
+        if not options.config:
+            kinds = ", ".join(dict.fromkeys(source.type for source in settings.sources))
+            log.info("no configuration: watching what this machine has (%s)", kinds)
         if not settings.sources:
             log.warning("no sources are configured, so nothing is watched: see `sources:`")
         reader = Worker(partial(_read, daemon, wishes))

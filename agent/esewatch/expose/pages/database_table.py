@@ -64,13 +64,13 @@ class Folded(msgspec.Struct, frozen=True, kw_only=True):
     """Those there are, worst first."""
 
 
-def row_of(figures: DatabaseFigures, now: float, href: str = "") -> TableRow:
-    """The row of one; without `href` it leads to the page of the database."""
+def row_of(figures: DatabaseFigures, now: float, href: str | None = None) -> TableRow:
+    """The row of one; without `href` it leads to the page of the database, where empty nowhere."""
     forecasts = figures.advice.forecasts if figures.advice is not None else ()
     told = most_urgent(forecasts)
     return TableRow(
         figures=figures,
-        href=href or database_link(figures.computer, figures.database),
+        href=database_link(figures.computer, figures.database) if href is None else href,
         now=now,
         forecast=told if told is not None and told.p90 is not None else None,
     )

@@ -1,10 +1,12 @@
 """A replay's files: one a month (UTC), each complete or not there."""
 
 import datetime
+import gzip
 import math
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 from esewatch.expose.replay.replay_names import PREFIXES
 from esewatch.expose.replay.replay_spool import SortedSpool
@@ -14,6 +16,7 @@ from esewatch.model import EsewatchError
 
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 END = b"# EOF\n"
+GZIP = ".gz"
 
 Month = tuple[int, int]
 """Year and month."""
@@ -40,9 +43,11 @@ def months(span: MonthSpan) -> list[Month]:
 
 
 def file_of(output: Path, month: Month) -> Path:
-    """The file of a month: `history.om` becomes `history-2026-01.om`."""
+    """The file of a month: `history.om` becomes `history-2026-01.om`, and so with `.gz` behind."""
     year, number = month
-    return output.with_name(f"{output.stem}-{year:04}-{number:02}{output.suffix}")
+    packed = GZIP if output.suffix == GZIP else ""
+    name = output.with_suffix("") if packed else output
+    return output.with_name(f"{name.stem}-{year:04}-{number:02}{name.suffix}{packed}")
 
 
 def refuse_strangers(files: Iterable[Path]) -> None:
@@ -57,15 +62,24 @@ def refuse_strangers(files: Iterable[Path]) -> None:
 
 def _ours(path: Path) -> bool:
     """Whether the file is a whole OpenMetrics text that begins with a metric of esewatch,
-    or empty.
+    or empty. Of a compressed one only the beginning is read.
     """
+    if path.suffix == GZIP:
+        try:
+            with gzip.open(path) as packed:
+                return _begins(packed.read(200))
+        except (OSError, EOFError, zlib.error):
+            return False
     with path.open("rb") as file:
         head = file.read(200)
         size = file.seek(0, 2)
         file.seek(max(0, size - len(END)))
         ends = file.read() == END
-    begins = head == END or head.startswith(tuple(f"# HELP {it}".encode() for it in PREFIXES))
-    return ends and begins
+    return ends and _begins(head)
+
+
+def _begins(head: bytes) -> bool:
+    return head == END or head.startswith(tuple(f"# HELP {it}".encode() for it in PREFIXES))
 
 
 class MonthFiles:
@@ -124,7 +138,14 @@ class MonthFiles:
         grid = Grid(first, min(self._span.last, self._end(month) - 1), self._span.step)
         path = file_of(self._output, month)
         made = self._folder / path.name
-        with made.open("w", encoding="utf-8", newline="\n") as file:
+        with _opened(made) as file:
             file.writelines(month_text(self._series, spool, self._carried, grid))
         made.replace(path)
         self.written.append(path)
+
+
+def _opened(path: Path) -> TextIO:
+    if path.suffix == GZIP:
+        # Mostly the same line with another time: more work makes them hardly smaller.
+        return gzip.open(path, "wt", compresslevel=1, encoding="utf-8", newline="\n")
+    return path.open("w", encoding="utf-8", newline="\n")

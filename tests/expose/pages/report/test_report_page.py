@@ -12,7 +12,10 @@ from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.window.window import WindowAdvice
 from esewatch.config import default_settings
 from esewatch.expose.formatting import time_tag
-from esewatch.expose.pages.report.report_page import Advised, Report, build_report, render_report
+from esewatch.expose.pages.report.database_pages import Advised
+from esewatch.expose.pages.report.report_page import Report, build_report, render_report
+from esewatch.expose.pages.report.report_result import result_sentence
+from esewatch.expose.pages.runbooks.runbook_files import Runbooks
 from esewatch.fold.passes.transitions import pack
 from esewatch.fold.state.state import BadPage, Database, State, Transition
 from esewatch.model import Unreadable
@@ -55,7 +58,7 @@ def page(
     unreadable: Sequence[Unreadable] = (),
     advised: Sequence[Advised] = (),
 ) -> Page:
-    html = render_report(
+    built = build_report(
         state if state is not None else example(),
         default_settings(),
         NOW,
@@ -63,6 +66,7 @@ def page(
         unreadable=unreadable,
         advised=advised,
     )
+    html = render_report(built)
     found = Page(html)
     assert_self_contained(found)
     return found
@@ -95,7 +99,24 @@ def test_without_a_bad_page_the_headline_does_not_claim_that_all_is_verified() -
 
 def test_logs_without_a_database_make_a_page_all_the_same() -> None:
     text = page(State()).text
-    assert "These logs name no ESE database." in text
+    assert "These logs name no ESE database: this page says nothing of the state" in text
+    assert "bad pages" not in text
+
+
+def test_inputs_that_could_not_be_read_stand_at_the_top() -> None:
+    built = build_report(
+        example(),
+        default_settings(),
+        NOW,
+        inputs=["/logs/a.evtx", "/logs/b.evtx"],
+        unreadable=[],
+        unread=["/logs/b.evtx: no such file"],
+        advised=[],
+    )
+    text = Page(render_report(built)).text
+    assert text.index("1 of 2 inputs could not be read") < text.index("Databases")
+    assert "/logs/b.evtx: no such file" in text
+    assert result_sentence(built).endswith("; 1 input could not be read")
 
 
 def test_watched_databases_come_before_the_folded_others() -> None:
@@ -270,7 +291,7 @@ def test_gaps_and_unreadable_pieces_are_said_at_the_top_and_listed() -> None:
 
 def test_a_flood_of_unreadable_pieces_is_counted() -> None:
     found = report(unreadable=[PIECES[0]] * 3000)
-    assert (len(found.unreadable), found.more_unreadable) == (500, 2500)
+    assert (len(found.read.unreadable), found.read.more_unreadable) == (500, 2500)
     assert "3,000 pieces could not be read" in page(unreadable=[PIECES[0]] * 3000).text
 
 
@@ -315,7 +336,9 @@ def test_the_work_for_a_page_grows_with_the_databases_and_no_faster() -> None:
             databases.append(each)
         state = state_of(*databases)
         pages.append(
-            render_report(state, default_settings(), NOW, inputs=[], unreadable=[], advised=[])
+            render_report(
+                build_report(state, default_settings(), NOW, inputs=[], unreadable=[], advised=[])
+            )
         )
 
     render(1)
@@ -328,3 +351,42 @@ def test_the_work_for_a_page_grows_with_the_databases_and_no_faster() -> None:
     html = pages[-1]
     assert len(html) < 5_000_000
     assert "ex299" in html
+
+
+def many(count: int) -> State:
+    databases = []
+    for number in range(count):
+        each = damaged() if number % 50 == 0 else exchange_2007()
+        each.computer = f"ex{number:04}"
+        databases.append(each)
+    return state_of(*databases)
+
+
+def test_a_thousand_databases_fit_into_a_mail_and_the_urgent_ones_are_in_full() -> None:
+    state = many(1000)
+    moment = NOW - 86400
+    html = render_report(
+        build_report(
+            state,
+            default_settings(),
+            NOW,
+            inputs=[],
+            unreadable=[],
+            advised=[Advised(moment, tuple(advise(state, default_settings(), moment)))],
+        )
+    )
+    assert len(html.encode()) < 2_000_000
+    found = Page(html)
+    assert_self_contained(found)
+    assert found.text.count("ex0999") >= 1
+    assert found.names().count("article") - len(Runbooks().names()) <= 20
+    assert "In full here: the 20 most urgent of 1,000 databases" in found.text
+
+
+def test_the_runbooks_of_what_was_found_are_in_the_page() -> None:
+    found = page(state_of(damaged()))
+    assert "#runbook-EseKnownBadPage" in found.urls
+    text = found.text.partition("What to do The runbooks")[2]
+    assert "esewatch ack" in text
+    assert not [url for url in found.urls if url.startswith("/runbooks")]
+    assert "What to do The runbooks" not in page(State()).text

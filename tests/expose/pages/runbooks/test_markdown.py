@@ -44,8 +44,9 @@ def test_each_form_becomes_its_html(text: str, html: str) -> None:
 
 
 def test_a_table_has_a_head_and_rows() -> None:
-    html = to_html("| a | b |\n| --- | :-: |\n| 1 | x \\| y |")
-    assert "<thead><tr><th>a</th><th>b</th></tr></thead>" in html
+    html = to_html("# What\n\n| a | b |\n| --- | :-: |\n| 1 | x \\| y |")
+    head = '<thead><tr><th scope="col">a</th><th scope="col">b</th></tr></thead>'
+    assert f"<caption>What</caption>{head}" in html
     assert "<tbody><tr><td>1</td><td>x | y</td></tr></tbody>" in html
 
 
@@ -81,3 +82,7 @@ def test_nothing_in_a_text_becomes_a_tag_or_leads_elsewhere(text: str) -> None:
 )
 def test_a_long_run_of_marks_takes_no_time(piece: str) -> None:
     assert processor_seconds(lambda: to_html(piece * 50_000)) < 2
+
+
+def test_headings_stand_below_those_of_the_page_around() -> None:
+    assert to_html("# A\n\n## B", below=2) == "<h3>A</h3>\n<h4>B</h4>"

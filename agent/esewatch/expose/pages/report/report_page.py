@@ -5,59 +5,47 @@ The values and sentences of the page are made here; the template only lays them 
 
 import os
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import msgspec
 
 from esewatch.advice.advise import Advice
-from esewatch.advice.findings.lone_instances import LoneInstance
-from esewatch.advice.history.surroundings import surroundings
 from esewatch.advice.unproven import never_proven, never_proven_text
 from esewatch.config import Settings
 from esewatch.expose.formatting import plural, tidy
 from esewatch.expose.pages.checkdb_table import CheckdbRow, checked_databases, last_checks
-from esewatch.expose.pages.database_page import MAX_PASSES, DatabasePage, database_page
-from esewatch.expose.pages.database_table import TableRow, row_of, window_rows
+from esewatch.expose.pages.database_page import MAX_PASSES, DatabasePage
+from esewatch.expose.pages.database_table import MAX_ADVICE_ROWS, TableRow, window_rows
 from esewatch.expose.pages.hidden_counters import HiddenGroup, grouped
 from esewatch.expose.pages.overview import DatabaseFigures, overview
-from esewatch.expose.pages.ratio import FREED, READ
 from esewatch.expose.pages.rendering import render
 from esewatch.expose.pages.report.backup_table import BackupTable, backup_table
+from esewatch.expose.pages.report.database_pages import MAX_IN_FULL, Advised, DatabasePages
+from esewatch.expose.pages.report.embedded_runbooks import embedded
+from esewatch.expose.pages.report.report_rows import (
+    GapRow,
+    InstanceRow,
+    gap_rows,
+    lone_instance_rows,
+)
 from esewatch.expose.pages.summary import Summary
 from esewatch.fold.identity.computers import namesakes
-from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.state.state import State
 from esewatch.model import Unreadable
 
 MAX_UNREADABLE_ROWS = 500
 
 
-class Advised(NamedTuple):
-    """The advice as of one moment (epoch seconds)."""
+class InputFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What was read, and what could not be."""
 
-    time: float
-    advice: tuple[Advice, ...]
-    lone: tuple[LoneInstance, ...] = ()
-    """Instances with backups and no database."""
-
-
-class GapRow(msgspec.Struct, frozen=True, kw_only=True):
-    """Records missing from a channel."""
-
-    computer: str
-    channel: str
-    begin: float
-    end: float
+    inputs: tuple[str, ...]
     records: int
-
-
-class InstanceRow(msgspec.Struct, frozen=True, kw_only=True):
-    """Counters of an instance of which no database is known."""
-
-    computer: str
-    ese_instance: str
-    pages_read: float | None
-    pages_freed: float | None
+    untimed: int
+    """Events without a time."""
+    unread: tuple[str, ...]
+    """Path and reason of each input that could not be read."""
+    unreadable: tuple[Unreadable, ...]
+    more_unreadable: int
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,16 +59,19 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     wrong: bool
     begin: float | None
     end: float | None
-    inputs: tuple[str, ...]
-    records: int
-    untimed: int
-    """Events without a time."""
+    read: InputFacts
     fleet: Summary
+    databases: tuple[DatabaseFigures, ...]
+    """All of them, the most urgent first."""
     watched: tuple[DatabasePage, ...]
+    """The most urgent of those that are watched, in full."""
     others: tuple[DatabasePage, ...]
     rows: tuple[TableRow, ...]
-    """Of those that are watched, in the same order."""
+    """Of all that are watched, in the same order."""
+    other_rows: tuple[TableRow, ...]
     windows: tuple[TableRow, ...]
+    files: tuple[tuple[str, DatabaseFigures], ...]
+    """Name of the file with the page of each database, where there are such files."""
     checks: tuple[CheckdbRow, ...]
     """Each as of the latest check of its computer."""
     ignored: int
@@ -90,27 +81,18 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     gaps: tuple[GapRow, ...]
     never_verified: str
     """The one sentence on directories that nothing ever verified; empty without one."""
-    unreadable: tuple[Unreadable, ...]
-    more_unreadable: int
 
 
-def render_report(
-    state: State,
-    settings: Settings,
-    now: float,
-    *,
-    inputs: Sequence[str | os.PathLike[str]],
-    unreadable: Sequence[Unreadable],
-    advised: Sequence[Advised],
-) -> str:
-    """The page: HTML that needs nothing else. `inputs` are the paths that were read.
-
-    `advised` is the advice of the databases, each group as of the last record of its computers.
-    """
-    report = build_report(
-        state, settings, now, inputs=inputs, unreadable=unreadable, advised=advised
+def render_report(report: Report) -> str:
+    """The page: HTML that needs nothing else."""
+    runbooks = embedded(each.figures for each in (*report.watched, *report.others))
+    return render(
+        "report.html.j2",
+        report=report,
+        passes=MAX_PASSES,
+        runbooks=runbooks,
+        max_advice=MAX_ADVICE_ROWS,
     )
-    return render("report.html.j2", report=report, passes=MAX_PASSES)
 
 
 def build_report(
@@ -120,21 +102,22 @@ def build_report(
     *,
     inputs: Sequence[str | os.PathLike[str]],
     unreadable: Sequence[Unreadable],
+    unread: Sequence[str] = (),
     advised: Sequence[Advised],
+    details: str = "",
 ) -> Report:
-    """The content of the page. Watched databases come first, then the others, worst first in each.
+    """The content of the page. `inputs` are all paths, `unread` says which could not be read.
 
-    Each database is shown as of its advice, and as of `now` without any.
+    Each database is shown as of its group in `advised`, and as of `now` without any; watched ones
+    come first. `details`: the folder with a page of each, relative to the report.
     """
     view = overview(state, settings, now, tuple(each for group in advised for each in group.advice))
-    pages = _pages(state, settings, view.databases, advised, now)
-    watched = tuple(each for each in pages if each.figures.tier == "watched")
-    rows = tuple(
-        row_of(each.figures, each.now, f"#watched-{number}")
-        for number, each in enumerate(watched, 1)
-    )
-    times = [time for each in pages for time in (each.first_seen, each.last_seen) if time]
+    pages = DatabasePages(state, settings, advised, now, details)
+    watched = tuple(each for each in view.databases if each.tier == "watched")
+    others = tuple(each for each in view.databases if each.tier != "watched")
+    rows = pages.rows(watched, "watched")
     backups = backup_table(state, [each for group in advised for each in group.lone])
+    times = list(pages.times(view.databases))
     return Report(
         now=now,
         headline=_headline(view.databases, backups),
@@ -143,49 +126,44 @@ def build_report(
         wrong=any(each.status == "bad" for each in view.databases),
         begin=min(times, default=None),
         end=max(times, default=None),
-        inputs=tuple(tidy(os.fspath(path)) for path in inputs),
-        records=sum(source.records for source in state.sources.values()),
-        untimed=sum(source.untimed for source in state.sources.values()),
+        read=_input_facts(state, inputs, unread, unreadable),
         fleet=view.fleet,
-        watched=watched,
-        others=tuple(each for each in pages if each.figures.tier != "watched"),
+        databases=view.databases,
+        watched=tuple(map(pages.of, watched[:MAX_IN_FULL])),
+        others=tuple(map(pages.of, others[:MAX_IN_FULL])),
+        files=tuple((pages.file_of(each), each) for each in view.databases) if details else (),
         rows=rows,
+        other_rows=pages.rows(others, "other"),
         windows=tuple(window_rows(rows)),
-        checks=checked_databases(
-            state, settings, now, ends=last_checks(state.sql_databases.values(), now)
-        ),
+        checks=_checks(state, settings, now),
         ignored=view.ignored,
-        instances=_lone_instances(state),
+        instances=lone_instance_rows(state),
         backups=backups,
         hidden=tuple(grouped(view.hidden)),
-        gaps=_gaps(state),
+        gaps=gap_rows(state),
         never_verified=_never_verified(view.advice),
-        unreadable=tuple(_tidy_piece(piece) for piece in unreadable[:MAX_UNREADABLE_ROWS]),
-        more_unreadable=max(0, len(unreadable) - MAX_UNREADABLE_ROWS),
     )
 
 
-def _pages(
+def _checks(state: State, settings: Settings, now: float) -> tuple[CheckdbRow, ...]:
+    ends = last_checks(state.sql_databases.values(), now)
+    return checked_databases(state, settings, now, ends=ends)
+
+
+def _input_facts(
     state: State,
-    settings: Settings,
-    shown: Sequence[DatabaseFigures],
-    advised: Sequence[Advised],
-    now: float,
-) -> list[DatabasePage]:
-    """The page of each database, in the same order."""
-    moments = {
-        (tidy(each.computer), tidy(each.database)): group.time
-        for group in advised
-        for each in group.advice
-    }
-    entries = {(tidy(key[0]), tidy(key[1])): entry for key, entry in state.databases.items()}
-    told = surroundings(state, settings)
-    pages = []
-    for figures in shown:
-        key = (figures.computer, figures.database)
-        moment = moments.get(key, now)
-        pages.append(database_page(state, settings, figures, entries[key], moment, told=told))
-    return pages
+    inputs: Sequence[str | os.PathLike[str]],
+    unread: Sequence[str],
+    unreadable: Sequence[Unreadable],
+) -> InputFacts:
+    return InputFacts(
+        inputs=tuple(tidy(os.fspath(path)) for path in inputs),
+        records=sum(source.records for source in state.sources.values()),
+        untimed=sum(source.untimed for source in state.sources.values()),
+        unread=tuple(map(tidy, unread)),
+        unreadable=tuple(_tidy_piece(piece) for piece in unreadable[:MAX_UNREADABLE_ROWS]),
+        more_unreadable=max(0, len(unreadable) - MAX_UNREADABLE_ROWS),
+    )
 
 
 def _headline(figures: Sequence[DatabaseFigures], backups: BackupTable) -> str:
@@ -196,7 +174,7 @@ def _headline(figures: Sequence[DatabaseFigures], backups: BackupTable) -> str:
             " no event names a database."
         )
     if not figures:
-        return "These logs name no ESE database."
+        return "These logs name no ESE database: this page says nothing of the state of any one."
     bad = [each for each in figures if each.status == "bad"]
     computers = plural(len({each.computer for each in figures}), "computer")
     databases = plural(len(figures), "database")
@@ -227,34 +205,6 @@ def _never_verified(advice: Sequence[Advice]) -> str:
         return ""
     told = tidy(never_proven_text(keys))
     return f"{told[0].upper()}{told[1:]}."
-
-
-def _lone_instances(state: State) -> tuple[InstanceRow, ...]:
-    known = {instance_key(each) for each in state.databases.values()}
-    return tuple(
-        InstanceRow(
-            computer=tidy(instance.computer),
-            ese_instance=tidy(instance.ese_instance),
-            pages_read=instance.totals.get(READ),
-            pages_freed=instance.totals.get(FREED),
-        )
-        for key, instance in sorted(state.instances.items())
-        if key not in known and instance.totals
-    )
-
-
-def _gaps(state: State) -> tuple[GapRow, ...]:
-    return tuple(
-        GapRow(
-            computer=tidy(channel.computer),
-            channel=tidy(channel.channel),
-            begin=begin,
-            end=end,
-            records=records,
-        )
-        for _, channel in sorted(state.channels.items())
-        for begin, end, records in channel.gaps
-    )
 
 
 def _tidy_piece(piece: Unreadable) -> Unreadable:

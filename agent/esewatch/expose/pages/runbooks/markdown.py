@@ -30,15 +30,17 @@ class _Item(NamedTuple):
     lines: list[str]
 
 
-def to_html(text: str) -> Markup:
-    """HTML of a markdown text."""
+def to_html(text: str, below: int = 0) -> Markup:
+    """HTML of a markdown text; its headings stand `below` so many levels."""
     lines = [line.expandtabs(4).rstrip() for line in text.splitlines()]
+    if below:
+        lines = [_HEADING.sub("#" * below + r"\g<0>", line) for line in lines]
     return Markup("\n").join(_blocks(lines, 0))
 
 
 def _blocks(lines: list[str], depth: int) -> list[Markup]:
     blocks: list[Markup] = []
-    at = 0
+    at, title = 0, ""
     while at < len(lines):
         line = lines[at]
         if not line:
@@ -52,7 +54,8 @@ def _blocks(lines: list[str], depth: int) -> list[Markup]:
             blocks.append(_code([text[4:] for text in lines[at:end]]))
         elif heading := _HEADING.fullmatch(line):
             level = len(heading[1])
-            inner = _inline(heading[2].rstrip("# "))
+            title = heading[2].rstrip("# ")
+            inner = _inline(title)
             blocks.append(Markup("<h{}>{}</h{}>").format(level, inner, level))
             end = at + 1
         elif depth < MAX_DEPTH and _ITEM.match(line):
@@ -60,7 +63,8 @@ def _blocks(lines: list[str], depth: int) -> list[Markup]:
             blocks.append(_list(items, depth))
         else:
             end = _next(lines, at + 1, _ends_paragraph)
-            blocks.append(_paragraph_or_table([text.strip() for text in lines[at:end]]))
+            text = [part.strip() for part in lines[at:end]]
+            blocks.append(_paragraph_or_table(text, title))
         at = end
     return blocks
 
@@ -123,18 +127,20 @@ def _list_item(item: _Item, depth: int) -> Markup:
     return Markup("<li>{}</li>").format(_inline(" ".join(item.lines)))
 
 
-def _paragraph_or_table(lines: list[str]) -> Markup:
+def _paragraph_or_table(lines: list[str], title: str) -> Markup:
     if lines[0].startswith("|") and len(lines) > 1 and _RULE.fullmatch(lines[1]):
-        return _table(lines)
+        return _table(lines, title)
     return Markup("<p>{}</p>").format(_inline(" ".join(lines)))
 
 
-def _table(lines: list[str]) -> Markup:
+def _table(lines: list[str], title: str) -> Markup:
+    """A table; its caption is the heading above it."""
     head, *rows = [_cells(line) for at, line in enumerate(lines) if at != 1]
     body = Markup("").join(_row("td", row) for row in rows)
     return Markup(
-        '<div class="scroll" tabindex="0"><table><thead>{}</thead><tbody>{}</tbody></table></div>'
-    ).format(_row("th", head), body)
+        '<div class="scroll" tabindex="0"><table><caption>{}</caption>'
+        "<thead>{}</thead><tbody>{}</tbody></table></div>"
+    ).format(_inline(title), _row('th scope="col"', head), body)
 
 
 def _cells(line: str) -> list[str]:
@@ -143,8 +149,8 @@ def _cells(line: str) -> list[str]:
 
 
 def _row(tag: str, cells: list[str]) -> Markup:
-    name = Markup(tag)
-    inner = Markup("").join(Markup("<{}>{}</{}>").format(name, _inline(c), name) for c in cells)
+    begin, end = Markup(tag), Markup(tag.partition(" ")[0])
+    inner = Markup("").join(Markup("<{}>{}</{}>").format(begin, _inline(c), end) for c in cells)
     return Markup("<tr>{}</tr>").format(inner)
 
 

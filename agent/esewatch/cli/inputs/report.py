@@ -1,0 +1,136 @@
+"""`report`: a pile of logs in, a page out."""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from tqdm import tqdm
+
+from esewatch.advice.advise import advise
+from esewatch.advice.base.finding import counted
+from esewatch.advice.findings.lone_instances import lone_instances
+from esewatch.advice.history.surroundings import is_damaged, surroundings
+from esewatch.cli.inputs.as_of import as_of
+from esewatch.cli.inputs.reader import Reader
+from esewatch.cli.inputs.whole_file import check_folder, write_whole
+from esewatch.cli.options import add_config_option, add_input_options, load_settings
+from esewatch.config import Settings
+from esewatch.expose.pages.report.database_pages import Advised, DatabasePages
+from esewatch.expose.pages.report.detail_page import render_detail
+from esewatch.expose.pages.report.report_page import Report, build_report, render_report
+from esewatch.expose.pages.report.report_result import result_sentence
+from esewatch.fold.folder import Folder
+from esewatch.fold.state.state import State
+from esewatch.model import EsewatchError
+from esewatch.names import visible
+
+
+def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
+    """Add `report`."""
+    report = commands.add_parser(
+        "report",
+        help="one self-contained page from a pile of logs",
+        epilog="example: esewatch report Application.evtx counters.csv -o report.html",
+    )
+    add_input_options(report)
+    add_config_option(report)
+    report.add_argument("-o", "--output", required=True, metavar="F", help="the page to write")
+    report.add_argument(
+        "--details",
+        metavar="FOLDER",
+        help="also write a page for each database into this folder (created if missing);"
+        " the tables of the report link to them",
+    )
+    report.set_defaults(function=write_report)
+
+
+def write_report(options: argparse.Namespace) -> int:
+    """`report`: exit status 1 when a bad page stands, a piece was unreadable, or all were empty."""
+    settings = load_settings(options)
+    output = Path(options.output)
+    check_folder(output)
+    reader = Reader(options, companions=True, ese_only=True)
+    folder = Folder(State(), settings)
+    for source in reader.sources():
+        folder.open_source(source.name, time.time())
+        for batch in reader.batches(source):
+            folder.fold(source.name, batch, time.time())
+    if reader.nothing_read:
+        return reader.status()
+    folder.computers.settle()
+    now = time.time()
+    advised = list(_advised(folder.state, settings, now))
+    details = Path(options.details) if options.details else None
+    report = build_report(
+        folder.state,
+        settings,
+        now,
+        inputs=reader.paths,
+        unreadable=reader.unreadable,
+        unread=reader.errors,
+        advised=advised,
+        details=_address(details, output) if details else "",
+    )
+    if details is not None:
+        _write_details(DatabasePages(folder.state, settings, advised, now), report, details, output)
+    write_whole(output, render_report(report))
+    untimed = sum(each.untimed for each in folder.state.sources.values())
+    if untimed:
+        print(
+            f"esewatch: {counted(untimed, 'event has', 'events have')} no time, so no age and no"
+            " advice follows from them",
+            file=sys.stderr,
+        )
+    print(visible(f"esewatch: wrote {output}"), file=sys.stderr)
+    print(visible(result_sentence(report)))
+    nothing = not report.read.records
+    return reader.status(wrong=nothing or bool(untimed) or is_damaged(folder.state, settings))
+
+
+def _advised(state: State, settings: Settings, now: float) -> Iterator[Advised]:
+    """The advice of each group of computers, with a progress bar on a terminal."""
+    told = surroundings(state, settings)
+    for group in _progress(as_of(state, now), "judging", " computers"):
+        yield Advised(
+            group.time,
+            advise(group.state, settings, group.time, told),
+            tuple(lone_instances(group.state, group.time, group.computers)),
+        )
+
+
+def _write_details(pages: DatabasePages, report: Report, folder: Path, output: Path) -> None:
+    """A page for each database. Raises EsewatchError for a folder with other files in it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    others = [each.name for each in folder.iterdir() if not each.name[:-5].isdecimal()]
+    if others:
+        raise EsewatchError(
+            f"{folder}: holds other files, such as {min(others)}: name a new folder for the details"
+        )
+    for old in folder.iterdir():
+        old.unlink()
+    back = _address(output, folder / "0001.html")
+    for name, figures in _progress(report.files, "details", " pages"):
+        page = render_detail(pages.of(figures), back)
+        (folder / name).write_text(page, encoding="utf-8")
+    print(visible(f"esewatch: wrote {len(report.files):,} pages in {folder}"), file=sys.stderr)
+
+
+def _address(target: Path, page: Path) -> str:
+    """The address of a file or folder as a link on `page`."""
+    return quote(Path(os.path.relpath(target, page.parent)).as_posix())
+
+
+def _progress(items: Any, what: str, unit: str) -> Any:
+    return tqdm(
+        items,
+        desc=what,
+        unit=unit,
+        file=sys.stderr,
+        disable=not sys.stderr.isatty(),
+        leave=False,
+    )

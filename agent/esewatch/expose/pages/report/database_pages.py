@@ -1,0 +1,89 @@
+"""The databases of a report: rows of all, and each in full where it is asked for."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from esewatch.advice.advise import Advice
+from esewatch.advice.findings.lone_instances import LoneInstance
+from esewatch.advice.history.surroundings import surroundings
+from esewatch.config import Settings
+from esewatch.expose.formatting import tidy
+from esewatch.expose.pages.database_page import DatabasePage, database_page
+from esewatch.expose.pages.database_table import TableRow, row_of
+from esewatch.expose.pages.overview import DatabaseFigures
+from esewatch.fold.databases.databases import is_dated
+from esewatch.fold.state.state import State
+
+MAX_IN_FULL = 20
+"""Databases in full on the report itself; the page opens at once, however many there are."""
+
+
+class Advised(NamedTuple):
+    """The advice as of one moment (epoch seconds)."""
+
+    time: float
+    advice: tuple[Advice, ...]
+    lone: tuple[LoneInstance, ...] = ()
+    """Instances with backups and no database."""
+
+
+class DatabasePages:
+    """The databases of one state, each as of its advice, and as of `now` without any.
+
+    `details`: the folder with a page of each, relative to the report; empty where there is none.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        settings: Settings,
+        advised: Sequence[Advised],
+        now: float,
+        details: str = "",
+    ) -> None:
+        self._state, self._settings = state, settings
+        self._now = now
+        self._details = details
+        self._files: dict[tuple[str, str], str] = {}
+        self._moments = {
+            (tidy(each.computer), tidy(each.database)): group.time
+            for group in advised
+            for each in group.advice
+        }
+        self._entries = {
+            (tidy(key[0]), tidy(key[1])): entry for key, entry in state.databases.items()
+        }
+        self._told = surroundings(state, settings)
+
+    def of(self, figures: DatabaseFigures) -> DatabasePage:
+        """One database in full."""
+        entry = self._entries[figures.computer, figures.database]
+        moment = self._moment(figures)
+        return database_page(self._state, self._settings, figures, entry, moment, told=self._told)
+
+    def rows(self, shown: Sequence[DatabaseFigures], section: str) -> tuple[TableRow, ...]:
+        """A row of each: it leads to its file, to its section, or nowhere."""
+        return tuple(
+            row_of(each, self._moment(each), self._href(each, section, number))
+            for number, each in enumerate(shown, 1)
+        )
+
+    def file_of(self, figures: DatabaseFigures) -> str:
+        """The name of the file with its page: the same for the same database of one report."""
+        key = figures.computer, figures.database
+        return self._files.setdefault(key, f"{len(self._files) + 1:04}.html")
+
+    def times(self, shown: Sequence[DatabaseFigures]) -> Iterator[float]:
+        """First and last record of each, where they have a time."""
+        for each in shown:
+            entry = self._entries[each.computer, each.database]
+            if is_dated(entry):
+                yield from (time for time in (entry.first_seen, entry.last_seen) if time)
+
+    def _moment(self, figures: DatabaseFigures) -> float:
+        return self._moments.get((figures.computer, figures.database), self._now)
+
+    def _href(self, figures: DatabaseFigures, section: str, number: int) -> str:
+        if self._details:
+            return f"{self._details}/{self.file_of(figures)}"
+        return f"#{section}-{number}" if number <= MAX_IN_FULL else ""

@@ -1,0 +1,51 @@
+"""The result of a report in one sentence: the last line of `esewatch report`."""
+
+from esewatch.advice.forecast.verdict import UNVERIFIED
+from esewatch.expose.formatting import plural
+from esewatch.expose.pages.overview import DatabaseFigures
+from esewatch.expose.pages.report.report_page import Report
+
+
+def result_sentence(report: Report) -> str:
+    """`12 databases: 1 with bad pages, 2 unverified`, and what could not be read."""
+    parts = [_databases(report)]
+    if report.read.unread:
+        parts.append(f"{plural(len(report.read.unread), 'input')} could not be read")
+    if report.read.untimed:
+        parts.append(f"{plural(report.read.untimed, 'event has', 'events have')} no time")
+    return "; ".join(parts)
+
+
+def _databases(report: Report) -> str:
+    shown = report.databases
+    if not shown:
+        read = plural(len(report.read.inputs) - len(report.read.unread), "input")
+        found = (
+            plural(report.read.records, "ESE record") if report.read.records else "no ESE record"
+        )
+        return f"no ESE database in {read} ({found}): nothing is known of any database"
+    told = {
+        "with bad pages": sum(each.status == "bad" for each in shown),
+        "unverified": sum(map(_is_unverified, shown)),
+        "refusing writes, or about to": report.fleet.writes_at_risk,
+        "on computers with missing or stale data": _blind(report),
+    }
+    wrong = [f"{number:,} {what}" for what, number in told.items() if number]
+    databases = plural(len(shown), "database")
+    if wrong:
+        return f"{databases}: {', '.join(wrong)}"
+    return f"{databases}: no bad page is known, every watched one is verified"
+
+
+def _is_unverified(figures: DatabaseFigures) -> bool:
+    """Watched, and never proven good in these logs or too long ago."""
+    if figures.tier != "watched":
+        return False
+    advice = figures.advice
+    findings = {said.finding for said in advice.findings} if advice is not None else set()
+    return figures.last_verified is None or not UNVERIFIED.isdisjoint(findings)
+
+
+def _blind(report: Report) -> int:
+    names = {each.name for each in report.fleet.blind}
+    return sum(each.computer in names for each in report.databases)

@@ -1,0 +1,82 @@
+"""Where the journal is: `--storage.path`, the configuration, the system, this account."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from esewatch.cli.options import load_settings
+from esewatch.config import default_settings
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine whose folder for the journal may be made, and the state folder of an account."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(sys, "platform", "linux")
+    return tmp_path
+
+
+def told(**known: str) -> argparse.Namespace:
+    return argparse.Namespace(**{"config": None, "storage": None, **known})
+
+
+def of_system(monkeypatch: pytest.MonkeyPatch, folder: Path, *, writable: bool) -> Path:
+    """The journal of the system is in this folder; root may write everywhere, so it is said."""
+    journal = folder / "journal.db"
+    for module in ("esewatch.cli.options", "esewatch.config.settings"):
+        monkeypatch.setattr(f"{module}.default_journal", lambda: str(journal))
+    changed = msgspec.structs.replace(default_settings(), journal=str(journal))
+    monkeypatch.setattr("esewatch.cli.options.default_settings", lambda: changed)
+    monkeypatch.setattr(os, "access", lambda *_: writable)
+    return journal
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_the_folder_of_the_system_is_used_by_who_may_write_it(
+    runs: bool, machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = of_system(monkeypatch, machine / "lib", writable=True)
+    assert load_settings(told(), runs=runs).journal == str(journal)
+
+
+def test_any_other_account_has_its_own_below_its_state(
+    machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_system(monkeypatch, machine / "lib", writable=False)
+    own = machine / "state" / "esewatch" / "journal.db"
+    assert load_settings(told(), runs=True).journal == str(own)
+    assert load_settings(told()).journal == str(own)
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setenv("HOME", str(machine / "home"))
+    below = machine / "home" / ".local" / "state" / "esewatch" / "journal.db"
+    assert load_settings(told(), runs=True).journal == str(below)
+
+
+def test_a_command_that_only_reads_takes_the_journal_that_is_there(
+    machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (machine / "lib").mkdir()
+    journal = of_system(monkeypatch, machine / "lib", writable=False)
+    assert load_settings(told()).journal == str(journal)
+    own = machine / "state" / "esewatch" / "journal.db"
+    own.parent.mkdir(parents=True)
+    own.touch()
+    assert load_settings(told()).journal == str(own)
+
+
+def test_a_configured_journal_stays_and_storage_path_names_another_folder(
+    machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_system(monkeypatch, machine / "lib", writable=False)
+    config = machine / "esewatch.yml"
+    config.write_text(f"journal: {machine}/kept/exchange.db\n")
+    named = told(config=str(config))
+    assert load_settings(named, runs=True).journal == f"{machine}/kept/exchange.db"
+    for known in (told(storage=f"{machine}/s"), told(config=str(config), storage=f"{machine}/s")):
+        folder, _, name = load_settings(known, runs=True).journal.rpartition("/")
+        assert folder == f"{machine}/s"
+        assert name == ("exchange.db" if known.config else "journal.db")
