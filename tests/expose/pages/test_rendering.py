@@ -103,7 +103,7 @@ def test_the_status_page_leads_with_four_numbers() -> None:
     page = status()
     assert tiles(page) == ["1", "2", "0", "2"]
     assert "✖ copy with bad pages" in page.text
-    assert "○ blind hosts: what is known may be old" in page.text
+    assert "○ hosts with missing or stale data" in page.text
     assert "ex01: perfmon_csv-1" in page.text
     assert page.text.startswith("✖ esewatch")
 
@@ -270,7 +270,7 @@ def test_a_page_leads_from_the_status_to_the_database_and_back() -> None:
 
 def test_a_database_has_all_its_passes_and_bad_pages_on_its_page() -> None:
     text = database_page(PRIV03).text
-    assert "Bad pages that are not known to be good again" in text
+    assert "Unresolved bad pages" in text
     assert "4711" in text
     assert "Events about damaged pages: 3 checksum" in text
     older = database_page(PRIV06).text

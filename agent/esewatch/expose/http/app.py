@@ -15,6 +15,13 @@ import msgspec
 
 from esewatch.expose.advice_json import advice_object
 from esewatch.expose.formatting import iso_time
+from esewatch.expose.http.database_list import (
+    list_csv,
+    list_page,
+    listing,
+    refreshing,
+    wanted,
+)
 from esewatch.expose.http.overview_json import overview_json
 from esewatch.expose.http.requests import (
     JSON,
@@ -145,6 +152,8 @@ class App:
             "/": self._status,
             "/database": self._database,
             "/computer": self._computer,
+            "/databases": self._list,
+            "/databases.csv": self._list_csv,
             "/metrics": self._metrics,
             "/api/v1/databases": self._databases,
             "/api/v1/advice": self._advice,
@@ -302,11 +311,12 @@ class App:
             headers["content-encoding"] = encoding
         return Response(body=body, content_type=content_type, headers=headers)
 
-    def _status(self, _: Request) -> Response:
+    def _status(self, request: Request) -> Response:
         view = self._view.overview()
         pages = [self._view.database(each.computer, each.database) for each in urgent(view)]
         shown = [page for page in pages if page is not None]
-        return _page(render_status(view, shown, self._view.ready(), self._runbooks))
+        answer = _page(render_status(view, shown, self._view.ready(), self._runbooks))
+        return _with_headers(answer, refreshing(asked(request)))
 
     def _database(self, request: Request) -> Response:
         fields = asked(request)
@@ -326,8 +336,22 @@ class App:
             return _page(render_nothing("computer", fields["name"]), status=404)
         return _page(html)
 
-    def _databases(self, _: Request) -> Response:
-        return Response(body=overview_json(self._view.overview()), content_type=JSON)
+    def _list(self, request: Request) -> Response:
+        fields = asked(request)
+        answer = _page(list_page(self._view.overview(), wanted(fields)))
+        policy = CONTENT_POLICY.replace("form-action 'none'", "form-action 'self'")
+        return _with_headers(answer, {"content-security-policy": policy, **refreshing(fields)})
+
+    def _list_csv(self, request: Request) -> Response:
+        found = listing(self._view.overview(), wanted(asked(request))).found
+        headers = {"content-disposition": 'attachment; filename="databases.csv"'}
+        body = list_csv(found).encode("utf-8", "replace")
+        return Response(body=body, content_type="text/csv; charset=utf-8", headers=headers)
+
+    def _databases(self, request: Request) -> Response:
+        view = self._view.overview()
+        found = listing(view, wanted(asked(request))).found
+        return Response(body=overview_json(view, found), content_type=JSON)
 
     def _advice(self, _: Request) -> Response:
         view = self._view.overview()
@@ -385,6 +409,10 @@ def _page(html: str, status: int = 200) -> Response:
         content_type=HTML,
         headers={"content-security-policy": CONTENT_POLICY, "referrer-policy": "no-referrer"},
     )
+
+
+def _with_headers(answer: Response, headers: Mapping[str, str]) -> Response:
+    return msgspec.structs.replace(answer, headers={**answer.headers, **headers})
 
 
 def _refusal(refused: RefusedError) -> Response:

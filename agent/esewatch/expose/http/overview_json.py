@@ -1,5 +1,6 @@
 """The figures of all databases as JSON."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -9,8 +10,10 @@ from esewatch.expose.pages.overview import DatabaseFigures, Overview
 from esewatch.fold.state.state import UNLOCATED, BadPage
 
 
-def overview_json(view: Overview) -> bytes:
+def overview_json(view: Overview, found: Iterable[DatabaseFigures] | None = None) -> bytes:
     """`/api/v1/databases`: `{"time": …, "fleet": {…}, "databases": [{…}]}`, times in ISO 8601.
+
+    `found` are the databases that are asked for, None: all. `fleet` always counts all.
 
     A key is absent when it is unknown.
     """
@@ -24,7 +27,9 @@ def overview_json(view: Overview) -> bytes:
                 "writes_at_risk": fleet.writes_at_risk,
                 "blind": [{"name": each.name, "why": each.why} for each in fleet.blind],
             },
-            "databases": [_database_json(figures) for figures in view.databases],
+            "databases": [
+                _database_json(figures) for figures in (view.databases if found is None else found)
+            ],
         }
     )
 

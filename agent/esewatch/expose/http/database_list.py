@@ -1,0 +1,201 @@
+"""The databases that an address asks for: searched, filtered, sorted, a page at a time.
+
+The page, the CSV and the JSON of one address hold the same databases in the same order.
+"""
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from esewatch.advice.forecast.verdict import AT_RISK, UNKNOWN, UNVERIFIED, VERDICTS, Verdict
+from esewatch.expose.formatting import iso_time
+from esewatch.expose.pages.database_table import row_of, shown_verdict
+from esewatch.expose.pages.overview import DatabaseFigures, Overview
+from esewatch.expose.pages.rendering import render
+
+ROWS = 100
+"""Of one page: it stays below 300 KB."""
+
+MAX_SEARCH = 200
+
+REFRESH = range(10, 3601)
+"""Seconds between two loads of a page that refreshes."""
+
+_SORTS: Mapping[str, tuple[str, Callable[[DatabaseFigures], tuple[object, ...]] | None]] = {
+    "urgency": ("most urgent first", None),
+    "name": ("name", lambda each: (each.name.lower(), each.computer, each.database)),
+    "computer": ("computer", lambda each: (each.computer, each.name.lower(), each.database)),
+    "verified": (
+        "verified longest ago first",
+        lambda each: (each.last_verified or 0.0, each.computer, each.database),
+    ),
+    "size": ("largest first", lambda each: (-(each.size_bytes or 0.0), each.computer)),
+}
+COLUMNS = (
+    "verdict",
+    "name",
+    "computer",
+    "database",
+    "role",
+    "tier",
+    "last_verified",
+    "verification_deadline_seconds",
+    "known_bad_pages",
+    "size_bytes",
+    "free_bytes",
+    "findings",
+    "reasons",
+)
+
+
+class Wanted(NamedTuple):
+    """What is asked for; empty text asks for all."""
+
+    q: str = ""
+    """Part of a name, path or computer."""
+    verdict: str = ""
+    computer: str = ""
+    finding: str = ""
+    sort: str = "urgency"
+    page: int = 1
+
+    def address(self, path: str, **changed: object) -> str:
+        """The address of this view, with some of it changed."""
+        asked = {**self._asdict(), "page": 1, **changed}
+        plain = Wanted()._asdict()
+        fields = {name: value for name, value in asked.items() if value != plain[name]}
+        return f"{path}?{urlencode(fields)}" if fields else path
+
+
+class Listing(NamedTuple):
+    """The databases of a view."""
+
+    wanted: Wanted
+    found: tuple[DatabaseFigures, ...]
+    """All that are asked for, in their order."""
+
+    @property
+    def pages(self) -> int:
+        """How many there are, at least one."""
+        return max(1, -(-len(self.found) // ROWS))
+
+    @property
+    def page(self) -> int:
+        """The number of the page asked for, the last one for a number beyond it."""
+        return min(self.wanted.page, self.pages)
+
+    @property
+    def shown(self) -> tuple[DatabaseFigures, ...]:
+        """The databases of that page."""
+        return self.found[(self.page - 1) * ROWS : self.page * ROWS]
+
+
+def wanted(fields: Mapping[str, str]) -> Wanted:
+    """What the fields of an address ask for; a value that is not known asks for nothing."""
+    page = fields.get("page", "")
+    verdict, sort = fields.get("verdict", ""), fields.get("sort", "")
+    return Wanted(
+        q=fields.get("q", "").strip()[:MAX_SEARCH],
+        verdict=verdict if verdict in VERDICTS else "",
+        computer=fields.get("computer", "").strip()[:MAX_SEARCH],
+        finding=fields.get("finding", "").strip()[:MAX_SEARCH],
+        sort=sort if sort in _SORTS else "urgency",
+        page=max(1, int(page)) if page.isascii() and page.isdecimal() and len(page) < 7 else 1,
+    )
+
+
+def refreshing(fields: Mapping[str, str]) -> dict[str, str]:
+    """The header that loads a page again every so many seconds, where its address asks for it."""
+    asked = fields.get("refresh", "")
+    plain = asked.isascii() and asked.isdecimal() and len(asked) < 6
+    return {"refresh": str(int(asked))} if plain and int(asked) in REFRESH else {}
+
+
+def listing(view: Overview, asked: Wanted) -> Listing:
+    """The databases asked for."""
+    found = [each for each in view.databases if _fits(each, asked)]
+    key = _SORTS[asked.sort][1]
+    return Listing(asked, tuple(found if key is None else sorted(found, key=key)))
+
+
+def has_verdict(figures: DatabaseFigures, verdict: Verdict) -> bool:
+    """Whether the database counts as such: it may have several troubles, the worst is shown."""
+    if shown_verdict(figures) == verdict:
+        return True
+    names = set(_findings(figures))
+    if verdict == "unverified":
+        return not UNVERIFIED.isdisjoint(names)
+    if verdict == "writes_at_risk":
+        return AT_RISK in names
+    return verdict == "blind" and (figures.behind or UNKNOWN in names)
+
+
+def _fits(each: DatabaseFigures, asked: Wanted) -> bool:
+    text = asked.q.lower()
+    return (
+        (not text or any(text in part.lower() for part in (each.name, each.path, each.computer)))
+        and (not asked.verdict or has_verdict(each, _VERDICT[asked.verdict]))
+        and (not asked.computer or each.computer == asked.computer)
+        and (not asked.finding or asked.finding in _findings(each))
+    )
+
+
+_VERDICT: Mapping[str, Verdict] = {name: name for name in VERDICTS}
+
+
+def _findings(each: DatabaseFigures) -> Sequence[str]:
+    findings = each.advice.findings if each.advice is not None else ()
+    return tuple(dict.fromkeys(said.finding for said in findings))
+
+
+def list_page(view: Overview, asked: Wanted) -> str:
+    """The page: a form, the rows, and the ways to the other pages."""
+    found = listing(view, asked)
+    return render(
+        "list.html.j2",
+        view=view,
+        listing=found,
+        wanted=asked,
+        rows=[row_of(each, view.now) for each in found.shown],
+        computers=sorted({each.computer for each in view.databases}),
+        findings=sorted({name for each in view.databases for name in _findings(each)}),
+        sorts={name: words for name, (words, _) in _SORTS.items()},
+        known_verdicts=VERDICTS,
+    )
+
+
+def list_csv(found: Iterable[DatabaseFigures]) -> str:
+    """A row each, under a head."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(COLUMNS)
+    for each in found:
+        cells = (
+            shown_verdict(each),
+            each.name,
+            each.computer,
+            each.database,
+            each.role,
+            each.tier,
+            iso_time(each.last_verified) or "",
+            _number(each.verification_deadline),
+            sum(each.bad_pages.values()),
+            _number(each.size_bytes),
+            _number(each.free_bytes),
+            " ".join(_findings(each)),
+            "; ".join(each.reasons),
+        )
+        writer.writerow([_cell(value) for value in cells])
+    return out.getvalue()
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.0f}"
+
+
+def _cell(value: object) -> str:
+    """A text that a spreadsheet would run begins with an apostrophe: names are of anybody."""
+    text = str(value)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
