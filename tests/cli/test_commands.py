@@ -22,6 +22,7 @@ COMMANDS = [
     ["counters"],
     ["report"],
     ["scan"],
+    ["check"],
     ["header"],
     ["advise"],
     ["doctor"],
