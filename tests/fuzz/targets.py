@@ -32,6 +32,7 @@ from esewatch.sources.logs.formats.times import Times
 from esewatch.sources.logs.ntbackup_log import NtbackupDecoder
 from esewatch.sources.logs.sqlserver_errorlog import ErrorlogDecoder
 from tests.fuzz.counter_logs import perfmon_blg
+from tests.fuzz.logs import log
 from tests.fuzz.pages import page
 from tests.support.edb import header_page, sealed_header
 from tests.support.evtx_writer import EvtxWriter
@@ -235,6 +236,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "event_stream": event_stream,
     "evtx": evtx,
     "header": header,
+    "log": log,
     "message": message,
     "ntbackup": ntbackup,
     "page": page,

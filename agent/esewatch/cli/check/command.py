@@ -105,7 +105,9 @@ class _Logs:
         self._bar: tqdm[Any] | None = None
         beside = [str(Path(database).parent) for database in databases]
         self.verifier = LogVerifier(
-            LogFolders([*_folders(options.paths), *beside]), read=self._read
+            LogFolders([*_folders(options.paths), *beside]),
+            read=self._read,
+            buffered=options.buffered,
         )
 
     def verify(self, stop: threading.Event) -> None:

@@ -8,8 +8,7 @@ LGSEGHDR and AccumulateSectorChecksum in _logstream.hxx of the published engine.
 """
 
 import struct
-from functools import reduce
-from operator import xor
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -27,7 +26,6 @@ MAX_CORRECTED: Final = 100
 
 _POSITION = struct.Struct("<8xHHI")
 _CHECKSUM = struct.Struct("<Q")
-_CHECKSUMS = struct.Struct(f"<Q{SEGMENT_BYTES - 8}x")
 
 
 class Segments(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -69,17 +67,18 @@ class SegmentCheck:
         return self._bad is not None
 
     def add(self, data: memoryview) -> None:
-        """The next whole segments."""
+        """The next whole segments, contiguous bytes."""
         count = len(data) // SEGMENT_BYTES
-        classes = classify(data[: count * SEGMENT_BYTES], SEGMENT_BYTES, self._next)
-        if self._all_valid(data, classes) or self._all_unused(classes):
-            self._next += count
-            return
-        for at, kind in enumerate(classes):
-            if self._bad is not None:
+        data = data[: count * SEGMENT_BYTES]
+        classes = classify(data, SEGMENT_BYTES, self._next)
+        at = self._valid_run(data, classes)
+        while at < count and self._bad is None:
+            if self._is_empty and self._zero_filled and not classes[at:].strip(bytes([BLANK])):
+                self._next += count - at
                 return
-            self._one(data[at * SEGMENT_BYTES : (at + 1) * SEGMENT_BYTES], kind)
+            self._one(bytes(data[at * SEGMENT_BYTES : (at + 1) * SEGMENT_BYTES]), classes[at])
             self._next += 1
+            at += 1
 
     def result(self) -> Segments:
         """After the last segment of the file."""
@@ -94,36 +93,29 @@ class SegmentCheck:
             checksum=self._checksum,
         )
 
-    def _all_valid(self, data: memoryview, classes: bytes) -> bool:
-        """The short way of a piece in the middle of the log: all segments are what they should."""
-        count = len(classes)
-        over = self._next + count > self._end
-        if over or self._is_empty or self._pending is not None or classes.strip(bytes([GOOD])):
-            return False
-        numbers = range(self._next, self._next + count)
-        expected = struct.pack(f"<{count}H", *numbers)
-        columns = [
-            data[at : count * SEGMENT_BYTES : SEGMENT_BYTES].tobytes() for at in range(8, 16)
-        ]
-        generation = struct.pack("<I", self._generation)
-        if any(columns[0]) or any(columns[1]):
-            return False
-        if columns[2] != expected[::2] or columns[3] != expected[1::2]:
-            return False
-        if any(columns[4 + at] != generation[at : at + 1] * count for at in range(4)):
-            return False
-        whole = data[: count * SEGMENT_BYTES]
-        self._checksum ^= reduce(xor, (value for (value,) in _CHECKSUMS.iter_unpack(whole)))
-        self._last = self._next + count - 1
-        return True
+    def _valid_run(self, data: memoryview, classes: bytes) -> int:
+        """Take the segments at the beginning that are all as they should be; their number."""
+        if self._is_empty or self._pending is not None or self._bad is not None:
+            return 0
+        good = len(classes) - len(classes.lstrip(bytes([GOOD])))
+        good = min(good, self._end - self._next)
+        if good <= 0:
+            return 0
+        words = data[: good * SEGMENT_BYTES].cast("Q")
+        positions = int.from_bytes(words[1 :: SEGMENT_BYTES // 8].tobytes(), "little")
+        places, ones = _places(self._next, good)
+        if differences := positions ^ (places + ones * self._generation):
+            # The position of a segment is a word: the lowest one that differs ends the run.
+            good = ((differences & -differences).bit_length() - 1) // 64
+        sums = words[:: SEGMENT_BYTES // 8].tobytes()[: good * 8]
+        self._checksum ^= _xor_of_words(int.from_bytes(sums, "little"), good)
+        self._next += good
+        self._last = self._next - 1 if good else self._last
+        return good
 
-    def _all_unused(self, classes: bytes) -> bool:
-        blank = not classes.strip(bytes([BLANK]))
-        return blank and self._is_empty and self._zero_filled
-
-    def _one(self, segment: memoryview, kind: int) -> None:
+    def _one(self, segment: bytes, kind: int) -> None:
         if self._pending is not None:
-            self._shadow_of(self._pending, bytes(segment))
+            self._shadow_of(self._pending, segment)
             self._pending = None
         if self._next >= self._end or self._bad is not None:
             return
@@ -131,23 +123,31 @@ class SegmentCheck:
             # This one is the shadow that was just taken.
             self._is_empty = True
             return
-        valid = bytes(segment) if kind == GOOD else _corrected(bytes(segment), self._next)
+        blank = kind == BLANK and self._zero_filled
+        exact = kind != GOOD and self._is_exact_shadow(segment)
+        valid = segment if kind == GOOD else None
+        if not (valid or blank or exact):
+            valid = _corrected(segment, self._next)
         if valid is not None:
             self._valid(valid, corrected=kind != GOOD)
-        elif self._is_shadow(bytes(segment)) or (kind == BLANK and self._zero_filled):
+        elif blank or exact or self._is_shadow(_corrected(segment, self._next - 1)):
             self._is_empty = True
         elif self._is_empty:
             self._damaged(self._next, "is damaged, behind the end of what was written")
         else:
             self._pending = self._next
 
-    def _is_shadow(self, segment: bytes) -> bool:
-        """Whether the segment is a copy of the one before, of whatever log.
+    def _is_shadow(self, segment: bytes | None) -> bool:
+        """Whether the segment, valid as the one before, is a copy of that, of whatever log.
 
         Its checksum alone does not say so: a byte of segment 128 changed whole has that of 127.
         """
-        shadow = _corrected(segment, self._next - 1)
-        return shadow is not None and _POSITION.unpack_from(shadow)[:2] == (0, self._next - 1)
+        return segment is not None and _POSITION.unpack_from(segment)[:2] == (0, self._next - 1)
+
+    def _is_exact_shadow(self, segment: bytes) -> bool:
+        """The same where no bit is flipped, in less time."""
+        exact = classify(segment, SEGMENT_BYTES, self._next - 1)[0] == GOOD
+        return exact and self._is_shadow(segment)
 
     def _valid(self, segment: bytes, *, corrected: bool) -> None:
         """A segment whose checksum is right: of this place in this log, of an older one, or not."""
@@ -180,6 +180,23 @@ class SegmentCheck:
     def _damaged(self, number: int, what: str) -> None:
         self._bad = number
         self._reason = f"segment {number} at byte {number * SEGMENT_BYTES} {what}"
+
+
+@lru_cache(maxsize=64)
+def _places(first: int, count: int) -> tuple[int, int]:
+    """The positions of so many segments of generation 0, and what one generation adds."""
+    numbers = range(first, first + count)
+    places = sum(number << 16 + 64 * at for at, number in enumerate(numbers))
+    return places, sum(1 << 32 + 64 * at for at in range(count))
+
+
+def _xor_of_words(words: int, count: int) -> int:
+    """XOR of `count` words of 64 bits."""
+    while count > 1:
+        half = (count + 1) // 2
+        words = (words & ((1 << 64 * half) - 1)) ^ (words >> 64 * half)
+        count = half
+    return words
 
 
 def _corrected(segment: bytes, number: int) -> bytes | None:

@@ -2,6 +2,7 @@
 
 import mmap
 from collections.abc import Callable
+from typing import NamedTuple
 
 import msgspec
 
@@ -35,28 +36,38 @@ def verify_logs(
     generations: range,
     *,
     read: Callable[[int], bool] = lambda _: True,
+    buffered: bool = False,
 ) -> dict[int, LogCheck]:
     """The logs of these generations that are there, in rising order.
 
-    `read` is told of bytes that were read; false from it ends all.
+    `read` is told of bytes that were read; false from it ends all. `buffered`: through the page
+    cache.
     """
     found: dict[int, LogCheck] = {}
-    before: tuple[int, LogHeader, Segments] | None = None
-    for generation, log in series.logs.items():
-        if generation not in generations:
-            continue
-        fault = series.faults.get(generation, "")
-        if fault or log.header is None:
-            found[generation] = LogCheck(path=log.path, fault=fault)
-            before = None
-            continue
-        if before is not None and before[0] != generation - 1:
-            before = None
-        found[generation], segments = _verified(log, log.header, before)
-        before = None if segments is None else (generation, log.header, segments)
-        if not read(log.size):
-            break
+    before: _Before | None = None
+    with mmap.mmap(-1, READ_BYTES) as memory, memoryview(memory) as buffer:
+        for generation, log in series.logs.items():
+            if generation not in generations:
+                continue
+            fault = series.faults.get(generation, "")
+            if fault or log.header is None:
+                found[generation], before = LogCheck(path=log.path, fault=fault), None
+                continue
+            if before is not None and before.header.generation != generation - 1:
+                before = None
+            check, segments = _verified(log, log.header, before, buffer, buffered=buffered)
+            found[generation] = check
+            before = None if check.fault else _Before(log.header, segments)
+            if not read(log.size):
+                break
     return found
+
+
+class _Before(NamedTuple):
+    """The log before the one that is read; `segments` None: they were not verified."""
+
+    header: LogHeader
+    segments: Segments | None
 
 
 class CheckedLogs(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -69,9 +80,16 @@ class CheckedLogs(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class LogVerifier:
     """Verifies the logs that databases need; those of one series once for all that share it."""
 
-    def __init__(self, folders: LogFolders, *, read: Callable[[int], bool] = lambda _: True):
+    def __init__(
+        self,
+        folders: LogFolders,
+        *,
+        read: Callable[[int], bool] = lambda _: True,
+        buffered: bool = False,
+    ) -> None:
         self._folders = folders
         self._read = read
+        self._buffered = buffered
         self._known: dict[tuple[str, str, range], dict[int, LogCheck]] = {}
 
     def size(self, header: Header, path: str) -> int:
@@ -90,7 +108,7 @@ class LogVerifier:
         needed = replay_generations(header, series)
         key = (series.folder, series.base, needed)
         if key not in self._known:
-            self._known[key] = verify_logs(series, needed, read=self._read)
+            self._known[key] = verify_logs(series, needed, read=self._read, buffered=self._buffered)
         return CheckedLogs(series=series, checks=self._known[key])
 
     def _series(self, header: Header, path: str) -> Series | None:
@@ -98,28 +116,21 @@ class LogVerifier:
 
 
 def _verified(
-    log: LogFile, header: LogHeader, before: tuple[int, LogHeader, Segments] | None
+    log: LogFile,
+    header: LogHeader,
+    before: _Before | None,
+    buffer: memoryview,
+    *,
+    buffered: bool,
 ) -> tuple[LogCheck, Segments | None]:
-    if before is not None and header.previous_created_raw != before[1].created_raw:
-        fault = f"it follows another log {before[0]} than the one here (creation time)"
+    if fault := _unlike(header, before):
         return LogCheck(path=log.path, fault=fault), None
-    if header.major < FIRST_WITH_SEGMENTS:
-        doubt = f"its records are of format {header.version}, and only its header is verified"
+    if doubt := _unread(header):
         return LogCheck(path=log.path, doubt=doubt), None
-    if header.sector_bytes != SEGMENT_BYTES:
-        fault = f"its segments have {header.sector_bytes} bytes, which no engine writes"
-        return LogCheck(path=log.path, fault=fault), None
-    if not header.is_known():
-        doubt = f"its format {header.version} is newer than this program"
-        return LogCheck(path=log.path, doubt=doubt), None
-    if before is not None and _breaks(header, before[2]):
-        fault = f"it follows another content of log {before[0]} (checksum of all its segments)"
-        return LogCheck(path=log.path, fault=fault), None
     try:
-        segments = _segments(log.path, header)
+        segments = _segments(log.path, header, buffer, buffered=buffered)
     except OSError as error:
         return LogCheck(path=log.path, fault=why_not_opened(log.path, error)), None
-    doubt = ""
     if segments.corrected:
         listed = ", ".join(map(str, segments.corrected))
         doubt = f"a bit is flipped in segment {listed}; the engine corrects it by its checksum"
@@ -130,29 +141,48 @@ def _verified(
         torn=segments.torn is not None,
         last=segments.last,
     )
-    return check, segments if segments.bad is None else None
+    return check, segments
 
 
-def _breaks(header: LogHeader, before: Segments) -> bool:
-    return header.has_previous_checksum() and header.previous_checksum != before.checksum
+def _unlike(header: LogHeader, before: _Before | None) -> str:
+    """Why the log is not one that the engine wrote behind the one before."""
+    if header.major >= FIRST_WITH_SEGMENTS and header.sector_bytes != SEGMENT_BYTES:
+        return f"its segments have {header.sector_bytes} bytes, which no engine writes"
+    if before is None:
+        return ""
+    number = before.header.generation
+    if header.previous_created_raw != before.header.created_raw:
+        return f"it follows another log {number} than the one here (creation time)"
+    segments = before.segments if header.is_known() and header.has_previous_checksum() else None
+    if segments is not None and header.previous_checksum != segments.checksum:
+        return f"it follows another content of log {number} (checksum of all its segments)"
+    return ""
 
 
-def _segments(path: str, header: LogHeader) -> Segments:
+def _unread(header: LogHeader) -> str:
+    """Why the content of the log is not verified; empty: it is."""
+    if header.major < FIRST_WITH_SEGMENTS:
+        return f"its records are of format {header.version}, and only its header is verified"
+    if not header.is_known():
+        return f"its format {header.version} is newer than this program"
+    return ""
+
+
+def _segments(path: str, header: LogHeader, buffer: memoryview, *, buffered: bool) -> Segments:
     """Raises OSError."""
     check = SegmentCheck(header)
-    file = DatabaseFile(path)
+    file = DatabaseFile(path, buffered=buffered)
     try:
-        with mmap.mmap(-1, READ_BYTES) as buffer, memoryview(buffer) as view:
-            at = FIRST_SEGMENT * SEGMENT_BYTES
-            size = header.file_bytes()
-            while at < size and not check.is_over():
-                # The second read begins at a whole number of pieces, as the disk likes it.
-                wanted = min(READ_BYTES - at % READ_BYTES, size - at)
-                done = file.read_into(view[:wanted], at)
-                check.add(view[: done - done % SEGMENT_BYTES])
-                if done < wanted:
-                    break
-                at += done
+        at = FIRST_SEGMENT * SEGMENT_BYTES
+        size = header.file_bytes()
+        while at < size and not check.is_over():
+            # The second read begins at a whole number of pieces, as the disk likes it.
+            wanted = min(len(buffer) - at % len(buffer), size - at)
+            done = file.read_into(buffer[:wanted], at)
+            check.add(buffer[: done - done % SEGMENT_BYTES])
+            if done < wanted:
+                break
+            at += done
     finally:
         file.close()
     return check.result()
