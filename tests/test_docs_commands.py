@@ -24,6 +24,7 @@ from tests.support.blg import NOON, READ, counted, write_log
 from tests.support.certificates import self_signed
 from tests.support.edb import write_edb
 from tests.support.farm import build
+from tests.support.logs import Log, checkpoint
 from tests.support.records import event, folder_of
 from tests.support.shown_commands import Block, blocks, command_lines
 from tests.support.tools import require, skip
@@ -84,6 +85,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (here / "load.json").write_text(next(text for text in examples if '"workloads"' in text))
     write_log(here / "ex01.blg", [READ], [(NOON, [counted(NOON, 1)])])
     write_edb(here / "snapshots" / "priv06.edb")
+    (here / "snapshots" / "edb.log").write_bytes(Log(5).data())
+    (here / "snapshots" / "edb.chk").write_bytes(checkpoint(5))
+    (here / "snapshots" / "ex01").mkdir()
+    write_edb(here / "snapshots" / "ex01" / "priv06.edb")
     write_edb(here / "SRUDB.dat").path.write_bytes(damaged(here / "SRUDB.dat"))
     configure(folder / "etc")
     return folder

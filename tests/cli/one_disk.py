@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from esewatch.cli import main
-from esewatch.cli.scan import command
+from esewatch.cli.scan import scan_options
 
 
 class OneDisk:
@@ -28,5 +28,5 @@ class OneDisk:
 
 
 if __name__ == "__main__":
-    vars(command)["Topology"] = OneDisk
+    vars(scan_options)["Topology"] = OneDisk
     sys.exit(main())

@@ -27,6 +27,7 @@ COMMANDS = [
     ["counters"],
     ["report"],
     ["scan"],
+    ["check"],
     ["header"],
     ["advise"],
     ["doctor"],

@@ -10,6 +10,7 @@ import pytest
 from esewatch.cli import main
 from esewatch.ese.pages.layout import PAGE_SIZES
 from tests.support.edb import CREATED, Value, log_position, write_edb
+from tests.support.logs import Log, attachment, checkpoint, flip
 
 Captured = pytest.CaptureFixture[str]
 ATTACHED = datetime(2018, 2, 3, 14, 41, 37, 597000, tzinfo=UTC)
@@ -151,6 +152,8 @@ def test_json_has_every_field_and_says_which_times_are_local(
         "log_required": {"first": 7, "last": 9},
         "log_committed": 0,
         "log_recovering": 0,
+        "max_required_created": None,
+        "unfinished_backup": {"first": 0, "last": 0},
         "corrected": nothing,
         "correction_failed": nothing,
         "bad_checksums": nothing,
@@ -276,3 +279,58 @@ def test_every_kind_of_row_is_shown_where_the_header_has_it(
     assert found["Incremental backup"] == (
         "2018-01-18 11:40:08 local, streaming, logs 3-4 (0x3-0x4)"
     )
+
+
+def test_a_log_shows_its_series_and_its_place_in_it(tmp_path: Path, capsys: Captured) -> None:
+    log = Log(0x2804C, attached=(attachment("e:\\priv06.edb"),))
+    (tmp_path / "edb.log").write_bytes(log.data())
+    assert main(["header", str(tmp_path / "edb.log")]) == 0
+    found = rows(capsys.readouterr().out)
+    assert found["Kind"] == "transaction log"
+    assert found["Generation"] == "163916 (0x2804c)"
+    assert found["Log signature"] == "0000004d, created 2018-01-18 11:40:08 local"
+    assert found["Format"] == "8.4000.5.16"
+    assert found["Size"] == "65,536 bytes, sectors of 4,096"
+    assert found["Attached"] == "e:\\priv06.edb (database 1)"
+
+
+def test_a_log_in_json_has_its_times_and_what_was_attached(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    log = Log(5, attached=(attachment("e:\\priv06.edb"),), previous_checksum=99)
+    (tmp_path / "edb.log").write_bytes(log.data())
+    assert main(["header", "--format", "json", str(tmp_path / "edb.log")]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["file_type"], found["generation"]) == ("transaction_log", 5)
+    assert found["created"] == "2026-03-01T02:05:00.000Z"
+    assert found["previous_created"] == "2026-03-01T02:04:00.000Z"
+    assert found["previous_checksum"] == 99
+    assert [attached["path"] for attached in found["attachments"]] == ["e:\\priv06.edb"]
+
+
+def test_a_checkpoint_shows_where_a_replay_begins(tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "edb.chk"
+    path.write_bytes(checkpoint(12, 34))
+    assert main(["header", str(path)]) == 0
+    assert rows(capsys.readouterr().out)["Checkpoint"] == "0xC,22,0"
+    flip(path, 99)
+    assert main(["header", str(path)]) == 1
+    found = rows(capsys.readouterr().out)
+    assert (found["Header, shadow"], found["Checkpoint"]) == ("damaged, ok", "0xC,22,0")
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (Log(5).data()[:50] + b"x" + Log(5).data()[51:], "its header is damaged (checksum)"),
+        (bytes(8192), "no ESE database: its first 8192 bytes are zero"),
+        (checkpoint(5)[:99], "no ESE database"),
+    ],
+    ids=["damaged", "zeros", "cut"],
+)
+def test_a_log_that_cannot_be_read_is_told_in_a_line(
+    tmp_path: Path, capsys: Captured, data: bytes, reason: str
+) -> None:
+    (tmp_path / "edb.log").write_bytes(data)
+    assert main(["header", str(tmp_path / "edb.log")]) == 2
+    assert capsys.readouterr().err == f"esewatch: {tmp_path / 'edb.log'}: {reason}\n"

@@ -6,10 +6,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.fuzz.counter_logs import counter_log_seeds
+from tests.fuzz.logs import CHANGE, COPY
 from tests.fuzz.pages import FORMS, LAST
 from tests.support.edb import HEADER_FIELDS, header_page
 from tests.support.ese_text import render
 from tests.support.eseutil_text import check, check_begin, header, summary, terminated
+from tests.support.logs import Log, attachment, checkpoint
 from tests.support.ntbackup_text import ENGLISH, FRENCH, GERMAN, PORTUGUESE, job
 
 KEPT = Path(__file__).parent / "corpus"
@@ -61,6 +63,8 @@ def seeds(target: str) -> Iterator[bytes]:
         yield from _backups()
     elif target == "header":
         yield from _headers()
+    elif target == "log":
+        yield from _logs()
     elif target == "page":
         yield from _pages()
     else:
@@ -78,6 +82,18 @@ def _counters() -> Iterator[bytes]:
     rows = ['"06/16/2007 01:00:00.000"," "," "', '"06/16/2007 01:00:15.000","812.5","5.6"']
     yield "\r\n".join([header, *rows, ""]).encode()
     yield "\r\n".join(rows).encode()
+
+
+def _logs() -> Iterator[bytes]:
+    yield Log(7).header()
+    yield Log(7, attached=(attachment("e:\\a.edb"), attachment("e:\\b.edb", number=2))).header()
+    yield Log(7, version=(7, 3704, 15, 0)).header()
+    yield checkpoint(12)
+    for used in range(14):
+        yield bytes([used])
+        for change in (1, 0xFE, COPY):
+            yield bytes([used]) + CHANGE.pack(used, 99, change)
+            yield bytes([used]) + CHANGE.pack(used - 1 & 0xFF, used, change) * 2
 
 
 def _headers() -> Iterator[bytes]:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import msgspec
 
-from esewatch.cli.header import header_object, header_text
+from esewatch.cli.header.command import header_object
+from esewatch.cli.header.database_text import header_text
 from esewatch.cli.inputs.command import event_line
 from esewatch.ese.events.from_strings import event_from_strings
 from esewatch.ese.events.from_text import event_from_text
@@ -31,6 +32,7 @@ from esewatch.sources.logs.formats.times import Times
 from esewatch.sources.logs.ntbackup_log import NtbackupDecoder
 from esewatch.sources.logs.sqlserver_errorlog import ErrorlogDecoder
 from tests.fuzz.counter_logs import perfmon_blg
+from tests.fuzz.logs import log
 from tests.fuzz.pages import page
 from tests.support.edb import header_page, sealed_header
 from tests.support.evtx_writer import EvtxWriter
@@ -234,6 +236,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "event_stream": event_stream,
     "evtx": evtx,
     "header": header,
+    "log": log,
     "message": message,
     "ntbackup": ntbackup,
     "page": page,

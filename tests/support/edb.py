@@ -46,6 +46,8 @@ HEADER_FIELDS: Mapping[str, tuple[int, str]] = {
     "incremental_backup_time": (168, "time"),
     "incremental_backup_first": (176, "<I"),
     "incremental_backup_last": (180, "<I"),
+    "unfinished_backup_first": (200, "<I"),
+    "unfinished_backup_last": (204, "<I"),
     "shadowing_disabled": (208, "<B"),
     "last_object_id": (212, "<I"),
     "os_major": (216, "<I"),
@@ -60,6 +62,7 @@ HEADER_FIELDS: Mapping[str, tuple[int, str]] = {
     "scrub_time": (288, "time"),
     "required_first": (296, "<I"),
     "required_last": (300, "<I"),
+    "max_committed_created": (348, "time"),
     "old_repair_count": (364, "<I"),
     "corrected": (368, "<I"),
     "corrected_time": (372, "time"),
@@ -83,6 +86,7 @@ HEADER_FIELDS: Mapping[str, tuple[int, str]] = {
     "minor_update": (644, "<I"),
     "scan_highest_page": (652, "<I"),
     "file_type": (667, "<I"),
+    "max_required_created": (672, "time"),
 }
 """Field -> offset and form (`time` and `position` are those of the engine, 8 bytes each)."""
 

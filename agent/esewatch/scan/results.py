@@ -118,3 +118,28 @@ class Step(msgspec.Struct, kw_only=True):
     good: list[int] = msgspec.field(default_factory=list)
     header: Header | None = None
     result: FileResult | None = None
+
+
+Outcome = Literal["restorable", "replay_needed", "loss", "backup_set", "not_restorable", "unknown"]
+"""`restorable`: mounts as it is; `replay_needed`: all logs that it takes are there and good;
+`loss`: mounts only without some logs; `backup_set`: a restore from its backup set is needed;
+`unknown`: it cannot be said, or should not be relied on."""
+
+
+class RequiredLogs(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Generations that a replay needs, and what is wrong with them."""
+
+    first: int = 0
+    last: int = 0
+    committed: int = 0
+    missing: list[int] = []
+    """Of `first` to `committed`."""
+    bad: list[int] = []
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Whether a copy would mount. `reasons`: sentences, what decided first."""
+
+    outcome: Outcome
+    reasons: list[str]
+    required: RequiredLogs = RequiredLogs()

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from esewatch.cli import main
-from esewatch.cli.scan import command
+from esewatch.cli.scan import scan_options
 from esewatch.scan.position import Positions
 from tests.cli.one_disk import OneDisk
 from tests.scan.faulty import Disk, disk_below
@@ -35,8 +35,8 @@ BAD = {"dissect-SRUDB-16-bad-pages.dat": list(range(143, 159))}
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the positions."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr(command, "Topology", OneDisk)
-    monkeypatch.setattr(command, "yield_the_disk", lambda: None)
+    monkeypatch.setattr(scan_options, "Topology", OneDisk)
+    monkeypatch.setattr(scan_options, "yield_the_disk", lambda: None)
     return tmp_path / "state" / "esewatch" / "scan"
 
 

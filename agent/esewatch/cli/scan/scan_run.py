@@ -3,13 +3,12 @@
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-import msgspec
 from tqdm import tqdm
 
-from esewatch.cli.inputs.reader import FAILED, HEALTHY, WRONG
-from esewatch.cli.scan.scan_text import is_wrong, json_object, text_lines
+from esewatch.cli.inputs.reader import FAILED, HEALTHY
 from esewatch.names import visible
 from esewatch.scan.lanes import Waiting, run_lanes
 from esewatch.scan.pace import Pace
@@ -81,7 +80,15 @@ GO_ON = "--resume goes on from here"
 _NAMED = 3
 """Files that a line names; more are counted."""
 
-_encode = msgspec.json.Encoder().encode
+
+class Reported(NamedTuple):
+    """What is printed of a file, and the exit status that it asks for."""
+
+    text: str
+    status: int
+
+
+Report = Callable[[FileResult], Reported]
 
 
 def complain(line: str) -> None:
@@ -92,31 +99,28 @@ def complain(line: str) -> None:
 class ScanRun:
     """Scans the files of lanes. `resume`: goes on from the positions that are kept.
 
-    `listed`: bad pages of a file (lines of them, in text) that are printed at most.
+    `report` says what is printed of a file that ended.
     """
 
     def __init__(
         self,
         options: ScanOptions,
         positions: Positions,
+        report: Report,
         *,
         resume: bool,
-        as_json: bool,
-        listed: int,
     ) -> None:
         self._options = options
         self._positions = positions
+        self._report = report
         self._resume = resume
-        self._as_json = as_json
-        self._listed = listed
         self._paces: dict[tuple[str, ...], Pace] = {}
         self._progress = Progress(())
         self._stop = threading.Event()
         self._left: set[str] = set()
         self._lock = threading.Lock()
         self._is_kept = True
-        self._failed = False
-        self._wrong = False
+        self._status = HEALTHY
 
     def run(self, lanes: Sequence[Lane], deadline: float | None, stop: threading.Event) -> int:
         """Scan until all is done, `deadline` (time.monotonic()) or `stop`; the exit status.
@@ -140,9 +144,7 @@ class ScanRun:
         finally:
             self._progress.close()
         self._tell_what_is_left()
-        if self._failed:
-            return FAILED
-        return WRONG if self._wrong else HEALTHY
+        return self._status
 
     def _work(self, lane: Lane, target: ScanTarget) -> None:
         path, pace = target.path, self._paces[lane.locks]
@@ -200,10 +202,9 @@ class ScanRun:
                 self._cannot_keep(error)
         elif result.place is not None:
             self._keep(result.place)
-        shown = self._shown(result)
+        shown, status = self._report(result)
         with self._lock:
-            self._failed = self._failed or result.ended == "failed"
-            self._wrong = self._wrong or is_wrong(result)
+            self._status = max(self._status, FAILED if result.ended == "failed" else status)
             if result.ended in ("complete", "failed"):
                 self._left.discard(result.path)
         if result.ended == "failed":
@@ -211,14 +212,6 @@ class ScanRun:
         elif result.ended != "complete":
             self._progress.write(f"esewatch: {visible(result.path)}: {result.reason}\n", error=True)
         self._progress.write(shown)
-
-    def _shown(self, result: FileResult) -> str:
-        if result.header is None:
-            return ""
-        if self._as_json:
-            line = _encode(json_object(result, self._listed))
-            return line.decode("utf-8", "surrogatepass") + "\n"
-        return "".join(f"{line}\n" for line in text_lines(result, self._listed))
 
     def _wait(self, waiting: Waiting) -> None:
         self._progress.write(f"esewatch: {visible(str(waiting))}\n", error=True)

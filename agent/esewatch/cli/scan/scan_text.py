@@ -3,9 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
+
 from esewatch.config.units import show_duration
 from esewatch.names import visible
 from esewatch.scan.results import Counts, FileResult, ScannedBadPage
+
+_encode = msgspec.json.Encoder().encode
 
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
@@ -66,6 +70,11 @@ def json_object(result: FileResult, limit: int) -> dict[str, Any]:
         found["reason"] = _encodable(result.reason)
     found["remarks"] = result.remarks + end_notes(result)
     return found
+
+
+def json_line(found: dict[str, Any]) -> str:
+    """The object as a line."""
+    return _encode(found).decode("utf-8", "surrogatepass") + "\n"
 
 
 def _encodable(name: str) -> str:

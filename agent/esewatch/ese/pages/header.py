@@ -90,6 +90,11 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     log_committed: int = 0
     """The last generation that may hold changes of this database."""
     log_recovering: int = 0
+    max_required_created: datetime | None = None
+    """Creation of the last required log; where the format does not have it, of the last committed
+    one, if that is the same."""
+    unfinished_backup: LogRange = LogRange()
+    """Logs of the backup set that this file was read for: `last` is 0 until the restore."""
     corrected: Count = Count()
     """Pages read with one flipped bit that was mended (event 399)."""
     correction_failed: Count = Count()
@@ -243,6 +248,8 @@ def _header(found: _Found) -> Header:
         log_required=LogRange(first=u32(page, 296), last=u32(page, 300)),
         log_committed=u32(page, 416),
         log_recovering=u32(page, 536),
+        max_required_created=_max_required_created(page),
+        unfinished_backup=LogRange(first=u32(page, 200), last=u32(page, 204)),
         corrected=header_fields.count(page, 368),
         correction_failed=header_fields.count(page, 384),
         bad_checksums=header_fields.count(page, 400),
@@ -260,6 +267,14 @@ def _header(found: _Found) -> Header:
         copy_backup=header_fields.backup(page, 420, 468),
         differential_backup=header_fields.backup(page, 444, 472),
     )
+
+
+def _max_required_created(page: bytes) -> datetime | None:
+    """As CheckGenMaxReq in logredo.cxx takes it."""
+    if (own := header_fields.time(page, 672)) is not None:
+        return own
+    same = u32(page, 300) == u32(page, 416)
+    return header_fields.time(page, 348) if same else None
 
 
 def _format(version: int, update: int) -> str:

@@ -1,0 +1,1 @@
+"""`esewatch check`."""

@@ -1,0 +1,102 @@
+"""A verdict as text and as a JSON object."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from esewatch.cli.scan.scan_text import json_object, text_lines
+from esewatch.names import visible
+from esewatch.scan.recovery.log_folder import CheckpointFile, Series
+from esewatch.scan.recovery.log_verification import CheckedLogs
+from esewatch.scan.results import FileResult, Verdict
+
+_WORDS = {
+    "restorable": "RESTORABLE: it mounts as it is.",
+    "replay_needed": "RESTORABLE: it mounts after a replay of its logs, which are all here.",
+    "loss": "LOSS: it mounts only without its last logs.",
+    "backup_set": "BACKUP SET: it mounts only after a restore from its backup set.",
+    "not_restorable": "NOT RESTORABLE.",
+    "unknown": "UNKNOWN: whether it mounts cannot be said, or should not be relied on.",
+}
+
+
+def check_object(
+    result: FileResult, verdict: Verdict, logs: CheckedLogs, limit: int
+) -> dict[str, Any]:
+    """The object of `check --format json`, with at most `limit` bad pages."""
+    pages = json_object(result, limit)
+    required = verdict.required
+    found: dict[str, Any] = {
+        "path": pages["path"],
+        "verdict": verdict.outcome,
+        "reasons": [_encodable(reason) for reason in verdict.reasons],
+        "state": pages["state"],
+        "required_logs": {
+            "first": required.first,
+            "last": required.last,
+            "committed": required.committed,
+            "missing": required.missing,
+            "bad": required.bad,
+        },
+        "pages": pages,
+        "lost_writes": [],
+        "structure": {"checked": False, "errors": []},
+        "complete": result.ended == "complete",
+    }
+    if logs.series is not None:
+        found["log_folder"] = _encodable(logs.series.folder)
+        found["checkpoint"] = _checkpoint(logs.series.checkpoint)
+        found["same_logs"] = [_encodable(path) for path in others_on_these_logs(result, logs)]
+    return found
+
+
+def _checkpoint(file: CheckpointFile | None) -> dict[str, Any] | None:
+    if file is None:
+        return None
+    content = file.content
+    if content is None:
+        return {"path": _encodable(file.path), "readable": False, "reason": file.reason}
+    found: dict[str, Any] = {"path": _encodable(file.path), "readable": True}
+    if content.position is not None:
+        found["log"] = content.position.generation
+    return found
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def check_lines(
+    result: FileResult, verdict: Verdict, logs: CheckedLogs, limit: int
+) -> Iterator[str]:
+    """Lines about one database, with at most `limit` lines of bad pages."""
+    yield from text_lines(result, limit)
+    if logs.series is not None:
+        yield from _log_lines(logs.series, logs)
+        for path in others_on_these_logs(result, logs):
+            yield f"  note: {visible(path)} has its changes in the same logs"
+    for reason in verdict.reasons:
+        yield f"  {visible(reason)}"
+    yield f"  {_WORDS[verdict.outcome]}"
+
+
+def _log_lines(series: Series, logs: CheckedLogs) -> Iterator[str]:
+    names = list(series.logs)
+    yield (
+        f"  logs {names[0]} to {names[-1]} in {visible(series.folder)}:"
+        f" {len(logs.checks):,} read, {sum(bool(log.fault) for log in logs.checks.values()):,} bad"
+    )
+    if series.checkpoint is None:
+        return
+    if series.checkpoint.content is None:
+        yield f"  note: the checkpoint has no say: {visible(series.checkpoint.reason)}"
+
+
+def others_on_these_logs(result: FileResult, logs: CheckedLogs) -> list[str]:
+    """Paths, as their server knew them, of other databases that were attached to these logs."""
+    ours = result.header.signature if result.header else None
+    found: dict[str, None] = {}
+    for log in logs.series.logs.values() if logs.series else ():
+        for attached in log.header.attachments if log.header else ():
+            if attached.signature != ours:
+                found[attached.path] = None
+    return list(found)

@@ -1,0 +1,161 @@
+"""`check`: would these copies of databases mount? Reads all pages and the logs, writes nothing."""
+
+import argparse
+import contextlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from esewatch.cli.check.check_text import check_lines, check_object
+from esewatch.cli.inputs.reader import HEALTHY, WRONG
+from esewatch.cli.options import add_format_option
+from esewatch.cli.scan.scan_options import add_scan_options, listed, run_scan
+from esewatch.cli.scan.scan_paths import FoundDatabases, find_databases
+from esewatch.cli.scan.scan_run import Reported
+from esewatch.cli.scan.scan_text import json_line
+from esewatch.ese.pages.header import Header
+from esewatch.scan.reading.header_reading import read_header
+from esewatch.scan.reading.reading import DatabaseFile
+from esewatch.scan.recovery.log_folder import LogFolders
+from esewatch.scan.recovery.log_verification import LogVerifier
+from esewatch.scan.recovery.verdict import judge
+from esewatch.scan.results import FileResult
+
+_MOUNTS = ("restorable", "replay_needed")
+
+
+def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
+    """Add `check`."""
+    check = commands.add_parser(
+        "check",
+        help="would this copy of a database mount? pages and transaction logs",
+        description="Reads every page of each database and the transaction logs that a replay"
+        " needs, and gives one verdict each. Logs are looked for in the folders that are named,"
+        " below them, and beside each database. Exit status: 0 it mounts, as it is or after a"
+        " replay of logs that are all there, 1 any other verdict, 2 a path that cannot be read.",
+        epilog="example: esewatch check /snapshots/ex01",
+    )
+    check.add_argument(
+        "paths", nargs="+", metavar="PATH", help="folders of copies, files, or globs"
+    )
+    add_format_option(check)
+    add_scan_options(check)
+    check.set_defaults(function=check_copies)
+
+
+def check_copies(options: argparse.Namespace) -> int:
+    """`check`: see its help for the exit status."""
+    found = _databases(options.paths)
+    logs = _Logs(found.files, options)
+    as_json, limit = options.format == "json", listed(options)
+
+    def report(result: FileResult) -> Reported:
+        header = result.header
+        if header is None:
+            return Reported("", WRONG)
+        checked = logs.verifier.of(header, result.path)
+        verdict = judge(header, result, checked.series, checked.checks)
+        status = HEALTHY if verdict.outcome in _MOUNTS else WRONG
+        if as_json:
+            return Reported(json_line(check_object(result, verdict, checked, limit)), status)
+        lines = check_lines(result, verdict, checked, limit)
+        return Reported("".join(f"{line}\n" for line in lines), status)
+
+    return run_scan(options, found, report, before=logs.verify)
+
+
+def _databases(paths: Sequence[str]) -> FoundDatabases:
+    """Databases behind the paths. Logs and checkpoints that are named, or stand alone in a folder,
+    are no error beside a database.
+    """
+    files: dict[str, None] = {}
+    errors: list[str] = []
+    for path in paths:
+        found = find_databases([path])
+        files.update(dict.fromkeys(file for file in found.files if not _is_companion(file)))
+        if found.files or not any(map(_is_companion, _files_below(path))):
+            errors += found.errors
+    if not files and not errors:
+        errors.append(f"{paths[0]}: no ESE database is named, and nothing else has a verdict")
+    return FoundDatabases(list(files), errors)
+
+
+def _files_below(path: str) -> Iterator[str]:
+    for place, _, names in os.walk(path):
+        yield from (str(Path(place, name)) for name in names)
+
+
+def _is_companion(path: str) -> bool:
+    return Path(path).suffix.lower() in (".log", ".jtx", ".jrs", ".chk", ".jfm")
+
+
+class _Logs:
+    """The logs of all databases, read before the pages, with a bar of their own."""
+
+    def __init__(self, databases: Sequence[str], options: argparse.Namespace) -> None:
+        self._databases = databases
+        self._deadline = None if options.max_time is None else time.monotonic() + options.max_time
+        self._stop = threading.Event()
+        self._bar: tqdm[Any] | None = None
+        beside = [str(Path(database).parent) for database in databases]
+        self.verifier = LogVerifier(
+            LogFolders([*_folders(options.paths), *beside]),
+            read=self._read,
+            buffered=options.buffered,
+        )
+
+    def verify(self, stop: threading.Event) -> None:
+        """Read the logs; `stop` and --max-time end it between two of them."""
+        self._stop = stop
+        headers = list(_headers(self._databases))
+        sizes = {path: self.verifier.size(header, path) for header, path in headers}
+        shown = sys.stderr.isatty() and any(sizes.values())
+        with tqdm(
+            desc="logs",
+            total=sum(sizes.values()),
+            unit="B",
+            unit_scale=True,
+            unit_divisor=1024,
+            file=sys.stderr,
+            leave=False,
+            disable=not shown,
+        ) as self._bar:
+            for header, path in headers:
+                self.verifier.of(header, path)
+        self._bar = None
+
+    def _read(self, size: int) -> bool:
+        if self._bar is not None:
+            self._bar.update(size)
+        late = self._deadline is not None and time.monotonic() > self._deadline
+        return not (late or self._stop.is_set())
+
+
+def _folders(paths: Sequence[str]) -> Iterator[str]:
+    """The folders that are named and all below them, and those of files that are named."""
+    for path in paths:
+        if Path(path).is_dir():
+            for place, below, _ in os.walk(path):
+                below.sort()
+                yield place
+        elif Path(path).exists():
+            yield str(Path(path).parent)
+
+
+def _headers(databases: Sequence[str]) -> Iterator[tuple[Header, str]]:
+    """What cannot be read is left to the scan, which says why."""
+    for path in databases:
+        with contextlib.suppress(OSError, ValueError):
+            file = DatabaseFile(path)
+            try:
+                header = read_header(file)
+            finally:
+                file.close()
+            if isinstance(header, Header):
+                yield header, path

@@ -1,0 +1,135 @@
+"""`header`: shows the header of a database, a log or a checkpoint, read-only."""
+
+import argparse
+import sys
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from esewatch.cli.header.database_text import header_text
+from esewatch.cli.header.recovery_text import checkpoint_text, log_text
+from esewatch.cli.header.words import one_line
+from esewatch.cli.inputs.reader import FAILED, HEALTHY, WRONG
+from esewatch.cli.options import add_format_option
+from esewatch.cli.scan.scan_paths import find_databases
+from esewatch.ese.logs.checkpoint import CHECKPOINT_BYTES, Checkpoint, parse_checkpoint
+from esewatch.ese.logs.log_header import LOG_HEADER_BYTES, LogHeader, parse_log_header
+from esewatch.ese.pages.header import Header, NotDatabase
+from esewatch.scan.open_errors import why_not_opened
+from esewatch.scan.reading.header_reading import read_header
+from esewatch.scan.reading.reading import DatabaseFile
+
+_encode = msgspec.json.Encoder().encode
+
+
+def add_commands(commands: Any) -> None:
+    """Register `header`."""
+    parser = commands.add_parser(
+        "header",
+        help="show the header of a database, a transaction log or a checkpoint",
+        description="Shows the headers of databases, transaction logs and checkpoints. The files"
+        " are only read. Exit status 1: a header or a copy of it is damaged, or the engine has"
+        " counted pages it could not mend.",
+        epilog="example: esewatch header /snapshots/priv06.edb",
+    )
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="files, directories or globs")
+    add_format_option(parser)
+    parser.set_defaults(function=print_headers)
+
+
+def print_headers(options: argparse.Namespace) -> int:
+    """`header`: exit status 1 when a header is damaged or counts faults, 2 when a file has none."""
+    found = find_databases(options.paths)
+    status, shown = HEALTHY, 0
+    as_json = options.format == "json"
+    for error in found.errors:
+        _complain(error)
+        status = FAILED
+    for path in found.files:
+        try:
+            header, size = _read(path)
+        except (OSError, ValueError) as error:
+            _complain(why_not_opened(path, error))
+            status = FAILED
+            continue
+        if isinstance(header, NotDatabase):
+            _complain(f"{path}: {header.reason}")
+            status = FAILED
+            continue
+        sys.stdout.write("\n" * (shown > 0 and options.format == "text"))
+        sys.stdout.write(_json(path, size, header) if as_json else _text(path, size, header))
+        shown += 1
+        status = max(status, WRONG if _wrong(header) else HEALTHY)
+    return status
+
+
+AnyHeader = Header | LogHeader | Checkpoint
+
+
+def _read(path: str) -> tuple[AnyHeader | NotDatabase, int]:
+    file = DatabaseFile(path)
+    try:
+        found = read_header(file)
+        if isinstance(found, Header):
+            return found, file.size()
+        return _of_recovery(file.read(0, CHECKPOINT_BYTES)) or found, file.size()
+    finally:
+        file.close()
+
+
+def _of_recovery(data: bytes) -> LogHeader | Checkpoint | NotDatabase | None:
+    """The header of a log or checkpoint; None: the file is neither of them."""
+    log = parse_log_header(data)
+    if isinstance(log, LogHeader):
+        return log
+    checkpoint = parse_checkpoint(data)
+    if isinstance(checkpoint, Checkpoint):
+        return checkpoint
+    damaged = next((found for found in (checkpoint, log) if found.damaged), None)
+    whole = len(data) >= LOG_HEADER_BYTES
+    return NotDatabase(damaged.reason) if damaged and whole else None
+
+
+def _text(path: str, size: int, header: AnyHeader) -> str:
+    if isinstance(header, LogHeader):
+        return log_text(path, size, header)
+    if isinstance(header, Checkpoint):
+        return checkpoint_text(path, header)
+    return header_text(path, size, header)
+
+
+def _complain(text: str) -> None:
+    sys.stderr.write(one_line(f"esewatch: {text}"))
+
+
+def _wrong(header: AnyHeader) -> bool:
+    if isinstance(header, LogHeader):
+        return False
+    damaged = not (header.header_ok and header.shadow_header_ok)
+    if isinstance(header, Checkpoint):
+        return damaged
+    return damaged or header.bad_checksums.count > 0 or header.correction_failed.count > 0
+
+
+def header_object(path: str, size: int, header: AnyHeader) -> dict[str, Any]:
+    """The JSON object of a header; `bytes` is the size of the file. None: not set."""
+    plain = msgspec.to_builtins(header, builtin_types=(datetime,))
+    kind = {LogHeader: "transaction_log", Checkpoint: "checkpoint"}.get(type(header))
+    named = {"path": path, "bytes": size} | ({"file_type": kind} if kind else {})
+    return {**named, **{key: _with_times(of) for key, of in plain.items()}}
+
+
+def _with_times(value: Any) -> Any:
+    """Times as ISO 8601, with Z where they are UTC and without where they are local."""
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if isinstance(value, dict):
+        return {key: _with_times(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_with_times(item) for item in value]
+    return value
+
+
+def _json(path: str, size: int, header: AnyHeader) -> str:
+    return _encode(header_object(path, size, header)).decode("utf-8", "surrogatepass") + "\n"

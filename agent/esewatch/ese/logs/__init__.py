@@ -1,0 +1,1 @@
+"""Files of recovery: transaction logs and checkpoints."""

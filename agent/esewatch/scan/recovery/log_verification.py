@@ -1,0 +1,188 @@
+"""Reads the logs of a series in their order and says of each whether a replay gets through it."""
+
+import mmap
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+from esewatch.ese.logs.log_header import FIRST_WITH_SEGMENTS, SEGMENT_BYTES, LogHeader
+from esewatch.ese.logs.segments import FIRST_SEGMENT, SegmentCheck, Segments
+from esewatch.ese.pages.header import Header
+from esewatch.scan.open_errors import why_not_opened
+from esewatch.scan.reading.reading import DatabaseFile
+from esewatch.scan.recovery.log_folder import LogFile, LogFolders, Series
+from esewatch.scan.recovery.needed_logs import needs_logs, replay_generations
+
+READ_BYTES = 1 << 20
+
+
+class LogCheck(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What the content of one log says."""
+
+    path: str
+    fault: str = ""
+    """A sentence: why no replay gets through it. Empty: one does."""
+    doubt: str = ""
+    """A sentence: why it cannot be said, or should not be relied on."""
+    torn: bool = False
+    """A write at its end did not finish; the engine mends it from the shadow."""
+    last: int = 0
+    """The last valid segment."""
+
+
+def verify_logs(
+    series: Series,
+    generations: range,
+    *,
+    read: Callable[[int], bool] = lambda _: True,
+    buffered: bool = False,
+) -> dict[int, LogCheck]:
+    """The logs of these generations that are there, in rising order.
+
+    `read` is told of bytes that were read; false from it ends all. `buffered`: through the page
+    cache.
+    """
+    found: dict[int, LogCheck] = {}
+    before: _Before | None = None
+    with mmap.mmap(-1, READ_BYTES) as memory, memoryview(memory) as buffer:
+        for generation, log in series.logs.items():
+            if generation not in generations:
+                continue
+            fault = series.faults.get(generation, "")
+            if fault or log.header is None:
+                found[generation], before = LogCheck(path=log.path, fault=fault), None
+                continue
+            if before is not None and before.header.generation != generation - 1:
+                before = None
+            check, segments = _verified(log, log.header, before, buffer, buffered=buffered)
+            found[generation] = check
+            before = None if check.fault else _Before(log.header, segments)
+            if not read(log.size):
+                break
+    return found
+
+
+class _Before(NamedTuple):
+    """The log before the one that is read; `segments` None: they were not verified."""
+
+    header: LogHeader
+    segments: Segments | None
+
+
+class CheckedLogs(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The logs of one database: `series` None where none are here."""
+
+    series: Series | None
+    checks: dict[int, LogCheck]
+
+
+class LogVerifier:
+    """Verifies the logs that databases need; those of one series once for all that share it."""
+
+    def __init__(
+        self,
+        folders: LogFolders,
+        *,
+        read: Callable[[int], bool] = lambda _: True,
+        buffered: bool = False,
+    ) -> None:
+        self._folders = folders
+        self._read = read
+        self._buffered = buffered
+        self._known: dict[tuple[str, str, range], dict[int, LogCheck]] = {}
+
+    def size(self, header: Header, path: str) -> int:
+        """Bytes of the logs that `of` will read."""
+        series = self._series(header, path)
+        if series is None:
+            return 0
+        needed = replay_generations(header, series)
+        return sum(log.size for number, log in series.logs.items() if number in needed)
+
+    def of(self, header: Header, path: str) -> CheckedLogs:
+        """The logs of the database at `path`; none where it needs none."""
+        series = self._series(header, path)
+        if series is None:
+            return CheckedLogs(series=None, checks={})
+        needed = replay_generations(header, series)
+        key = (series.folder, series.base, needed)
+        if key not in self._known:
+            self._known[key] = verify_logs(series, needed, read=self._read, buffered=self._buffered)
+        return CheckedLogs(series=series, checks=self._known[key])
+
+    def _series(self, header: Header, path: str) -> Series | None:
+        return self._folders.series_of(header.log_signature, path) if needs_logs(header) else None
+
+
+def _verified(
+    log: LogFile,
+    header: LogHeader,
+    before: _Before | None,
+    buffer: memoryview,
+    *,
+    buffered: bool,
+) -> tuple[LogCheck, Segments | None]:
+    if fault := _unlike(header, before):
+        return LogCheck(path=log.path, fault=fault), None
+    if doubt := _unread(header):
+        return LogCheck(path=log.path, doubt=doubt), None
+    try:
+        segments = _segments(log.path, header, buffer, buffered=buffered)
+    except OSError as error:
+        return LogCheck(path=log.path, fault=why_not_opened(log.path, error)), None
+    if segments.corrected:
+        listed = ", ".join(map(str, segments.corrected))
+        doubt = f"a bit is flipped in segment {listed}; the engine corrects it by its checksum"
+    check = LogCheck(
+        path=log.path,
+        fault=segments.reason,
+        doubt=doubt,
+        torn=segments.torn is not None,
+        last=segments.last,
+    )
+    return check, segments
+
+
+def _unlike(header: LogHeader, before: _Before | None) -> str:
+    """Why the log is not one that the engine wrote behind the one before."""
+    if header.major >= FIRST_WITH_SEGMENTS and header.sector_bytes != SEGMENT_BYTES:
+        return f"its segments have {header.sector_bytes} bytes, which no engine writes"
+    if before is None:
+        return ""
+    number = before.header.generation
+    if header.previous_created_raw != before.header.created_raw:
+        return f"it follows another log {number} than the one here (creation time)"
+    segments = before.segments if header.is_known() and header.has_previous_checksum() else None
+    if segments is not None and header.previous_checksum != segments.checksum:
+        return f"it follows another content of log {number} (checksum of all its segments)"
+    return ""
+
+
+def _unread(header: LogHeader) -> str:
+    """Why the content of the log is not verified; empty: it is."""
+    if header.major < FIRST_WITH_SEGMENTS:
+        return f"its records are of format {header.version}, and only its header is verified"
+    if not header.is_known():
+        return f"its format {header.version} is newer than this program"
+    return ""
+
+
+def _segments(path: str, header: LogHeader, buffer: memoryview, *, buffered: bool) -> Segments:
+    """Raises OSError."""
+    check = SegmentCheck(header)
+    file = DatabaseFile(path, buffered=buffered)
+    try:
+        at = FIRST_SEGMENT * SEGMENT_BYTES
+        size = header.file_bytes()
+        while at < size and not check.is_over():
+            # The second read begins at a whole number of pieces, as the disk likes it.
+            wanted = min(len(buffer) - at % len(buffer), size - at)
+            done = file.read_into(buffer[:wanted], at)
+            check.add(buffer[: done - done % SEGMENT_BYTES])
+            if done < wanted:
+                break
+            at += done
+    finally:
+        file.close()
+    return check.result()

@@ -1,0 +1,336 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from esewatch.cli import main
+from tests.support.edb import Edb, Value, log_position, write_edb
+from tests.support.logs import (
+    SEGMENT,
+    Log,
+    attachment,
+    checkpoint,
+    created,
+    flip,
+    series,
+    write_logs,
+)
+
+Captured = pytest.CaptureFixture[str]
+FIRST, LAST, COMMITTED, CURRENT = 10, 12, 13, 14
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("esewatch.scan.reading.header_reading.PAUSES", ())
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+class Copy:
+    """A dirty database that needs logs 10 to 12, with logs 9 to 14 and a checkpoint at log 9."""
+
+    def __init__(self, folder: Path, header: dict[str, Value] | None = None) -> None:
+        folder.mkdir()
+        self.folder = folder
+        dirty: dict[str, Value] = {
+            "state": 2,
+            "required_first": FIRST,
+            "required_last": LAST,
+            "committed_last": COMMITTED,
+            "max_required_created": created(LAST),
+            "attach_position": log_position(8, 2, 0),
+        }
+        self.edb: Edb = write_edb(folder / "a.edb", pages=20, header={**dirty, **(header or {})})
+        self.logs = write_logs(folder, series(range(9, CURRENT + 1)))
+        self.checkpoint = folder / "edb.chk"
+        self.checkpoint.write_bytes(checkpoint(9))
+
+
+def verdict(capsys: Captured, *paths: Path | str) -> dict[str, Any]:
+    """The only object that `check` prints; the exit status is that of its verdict."""
+    exit_status = main(["check", "--format", "json", *map(str, paths)])
+    (line,) = capsys.readouterr().out.splitlines()
+    found: dict[str, Any] = json.loads(line)
+    mounts = found["verdict"] in ("restorable", "replay_needed")
+    assert exit_status == (0 if mounts else 1)
+    return found
+
+
+def test_a_clean_database_needs_no_logs(tmp_path: Path, capsys: Captured) -> None:
+    edb = write_edb(tmp_path / "a.edb")
+    found = verdict(capsys, tmp_path)
+    assert found["verdict"] == "restorable"
+    assert (found["path"], found["state"], found["complete"]) == (str(edb.path), "clean", True)
+    assert found["required_logs"] == {
+        "first": 0,
+        "last": 0,
+        "committed": 0,
+        "missing": [],
+        "bad": [],
+    }
+    assert found["pages"]["pages_seen"] == 30
+    assert found["structure"] == {"checked": False, "errors": []}
+    assert found["lost_writes"] == []
+
+
+def test_a_dirty_database_with_all_its_logs_needs_a_replay(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    copy = Copy(tmp_path / "copy")
+    found = verdict(capsys, copy.folder)
+    assert found["verdict"] == "replay_needed", found["reasons"]
+    assert found["required_logs"] == {
+        "first": 10,
+        "last": 12,
+        "committed": 13,
+        "missing": [],
+        "bad": [],
+    }
+    assert found["checkpoint"] == {"path": str(copy.checkpoint), "readable": True, "log": 9}
+    assert found["log_folder"] == str(copy.folder)
+
+
+def test_the_text_says_what_json_says(tmp_path: Path, capsys: Captured) -> None:
+    copy = Copy(tmp_path / "copy")
+    assert main(["check", str(copy.folder)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"{copy.edb.path}\n")
+    assert "  logs 9 to 14 in " in out
+    assert out.endswith("  RESTORABLE: it mounts after a replay of its logs, which are all here.\n")
+    copy.logs[11].unlink()
+    assert main(["check", str(copy.folder)]) == 1
+    out = capsys.readouterr().out
+    assert "Of the logs that are needed (10 to 12) log 11 is missing." in out
+    assert out.endswith("  NOT RESTORABLE.\n")
+
+
+def remove(generation: int) -> Callable[[Copy], None]:
+    return lambda copy: copy.logs[generation].unlink()
+
+
+def bad_byte(generation: int, segment: int = 5, mask: int = 0xFF) -> Callable[[Copy], None]:
+    return lambda copy: flip(copy.logs[generation], segment * SEGMENT + 99, mask)
+
+
+def bad_at(*places: int) -> Callable[[Copy], None]:
+    """Bytes of the database file."""
+    return all_of(*(lambda copy, at=at: flip(copy.edb.path, at) for at in places))
+
+
+def bad_checkpoint(*places: int) -> Callable[[Copy], None]:
+    return all_of(*(lambda copy, at=at: flip(copy.checkpoint, at) for at in places))
+
+
+def all_of(*steps: Callable[[Copy], object]) -> Callable[[Copy], None]:
+    def do(copy: Copy) -> None:
+        for step in steps:
+            step(copy)
+
+    return do
+
+
+def cut(generation: int) -> Callable[[Copy], None]:
+    def do(copy: Copy) -> None:
+        data = copy.logs[generation].read_bytes()
+        copy.logs[generation].write_bytes(data[:-SEGMENT])
+
+    return do
+
+
+def replace(generation: int, log: Log) -> Callable[[Copy], object]:
+    return lambda copy: copy.logs[generation].write_bytes(log.data())
+
+
+def other_content(generation: int) -> Callable[[Copy], object]:
+    """Another history of the same generation: every checksum in it is right."""
+    return replace(generation, Log(generation, content=1))
+
+
+DAMAGE: dict[str, tuple[Callable[[Copy], object], str]] = {
+    "nothing": (lambda _: None, "replay_needed"),
+    "first required log gone": (remove(FIRST), "not_restorable"),
+    "middle required log gone": (remove(11), "not_restorable"),
+    "last required log gone": (remove(LAST), "not_restorable"),
+    "committed log gone": (remove(COMMITTED), "loss"),
+    "log behind the committed gone": (remove(CURRENT), "replay_needed"),
+    "log below the required gone": (remove(9), "replay_needed"),
+    "all logs gone": (all_of(*map(remove, range(9, CURRENT + 1))), "not_restorable"),
+    "required log damaged": (bad_byte(11), "not_restorable"),
+    "required log with one flipped bit": (bad_byte(11, mask=1), "unknown"),
+    "header of a required log damaged": (lambda c: flip(c.logs[11], 50), "not_restorable"),
+    "required log cut": (cut(11), "not_restorable"),
+    "required log empty": (lambda c: c.logs[11].write_bytes(b""), "not_restorable"),
+    "required log zeroed": (
+        lambda c: c.logs[11].write_bytes(bytes(16 * SEGMENT)),
+        "not_restorable",
+    ),
+    "required log of another series": (replace(11, Log(11, series=5)), "not_restorable"),
+    "required log of another history": (other_content(11), "not_restorable"),
+    "last required log of another history": (other_content(LAST), "not_restorable"),
+    "required log is another generation": (replace(11, Log(10)), "not_restorable"),
+    "committed log damaged": (bad_byte(COMMITTED), "loss"),
+    "committed log with one flipped bit": (bad_byte(COMMITTED, mask=1), "unknown"),
+    "current log damaged": (bad_byte(CURRENT), "loss"),
+    "header of the current log damaged": (lambda c: flip(c.logs[CURRENT], 50), "loss"),
+    "last write to the current log torn": (bad_byte(CURRENT, 13), "replay_needed"),
+    "last write and its shadow damaged": (
+        all_of(bad_byte(CURRENT, 13), bad_byte(CURRENT, 14)),
+        "loss",
+    ),
+    "log below the required damaged": (bad_byte(9), "unknown"),
+    "checkpoint gone": (lambda c: c.checkpoint.unlink(), "replay_needed"),
+    "one copy of the checkpoint damaged": (bad_checkpoint(99), "replay_needed"),
+    "checkpoint damaged": (
+        bad_checkpoint(99, SEGMENT + 99),
+        "replay_needed",
+    ),
+    "checkpoint of another series": (
+        lambda c: c.checkpoint.write_bytes(checkpoint(12, series=5)),
+        "replay_needed",
+    ),
+    "checkpoint behind the required logs": (
+        lambda c: c.checkpoint.write_bytes(checkpoint(12)),
+        "unknown",
+    ),
+    "page damaged": (lambda c: c.edb.flip(7, 999, 1001), "not_restorable"),
+    "page with one flipped bit": (lambda c: c.edb.flip(7, 999), "unknown"),
+    "wrong page": (lambda c: c.edb.misplace(7, 8), "not_restorable"),
+    "database cut": (lambda c: c.edb.cut(12 * 4096 + 5), "not_restorable"),
+    "header damaged": (bad_at(99), "unknown"),
+    "shadow header damaged": (bad_at(4096 + 99), "unknown"),
+    "header and shadow damaged": (
+        bad_at(99, 4096 + 99),
+        "not_restorable",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_each_kind_of_damage_has_its_verdict(tmp_path: Path, capsys: Captured, damage: str) -> None:
+    copy = Copy(tmp_path / "copy")
+    do, expected = DAMAGE[damage]
+    do(copy)
+    found = verdict(capsys, copy.folder)
+    assert found["verdict"] == expected, found["reasons"]
+    assert all(reason.endswith(".") for reason in found["reasons"])
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ({"state": 1}, "not_restorable"),
+        ({"state": 4}, "not_restorable"),
+        ({"state": 5}, "not_restorable"),
+        ({"state": 6}, "not_restorable"),
+        ({"state": 7}, "replay_needed"),
+        ({"state": 8}, "not_restorable"),
+        ({"state": 9}, "unknown"),
+        ({"unfinished_backup_first": 10}, "backup_set"),
+        ({"unfinished_backup_first": 10, "unfinished_backup_last": 12}, "replay_needed"),
+        ({"required_first": 0, "required_last": 0, "committed_last": 0}, "unknown"),
+        ({"committed_last": 20}, "loss"),
+        ({"required_last": 20, "committed_last": 20}, "not_restorable"),
+        ({"required_first": 8}, "not_restorable"),
+        ({"required_first": 8, "state": 7}, "unknown"),
+        ({"max_required_created": created(99)}, "not_restorable"),
+        ({"max_required_created": None}, "replay_needed"),
+        ({"log_signature_random": 5}, "not_restorable"),
+        ({"attach_position": log_position(12, 15, 0)}, "not_restorable"),
+        ({"required_last": 0xFFFFFFFF, "committed_last": 0xFFFFFFFF}, "not_restorable"),
+    ],
+)
+def test_what_the_header_asks_for_decides(
+    tmp_path: Path, capsys: Captured, header: dict[str, Value], expected: str
+) -> None:
+    copy = Copy(tmp_path / "copy", header)
+    found = verdict(capsys, copy.folder)
+    assert found["verdict"] == expected, found["reasons"]
+
+
+def test_missing_and_bad_logs_are_named(tmp_path: Path, capsys: Captured) -> None:
+    copy = Copy(tmp_path / "copy")
+    copy.logs[11].unlink()
+    bad_byte(13)(copy)
+    found = verdict(capsys, copy.folder)
+    assert (found["required_logs"]["missing"], found["required_logs"]["bad"]) == ([11], [13])
+
+
+def test_logs_may_stand_in_another_folder_that_is_named(tmp_path: Path, capsys: Captured) -> None:
+    copy = Copy(tmp_path / "copy")
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for path in copy.logs.values():
+        path.rename(logs / path.name)
+    assert verdict(capsys, copy.edb.path)["verdict"] == "not_restorable"
+    assert verdict(capsys, copy.edb.path, logs)["verdict"] == "replay_needed"
+    assert verdict(capsys, tmp_path)["verdict"] == "replay_needed"
+    assert verdict(capsys, copy.edb.path, logs / "edb.log")["log_folder"] == str(logs)
+
+
+def test_the_logs_of_another_copy_are_not_taken(tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "root").mkdir()
+    whole, holed = Copy(tmp_path / "root" / "whole"), Copy(tmp_path / "root" / "holed")
+    holed.logs[11].unlink()
+    assert main(["check", "--format", "json", str(tmp_path / "root")]) == 1
+    lines = map(json.loads, capsys.readouterr().out.splitlines())
+    found = {line["path"]: line["verdict"] for line in lines}
+    assert found == {
+        str(whole.edb.path): "replay_needed",
+        str(holed.edb.path): "not_restorable",
+    }
+
+
+def test_other_databases_of_the_same_logs_are_named(tmp_path: Path, capsys: Captured) -> None:
+    copy = Copy(tmp_path / "copy")
+    logs = series(range(9, 15))
+    ours = attachment("e:\\a.edb")
+    other = attachment("e:\\other.edb", number=2, signature_random=3)
+    first = Log(9, attached=(ours, other))
+    copy.logs[9].write_bytes(first.data())
+    assert logs[0].checksum() == first.checksum()
+    assert verdict(capsys, copy.folder)["same_logs"] == ["e:\\other.edb"]
+
+
+def test_reserved_and_temporary_logs_and_foreign_files_do_no_harm(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    copy = Copy(tmp_path / "copy")
+    (copy.folder / "edbtmp.log").write_bytes(bytes(16 * SEGMENT))
+    (copy.folder / "edbres00001.jrs").write_bytes(bytes(16 * SEGMENT))
+    (copy.folder / "setup.log").write_text("installed\n" * 1000)
+    (copy.folder / "e00.log").write_bytes(Log(3, series=5).data())
+    assert verdict(capsys, copy.folder)["verdict"] == "replay_needed"
+
+
+def test_without_a_current_log_it_says_how_to_begin(tmp_path: Path, capsys: Captured) -> None:
+    copy = Copy(tmp_path / "copy")
+    copy.logs[CURRENT].unlink()
+    found = verdict(capsys, copy.folder)
+    assert any("There is no edb.log" in reason for reason in found["reasons"])
+
+
+def test_a_newer_format_is_not_judged(tmp_path: Path, capsys: Captured) -> None:
+    copy = Copy(tmp_path / "copy")
+    copy.logs[11].write_bytes(Log(11, version=(8, 4000, 6, 200)).data())
+    assert verdict(capsys, copy.folder)["verdict"] == "unknown"
+
+
+@pytest.mark.parametrize("name", ["nothing-here", "edb.log"])
+def test_what_is_no_database_is_status_2(tmp_path: Path, capsys: Captured, name: str) -> None:
+    (tmp_path / "edb.log").write_bytes(Log(3).data())
+    assert main(["check", str(tmp_path / name)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_what_stops_halfway_is_unknown_and_goes_on_with_resume(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    copy = Copy(tmp_path / "copy")
+    found = verdict(
+        capsys, "--max-time", "1s", "--throttle-ms", "300", "--read-size", "4K", copy.folder
+    )
+    assert (found["verdict"], found["complete"]) == ("unknown", False)
+    found = verdict(capsys, "--resume", copy.folder)
+    assert (found["verdict"], found["complete"]) == ("replay_needed", True)
