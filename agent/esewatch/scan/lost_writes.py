@@ -20,10 +20,15 @@ from esewatch.ese.flush_map.map_header import (
 from esewatch.ese.pages.header import HEADER_BYTES, NotDatabase, parse_header
 from esewatch.ese.pages.kernels import classify
 from esewatch.ese.pages.layout import HEADER_PAGES, offset_of
+from esewatch.scan.pace import Pace
 from esewatch.scan.reading.reading import DatabaseFile
 
 MOST_LISTED: Final = 1000
 _CHUNK: Final = 1 << 20
+_NOT_COMPLETED: Final = (
+    "the flush map was not completed, so pages may be newer than it: "
+    "a lost write is not proven by it"
+)
 
 
 class LostWrites(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,26 +48,31 @@ class LostWrites(msgspec.Struct, frozen=True, kw_only=True):
     map_header: MapHeader | None = None
 
 
-def lost_writes(database_path: str, map_path: str) -> LostWrites:
+def lost_writes(
+    database_path: str, map_path: str, *, pace: Pace | None = None, only_proofs: bool = False
+) -> LostWrites:
     """Compare the flush type of each good page with the map of the database.
 
     Nothing is compared where the map is not of this state of the database, damaged or given up
     (`map_header.why_not_comparable`): the engine deletes such a map and mounts without it, so
-    it never speaks against a copy. Memory: one chunk of pages and one page of the map.
-    Raises OSError where a file cannot be read.
+    it never speaks against a copy. `only_proofs`: the pages are not read where the map was not
+    completed, as it proves nothing then. `pace` is asked before each read, and may end it.
+    Memory: one chunk of pages and one page of the map. Raises OSError where a file cannot be read.
     """
     database = DatabaseFile(database_path)
     try:
         flush_map = DatabaseFile(map_path)
         try:
-            return _compared(database, flush_map)
+            return _compared(database, flush_map, pace or Pace(), only_proofs=only_proofs)
         finally:
             flush_map.close()
     finally:
         database.close()
 
 
-def _compared(database: DatabaseFile, flush_map: DatabaseFile) -> LostWrites:
+def _compared(
+    database: DatabaseFile, flush_map: DatabaseFile, pace: Pace, *, only_proofs: bool
+) -> LostWrites:
     beginning = database.read(0, HEADER_BYTES)
     header = parse_header(beginning)
     if isinstance(header, NotDatabase):
@@ -75,21 +85,30 @@ def _compared(database: DatabaseFile, flush_map: DatabaseFile) -> LostWrites:
     if isinstance(of_map, str):
         return LostWrites(state="unknown", reason=of_map)
     reason = why_not_comparable(of_map, of_database)
+    if not reason and only_proofs and not of_map.clean:
+        reason = _NOT_COMPLETED
     if reason:
         return LostWrites(state="unknown", reason=reason, map_header=of_map)
-    return _Comparison(database, flush_map, header.page_size, of_map).result()
+    return _Comparison(database, flush_map, header.page_size, of_map, pace).result()
 
 
 class _Comparison:
     """One pass over the database, a page of the map after the other."""
 
     def __init__(
-        self, database: DatabaseFile, flush_map: DatabaseFile, page_size: int, header: MapHeader
+        self,
+        database: DatabaseFile,
+        flush_map: DatabaseFile,
+        page_size: int,
+        header: MapHeader,
+        pace: Pace,
     ) -> None:
         self._database = database
         self._map = flush_map
         self._page_size = page_size
         self._header = header
+        self._pace = pace
+        self._stopped = False
         self._pages = max(0, database.size() // page_size - HEADER_PAGES)
         self._lost: list[int] = []
         self._compared = self._undecided = self._unknown = 0
@@ -105,7 +124,7 @@ class _Comparison:
             else:
                 self._compare(first, behind, page)
         return LostWrites(
-            state="compared" if self._compared else "unknown",
+            state="compared" if self._compared and not self._stopped else "unknown",
             pages=self._lost[:MOST_LISTED],
             reason=self._reason(),
             compared=self._compared,
@@ -119,6 +138,9 @@ class _Comparison:
         newer, step = False, max(1, _CHUNK // self._page_size)
         for begin in range(first, behind, step):
             count = min(step, behind - begin)
+            if not self._pace.wait(count * self._page_size):
+                self._stopped = True
+                break
             data = self._database.read(offset_of(begin, self._page_size), count * self._page_size)
             classes = classify(data, self._page_size, begin)
             differ = differences(data, self._page_size, begin, classes, expected)
@@ -132,13 +154,12 @@ class _Comparison:
             self._undecided += len(found)
 
     def _reason(self) -> str:
+        if self._stopped:
+            return "the comparison with the flush map was stopped before its end"
         if not self._compared:
             return "the flush map knows of no page"
         if not self._header.clean:
-            return (
-                "the flush map was not completed, so pages may be newer than it: "
-                "a lost write is not proven by it"
-            )
+            return _NOT_COMPLETED
         parts = []
         if self._undecided:
             parts.append("a page of the map is older than the pages that it speaks of")

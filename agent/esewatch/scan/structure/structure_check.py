@@ -14,6 +14,7 @@ from esewatch.ese.structure.nodes import ROOT, SPACE_TREE, has_nodes, page_heade
 from esewatch.ese.structure.page_digest import why_damaged
 from esewatch.ese.structure.page_table import BAD, PageTable
 from esewatch.ese.structure.report import Report, StructureError, TreeFigures
+from esewatch.scan.pace import Pace
 from esewatch.scan.reading.reading import DatabaseFile
 
 Progress = Callable[[int, int], object]
@@ -25,6 +26,9 @@ MOST_PAGES: Final = 1 << 26
 _CHUNK: Final = 1 << 20
 _IN_MEMORY: Final = 64 << 20
 """Bytes of digests that are kept in memory; more of them go to a temporary file."""
+
+
+STOPPED: Final = "The check was stopped before its end."
 
 
 class Structure(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,21 +52,23 @@ class Structure(msgspec.Struct, frozen=True, kw_only=True):
     trees: list[TreeFigures] = []
 
 
-def check_structure(path: str, *, progress: Progress | None = None) -> Structure:
+def check_structure(
+    path: str, *, pace: Pace | None = None, progress: Progress | None = None
+) -> Structure:
     """Check the structure of the database at `path`.
 
     Only of one that was shut down cleanly all pages are of one moment: of any other the inside
     of each page is checked, and nothing that two pages say of each other. A page that does not
     verify is not told here; what hangs on it is left out. Memory: 40 bytes a page, 64 MiB, and
-    the ids of long values of one table after the other. Raises OSError where the file cannot be
-    opened, or its header not read.
+    the ids of long values of one table after the other. `pace` is asked before each read, and
+    may end it. Raises OSError where the file cannot be opened, or its header not read.
     """
     file = DatabaseFile(path)
     try:
         header = parse_header(file.read(0, HEADER_BYTES))
         if isinstance(header, NotDatabase):
             return Structure(checked=False, reason=f"{path}: {header.reason}")
-        return _Check(file, header, progress or _silent).result()
+        return _Check(file, header, pace or Pace(), progress or _silent).result()
     finally:
         file.close()
 
@@ -74,14 +80,16 @@ def _silent(done: int, total: int) -> None:
 class _Check:
     """One check of an open file."""
 
-    def __init__(self, file: DatabaseFile, header: Header, progress: Progress) -> None:
+    def __init__(self, file: DatabaseFile, header: Header, pace: Pace, progress: Progress) -> None:
         self._file = file
         self._header = header
+        self._pace = pace
         self._progress = progress
         self._page_size = header.page_size
         self._count = max(0, file.size() // header.page_size - HEADER_PAGES)
         self._report = Report()
         self._looked_at = 0
+        self._stopped = ""
 
     def result(self) -> Structure:
         """Do all of it."""
@@ -90,10 +98,12 @@ class _Check:
         reason = self._why_only_pages()
         if reason:
             self._single_pages()
-            return self._structure(None, reason)
+            return self._structure(None, self._stopped or reason)
         with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as digests:
             table = PageTable(self._count, digests)
             self._gather(table)
+            if self._stopped:
+                return self._structure(None, self._stopped)
             lost = DatabaseWalk(table, self._report).run()
         return self._structure(lost, "")
 
@@ -145,6 +155,9 @@ class _Check:
         step = _CHUNK // size
         for first in range(1, self._count + 1, step):
             count = min(step, self._count + 1 - first)
+            if not self._pace.wait(count * size):
+                self._stopped = STOPPED
+                return
             data = self._read(first, count)
             for at, of_class in enumerate(classify(data, size, first)):
                 if of_class == GOOD:
