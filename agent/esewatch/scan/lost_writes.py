@@ -4,13 +4,13 @@ from typing import Final, Literal
 
 import msgspec
 
-from esewatch.ese.flush_map.flush_types import (
+from esewatch.ese.pages.flush_map.flush_types import (
     PAGES_OF_MAP_PAGE,
     MapPage,
     differences,
     parse_map_page,
 )
-from esewatch.ese.flush_map.map_header import (
+from esewatch.ese.pages.flush_map.map_header import (
     MAP_PAGE,
     MapHeader,
     database_flush,

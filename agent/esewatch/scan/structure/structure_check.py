@@ -9,11 +9,11 @@ import msgspec
 from esewatch.ese.pages.header import HEADER_BYTES, Header, NotDatabase, parse_header
 from esewatch.ese.pages.kernels import classify
 from esewatch.ese.pages.layout import GOOD, HEADER_PAGES, SUSPECT, offset_of
-from esewatch.ese.structure.database_walk import ROOT_PAGE, DatabaseWalk
-from esewatch.ese.structure.nodes import ROOT, SPACE_TREE, has_nodes, page_header
-from esewatch.ese.structure.page_digest import why_damaged
-from esewatch.ese.structure.page_table import BAD, PageTable
-from esewatch.ese.structure.report import Report, StructureError, TreeFigures
+from esewatch.ese.pages.structure.database_walk import ROOT_PAGE, DatabaseWalk
+from esewatch.ese.pages.structure.nodes import ROOT, SPACE_TREE, has_nodes, page_header
+from esewatch.ese.pages.structure.page_digest import why_damaged
+from esewatch.ese.pages.structure.page_table import BAD, PageTable
+from esewatch.ese.pages.structure.report import Report, StructureError, TreeFigures
 from esewatch.scan.pace import Pace
 from esewatch.scan.reading.reading import DatabaseFile
 

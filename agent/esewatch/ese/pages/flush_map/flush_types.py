@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
-from esewatch.ese.flush_map.map_header import MAP_PAGE
 from esewatch.ese.pages.checksum import diagnose
+from esewatch.ese.pages.flush_map.map_header import MAP_PAGE
 from esewatch.ese.pages.header_fields import u64
 from esewatch.ese.pages.layout import BLANK, FLAGS_OFFSET, GOOD
 

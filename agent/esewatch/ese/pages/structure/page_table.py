@@ -5,8 +5,8 @@ from typing import IO, Final
 
 import msgspec
 
-from esewatch.ese.structure.nodes import PageDamageError, has_nodes, page_header
-from esewatch.ese.structure.page_digest import Digest, digest_of
+from esewatch.ese.pages.structure.nodes import PageDamageError, has_nodes, page_header
+from esewatch.ese.pages.structure.page_digest import Digest, digest_of
 
 BLANK: Final = 0
 KEPT: Final = 1

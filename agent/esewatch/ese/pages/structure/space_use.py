@@ -9,9 +9,9 @@ ErrREPAIRCheckSplitBuf in repair.cxx of the published engine.
 from array import array
 from collections.abc import Iterable
 
-from esewatch.ese.structure.page_table import PageTable
-from esewatch.ese.structure.report import Report
-from esewatch.ese.structure.space import SHELVED, Extent
+from esewatch.ese.pages.structure.page_table import PageTable
+from esewatch.ese.pages.structure.report import Report
+from esewatch.ese.pages.structure.space import SHELVED, Extent
 
 _PIECE = 1 << 16
 """Pages that are compared at once, however many an extent says it has."""

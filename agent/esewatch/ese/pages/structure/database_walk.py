@@ -7,14 +7,14 @@ the published engine.
 
 from typing import Final, NamedTuple
 
-from esewatch.ese.structure.nodes import INDEX, LONG_VALUE, ROOT, SPACE_TREE
-from esewatch.ese.structure.page_digest import CATALOGUE, SHADOW, Digest, Row
-from esewatch.ese.structure.page_table import KEPT, PageTable
-from esewatch.ese.structure.records import LONG_VALUES, SECONDARY_INDEX, TABLE
-from esewatch.ese.structure.report import Report, TreeFigures
-from esewatch.ese.structure.space import Extent, SpaceHeader, space_header, split_buffer
-from esewatch.ese.structure.space_use import SpaceUse
-from esewatch.ese.structure.tree_walk import Tree, TreeWalk, space_tree
+from esewatch.ese.pages.structure.nodes import INDEX, LONG_VALUE, ROOT, SPACE_TREE
+from esewatch.ese.pages.structure.page_digest import CATALOGUE, SHADOW, Digest, Row
+from esewatch.ese.pages.structure.page_table import KEPT, PageTable
+from esewatch.ese.pages.structure.records import LONG_VALUES, SECONDARY_INDEX, TABLE
+from esewatch.ese.pages.structure.report import Report, TreeFigures
+from esewatch.ese.pages.structure.space import Extent, SpaceHeader, space_header, split_buffer
+from esewatch.ese.pages.structure.space_use import SpaceUse
+from esewatch.ese.pages.structure.tree_walk import Tree, TreeWalk, space_tree
 
 MOST_ROWS: Final = 1_000_000
 """Rows of the catalogue, beyond which the rest of the trees is not walked."""

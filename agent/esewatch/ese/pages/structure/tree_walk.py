@@ -7,10 +7,10 @@ ErrREPAIRCheckLeaf in repair.cxx of the published engine.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from esewatch.ese.structure.nodes import LEAF, OF_TREE, PARENT_OF_LEAF, ROOT, SPACE_TREE
-from esewatch.ese.structure.page_digest import Digest
-from esewatch.ese.structure.page_table import BLANK, FREED, KEPT, PageTable
-from esewatch.ese.structure.report import Report
+from esewatch.ese.pages.structure.nodes import LEAF, OF_TREE, PARENT_OF_LEAF, ROOT, SPACE_TREE
+from esewatch.ese.pages.structure.page_digest import Digest
+from esewatch.ese.pages.structure.page_table import BLANK, FREED, KEPT, PageTable
+from esewatch.ese.pages.structure.report import Report
 
 
 class Tree(NamedTuple):

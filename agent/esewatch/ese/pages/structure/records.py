@@ -10,7 +10,7 @@ that are no record give PageDamageError, never another error.
 import struct
 from typing import Final, NamedTuple
 
-from esewatch.ese.structure.nodes import PageDamageError
+from esewatch.ese.pages.structure.nodes import PageDamageError
 
 TABLE: Final = 1
 COLUMN: Final = 2

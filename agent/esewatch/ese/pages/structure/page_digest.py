@@ -6,8 +6,8 @@ A page is read once, in the order of the file; trees are walked over the digests
 import msgspec
 
 from esewatch.ese.pages.layout import LARGEST_SMALL
-from esewatch.ese.structure import records, space
-from esewatch.ese.structure.nodes import (
+from esewatch.ese.pages.structure import records, space
+from esewatch.ese.pages.structure.nodes import (
     DELETED,
     INDEX,
     LEAF,

@@ -7,7 +7,7 @@ in _space.hxx, SPLIT_BUFFER in fcb.hxx, NDGetPtrExternalHeader in node.cxx of th
 import struct
 from typing import Final, NamedTuple
 
-from esewatch.ese.structure.nodes import DELETED, Node, PageDamageError
+from esewatch.ese.pages.structure.nodes import DELETED, Node, PageDamageError
 
 SHELVED: Final = 2
 """Pool of pages that are available behind the end of the file and cannot be used."""
