@@ -20,6 +20,7 @@ import yaml
 
 from esewatch.cli import main
 from esewatch.journal import Journal
+from tests.support import ese_database
 from tests.support.blg import NOON, READ, counted, write_log
 from tests.support.certificates import self_signed
 from tests.support.edb import write_edb
@@ -88,7 +89,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (here / "snapshots" / "edb.log").write_bytes(Log(5).data())
     (here / "snapshots" / "edb.chk").write_bytes(checkpoint(5))
     (here / "snapshots" / "ex01").mkdir()
-    write_edb(here / "snapshots" / "ex01" / "priv06.edb")
+    ese_database.database().write(here / "snapshots" / "ex01" / "priv06.edb")
     write_edb(here / "SRUDB.dat").path.write_bytes(damaged(here / "SRUDB.dat"))
     configure(folder / "etc")
     return folder

@@ -1,5 +1,6 @@
 """Real sample data that stands beside a developer's checkout and not in a user's clone."""
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -13,3 +14,11 @@ def sample(name: str) -> Path:
     if not path.exists():
         pytest.skip(f"sample data {name} is not beside this checkout")
     return path
+
+
+def unpacked(name: str, folder: Path) -> Path:
+    """A copy of the packed sample `name` (.gz) in `folder`; skips like `sample`."""
+    path = sample(name)
+    copy = folder / path.stem
+    copy.write_bytes(gzip.decompress(path.read_bytes()))
+    return copy

@@ -3,7 +3,7 @@
 Each page carries two bits of its flags (0x18000: 1 rock, 2 paper, 3 scissors) that go round at
 each writing; the map has them too. Source: the lost flush detection of the published engine.
 
-The file, `<name>.jfm`: two header pages of 8 KiB (checksum of a data page of the number -1,
+The file, `<name>.jfm`: two header pages of 8 KiB (checksum of a header,
 file type 7 at 667, as flushmap.hxx has them), written in turns, then two places for each chunk
 of the map, 4 KiB for 16,384 pages. A changed chunk goes to the place that the last header does
 not mean; a header has the CRC-32 of each chunk, so that one whole map is there whatever was torn.
@@ -14,14 +14,12 @@ import zlib
 from typing import Final, NamedTuple
 
 from eselab.disk.disk import Disk, File
-from esewatch.ese.pages.checksum import page_checksums
-from esewatch.ese.pages.layout import FLAGS_OFFSET, NEW_FORMAT
+from esewatch.ese.pages.checksum import xor_checksum
 
 UNKNOWN: Final = 0
 
 _CHUNK: Final = 4096
 _HEADER: Final = 8192
-_HEADER_NUMBER: Final = -1
 _PAGES_OF_CHUNK: Final = _CHUNK * 4
 _FILE_TYPE_AT: Final = 667
 _FLUSH_MAP: Final = 7
@@ -195,10 +193,9 @@ class _Header(NamedTuple):
         )
         _U32.pack_into(page, _FILE_TYPE_AT, _FLUSH_MAP)
         struct.pack_into(f"<{count}I", page, _LIST_AT, *self.checks)
-        _U32.pack_into(page, FLAGS_OFFSET, NEW_FORMAT)
         # A page that is torn between two writings may have the XOR of a whole one.
         _U32.pack_into(page, _CHECK_AT, zlib.crc32(page[_BODY_AT:]))
-        struct.pack_into("<Q", page, 0, page_checksums(bytes(page), _HEADER_NUMBER)[0])
+        _U32.pack_into(page, 0, xor_checksum(bytes(page)))
         return bytes(page)
 
 

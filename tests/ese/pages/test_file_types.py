@@ -3,7 +3,7 @@ import struct
 import pytest
 
 from esewatch.ese.pages.file_types import FILE_TYPES, name_of
-from tests.support.edb import seal, sealed_header
+from tests.support.edb import sealed_header
 
 
 def of_the_engine(file_type: int, size: int = 4096) -> bytes:
@@ -14,20 +14,10 @@ def of_the_engine(file_type: int, size: int = 4096) -> bytes:
     return sealed_header(bytes(content))
 
 
-@pytest.mark.parametrize("file_type", [2, 3, 4, 5, 10, 11])
+@pytest.mark.parametrize("file_type", [2, 3, 4, 5, 7, 10, 11])
 def test_a_file_of_the_engine_is_named_for_what_it_is(file_type: int) -> None:
     log = of_the_engine(file_type) + b"\xff" * 60_000
     assert name_of(log) == f"no ESE database but a {FILE_TYPES[file_type]}"
-
-
-def test_a_flush_map_has_the_checksum_of_a_data_page() -> None:
-    content = bytearray(8192)
-    content[40:64] = bytes(range(24))
-    struct.pack_into("<I", content, 667, 7)
-    flush_map = seal(bytes(content), 0xFFFFFFFF)
-    assert name_of(flush_map + bytes(57_000)) == "no ESE database but a flush map (.jfm)"
-    assert name_of(flush_map[:8000]) == "no ESE database"
-    assert name_of(seal(bytes(content), 5)) == "no ESE database"
 
 
 def test_the_type_alone_is_not_enough() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from esewatch.cli.check.deep import Beyond, beyond_lines, beyond_object
 from esewatch.cli.scan.scan_text import json_object, text_lines
 from esewatch.names import visible
 from esewatch.scan.recovery.log_folder import CheckpointFile, Series
@@ -20,7 +21,7 @@ _WORDS = {
 
 
 def check_object(
-    result: FileResult, verdict: Verdict, logs: CheckedLogs, limit: int
+    result: FileResult, verdict: Verdict, logs: CheckedLogs, beyond: Beyond, limit: int
 ) -> dict[str, Any]:
     """The object of `check --format json`, with at most `limit` bad pages."""
     pages = json_object(result, limit)
@@ -38,8 +39,7 @@ def check_object(
             "bad": required.bad,
         },
         "pages": pages,
-        "lost_writes": [],
-        "structure": {"checked": False, "errors": []},
+        **beyond_object(beyond),
         "complete": result.ended == "complete",
     }
     if logs.series is not None:
@@ -66,7 +66,7 @@ def _encodable(text: str) -> str:
 
 
 def check_lines(
-    result: FileResult, verdict: Verdict, logs: CheckedLogs, limit: int
+    result: FileResult, verdict: Verdict, logs: CheckedLogs, beyond: Beyond, limit: int
 ) -> Iterator[str]:
     """Lines about one database, with at most `limit` lines of bad pages."""
     yield from text_lines(result, limit)
@@ -74,6 +74,7 @@ def check_lines(
         yield from _log_lines(logs.series, logs)
         for path in others_on_these_logs(result, logs):
             yield f"  note: {visible(path)} has its changes in the same logs"
+    yield from beyond_lines(beyond)
     for reason in verdict.reasons:
         yield f"  {visible(reason)}"
     yield f"  {_WORDS[verdict.outcome]}"

@@ -13,6 +13,7 @@ from typing import Any
 from tqdm import tqdm
 
 from esewatch.cli.check.check_text import check_lines, check_object
+from esewatch.cli.check.deep import Deep
 from esewatch.cli.inputs.reader import HEALTHY, WRONG
 from esewatch.cli.options import add_format_option
 from esewatch.cli.scan.scan_options import add_scan_options, listed, run_scan
@@ -44,6 +45,12 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     check.add_argument(
         "paths", nargs="+", metavar="PATH", help="folders of copies, files, or globs"
     )
+    check.add_argument(
+        "--deep",
+        action="store_true",
+        help="the structure, too: trees, space, catalogue, long values; reads each database once"
+        " more",
+    )
     add_format_option(check)
     add_scan_options(check)
     check.set_defaults(function=check_copies)
@@ -52,7 +59,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 def check_copies(options: argparse.Namespace) -> int:
     """`check`: see its help for the exit status."""
     found = _databases(options.paths)
-    logs = _Logs(found.files, options)
+    logs, deep = _Logs(found.files, options), Deep(options)
     as_json, limit = options.format == "json", listed(options)
 
     def report(result: FileResult) -> Reported:
@@ -60,14 +67,24 @@ def check_copies(options: argparse.Namespace) -> int:
         if header is None:
             return Reported("", WRONG)
         checked = logs.verifier.of(header, result.path)
-        verdict = judge(header, result, checked.series, checked.checks)
+        beyond = deep.of(result)
+        verdict = judge(
+            header, result, checked.series, checked.checks,
+            structure=beyond.structure, lost=beyond.lost,
+        )  # fmt: skip
         status = HEALTHY if verdict.outcome in _MOUNTS else WRONG
         if as_json:
-            return Reported(json_line(check_object(result, verdict, checked, limit)), status)
-        lines = check_lines(result, verdict, checked, limit)
+            return Reported(
+                json_line(check_object(result, verdict, checked, beyond, limit)), status
+            )
+        lines = check_lines(result, verdict, checked, beyond, limit)
         return Reported("".join(f"{line}\n" for line in lines), status)
 
-    return run_scan(options, found, report, before=logs.verify)
+    def before(stop: threading.Event) -> None:
+        deep.begin(stop)
+        logs.verify(stop)
+
+    return run_scan(options, found, report, before=before)
 
 
 def _databases(paths: Sequence[str]) -> FoundDatabases:

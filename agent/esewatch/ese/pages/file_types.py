@@ -1,9 +1,8 @@
 """Files that are mistaken for a database: their type, by their first bytes.
 
-Every file of the engine has its type at offset 667. Headers of logs, checkpoints, streaming
-files and snapshots have the checksum of a database header; the flush map's is that of a data
-page of 8 KiB with the number -1. Sources: log.hxx, flushmap.hxx, revertsnapshot.h and
-jethdr.w of the published engine; the formats' own descriptions for all others.
+Every file of the engine has its type at offset 667 and the checksum of a database header.
+Sources: log.hxx, flushmap.hxx, checksumu.hxx, revertsnapshot.h and jethdr.w of the published
+engine; the formats' own descriptions for all others.
 """
 
 import struct
@@ -11,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from esewatch.ese.pages.checksum import diagnose, xor_checksum
+from esewatch.ese.pages.checksum import xor_checksum
 from esewatch.ese.pages.layout import PAGE_SIZES
 
 FILE_TYPES: Final[Mapping[int, str]] = MappingProxyType(
@@ -30,9 +29,6 @@ FILE_TYPES: Final[Mapping[int, str]] = MappingProxyType(
 """Number at offset 667 -> type of the file."""
 
 _FILE_TYPE = struct.Struct("<667xI")
-_FLUSH_MAP = 7
-_FLUSH_MAP_PAGE = 8192
-_FLUSH_MAP_HEADER = -1
 _SQL_SERVER = struct.Struct("<BB30xIH")
 _SQL_SERVER_FILE_HEADER = 15
 
@@ -76,10 +72,6 @@ def _of_the_engine(data: bytes) -> str:
     if file_type in (0, 1) or file_type not in FILE_TYPES:
         return ""
     what = f"a {FILE_TYPES[file_type]}"
-    if file_type == _FLUSH_MAP:
-        page = data[:_FLUSH_MAP_PAGE]
-        whole = len(page) == _FLUSH_MAP_PAGE and diagnose(page, _FLUSH_MAP_HEADER).fault is None
-        return what if whole else ""
     stored: int = struct.unpack_from("<I", data)[0]
     fits = (len(data) >= size and stored == xor_checksum(data[:size]) for size in PAGE_SIZES)
     return what if any(fits) else ""

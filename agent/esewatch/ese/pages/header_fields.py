@@ -71,13 +71,13 @@ class BackupRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     logs: LogRange
 
 
-def u32(page: bytes, at: int) -> int:
+def u32(page: bytes | memoryview, at: int) -> int:
     """The unsigned number in 4 bytes."""
     value: int = _U32.unpack_from(page, at)[0]
     return value
 
 
-def u64(page: bytes, at: int) -> int:
+def u64(page: bytes | memoryview, at: int) -> int:
     """The unsigned number in 8 bytes."""
     value: int = _U64.unpack_from(page, at)[0]
     return value

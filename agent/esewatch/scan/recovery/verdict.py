@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from esewatch.ese.pages.header import Header
+from esewatch.scan.lost_writes import LostWrites
 from esewatch.scan.recovery.log_folder import Series
 from esewatch.scan.recovery.log_verification import LogCheck
 from esewatch.scan.recovery.needed_logs import (
@@ -18,6 +19,7 @@ from esewatch.scan.recovery.needed_logs import (
     replay_generations,
 )
 from esewatch.scan.results import FileResult, Outcome, RequiredLogs, Verdict
+from esewatch.scan.structure.structure_check import STOPPED, Structure
 
 MAX_NAMED: Final = 1000
 """Missing or bad logs that a verdict names."""
@@ -41,10 +43,20 @@ _REFUSED = {
 
 
 def judge(
-    header: Header, result: FileResult, series: Series | None, logs: Mapping[int, LogCheck]
+    header: Header,
+    result: FileResult,
+    series: Series | None,
+    logs: Mapping[int, LogCheck],
+    *,
+    structure: Structure | None = None,
+    lost: LostWrites | None = None,
 ) -> Verdict:
-    """The verdict; `logs` are those of `replay_generations`, where the series is known."""
+    """The verdict; `logs` are those of `replay_generations`, where the series is known.
+
+    `structure`, `lost`: what these checks found, where they were done.
+    """
     found = [*_of_header(header), *_of_pages(result)]
+    found += [*_of_structure(structure), *_of_lost_writes(lost)]
     required = RequiredLogs()
     if header.header_ok or header.shadow_header_ok:
         if needs_logs(header):
@@ -102,6 +114,30 @@ def _of_pages(result: FileResult) -> Iterable[_Found]:
             f"{counts.correctable} {'page has' if counts.correctable == 1 else 'pages have'} a"
             " flipped bit. The engine corrects it, but bits do not flip by themselves: take another"
             " copy, or find the cause and check again.",
+        )
+
+
+def _of_structure(structure: Structure | None) -> Iterable[_Found]:
+    if structure is None:
+        return
+    if structure.errors:
+        number = len(structure.errors) + structure.unlisted
+        yield (
+            "not_restorable",
+            f"{number} {'error' if number == 1 else 'errors'} in the structure of its trees:"
+            " records are lost or not to be reached. Take another copy.",
+        )
+    if structure.reason == STOPPED:
+        yield "unknown", "The structure was not checked to its end."
+
+
+def _of_lost_writes(lost: LostWrites | None) -> Iterable[_Found]:
+    if lost is not None and lost.pages:
+        number = len(lost.pages)
+        yield (
+            "not_restorable",
+            f"The last write of {number} {'page' if number == 1 else 'pages'} never came to the"
+            " disk, as the flush map shows: what is there is older. Take another copy.",
         )
 
 

@@ -1,0 +1,146 @@
+"""What `check` looks at beyond pages and logs: the flush map, and with --deep the structure."""
+
+import argparse
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tqdm import tqdm
+
+from esewatch.cli.scan.scan_run import complain
+from esewatch.names import visible
+from esewatch.scan.lost_writes import LostWrites, lost_writes
+from esewatch.scan.open_errors import why_not_read
+from esewatch.scan.pace import Pace
+from esewatch.scan.results import FileResult
+from esewatch.scan.structure.structure_check import STOPPED, Structure, check_structure
+
+FLUSH_MAP = ".jfm"
+LISTED_ERRORS = 20
+"""Errors of the structure that are printed as text; JSON has those that were kept."""
+
+
+class Beyond(NamedTuple):
+    """What was found of one database. None: not looked at."""
+
+    structure: Structure | None = None
+    lost: LostWrites | None = None
+
+
+class Deep:
+    """The checks of all databases; `begin` is called first, `of` in the threads of the scan."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._options = options
+        self._deadline = None if options.max_time is None else time.monotonic() + options.max_time
+        self._stop = threading.Event()
+
+    def begin(self, stop: threading.Event) -> None:
+        """`stop` ends what is going on."""
+        self._stop = stop
+
+    def of(self, result: FileResult) -> Beyond:
+        """Check a database whose pages were all read; one that was not is left for --resume."""
+        if result.ended != "complete":
+            return Beyond()
+        try:
+            return Beyond(self._structure(result.path), self._lost_writes(result.path))
+        except OSError as error:
+            complain(why_not_read(result.path, error))
+            return Beyond(Structure(checked=False, reason=STOPPED) if self._options.deep else None)
+
+    def _pace(self) -> Pace:
+        options = self._options
+        return Pace(
+            throttle=options.throttle_ms / 1000,
+            rate=options.rate,
+            deadline=self._deadline,
+            stop=self._stop,
+        )
+
+    def _structure(self, path: str) -> Structure | None:
+        if not self._options.deep:
+            return None
+        with tqdm(
+            desc=f"structure of {visible(Path(path).name)}",
+            unit="B",
+            unit_scale=True,
+            unit_divisor=1024,
+            file=sys.stderr,
+            leave=False,
+            disable=not sys.stderr.isatty(),
+        ) as bar:
+
+            def reached(done: int, total: int) -> None:
+                bar.total = total
+                bar.update(done - bar.n)
+
+            return check_structure(path, pace=self._pace(), progress=reached)
+
+    def _lost_writes(self, path: str) -> LostWrites | None:
+        """The map has the name of the database (ErrGetFmPathFromDbPath, flushmap.cxx)."""
+        beside = Path(path).with_suffix(FLUSH_MAP)
+        if not beside.is_file():
+            return None
+        only_proofs = not self._options.deep
+        return lost_writes(path, str(beside), pace=self._pace(), only_proofs=only_proofs)
+
+
+def beyond_object(beyond: Beyond) -> dict[str, Any]:
+    """The keys of these checks in `check --format json`."""
+    structure, lost = beyond.structure, beyond.lost
+    of_structure: dict[str, Any] = {"checked": False, "errors": []}
+    if structure is not None:
+        of_structure = {
+            "checked": structure.checked,
+            "errors": [
+                {"page_number": error.page_number, "kind": error.kind, "sentence": error.sentence}
+                for error in structure.errors
+            ],
+            "unlisted": structure.unlisted,
+            "reason": structure.reason,
+            "remarks": structure.remarks,
+            "lost_pages": structure.lost_pages,
+        }
+    found: dict[str, Any] = {
+        "lost_writes": [] if lost is None else lost.pages,
+        "structure": of_structure,
+    }
+    if lost is not None:
+        found["flush_map"] = {
+            "state": lost.state, "reason": lost.reason,
+            "compared": lost.compared, "undecided": lost.undecided,
+        }  # fmt: skip
+    return found
+
+
+def beyond_lines(beyond: Beyond) -> list[str]:
+    """Lines of text about these checks."""
+    structure, lost, lines = beyond.structure, beyond.lost, list[str]()
+    if lost is not None:
+        if lost.pages:
+            lines.append(f"  lost writes: pages {', '.join(map(str, lost.pages[:LISTED_ERRORS]))}")
+        elif lost.state == "compared":
+            lines.append(f"  flush map: {lost.compared:,} pages compared, no lost write")
+        if lost.reason:
+            lines.append(f"  note: {lost.reason}")
+    if structure is None:
+        return lines
+    number = len(structure.errors) + structure.unlisted
+    errors = f"{number:,} {'error' if number == 1 else 'errors'}"
+    if structure.checked:
+        lines.append(f"  structure: {len(structure.trees):,} trees, {errors}")
+        if structure.lost_pages:
+            lines.append(
+                f"  note: the space of {structure.lost_pages:,} pages is lost until the database is"
+                " compacted; no data are"
+            )
+    else:
+        lines.append(f"  structure: {errors}. {structure.reason}")
+    lines += [f"    {visible(error.sentence)}" for error in structure.errors[:LISTED_ERRORS]]
+    if number > LISTED_ERRORS:
+        lines.append(f"    and {number - LISTED_ERRORS:,} more")
+    lines += [f"  note: {visible(remark)}" for remark in structure.remarks]
+    return lines

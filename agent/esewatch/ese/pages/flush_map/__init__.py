@@ -1,0 +1,1 @@
+"""The flush map of a database (.jfm): what the engine wrote last, page by page."""

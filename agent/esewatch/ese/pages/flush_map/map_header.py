@@ -1,0 +1,109 @@
+"""The header of a flush map, and which map speaks of which database.
+
+Source: FMFILEHDR in flushmap.hxx, ErrValidateFmHdr_ and FCheckForDbFmConsistency_ in flushmap.cxx,
+flushmapHeaderPage in checksumu.hxx of the published engine. No reading here.
+"""
+
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from esewatch.ese.pages import header_fields
+from esewatch.ese.pages.checksum import xor_checksum
+from esewatch.ese.pages.header_fields import Signature, u32
+
+MAP_PAGE: Final = 8192
+"""Bytes of the header and of each page of the map, whatever the page size of the database."""
+
+VERSION: Final = 3
+"""The one major version that the engine takes (ulFMVersionMajorMax, daedef.hxx)."""
+LATEST_UPDATE: Final = 0
+"""The highest major update of it that the engine takes."""
+
+_FLAGS_AT: Final = 36
+_CLEAN: Final = 0x1
+_FILE_TYPE_AT: Final = 667
+_FLUSH_MAP: Final = 7
+
+
+class MapHeader(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The content of the header. Times as in `header.Header`."""
+
+    version: str
+    """`major.update.minor update`."""
+    clean: bool
+    """The engine detached the database and wrote the whole map; nothing is missing in it."""
+    created: datetime | None = None
+    attached: datetime | None = None
+    detached: datetime | None = None
+    log_required: int = 0
+    """First log generation without which the map cannot be brought up to date; 0: none."""
+    flush_started: datetime | None = None
+    """When a writing of the whole map began last."""
+    flush_completed: datetime | None = None
+    database_flush: Signature = Signature()
+    """Made anew at each writing of the header of the database."""
+    map_flush: Signature = Signature()
+    """Made anew at each writing of the header of the map."""
+
+
+class DatabaseFlush(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What a header of a database says of its flush map."""
+
+    database_flush: Signature
+    map_flush: Signature
+    log_required: int
+
+
+def parse_map_header(page: bytes) -> MapHeader | str:
+    """The header in the first MAP_PAGE bytes of a file, or a sentence why it cannot be used."""
+    if len(page) < MAP_PAGE:
+        return "the flush map ends within its header"
+    page = page[:MAP_PAGE]
+    if u32(page, 0) != xor_checksum(page):
+        return "the header of the flush map is damaged"
+    if u32(page, _FILE_TYPE_AT) != _FLUSH_MAP:
+        return "the file is no flush map"
+    version, update, minor = u32(page, 4), u32(page, 8), u32(page, 12)
+    if version != VERSION or update > LATEST_UPDATE:
+        return f"the flush map has version {version}.{update}, which is not known"
+    return MapHeader(
+        version=f"{version}.{update}.{minor}",
+        clean=bool(u32(page, _FLAGS_AT) & _CLEAN),
+        created=header_fields.time(page, 40),
+        attached=header_fields.time(page, 48),
+        detached=header_fields.time(page, 56),
+        log_required=u32(page, 64),
+        flush_started=header_fields.time(page, 72),
+        flush_completed=header_fields.time(page, 80),
+        database_flush=header_fields.signature(page, 88),
+        map_flush=header_fields.signature(page, 116),
+    )
+
+
+def database_flush(page: bytes) -> DatabaseFlush:
+    """The fields in the valid copy of a database's header (signDbHdrFlush, DBFILEHDR)."""
+    return DatabaseFlush(
+        database_flush=header_fields.signature(page, 584),
+        map_flush=header_fields.signature(page, 612),
+        log_required=u32(page, 296),
+    )
+
+
+def why_not_comparable(header: MapHeader, database: DatabaseFlush) -> str:
+    """Why the map says nothing of this database; empty where it does.
+
+    One of both signatures has to be set and the same in both. The map is whole (clean), or the
+    logs from the required one of the database on bring it up to date; the engine deletes any other.
+    """
+    unset = Signature()
+    pairs = (
+        (header.database_flush, database.database_flush),
+        (header.map_flush, database.map_flush),
+    )
+    if not any(of_map == of_database != unset for of_map, of_database in pairs):
+        return "the flush map is not of this state of the database: their signatures differ"
+    if header.clean or 0 < database.log_required <= header.log_required:
+        return ""
+    return "the flush map was not completed, and no log brings it up to date: the engine drops it"

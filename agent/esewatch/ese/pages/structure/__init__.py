@@ -1,0 +1,1 @@
+"""The structure of a database: nodes of a page, trees, space, catalogue, long values."""

@@ -1,0 +1,168 @@
+"""Writes that never came to the disk: a database beside its flush map."""
+
+from typing import Final, Literal
+
+import msgspec
+
+from esewatch.ese.pages.flush_map.flush_types import (
+    PAGES_OF_MAP_PAGE,
+    MapPage,
+    differences,
+    parse_map_page,
+)
+from esewatch.ese.pages.flush_map.map_header import (
+    MAP_PAGE,
+    MapHeader,
+    database_flush,
+    parse_map_header,
+    why_not_comparable,
+)
+from esewatch.ese.pages.header import HEADER_BYTES, NotDatabase, parse_header
+from esewatch.ese.pages.kernels import classify
+from esewatch.ese.pages.layout import HEADER_PAGES, offset_of
+from esewatch.scan.pace import Pace
+from esewatch.scan.reading.reading import DatabaseFile
+
+MOST_LISTED: Final = 1000
+_CHUNK: Final = 1 << 20
+_NOT_COMPLETED: Final = (
+    "the flush map was not completed, so pages may be newer than it: "
+    "a lost write is not proven by it"
+)
+
+
+class LostWrites(msgspec.Struct, frozen=True, kw_only=True):
+    """What the flush map says of a database."""
+
+    state: Literal["compared", "unknown"]
+    """`compared`: `pages` are all that the map can show. `unknown`: it shows nothing."""
+    pages: list[int] = []
+    """Numbers of pages whose last write was lost, at most MOST_LISTED. Only a clean map proves
+    one: behind the map of a database that is in use, a page may be newer than the map."""
+    reason: str = ""
+    """A sentence: why nothing is known, or what the comparison leaves open."""
+    compared: int = 0
+    """Pages that the map has a type of and that were compared."""
+    undecided: int = 0
+    """Pages that differ from the map, lawfully or not: it was not completed, or is outdated."""
+    map_header: MapHeader | None = None
+
+
+def lost_writes(
+    database_path: str, map_path: str, *, pace: Pace | None = None, only_proofs: bool = False
+) -> LostWrites:
+    """Compare the flush type of each good page with the map of the database.
+
+    Nothing is compared where the map is not of this state of the database, damaged or given up
+    (`map_header.why_not_comparable`): the engine deletes such a map and mounts without it, so
+    it never speaks against a copy. `only_proofs`: the pages are not read where the map was not
+    completed, as it proves nothing then. `pace` is asked before each read, and may end it.
+    Memory: one chunk of pages and one page of the map. Raises OSError where a file cannot be read.
+    """
+    database = DatabaseFile(database_path)
+    try:
+        flush_map = DatabaseFile(map_path)
+        try:
+            return _compared(database, flush_map, pace or Pace(), only_proofs=only_proofs)
+        finally:
+            flush_map.close()
+    finally:
+        database.close()
+
+
+def _compared(
+    database: DatabaseFile, flush_map: DatabaseFile, pace: Pace, *, only_proofs: bool
+) -> LostWrites:
+    beginning = database.read(0, HEADER_BYTES)
+    header = parse_header(beginning)
+    if isinstance(header, NotDatabase):
+        return LostWrites(state="unknown", reason=header.reason)
+    if not (header.header_ok or header.shadow_header_ok):
+        return LostWrites(state="unknown", reason="both headers of the database are damaged")
+    begin = 0 if header.header_ok else header.page_size
+    of_database = database_flush(beginning[begin : begin + header.page_size])
+    of_map = parse_map_header(flush_map.read(0, MAP_PAGE))
+    if isinstance(of_map, str):
+        return LostWrites(state="unknown", reason=of_map)
+    reason = why_not_comparable(of_map, of_database)
+    if not reason and only_proofs and not of_map.clean:
+        reason = _NOT_COMPLETED
+    if reason:
+        return LostWrites(state="unknown", reason=reason, map_header=of_map)
+    return _Comparison(database, flush_map, header.page_size, of_map, pace).result()
+
+
+class _Comparison:
+    """One pass over the database, a page of the map after the other."""
+
+    def __init__(
+        self,
+        database: DatabaseFile,
+        flush_map: DatabaseFile,
+        page_size: int,
+        header: MapHeader,
+        pace: Pace,
+    ) -> None:
+        self._database = database
+        self._map = flush_map
+        self._page_size = page_size
+        self._header = header
+        self._pace = pace
+        self._stopped = False
+        self._pages = max(0, database.size() // page_size - HEADER_PAGES)
+        self._lost: list[int] = []
+        self._compared = self._undecided = self._unknown = 0
+
+    def result(self) -> LostWrites:
+        """Compare all."""
+        for index in range(self._pages // PAGES_OF_MAP_PAGE + 1):
+            page = parse_map_page(self._map.read((index + 1) * MAP_PAGE, MAP_PAGE), index)
+            first = max(1, index * PAGES_OF_MAP_PAGE)
+            behind = min(self._pages + 1, (index + 1) * PAGES_OF_MAP_PAGE)
+            if page is None:
+                self._unknown += behind - first
+            else:
+                self._compare(first, behind, page)
+        return LostWrites(
+            state="compared" if self._compared and not self._stopped else "unknown",
+            pages=self._lost[:MOST_LISTED],
+            reason=self._reason(),
+            compared=self._compared,
+            undecided=self._undecided,
+            map_header=self._header,
+        )
+
+    def _compare(self, first: int, behind: int, expected: MapPage) -> None:
+        """All pages that one page of the map knows of."""
+        found: list[int] = []
+        newer, step = False, max(1, _CHUNK // self._page_size)
+        for begin in range(first, behind, step):
+            count = min(step, behind - begin)
+            if not self._pace.wait(count * self._page_size):
+                self._stopped = True
+                break
+            data = self._database.read(offset_of(begin, self._page_size), count * self._page_size)
+            classes = classify(data, self._page_size, begin)
+            differ = differences(data, self._page_size, begin, classes, expected)
+            found += differ.pages
+            newer |= differ.newer
+        known = len(expected.types) - expected.types.count(0)
+        self._compared += known
+        if self._header.clean and not newer:
+            self._lost += found[: MOST_LISTED - len(self._lost)]
+        else:
+            self._undecided += len(found)
+
+    def _reason(self) -> str:
+        if self._stopped:
+            return "the comparison with the flush map was stopped before its end"
+        if not self._compared:
+            return "the flush map knows of no page"
+        if not self._header.clean:
+            return _NOT_COMPLETED
+        parts = []
+        if self._undecided:
+            parts.append("a page of the map is older than the pages that it speaks of")
+        if self._unknown:
+            parts.append(f"of {self._unknown} pages the map says nothing")
+        return "; ".join(parts)

@@ -1,0 +1,1 @@
+"""The structure of a database file, checked without the engine."""

@@ -1,0 +1,184 @@
+"""Structure of a database file: one pass over the file, then one over what was kept of it."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import msgspec
+
+from esewatch.ese.pages.header import HEADER_BYTES, Header, NotDatabase, parse_header
+from esewatch.ese.pages.kernels import classify
+from esewatch.ese.pages.layout import GOOD, HEADER_PAGES, SUSPECT, offset_of
+from esewatch.ese.pages.structure.database_walk import ROOT_PAGE, DatabaseWalk
+from esewatch.ese.pages.structure.nodes import ROOT, SPACE_TREE, has_nodes, page_header
+from esewatch.ese.pages.structure.page_digest import why_damaged
+from esewatch.ese.pages.structure.page_table import BAD, PageTable
+from esewatch.ese.pages.structure.report import Report, StructureError, TreeFigures
+from esewatch.scan.pace import Pace
+from esewatch.scan.reading.reading import DatabaseFile
+
+Progress = Callable[[int, int], object]
+"""Called with the bytes that were read, and those of the file."""
+
+MOST_PAGES: Final = 1 << 26
+"""A larger file is checked page by page only: memory is 40 bytes a page."""
+
+_CHUNK: Final = 1 << 20
+_IN_MEMORY: Final = 64 << 20
+"""Bytes of digests that are kept in memory; more of them go to a temporary file."""
+
+
+STOPPED: Final = "The check was stopped before its end."
+
+
+class Structure(msgspec.Struct, frozen=True, kw_only=True):
+    """What the check of a database found."""
+
+    checked: bool
+    """Whether trees, space, catalogue and long values were checked, beyond single pages."""
+    errors: list[StructureError] = []
+    """At most `report.MOST_ERRORS`."""
+    unlisted: int = 0
+    """How many more there are."""
+    reason: str = ""
+    """Why not all was checked, one sentence; empty: it was."""
+    remarks: list[str] = []
+    """Sentences on parts of a checked database that were not looked at."""
+    lost_pages: int | None = None
+    """Pages that a tree owns, uses nowhere and does not have among its available ones: their
+    space is lost until the database is compacted, no data are. None: not known."""
+    pages: int = 0
+    """Pages that verify and were looked at, blank ones left out."""
+    trees: list[TreeFigures] = []
+
+
+def check_structure(
+    path: str, *, pace: Pace | None = None, progress: Progress | None = None
+) -> Structure:
+    """Check the structure of the database at `path`.
+
+    Only of one that was shut down cleanly all pages are of one moment: of any other the inside
+    of each page is checked, and nothing that two pages say of each other. A page that does not
+    verify is not told here; what hangs on it is left out. Memory: 40 bytes a page, 64 MiB, and
+    the ids of long values of one table after the other. `pace` is asked before each read, and
+    may end it. Raises OSError where the file cannot be opened, or its header not read.
+    """
+    file = DatabaseFile(path)
+    try:
+        header = parse_header(file.read(0, HEADER_BYTES))
+        if isinstance(header, NotDatabase):
+            return Structure(checked=False, reason=f"{path}: {header.reason}")
+        return _Check(file, header, pace or Pace(), progress or _silent).result()
+    finally:
+        file.close()
+
+
+def _silent(done: int, total: int) -> None:
+    """Nobody looks."""
+
+
+class _Check:
+    """One check of an open file."""
+
+    def __init__(self, file: DatabaseFile, header: Header, pace: Pace, progress: Progress) -> None:
+        self._file = file
+        self._header = header
+        self._pace = pace
+        self._progress = progress
+        self._page_size = header.page_size
+        self._count = max(0, file.size() // header.page_size - HEADER_PAGES)
+        self._report = Report()
+        self._looked_at = 0
+        self._stopped = ""
+
+    def result(self) -> Structure:
+        """Do all of it."""
+        if self._has_map_of_bundled_engine():
+            return Structure(checked=False, reason=_BUNDLED)
+        reason = self._why_only_pages()
+        if reason:
+            self._single_pages()
+            return self._structure(None, self._stopped or reason)
+        with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as digests:
+            table = PageTable(self._count, digests)
+            self._gather(table)
+            if self._stopped:
+                return self._structure(None, self._stopped)
+            lost = DatabaseWalk(table, self._report).run()
+        return self._structure(lost, "")
+
+    def _structure(self, lost: int | None, reason: str) -> Structure:
+        report = self._report
+        return Structure(
+            checked=not reason, errors=report.errors, unlisted=report.unlisted, reason=reason,
+            remarks=report.remarks, lost_pages=lost, pages=self._looked_at, trees=report.trees,
+        )  # fmt: skip
+
+    def _why_only_pages(self) -> str:
+        header = self._header
+        if not (header.header_ok or header.shadow_header_ok):
+            return "Both headers are damaged, so only single pages were checked."
+        if header.state != "clean":
+            return (
+                f"The database is {header.state}, so its pages are of different moments: "
+                "only single pages were checked."
+            )
+        if self._count > MOST_PAGES:
+            return f"The database has {self._count} pages: only single pages were checked."
+        return ""
+
+    def _has_map_of_bundled_engine(self) -> bool:
+        """The bundled engine has a space map in place of the root: its trees are its own."""
+        page = self._file.read(offset_of(ROOT_PAGE, self._page_size), self._page_size)
+        if len(page) < self._page_size or classify(page, self._page_size, ROOT_PAGE)[0] != GOOD:
+            return False
+        header = page_header(page)
+        tags = header.state & 0xFFF
+        return header.flags & (ROOT | SPACE_TREE) == SPACE_TREE and tags == 0
+
+    def _single_pages(self) -> None:
+        for number, page in self._good_pages(None):
+            header = page_header(page)
+            if has_nodes(header) and (damage := why_damaged(page, header)) is not None:
+                self._report.error(number, damage.kind, damage.sentence)
+
+    def _gather(self, table: PageTable) -> None:
+        for number, page in self._good_pages(table):
+            damage = table.add(number, page)
+            if damage is not None:
+                self._report.error(number, damage.kind, damage.sentence)
+
+    def _good_pages(self, table: PageTable | None) -> Iterator[tuple[int, bytes]]:
+        """Number and bytes of each page that verifies, in the order of the file."""
+        size = self._page_size
+        total = offset_of(self._count + 1, size)
+        step = _CHUNK // size
+        for first in range(1, self._count + 1, step):
+            count = min(step, self._count + 1 - first)
+            if not self._pace.wait(count * size):
+                self._stopped = STOPPED
+                return
+            data = self._read(first, count)
+            for at, of_class in enumerate(classify(data, size, first)):
+                if of_class == GOOD:
+                    self._looked_at += 1
+                    yield first + at, data[at * size : (at + 1) * size]
+                elif of_class == SUSPECT and table is not None:
+                    table.states[first + at] = BAD
+            self._progress(offset_of(first + count, size), total)
+
+    def _read(self, first: int, count: int) -> bytes:
+        """These pages; one that cannot be read is bytes that do not verify."""
+        size = self._page_size
+        try:
+            return self._file.read(offset_of(first, size), count * size)
+        except OSError:
+            if count == 1:
+                return b"\xff" * size
+            return b"".join(self._read(number, 1) for number in range(first, first + count))
+
+
+_BUNDLED: Final = (
+    "The database is one of the bundled engine, whose trees are its own: "
+    "`esewatch engine check` checks them."
+)
