@@ -5,14 +5,19 @@ from collections.abc import Hashable
 import msgspec
 
 from esewatch.ese.dates import DateOrder
-from esewatch.ese.events.from_strings import event_from_strings, logged_process
+from esewatch.ese.events.from_strings import (
+    event_from_strings,
+    event_of_strings,
+    has_fields,
+    logged_process,
+)
 from esewatch.ese.events.from_text import event_from_text
 from esewatch.ese.providers import is_ese_provider
 from esewatch.model import Event, Level, Record
 from esewatch.sources.files.decoder import Fed
 from esewatch.sources.logs.formats.fields import Found, level_of
 from esewatch.sources.logs.formats.json.esewatch_json import OwnLine
-from esewatch.sources.logs.formats.times import Times, TimesState, UnknownTimeError
+from esewatch.sources.logs.formats.times import Times, TimesState, UnknownTimeError, quick_time
 
 RECORD_LIMIT = 1 << 20
 """Longest record in bytes. An event of Windows has at most 64 KiB of text."""
@@ -117,6 +122,24 @@ class Maker:
             self.times.notes.clear()
         harvest.records.append(event)
         return True
+
+    def add_valid(self, found: Found, offset: int, harvest: Harvest) -> None:
+        """Add an event whose texts have no half characters; the usual one takes the short way."""
+        number, strings = found.event_id, found.strings
+        time = quick_time(found.time)
+        if number is None or number > MAX_EVENT_ID or not strings or time is None:
+            self.add(found, offset, harvest)
+            return
+        options = self.options
+        level = level_of(found.level) if found.level else None
+        computer = found.computer or options.computer
+        around = (found.provider, number, time, computer, found.channel, found.record_id, level)
+        event = event_of_strings(around, strings, options.providers, options.date_order)
+        told = event is None or event.companion or (found.message and lacks(event))
+        if event is None or told or self.times.notes:
+            self.add(found, offset, harvest)
+        else:
+            harvest.records.append(event)
 
     def add_own(self, line: OwnLine, harvest: Harvest) -> None:
         """Add an event that was read back whole to the harvest, if its provider is wanted."""
@@ -241,7 +264,7 @@ def _valid(text: str) -> str:
 
 def lacks(event: Event) -> bool:
     """Could the rendered text contain more than the strings?"""
-    return not event.fields or not event.database
+    return not event.database or (not event.fields and has_fields(event.event_id))
 
 
 def completed(event: Event, by_text: Event) -> Event:

@@ -113,7 +113,7 @@ class JsonEvents:
             return True
         found = self._plan.read(line)
         if found is not None:
-            self._maker.add(found, at, harvest)
+            self._maker.add_valid(found, at, harvest)
             return True
         try:
             value = msgspec.json.decode(line)
