@@ -143,7 +143,7 @@ def test_many_sparse_ids_stay_bounded_and_the_oldest_are_forgotten() -> None:
 
 def test_beyond_the_limit_a_whole_step_is_merged_or_forgotten_at_once() -> None:
     found = channel()
-    numbers = [number for number in range(0, 4 * MAX_INTERVALS) if number % 8 in (0, 1, 4)]
+    numbers = [number for number in range(4 * MAX_INTERVALS) if number % 8 in (0, 1, 4)]
     for number in numbers[: MAX_INTERVALS + 1]:
         assert admit(found, number, float(number))
     seen = found.epochs[0].seen

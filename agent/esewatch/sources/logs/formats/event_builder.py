@@ -17,7 +17,7 @@ from esewatch.model import Event, Level, Record
 from esewatch.sources.files.decoder import Fed
 from esewatch.sources.logs.formats.fields import Found, level_of
 from esewatch.sources.logs.formats.json.esewatch_json import OwnLine
-from esewatch.sources.logs.formats.times import Times, TimesState, UnknownTimeError, quick_time
+from esewatch.sources.logs.formats.times import Times, TimesState, UnknownTimeError
 
 RECORD_LIMIT = 1 << 20
 """Longest record in bytes. An event of Windows has at most 64 KiB of text."""
@@ -123,23 +123,34 @@ class Maker:
         harvest.records.append(event)
         return True
 
-    def add_valid(self, found: Found, offset: int, harvest: Harvest) -> None:
-        """Add an event whose texts have no half characters; the usual one takes the short way."""
-        number, strings = found.event_id, found.strings
-        time = quick_time(found.time)
-        if number is None or number > MAX_EVENT_ID or not strings or time is None:
-            self.add(found, offset, harvest)
-            return
-        options = self.options
+    def add_valid(
+        self, found: Found, offset: int, harvest: Harvest, *, certain: bool = True
+    ) -> bool:
+        """The same as `add`, of texts without half characters; usual events take the short way."""
+        event = self._usual(found)
+        if event is None:
+            return self.add(found, offset, harvest, certain=certain)
+        harvest.records.append(event)
+        return True
+
+    def _usual(self, found: Found) -> Event | None:
+        """The event of strings that say all, or of a text alone; None where `add` must decide."""
+        number, time = found.event_id, self.times.quick(found.time)
+        if number is None or number > MAX_EVENT_ID or time is None or self.times.notes:
+            return None
+        options, strings, message = self.options, found.strings, found.message
         level = level_of(found.level) if found.level else None
         computer = found.computer or options.computer
-        around = (found.provider, number, time, computer, found.channel, found.record_id, level)
-        event = event_of_strings(around, strings, options.providers, options.date_order)
-        told = event is None or event.companion or (found.message and lacks(event))
-        if event is None or told or self.times.notes:
-            self.add(found, offset, harvest)
+        if strings:
+            around = (found.provider, number, time, computer, found.channel, found.record_id, level)
+            event = event_of_strings(around, strings, options.providers, options.date_order)
+            if event is not None and message and lacks(event):
+                return None
+        elif message and is_ese_provider(found.provider, options.providers):
+            event = self._by_text(found, time, computer, level)
         else:
-            harvest.records.append(event)
+            return None
+        return None if event is None or event.companion else event
 
     def add_own(self, line: OwnLine, harvest: Harvest) -> None:
         """Add an event that was read back whole to the harvest, if its provider is wanted."""
