@@ -123,12 +123,6 @@ def _head(strings: Strings) -> _Head | None:
     return _Head(*named, "", 2) if who is not None else None
 
 
-def logged_process(strings: Strings) -> tuple[str, str]:
-    """State letter and engine version that the strings of an event of ESE have."""
-    head = _head(strings[:3])
-    return (head.state, head.version) if head is not None else ("", "")
-
-
 def _decoded(plan: _Plan, strings: Strings, order: DateOrder | None) -> tuple[str, Fields]:
     """Database and fields of an event with these strings."""
     fields_of, needed, database, any_file, page_error = plan
@@ -204,6 +198,15 @@ def _frame(key: _Key) -> _Frame | None:
             _frames.clear()
         _frames[key] = frame
     return frame
+
+
+def logged_process(
+    provider: str, event_id: int, strings: Strings, extra_providers: Strings
+) -> tuple[str, str]:
+    """State letter and engine version that the strings of an event of ESE have."""
+    key = (provider, event_id, strings[:3], extra_providers)
+    frame = _frames.get(key) or _frame(key)
+    return (frame.state, frame.version) if frame is not None else ("", "")
 
 
 def event_of_strings(

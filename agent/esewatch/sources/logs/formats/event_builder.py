@@ -98,9 +98,9 @@ class Maker:
 
         Only text that is `certain` to be an event and cannot be read is complained of.
         """
-        ours = is_ese_provider(found.provider, self.options.providers)
-        if found.provider and not ours and not self.options.companions:
+        if self.is_foreign(found):
             return False
+        ours = is_ese_provider(found.provider, self.options.providers)
         _clean(found)
         unknown = ""
         time = None
@@ -123,17 +123,22 @@ class Maker:
         harvest.records.append(event)
         return True
 
+    def is_foreign(self, found: Found) -> bool:
+        """Whether its provider is not wanted."""
+        wanted = self.options.companions or not found.provider
+        return not (wanted or is_ese_provider(found.provider, self.options.providers))
+
     def add_valid(
         self, found: Found, offset: int, harvest: Harvest, *, certain: bool = True
     ) -> bool:
         """The same as `add`, of texts without half characters; usual events take the short way."""
-        event = self._usual(found)
+        event = self.usual(found)
         if event is None:
             return self.add(found, offset, harvest, certain=certain)
         harvest.records.append(event)
         return True
 
-    def _usual(self, found: Found) -> Event | None:
+    def usual(self, found: Found) -> Event | None:
         """The event of strings that say all, or of a text alone; None where `add` must decide."""
         number, time = found.event_id, self.times.quick(found.time)
         if number is None or number > MAX_EVENT_ID or time is None or self.times.notes:
@@ -159,27 +164,29 @@ class Maker:
             return
         state, version = line.instance_state, line.engine_version
         if ours and not (state and version):
-            logged = logged_process(line.strings)
+            logged = logged_process(
+                line.provider, line.event_id, line.strings, self.options.providers
+            )
             state, version = state or logged[0], version or logged[1]
         harvest.records.append(
             Event(
-                event_id=line.event_id,
-                provider=line.provider,
-                time=line.epoch,
-                computer=line.computer or self.options.computer,
-                channel=line.channel,
-                record_id=line.record_id,
-                level=line.level,
-                process=line.process,
-                instance_state=state,
-                engine_version=version,
-                ese_instance=line.ese_instance,
-                database=line.database,
-                task=line.task,
-                stage=line.stage,
-                fields=line.fields,
-                strings=line.strings,
-                companion=not ours,
+                line.event_id,
+                line.provider,
+                line.epoch,
+                line.computer or self.options.computer,
+                line.channel,
+                line.record_id,
+                line.level,
+                line.process,
+                state,
+                version,
+                line.ese_instance,
+                line.database,
+                line.task,
+                line.stage,
+                line.fields,
+                line.strings,
+                not ours,
             )
         )
 
