@@ -4,7 +4,7 @@ import random
 
 from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.ese.dates import ORDERS, DateOrder
-from esewatch.ese.events.from_strings import decode_row
+from esewatch.ese.events.from_strings import event_from_strings
 from esewatch.ese.strings import WRITERS, Fields, add_page_number
 
 ODD = (
@@ -37,7 +37,11 @@ def test_made_up_strings_of_every_row_give_the_same_fields_in_the_same_order() -
         params = rng.choices(ODD, k=rng.randint(0, len(row.params) + 1))
         order = rng.choice((None, *ORDERS))
         expected = step_by_step(event_id, params, order)
-        found = decode_row(row, params, order)[1]
+        strings = ("MSExchangeIS", "3392", "SG06: ", *params)
+        event = event_from_strings(
+            provider="ESE", event_id=event_id, strings=strings, date_order=order
+        )
+        found = event.fields if event else {}
         if list(found.items()) != list(expected.items()):
             different.append((event_id, params, found, expected))
 

@@ -19,6 +19,8 @@ Writer = Callable[[Fields, str, str, DateOrder | None], None]
 _LARGEST = 2**63 - 1
 _SURE_DIGITS = 18
 """This many digits are less than the largest number."""
+_LONGEST_REPEATED = 20
+"""Sizes and errors with their hexadecimal form are short and few; offsets are longer."""
 _LONGEST_PATH = 32_767
 _LONGEST_TEXT = 4_096
 _LONGEST_DATE = 64
@@ -85,6 +87,10 @@ def parse_int(text: str) -> int | None:
     """
     if len(text) <= _SURE_DIGITS and text.isdecimal():
         return int(text)
+    return _kept_int(text) if len(text) <= _LONGEST_REPEATED else _int(text)
+
+
+def _int(text: str) -> int | None:
     head, brackets, hexed = text.partition(" (0x")
     if brackets and head.isdecimal() and len(head) <= _SURE_DIGITS and hexed[-1:] == ")":
         return int(head)
@@ -101,6 +107,9 @@ def parse_int(text: str) -> int | None:
     if value > _LARGEST:
         return None
     return -value if match[1] in ("-", "−") else value
+
+
+_kept_int = lru_cache(maxsize=4096)(_int)
 
 
 def _parse_hex(text: str) -> int | None:

@@ -10,6 +10,7 @@ from esewatch.fold.channels import deduplication
 from esewatch.fold.channels.deduplication import (
     MAX_HEARD,
     MAX_INTERVALS,
+    STEP,
     add,
     admit,
     claim_gaps,
@@ -138,6 +139,18 @@ def test_many_sparse_ids_stay_bounded_and_the_oldest_are_forgotten() -> None:
     assert len(found.epochs[0].seen) == MAX_INTERVALS
     assert found.forgotten == MAX_INTERVALS
     assert not admit(found, 4 * MAX_INTERVALS - 2, 4.0 * MAX_INTERVALS - 2)
+
+
+def test_beyond_the_limit_a_whole_step_is_merged_or_forgotten_at_once() -> None:
+    found = channel()
+    numbers = [number for number in range(4 * MAX_INTERVALS) if number % 8 in (0, 1, 4)]
+    for number in numbers[: MAX_INTERVALS + 1]:
+        assert admit(found, number, float(number))
+    seen = found.epochs[0].seen
+    merged = sum(each.first < each.last for each in seen)
+    assert len(seen) == MAX_INTERVALS + 1 - STEP
+    assert merged + found.forgotten >= STEP
+    assert not admit(found, numbers[MAX_INTERVALS], float(numbers[MAX_INTERVALS]))
 
 
 def test_of_many_sparse_ids_in_any_order_no_record_is_taken_for_known() -> None:

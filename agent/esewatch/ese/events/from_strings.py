@@ -26,7 +26,11 @@ from esewatch.ese.strings import (
 )
 from esewatch.ese.text.shapes import SHAPED, fields_of_shapes
 from esewatch.ese.text.text_paths import named_database
-from esewatch.model import Event, Level
+from esewatch.model import Event, Level, Stage, Task
+
+Strings = tuple[str, ...]
+Around = tuple[str, int, float | None, str, str, int | None, Level | None]
+"""The data of an `Envelope`, with an id for sure."""
 
 _OWN_MESSAGES = frozenset({"ese backup"})
 """Those whose ids are not of the engine's table: there 905 is a registration, 907 a method."""
@@ -46,33 +50,49 @@ def row_of(provider: str, event_id: int) -> EventRow | None:
     return None if row is None or has_own_messages(provider) else row
 
 
+_WITHOUT_FIELDS = frozenset(
+    event_id
+    for event_id, row in CATALOGUE.items()
+    if not row.constants and not any(param.kind in WRITERS for param in row.params)
+)
+
+
+def has_fields(event_id: int) -> bool:
+    """Whether an event of this id may have fields; those that are not known may."""
+    return event_id not in _WITHOUT_FIELDS
+
+
 class _Plan(NamedTuple):
-    """A prepared row: the handling of the strings from `%4` on."""
+    """A prepared row: the handling of the strings of its parameters."""
 
     fields: RowPlan
     needed: int
-    """Strings that the plan reads."""
+    """Strings that the plan reads, those before the parameters among them."""
     database: int
     """Index of the string that is the database, -1 if there is none."""
     any_file: bool
     """That string may also be a log, which is no database."""
+    page_error: bool
 
 
-def _planned(row: EventRow) -> _Plan:
+@lru_cache(maxsize=4096)
+def _planned(event_id: int, start: int) -> _Plan:
+    """The plan for strings whose parameters begin at `start`."""
+    row = CATALOGUE[event_id]
     steps = [
         Step(index, param.name, WRITERS[param.kind])
-        for index, param in enumerate(row.params)
+        for index, param in enumerate(row.params, start)
         if param.kind in WRITERS
     ]
     paths = [
-        index for index, param in enumerate(row.params) if param.kind in (Kind.DATABASE, Kind.FILE)
+        index
+        for index, param in enumerate(row.params, start)
+        if param.kind in (Kind.DATABASE, Kind.FILE)
     ]
     index = paths[0] if paths else -1
-    any_file = index >= 0 and row.params[index].kind is Kind.FILE
-    return _Plan(prepared(row.constants, steps), len(row.params), index, any_file)
-
-
-_PLANS: dict[int, _Plan] = {event_id: _planned(row) for event_id, row in CATALOGUE.items()}
+    any_file = index >= 0 and row.params[index - start].kind is Kind.FILE
+    plan = prepared(row.constants, steps)
+    return _Plan(plan, start + len(row.params), index, any_file, row.page_error)
 
 
 class _Head(NamedTuple):
@@ -85,7 +105,7 @@ class _Head(NamedTuple):
     start: int
 
 
-def _head(strings: tuple[str, ...]) -> _Head | None:
+def _head(strings: Strings) -> _Head | None:
     """Process and instance; None if these are not the strings of an event.
 
     Some collectors drop empty strings: a third string without the colon that `%3`
@@ -103,39 +123,20 @@ def _head(strings: tuple[str, ...]) -> _Head | None:
     return _Head(*named, "", 2) if who is not None else None
 
 
-def logged_process(strings: tuple[str, ...]) -> tuple[str, str]:
-    """State letter and engine version that the strings of an event of ESE have."""
-    head = _head_of(strings)
-    return (head.state, head.version) if head is not None else ("", "")
-
-
-_NO_HEAD = _Head("", "", "", "", 0)
-_kept_head = lru_cache(maxsize=4096)(_head)
-
-
-def _head_of(strings: tuple[str, ...]) -> _Head | None:
-    first = strings[:3]
-    return _kept_head(first) if len("".join(first)) <= _LONGEST_HEAD else _head(first)
-
-
-def decode_row(
-    row: EventRow, params: Sequence[str], date_order: DateOrder | None
-) -> tuple[str, Fields]:
-    """Database and fields of `row` from its parameters (`%4` first)."""
-    plan = _PLANS[row.event_id]
-    if len(params) < plan.needed:
+def _decoded(plan: _Plan, strings: Strings, order: DateOrder | None) -> tuple[str, Fields]:
+    """Database and fields of an event with these strings."""
+    fields_of, needed, database, any_file, page_error = plan
+    if len(strings) < needed:
         # An empty string gives what a missing one gives: nothing.
-        params = (*params, *("",) * (plan.needed - len(params)))
-    fields = plan.fields(params, date_order)
-    if row.page_error:
+        strings = (*strings, *("",) * (needed - len(strings)))
+    fields = fields_of(strings, order)
+    if page_error:
         add_page_number(fields)
-    database = parse_path(params[plan.database]) if plan.database >= 0 else ""
-    if plan.any_file and not is_database_path(database):
-        database = ""
-    return database, fields
+    path = parse_path(strings[database]) if database >= 0 else ""
+    return ("" if any_file and not is_database_path(path) else path), fields
 
 
-def _as_strings(strings: Sequence[str]) -> tuple[str, ...]:
+def _as_strings(strings: Sequence[str]) -> Strings:
     """The strings; JSON may hold numbers and null in their place."""
     parts = tuple(strings)
     if _STR.issuperset(map(type, parts)):
@@ -143,7 +144,7 @@ def _as_strings(strings: Sequence[str]) -> tuple[str, ...]:
     return tuple("" if part is None else str(part) for part in parts)
 
 
-def _without_positions(event_id: int, strings: tuple[str, ...]) -> tuple[str, Fields]:
+def _without_positions(event_id: int, strings: Strings) -> tuple[str, Fields]:
     """Strings of another shape (a whole message as one string): facts that their shape gives."""
     text = "\n".join(strings)
     if event_id not in SHAPED:
@@ -151,13 +152,97 @@ def _without_positions(event_id: int, strings: tuple[str, ...]) -> tuple[str, Fi
     return fields_of_shapes(event_id, text, dict(CATALOGUE[event_id].constants))
 
 
-def _content(
-    row: EventRow, head: _Head | None, parts: tuple[str, ...], date_order: DateOrder | None
-) -> tuple[str, Fields]:
-    """Database and fields of an event with these strings."""
-    if head is None:
-        return _without_positions(row.event_id, parts)
-    return decode_row(row, parts[head.start :], date_order)
+class _Frame(NamedTuple):
+    """What all events of one id have in common that one process logs."""
+
+    level: Level | None
+    task: Task | None
+    stage: Stage | None
+    process: str
+    state: str
+    version: str
+    instance: str
+    known: bool
+    plan: _Plan | None
+    """None where the strings are not in their places."""
+
+
+_Key = tuple[str, int, Strings, Strings]
+"""Provider, id, the first strings, further providers."""
+_FRAMES_KEPT = 4096
+_frames: dict[_Key, _Frame] = {}
+"""Frames met: an event costs one look into it."""
+
+
+def _frame(key: _Key) -> _Frame | None:
+    """The frame of an event, None if it is of another provider; one of short strings is kept."""
+    provider, event_id, first, extra = key
+    if not is_ese_provider(provider, extra):
+        return None
+    row = row_of(provider, event_id)
+    head = _head(first)
+    process, state, version, instance, start = head or _Head("", "", "", "", 0)
+    frame = _Frame(
+        level=row.level if row else None,
+        task=row.task if row else None,
+        stage=row.stage if row else None,
+        process=process,
+        state=state,
+        version=version,
+        instance=instance,
+        known=row is not None,
+        plan=_planned(event_id, start) if row and head else None,
+    )
+    if len("".join((provider, *first))) <= _LONGEST_HEAD:
+        if len(_frames) >= _FRAMES_KEPT:
+            _frames.clear()
+        _frames[key] = frame
+    return frame
+
+
+def logged_process(
+    provider: str, event_id: int, strings: Strings, extra_providers: Strings
+) -> tuple[str, str]:
+    """State letter and engine version that the strings of an event of ESE have."""
+    key = (provider, event_id, strings[:3], extra_providers)
+    frame = _frames.get(key) or _frame(key)
+    return (frame.state, frame.version) if frame is not None else ("", "")
+
+
+def event_of_strings(
+    around: Around, strings: Strings, extra_providers: Strings, date_order: DateOrder | None
+) -> Event | None:
+    """The same as `event_from_strings`, of strings that are texts for sure."""
+    provider, event_id, time, computer, channel, record_id, level = around
+    key = (provider, event_id, strings[:3], extra_providers)
+    frame = _frames.get(key) or _frame(key)
+    if frame is None:
+        return companion_event(Envelope(*around), strings, "")
+    usual, task, stage, process, state, version, instance, known, plan = frame
+    database: str
+    fields: Fields
+    if plan is not None:
+        database, fields = _decoded(plan, strings, date_order)
+    else:
+        database, fields = _without_positions(event_id, strings) if known else ("", {})
+    return Event(
+        event_id,
+        provider,
+        time,
+        computer,
+        channel,
+        record_id,
+        level or usual,
+        process,
+        state,
+        version,
+        instance,
+        database,
+        task,
+        stage,
+        fields,
+        strings,
+    )
 
 
 def event_from_strings(
@@ -179,29 +264,5 @@ def event_from_strings(
     has no fields. Without `level` the event has the severity of the catalogue.
     Companions of other providers (semantics.md 4) come out with `companion` set.
     """
-    parts = _as_strings(strings)
-    if not is_ese_provider(provider, extra_providers):
-        envelope = Envelope(provider, event_id, time, computer, channel, record_id, level)
-        return companion_event(envelope, parts, "")
-    row = row_of(provider, event_id)
-    head = _head_of(parts)
-    database, fields = _content(row, head, parts, date_order) if row else ("", {})
-    process, state, version, instance, _ = head or _NO_HEAD
-    return Event(
-        event_id=event_id,
-        provider=provider,
-        time=time,
-        computer=computer,
-        channel=channel,
-        record_id=record_id,
-        level=level or (row.level if row else None),
-        process=process,
-        instance_state=state,
-        engine_version=version,
-        ese_instance=instance,
-        database=database,
-        task=row.task if row else None,
-        stage=row.stage if row else None,
-        fields=fields,
-        strings=parts,
-    )
+    around = (provider, event_id, time, computer, channel, record_id, level)
+    return event_of_strings(around, _as_strings(strings), tuple(extra_providers), date_order)

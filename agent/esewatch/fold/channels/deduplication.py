@@ -324,10 +324,10 @@ def _bound(channel: Channel, epoch: Epoch) -> None:
         _join_tightest(covered, _adjacent(covered, JITTER_SECONDS))
     for ranges in (seen, covered):
         if len(ranges) > MAX_INTERVALS:
-            _join_tightest(ranges, _adjacent(ranges))
-        if len(ranges) > MAX_INTERVALS:
-            del ranges[:STEP]
-            channel.forgotten += STEP
+            # A whole step each time: else every record that comes behind looks through them again.
+            rest = STEP - _join_tightest(ranges, _adjacent(ranges))
+            del ranges[:rest]
+            channel.forgotten += rest
 
 
 def _adjacent(ranges: Sequence[Range], most: float = math.inf) -> list[int]:
@@ -357,8 +357,8 @@ def _read_whole(seen: Sequence[Range], covered: Sequence[Range]) -> list[int]:
     return found
 
 
-def _join_tightest(ranges: list[Range], places: Sequence[int]) -> None:
-    """Merge the pairs at these `places` with the shortest time between them."""
+def _join_tightest(ranges: list[Range], places: Sequence[int]) -> int:
+    """Merge the pairs at these `places` with the shortest time between them; how many it were."""
     pairs = []
     for place in places:
         before, after = ranges[place], ranges[place + 1]
@@ -372,6 +372,7 @@ def _join_tightest(ranges: list[Range], places: Sequence[int]) -> None:
         if place - 1 not in chosen and place + 1 not in chosen:
             chosen.add(place)
     join(ranges, chosen)
+    return len(chosen)
 
 
 def _start(epoch: Epoch) -> float:

@@ -394,7 +394,8 @@ def _named_too_few(done: Pass, database: Database) -> bool:
     """
     if done.outcome != "completed":
         return False
-    return counted_bad(done) > len({bad.page for bad in _met_in(done, database)})
+    counted = counted_bad(done)
+    return counted > 0 and counted > len({bad.page for bad in _met_in(done, database)})
 
 
 def last_verifications(

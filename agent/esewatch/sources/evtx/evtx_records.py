@@ -6,7 +6,7 @@ import msgspec
 
 from esewatch.ese.companions.companion_table import PROVIDER_WORDS
 from esewatch.ese.dates import DateOrder
-from esewatch.ese.events.from_strings import event_from_strings
+from esewatch.ese.events.from_strings import event_of_strings
 from esewatch.ese.providers import is_ese_provider
 from esewatch.model import Coverage, Event
 from esewatch.sources.evtx.chunks import CHUNK_HEADER_BYTES, Chunk, salvage, walk
@@ -80,18 +80,9 @@ class ChunkDecoder:
         """Add the events among these records."""
         for head, strings in found:
             provider, event_id, level, time, number, channel, computer = head
-            event = event_from_strings(
-                provider=provider,
-                event_id=event_id,
-                strings=strings,
-                time=time,
-                computer=computer or self._computer,
-                channel=channel,
-                record_id=number,
-                level=level,
-                extra_providers=self._providers,
-                date_order=self._date_order,
-            )
+            computer = computer or self._computer
+            around = (provider, event_id, time, computer, channel, number, level)
+            event = event_of_strings(around, tuple(strings), self._providers, self._date_order)
             if event is not None and (self._companions or not event.companion):
                 result.events.append(event)
 

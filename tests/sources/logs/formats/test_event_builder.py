@@ -1,11 +1,13 @@
 """From what was found in a record to its event."""
 
 import json
+from typing import Any
 
 import msgspec
 import pytest
 
 from esewatch.cli.inputs.command import event_line
+from esewatch.ese.events.from_text import event_from_text
 from esewatch.model import Event
 from esewatch.sources.logs.formats import event_builder as module
 from esewatch.sources.logs.formats.event_builder import EventOptions, Harvest, Maker
@@ -76,3 +78,28 @@ def test_an_event_whose_time_cannot_be_read_has_none() -> None:
     fed = read(line(EventTime="99/99/2007 10:00"))
     assert [record.time for record in fed.records if isinstance(record, Event)] == [None]
     assert len(fed.unreadable) == 1
+
+
+@pytest.mark.parametrize(
+    ("event_id", "strings", "text", "read"),
+    [
+        (700, [*HEAD, "e:\\a.edb"], [*HEAD, "e:\\b.edb"], 0),  # all that a 700 could say is there
+        (700, [*HEAD], [*HEAD, "e:\\b.edb"], 1),
+        (702, [*HEAD, "e:\\a.edb"], [*HEAD, "e:\\b.edb", "6/16/2007", "8"], 1),
+    ],
+)
+def test_the_text_is_read_only_where_it_could_say_more_than_the_strings(
+    monkeypatch: pytest.MonkeyPatch, event_id: int, strings: list[str], text: list[str], read: int
+) -> None:
+    texts: list[str] = []
+
+    def counted(**given: Any) -> Event | None:
+        texts.append(given["message"])
+        return event_from_text(**given)
+
+    monkeypatch.setattr(module, "event_from_text", counted)
+    maker, harvest = Maker(EventOptions()), Harvest()
+    message = render(event_id, text)
+    found = Found("ESE", event_id, "2007-06-21 03:14:15", strings=tuple(strings), message=message)
+    assert maker.add(found, 0, harvest)
+    assert len(texts) == read

@@ -1,10 +1,17 @@
 """Times as they stand in event texts."""
 
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.sources.logs.formats.times import Times, UnknownTimeError, leading_time
+from esewatch.sources.logs.formats.times import (
+    Times,
+    TimesState,
+    UnknownTimeError,
+    leading_time,
+)
 from tests.sources.logs.formats.reading import epoch
 from tests.support.each import of_each
 
@@ -141,3 +148,47 @@ def test_no_text_raises_anything_but_the_one_error(text: str) -> None:
         assert isinstance(Times("Europe/Berlin").read(text), float)
     except UnknownTimeError as error:
         assert str(error)
+
+
+def _made_up(rng: random.Random) -> str:
+    """An ISO time, often a wrong one, some with letters changed, added and left out."""
+    year, month, day = rng.choice((1969, 1970, 2024, 9999)), rng.randint(1, 12), rng.randint(1, 31)
+    clock = f"{rng.randint(0, 24):02}:{rng.randint(0, 60):02}:{rng.randint(0, 60):02}"
+    whole = f"{year}-{month:02}-{day:02}{rng.choice('TT ')}{clock}.{rng.randrange(10**9):09}"
+    zone = rng.choice(("Z", "Z", "Z", "", "+0100", "-05:30", " +0200", " -1945", "+20:00"))
+    letters = [*whole[: rng.choice((19, 19, 21, 22, 26, 27, 29))], *zone]
+    for _ in range(rng.choice((0, 0, 1, 2, 3))):
+        at = rng.randrange(len(letters))
+        letters[at : at + rng.randrange(2)] = rng.choice((*"0123456789TZ:.,-+ W/ap٣", ""))
+    return "".join(letters)
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_the_short_way_for_iso_times_reads_them_as_the_long_one_does(zone: str | None) -> None:
+    rng = random.Random(1601)
+    short, different = 0, []
+    for text in (_made_up(rng) for _ in range(40_000)):
+        times = Times(zone)
+        found = times.quick(text)
+        if found is None:
+            continue
+        short += 1
+        try:
+            expected = times.read(text)
+        except UnknownTimeError:
+            expected = None
+        if found != expected or times.state != TimesState():
+            different.append((text, found, expected))
+
+    assert different == []
+    assert short > 5_000
+
+
+@pytest.mark.parametrize("value", [None, True, 1767323045, 1767323045.0, "", "Z", "12:00Z"])
+def test_what_is_no_iso_time_is_left_to_the_long_way(value: object) -> None:
+    assert Times().quick(value) is None
+
+
+def test_a_local_time_is_left_to_the_long_way_where_a_zone_is_configured() -> None:
+    assert Times("Europe/Berlin").quick("2025-11-13 07:40:40") is None
+    assert Times().quick("2025-11-13 07:40:40") == MORNING

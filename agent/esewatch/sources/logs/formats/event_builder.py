@@ -5,7 +5,12 @@ from collections.abc import Hashable
 import msgspec
 
 from esewatch.ese.dates import DateOrder
-from esewatch.ese.events.from_strings import event_from_strings, logged_process
+from esewatch.ese.events.from_strings import (
+    event_from_strings,
+    event_of_strings,
+    has_fields,
+    logged_process,
+)
 from esewatch.ese.events.from_text import event_from_text
 from esewatch.ese.providers import is_ese_provider
 from esewatch.model import Event, Level, Record
@@ -93,9 +98,9 @@ class Maker:
 
         Only text that is `certain` to be an event and cannot be read is complained of.
         """
-        ours = is_ese_provider(found.provider, self.options.providers)
-        if found.provider and not ours and not self.options.companions:
+        if self.is_foreign(found):
             return False
+        ours = is_ese_provider(found.provider, self.options.providers)
         _clean(found)
         unknown = ""
         time = None
@@ -118,6 +123,40 @@ class Maker:
         harvest.records.append(event)
         return True
 
+    def is_foreign(self, found: Found) -> bool:
+        """Whether its provider is not wanted."""
+        wanted = self.options.companions or not found.provider
+        return not (wanted or is_ese_provider(found.provider, self.options.providers))
+
+    def add_valid(
+        self, found: Found, offset: int, harvest: Harvest, *, certain: bool = True
+    ) -> bool:
+        """The same as `add`, of texts without half characters; usual events take the short way."""
+        event = self.usual(found)
+        if event is None:
+            return self.add(found, offset, harvest, certain=certain)
+        harvest.records.append(event)
+        return True
+
+    def usual(self, found: Found) -> Event | None:
+        """The event of strings that say all, or of a text alone; None where `add` must decide."""
+        number, time = found.event_id, self.times.quick(found.time)
+        if number is None or number > MAX_EVENT_ID or time is None or self.times.notes:
+            return None
+        options, strings, message = self.options, found.strings, found.message
+        level = level_of(found.level) if found.level else None
+        computer = found.computer or options.computer
+        if strings:
+            around = (found.provider, number, time, computer, found.channel, found.record_id, level)
+            event = event_of_strings(around, strings, options.providers, options.date_order)
+            if event is not None and message and lacks(event):
+                return None
+        elif message and is_ese_provider(found.provider, options.providers):
+            event = self._by_text(found, time, computer, level)
+        else:
+            return None
+        return None if event is None or event.companion else event
+
     def add_own(self, line: OwnLine, harvest: Harvest) -> None:
         """Add an event that was read back whole to the harvest, if its provider is wanted."""
         ours = is_ese_provider(line.provider, self.options.providers)
@@ -125,27 +164,29 @@ class Maker:
             return
         state, version = line.instance_state, line.engine_version
         if ours and not (state and version):
-            logged = logged_process(line.strings)
+            logged = logged_process(
+                line.provider, line.event_id, line.strings, self.options.providers
+            )
             state, version = state or logged[0], version or logged[1]
         harvest.records.append(
             Event(
-                event_id=line.event_id,
-                provider=line.provider,
-                time=line.epoch,
-                computer=line.computer or self.options.computer,
-                channel=line.channel,
-                record_id=line.record_id,
-                level=line.level,
-                process=line.process,
-                instance_state=state,
-                engine_version=version,
-                ese_instance=line.ese_instance,
-                database=line.database,
-                task=line.task,
-                stage=line.stage,
-                fields=line.fields,
-                strings=line.strings,
-                companion=not ours,
+                line.event_id,
+                line.provider,
+                line.epoch,
+                line.computer or self.options.computer,
+                line.channel,
+                line.record_id,
+                line.level,
+                line.process,
+                state,
+                version,
+                line.ese_instance,
+                line.database,
+                line.task,
+                line.stage,
+                line.fields,
+                line.strings,
+                not ours,
             )
         )
 
@@ -241,7 +282,7 @@ def _valid(text: str) -> str:
 
 def lacks(event: Event) -> bool:
     """Could the rendered text contain more than the strings?"""
-    return not event.fields or not event.database
+    return not event.database or (not event.fields and has_fields(event.event_id))
 
 
 def completed(event: Event, by_text: Event) -> Event:

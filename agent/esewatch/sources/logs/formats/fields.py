@@ -52,7 +52,7 @@ _LEVELS: dict[str, Level] = {
 _LONGEST_KEPT = 64
 
 
-class Found(msgspec.Struct, kw_only=True, gc=False):
+class Found(msgspec.Struct, gc=False):
     """The fields of one record as they stand in the input; empty means not there."""
 
     provider: str = ""

@@ -194,7 +194,7 @@ class TextEvents:
             case "line":
                 read = self._lines.read(text)
                 if read is not None:
-                    self._maker.add(read[0], piece.start, harvest, certain=read[1])
+                    self._maker.add_valid(read[0], piece.start, harvest, certain=read[1])
             case "dashes":
                 header = _line_start(data, at, max(piece.start - 1, at))
                 self._table = read_table(_text(data[header : piece.start]), text, self._heading)

@@ -6,6 +6,7 @@ day and month is the configured one, else what the file itself proves, else mont
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -44,6 +45,10 @@ _BARE = re.compile(_ISO.pattern + r"(?= [^\W_aAgGpPuUzZ]|\Z)", re.ASCII)
 _DOTNET = re.compile(r"\\?/Date\((-?\d{1,17})(?:[+-]\d{4})?\)\\?/")
 _CIM = re.compile(r"(\d{14})\.(\d{6})([+-]\d{3})")
 _NUMERIC = re.compile(r"(?<![\d/.-])(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?=[\s,]+\d{1,2}[:.]\d{2})")
+_HOUR = re.compile(r"[12][0-9]{3}-[0-9]{2}-[0-9]{2}[ T](?:[01][0-9]|2[0-3]):")
+_ZONE_OFFSET = re.compile(r" ?([+-])([01][0-9]):?([0-5][0-9])")
+_WITHIN = {f"{each // 60:02}:{each % 60:02}": each for each in range(3600)}
+"""Minutes and seconds -> seconds of the hour."""
 _MARKS = {ord(mark): None for mark in "\u200e\u200f\u202a\u202c\ufeff"}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = datetime(1970, 1, 1)
@@ -98,6 +103,26 @@ class Times:
         if found := _CIM.fullmatch(text):
             return _from_cim(found[1], found[2], found[3])
         return self._seconds(self._parse(text))
+
+    def quick(self, value: object) -> float | None:
+        """The same of an ISO time, as most logs have it, where it teaches nothing of the file.
+
+        None where `read` must decide.
+        """
+        if type(value) is not str:
+            return None
+        begin, within, tail = _hour(value[:14]), _WITHIN.get(value[14:19]), value[19:]
+        if begin is None or within is None:
+            return None
+        if tail[-1:] != "Z":
+            offset = _offset(tail) if tail else 0 if self._zone is None else None
+            return None if offset is None else float(begin + within - offset)
+        fraction = tail[1:-1]
+        if not fraction:
+            return float(begin + within) if tail == "Z" else None
+        if tail[0] != "." or len(fraction) > 9 or not (fraction.isascii() and fraction.isdigit()):
+            return None
+        return ((begin + within) * 1_000_000 + int(fraction[:6].ljust(6, "0"))) / 1_000_000
 
     def _parse(self, text: str) -> datetime:
         for index, form in enumerate(_FORMS):
@@ -163,6 +188,26 @@ class Times:
             state.second_fold = not state.falling
         state.last = moment.isoformat()
         return late if state.second_fold else early
+
+
+@lru_cache(maxsize=1024)
+def _hour(text: str) -> int | None:
+    """Epoch seconds of the begin of an hour in UTC (`2026-01-02T03:`); None if it is none."""
+    try:
+        begin = datetime.fromisoformat(f"{text}00:00Z") if _HOUR.fullmatch(text) else None
+    except ValueError:
+        return None
+    return None if begin is None else int(begin.timestamp())
+
+
+@lru_cache(maxsize=1024)
+def _offset(text: str) -> int | None:
+    """Seconds of an offset from UTC (` +0200`, `-05:30`); None if it is none."""
+    found = _ZONE_OFFSET.fullmatch(text)
+    if found is None:
+        return None
+    seconds = 3600 * int(found[2]) + 60 * int(found[3])
+    return -seconds if found[1] == "-" else seconds
 
 
 def leading_time(text: str) -> tuple[str, str]:

@@ -168,6 +168,56 @@ def test_each_collector_has_one_shape_and_its_lines_fit(shape: str) -> None:
     assert misfits <= 3
 
 
+def _exported(providers: tuple[str, ...]) -> dict[str, Any]:
+    """One exported object with a record of each of these providers."""
+    whole: dict[str, Any] = {}
+    for event, provider in zip(logged(len(providers)), providers, strict=True):
+        made = SHAPES["OpenTelemetry"](event._replace(provider=provider))
+        whole = whole or made
+        if whole is not made:
+            records = whole["resourceLogs"][0]["scopeLogs"][0]["logRecords"]
+            records += made["resourceLogs"][0]["scopeLogs"][0]["logRecords"]
+    return whole
+
+
+@pytest.mark.parametrize("providers", [("ESE",), ("ESE", "Other", "ESENT"), ("Other",)])
+def test_exported_objects_are_parsed_once(
+    monkeypatch: pytest.MonkeyPatch, providers: tuple[str, ...]
+) -> None:
+    lines = 3 * [json.dumps(_exported(providers))]
+    data = "".join(f"{line}\n" for line in lines).encode()
+    assert differences(data) == []
+
+    def careful(*_: object) -> None:
+        raise AssertionError("an object was searched for its end")
+
+    monkeypatch.setattr(JsonEvents, "_long_object", careful)
+    found = [each.provider for each in events("".join(f"{line}\n" for line in lines))]
+    assert found == 3 * [each for each in providers if each != "Other"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"stringValue": None}, {"stringValue": "a", "intValue": 5}, {"kvlistValue": {}}, {}, None,
+        {"kvlistValue": {"values": None}}, {"intValue": 703}, {"intValue": 2**70}, {"x": 1}, "text",
+        {"arrayValue": {"values": [{"boolValue": True}, {"doubleValue": 5}, {"bytesValue": "AA"}]}},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("place", range(13))
+def test_values_of_any_kind_are_read_as_the_careful_way_reads_them(
+    value: object, place: int
+) -> None:
+    lines = []
+    for shown in (False, True, False):
+        whole = _exported(("ESE",))
+        record = whole["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0]
+        if shown:
+            record["body"]["kvlistValue"]["values"][place]["value"] = value
+        lines.append(json.dumps(whole))
+    assert differences("".join(f"{line}\n" for line in lines).encode()) == []
+
+
 def test_a_key_that_was_not_met_before_is_looked_at() -> None:
     lines = [json_line(), json_line(), json_line(EventID=..., event_id=704), json_line(Level=...)]
 

@@ -10,7 +10,9 @@ from esewatch.ese.providers import ESE_PROVIDERS
 from esewatch.sources.files.decoder import Fed
 from esewatch.sources.logs.formats.decoder_state import DecoderState
 from esewatch.sources.logs.formats.event_builder import RECORD_LIMIT, Harvest, Maker
+from esewatch.sources.logs.formats.fields import Found
 from esewatch.sources.logs.formats.json.esewatch_json import own_line, own_object
+from esewatch.sources.logs.formats.json.json_otlp import body_in, records_in
 from esewatch.sources.logs.formats.json.json_plan import JsonPlan
 from esewatch.sources.logs.formats.json.json_values import events_in
 from esewatch.sources.logs.formats.prefilter import Prefilter
@@ -88,8 +90,9 @@ class JsonEvents:
             if line[:2] != b'{"' or len(line) > RECORD_LIMIT:
                 break
             if line[2 : line.find(b'"', 2)].lower() in _OPENED:
-                break
-            if self._has_hit(line):
+                if not self._take_exported(line, harvest):
+                    break
+            elif self._has_hit(line):
                 if not self._take_line(line, at, harvest):
                     break
                 taken += 1
@@ -99,6 +102,36 @@ class JsonEvents:
                 break
             at += len(line) + 1
         return max(0, at - 1)
+
+    def _take_exported(self, line: bytes, harvest: Harvest) -> bool:
+        """Take an object of the OpenTelemetry protocol whose events are all usual ones.
+
+        False when it is none: nothing of it is taken then.
+        """
+        try:
+            found = [each for record in records_in(line) for each in self._exported(record)]
+        except (ValueError, RecursionError):
+            return False
+        wanted = [each for each in found if each.broken or not self._maker.is_foreign(each)]
+        events = [event for each in wanted if (event := self._maker.usual(each)) is not None]
+        if len(events) < len(wanted):
+            return False
+        harvest.records += events
+        return True
+
+    def _exported(self, record: msgspec.Raw) -> list[Found]:
+        """The events of a log record. Raises a ValueError where it is not valid."""
+        if not self._has_hit(bytes(record)):
+            msgspec.json.decode(record)
+            return []
+        body = body_in(record)
+        found = self._plan.read(body) if body is not None else None
+        if found is not None:
+            return [found]
+        events = list(events_in(msgspec.json.decode(record)))
+        if len(events) == 1 and body is not None:
+            self._plan.learn(msgspec.json.decode(body))
+        return events
 
     def _has_hit(self, line: bytes) -> bool:
         for piece in _CERTAIN:
@@ -113,7 +146,7 @@ class JsonEvents:
             return True
         found = self._plan.read(line)
         if found is not None:
-            self._maker.add(found, at, harvest)
+            self._maker.add_valid(found, at, harvest)
             return True
         try:
             value = msgspec.json.decode(line)

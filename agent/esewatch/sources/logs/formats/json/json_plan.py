@@ -152,15 +152,15 @@ def _found(shape: _Shape, values: tuple[Any, ...]) -> Found | None:
         if level is None:
             return None
     return Found(
-        provider=provider,
-        event_id=event_id,
-        time=time,
-        computer=computer or "",
-        channel=channel or "",
-        record_id=record_id,
-        level=level or "",
-        strings=strings,
-        message=message or "",
+        provider,
+        event_id,
+        time,
+        computer or "",
+        channel or "",
+        record_id,
+        level or "",
+        strings,
+        message or "",
     )
 
 

@@ -265,7 +265,9 @@ def _data_elements(text: str) -> Iterable[str]:
     plain, _, rest = text.rpartition("</Data>")
     texts = plain[len("<Data>") :].split("</Data><Data>")
     whole = plain.startswith("<Data>") and plain.count("<") == 2 * len(texts) - 1
-    return map(unescape, texts) if whole and "<Data" not in rest else _each_element(text)
+    if not whole or "<Data" in rest:
+        return _each_element(text)
+    return map(unescape, texts) if "&" in plain else texts
 
 
 def _each_element(text: str) -> Iterator[str]:
