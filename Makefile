@@ -16,10 +16,10 @@ E2E = $(shell grep -rlE --include='test_*.py' 'mark\.e2e' tests)
 # Tests start the program some hundred times: it is compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 .NOTPARALLEL:
-.PHONY: help setup tools lint rules test test-slow bench lab demo demo-stack images golden docs fuzz audit lock deb clean
+.PHONY: help setup tools lint rules test test-slow bench lab demo demo-stack images golden docs fuzz audit lock deb wheel-windows clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## make .venv from the locks (PYTHON=python3.12 picks the interpreter)
 
@@ -102,6 +102,10 @@ lock: setup ## write requirements/*.lock anew with the newest versions
 
 deb: setup ## build dist/esewatch_VERSION_ARCHITECTURE.deb for the Debian it runs on
 	@scripts/deb
+
+wheel-windows: setup ## build the wheels for Windows, with the compiled kernel: dist/esewatch-VERSION-…-win_amd64.whl, …arm64
+	$(PY) -m pip install --quiet --require-hashes --requirement requirements/windows.lock
+	@$(PY) -m scripts.windows_wheel
 
 clean: ## remove what the other targets made, .venv too
 	rm -rf .venv build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -3,6 +3,8 @@
 import importlib
 from collections.abc import Callable
 
+import pytest
+
 from esewatch.ese.pages import kernel_python
 from tests.support.tools import skip
 
@@ -19,6 +21,19 @@ def compiled_kernel() -> Kernel:
     return kernel
 
 
+def machine_code(newest: int) -> Callable[[], Kernel]:
+    """The compiled kernel by the machine code for processors up to the generation `newest`."""
+
+    def kernel() -> Kernel:
+        compiled = compiled_kernel()
+        module = importlib.import_module("esewatch.ese.pages._kernel")
+        if module.generation() <= newest:
+            pytest.skip(f"of this processor, generation {newest} is what `compiled` runs")
+        return lambda pages, size, first: compiled(pages, size, first, newest)  # type: ignore[call-arg]
+
+    return kernel
+
+
 def numpy_kernel() -> Kernel:
     """`classify` of the kernel in numpy, which every development environment has."""
     kernel: Kernel = importlib.import_module("esewatch.ese.pages.kernel_numpy").classify
@@ -27,6 +42,8 @@ def numpy_kernel() -> Kernel:
 
 KERNELS: dict[str, Callable[[], Kernel]] = {
     "compiled": compiled_kernel,
+    "compiled for any x86-64": machine_code(0),
+    "compiled for AVX2": machine_code(1),
     "numpy": numpy_kernel,
     "python": lambda: kernel_python.classify,
 }

@@ -33,6 +33,7 @@ TOOLS = {
     "victoria-metrics": Tool(("victoria-metrics",), "victoria-metrics", "victoria-metrics"),
     "vmalert": Tool(("vmalert",), "victoria-metrics", "victoria-metrics"),
     "evtxexport": Tool(("evtxexport",), "evtxexport", "libevtx-utils"),
+    "wine": Tool(("wine",), "wine", "wine"),
     "chromium": Tool(("chromium", "chromium-browser", "google-chrome"), "chromium", "chromium"),
 }
 

@@ -2,6 +2,7 @@
 
 import functools
 import gzip
+import importlib
 import importlib.util
 import random
 import subprocess
@@ -210,6 +211,16 @@ def test_a_page_size_that_no_database_has_is_refused(size: int) -> None:
 def test_the_compiled_kernel_itself_refuses_a_wrong_page_size(size: int) -> None:
     with pytest.raises(ValueError, match=f"page size {size}$"):
         compiled_kernel()(memoryview(bytes(65536)), size, 1)
+
+
+def test_a_generation_of_processors_below_the_first_is_refused() -> None:
+    compiled_kernel()
+    module = importlib.import_module("esewatch.ese.pages._kernel")
+
+    assert module.generation() in (0, 1, 2)
+    with pytest.raises(ValueError, match="newest is below 0"):
+        module.classify(memoryview(bytes(4096)), 4096, 1, -1)
+    assert module.classify(memoryview(bytes(4096)), 4096, 1, 99) == bytes([BLANK])
 
 
 def test_any_contiguous_buffer_is_taken_and_others_are_refused() -> None:

@@ -15,6 +15,13 @@
 #include <stdint.h>
 #include <string.h>
 
+#if defined(__GNUC__) && defined(__x86_64__)
+#define GENERATIONS 3
+#include <cpuid.h>
+#else
+#define GENERATIONS 1
+#endif
+
 enum { GOOD = 0, BLANK = 1, SUSPECT = 2 };
 
 enum {
@@ -31,13 +38,6 @@ enum {
 };
 
 #define XOR_SEED UINT32_C(0x89ABCDEF)
-
-/* One machine code for each generation of x86-64, chosen when the module is loaded. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
-#define FOR_EACH_PROCESSOR __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define FOR_EACH_PROCESSOR
-#endif
 
 #if defined(__GNUC__)
 #define INLINE static inline __attribute__((always_inline))
@@ -215,9 +215,8 @@ INLINE void classes_of(const unsigned char *pages, size_t count, int groups, int
                                                    first + (uint32_t)at);
 }
 
-FOR_EACH_PROCESSOR
-static void classify_pages(const unsigned char *pages, size_t count, size_t page_size,
-                           uint32_t first, unsigned char *classes)
+INLINE void classes_of_pages(const unsigned char *pages, size_t count, size_t page_size,
+                             uint32_t first, unsigned char *classes)
 {
     switch (page_size) {
     case 2048: classes_of(pages, count, 2, 1, first, classes); break;
@@ -228,22 +227,69 @@ static void classify_pages(const unsigned char *pages, size_t count, size_t page
     }
 }
 
+/* One machine code for each generation of x86-64. No target_clones: Windows' loader cannot choose. */
+#define FOR_PROCESSOR(name)                                                                    \
+    static void name(const unsigned char *pages, size_t count, size_t page_size,               \
+                     uint32_t first, unsigned char *classes)                                   \
+    {                                                                                          \
+        classes_of_pages(pages, count, page_size, first, classes);                             \
+    }
+
+FOR_PROCESSOR(classify_on_any)
+#if GENERATIONS > 1
+__attribute__((target("avx2"))) FOR_PROCESSOR(classify_by_avx2)
+__attribute__((target("avx512f"))) FOR_PROCESSOR(classify_by_avx512)
+#endif
+
+static void (*const classify_pages[GENERATIONS])(const unsigned char *, size_t, size_t, uint32_t,
+                                                 unsigned char *) = {
+    classify_on_any,
+#if GENERATIONS > 1
+    classify_by_avx2,
+    classify_by_avx512,
+#endif
+};
+
+/* The newest that this processor knows and whose registers the operating system keeps. */
+static int find_generation(void)
+{
+#if GENERATIONS > 1
+    enum { AVX_KEPT = 0x6, AVX512_KEPT = 0xE6 };
+    unsigned int a, features, c, d, kept;
+    if (!__get_cpuid(1, &a, &features, &c, &d) || !(c & bit_OSXSAVE))
+        return 0;
+    __asm__ volatile("xgetbv" : "=a"(kept), "=d"(d) : "c"(0));
+    if (!__get_cpuid_count(7, 0, &a, &features, &c, &d))
+        return 0;
+    if (features & bit_AVX512F && (kept & AVX512_KEPT) == AVX512_KEPT)
+        return 2;
+    if (features & bit_AVX2 && (kept & AVX_KEPT) == AVX_KEPT)
+        return 1;
+#endif
+    return 0;
+}
+
+/* Found once: under a hypervisor the question costs as much as a megabyte of pages. */
+static int generation;
+
 PyDoc_STRVAR(classify_doc,
-"classify($module, pages, page_size, first, /)\n"
+"classify($module, pages, page_size, first, newest=2, /)\n"
 "--\n"
 "\n"
-"See `kernels.classify`. The GIL is free while it works.");
+"See `kernels.classify`. The GIL is free while it works. Of the machine code for this processor\n"
+"and for older ones it takes the newest, but none above `newest`: see `generation`.");
 
 static PyObject *classify(PyObject *module, PyObject *arguments)
 {
     Py_buffer pages;
     Py_ssize_t page_size;
     unsigned long long first;
+    int newest = GENERATIONS;
     PyObject *classes = NULL;
     (void)module;
 
     /* K: modulo 2^64, so that of any whole number the lower 32 bits come out. */
-    if (!PyArg_ParseTuple(arguments, "y*nK:classify", &pages, &page_size, &first))
+    if (!PyArg_ParseTuple(arguments, "y*nK|i:classify", &pages, &page_size, &first, &newest))
         return NULL;
     switch (page_size) {
     case 2048: case 4096: case 8192: case 16384: case 32768:
@@ -252,12 +298,16 @@ static PyObject *classify(PyObject *module, PyObject *arguments)
         PyErr_Format(PyExc_ValueError, "page size %zd", page_size);
         goto done;
     }
+    if (newest < 0) {
+        PyErr_SetString(PyExc_ValueError, "newest is below 0");
+        goto done;
+    }
     classes = PyBytes_FromStringAndSize(NULL, pages.len / page_size);
     if (classes) {
         unsigned char *to = (unsigned char *)PyBytes_AsString(classes);
         Py_BEGIN_ALLOW_THREADS
-        classify_pages(pages.buf, (size_t)(pages.len / page_size), (size_t)page_size,
-                       (uint32_t)first, to);
+        classify_pages[newest < generation ? newest : generation](
+            pages.buf, (size_t)(pages.len / page_size), (size_t)page_size, (uint32_t)first, to);
         Py_END_ALLOW_THREADS
     }
 done:
@@ -265,8 +315,22 @@ done:
     return classes;
 }
 
+PyDoc_STRVAR(generation_doc,
+"generation($module, /)\n"
+"--\n"
+"\n"
+"The newest machine code for this processor: 0 for any, 1 for AVX2, 2 for AVX-512.");
+
+static PyObject *tell_generation(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    (void)arguments;
+    return PyLong_FromLong(generation);
+}
+
 static PyMethodDef methods[] = {
     {"classify", classify, METH_VARARGS, classify_doc},
+    {"generation", tell_generation, METH_NOARGS, generation_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -284,5 +348,6 @@ static struct PyModuleDef module = {
 
 PyMODINIT_FUNC PyInit__kernel(void)
 {
+    generation = find_generation();
     return PyModuleDef_Init(&module);
 }
