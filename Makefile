@@ -15,6 +15,8 @@ E2E = $(shell grep -rlE --include='test_*.py' 'mark\.e2e' tests)
 .DEFAULT_GOAL := help
 # Tests start the program some hundred times: it is compiled once.
 unexport PYTHONDONTWRITEBYTECODE
+# What scripts/deploy-tools puts there.
+export PATH := $(CURDIR)/.tools/bin:$(PATH)
 .NOTPARALLEL:
 .PHONY: help setup tools lint rules test test-slow bench lab demo demo-stack images golden docs fuzz audit lock deb wheel-windows clean
 
@@ -108,6 +110,6 @@ wheel-windows: setup ## build the wheels for Windows, with the compiled kernel: 
 	@$(PY) -m scripts.windows_wheel
 
 clean: ## remove what the other targets made, .venv too
-	rm -rf .venv build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .tools build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	rm -rf agent/esewatch.egg-info agent/esewatch/ese/pages/_kernel*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -208,6 +208,7 @@ def test_the_locks_hold_every_requirement_with_its_hash() -> None:
         "build": project["dependency-groups"]["build"],
         "fuzz": project["dependency-groups"]["fuzz"],
         "audit": project["dependency-groups"]["audit"],
+        "deploy": project["dependency-groups"]["deploy"],
     }
     for name, requirements in wanted.items():
         lock = (ROOT / "requirements" / f"{name}.lock").read_text()

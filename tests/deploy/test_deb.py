@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.deploy.debian_package import built, clone
 from tests.deploy.debian_root import (
     DESK,
     Booted,
@@ -40,40 +41,6 @@ SERVICE = "usr/lib/systemd/system/esewatch.service"
 DROP_INS = "etc/systemd/system/esewatch.service.d"
 UP = "esewatch_source_up"
 PASSES = "ese_passes_completed_total"
-
-
-def clone(folder: Path) -> Path:
-    """A clone with one commit of the sources as they are now, and the same .venv."""
-    folder.mkdir()
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT, capture_output=True, check=True,
-    ).stdout  # fmt: skip
-    for name in sorted(set(listed.decode().split("\0")) - {""}):
-        if (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / name)
-    (folder / ".venv").symlink_to(ROOT / ".venv")
-    run("git", "init", "--quiet", cwd=folder)
-    commit(folder)
-    return folder
-
-
-def commit(folder: Path) -> None:
-    """All that is there, as of a fixed time."""
-    when = "2026-01-02T03:04:05Z"
-    who = ("-c", "user.name=Test", "-c", "user.email=test@example.com")
-    run("git", "add", "--all", cwd=folder)
-    run("env", f"GIT_COMMITTER_DATE={when}", "git", *who, "commit", "--quiet", "--message=All",
-        f"--date={when}", cwd=folder)  # fmt: skip
-
-
-def built(sources: Path, version: str = "") -> Path:
-    """The package of a clone."""
-    if shutil.which("dpkg-deb") is None:
-        skip("dpkg-deb is not installed", {"debian"})
-    said = run("env", f"DEB_VERSION={version}", sources / "scripts" / "deb")
-    return sources / said.splitlines()[-1]
 
 
 @pytest.fixture(scope="module")
@@ -334,8 +301,8 @@ def scraped(debian: Booted, query: str) -> str:
     return debian.get(f"http://127.0.0.1:9090/api/v1/query?query={query}")
 
 
-def metrics(debian: Booted) -> str:
-    return debian.get("http://127.0.0.1:19703/metrics")
+def metrics(debian: Booted, port: int = 19703) -> str:
+    return debian.get(f"http://127.0.0.1:{port}/metrics")
 
 
 def expect_all_sources_up(debian: Booted) -> None:
@@ -397,6 +364,16 @@ def expect_a_restart(debian: Booted) -> None:
     wait_for("it serves", lambda: value(metrics(debian), PASSES, database=LABEL) == 1)
 
 
+def expect_another(debian: Booted, root: Root) -> None:
+    """A service beside the first, with settings, state and an address of its own."""
+    debian.shell("\n".join(shown("Several on one machine")))
+
+    wait_for("a pass", lambda: value(metrics(debian, 19704), PASSES, database=LABEL) == 1)
+
+    assert (root.path / "var/lib/esewatch/site-b/journal.db").exists()
+    assert debian.shell("systemctl show --property=User --value esewatch@site-b") == "esewatch\n"
+
+
 def test_the_five_commands_lead_from_a_fresh_debian_to_a_scraped_hardened_service(
     root: Root, packages: tuple[Path, Path], tmp_path: Path
 ) -> None:
@@ -417,9 +394,11 @@ def test_the_five_commands_lead_from_a_fresh_debian_to_a_scraped_hardened_servic
         expect_a_scanned_database(debian, root)
         expect_all_sources_up(debian)
         expect_a_restart(debian)
+        expect_another(debian, root)
         enabled = debian.shell("systemctl is-enabled esewatch").strip()
         debian.shell("systemctl stop esewatch")
         ended = debian.shell("systemctl show --property=Result --value esewatch").strip()
+        debian.shell("rm /etc/esewatch/site-b.yml /etc/default/esewatch-site-b")
         debian.shell("apt-get purge --yes esewatch")
     shutil.rmtree(root.path / DROP_INS)
 

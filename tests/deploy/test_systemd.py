@@ -12,6 +12,7 @@ from tests.support.tools import skip
 
 ROOT = Path(__file__).resolve().parents[2]
 UNIT = ROOT / "deploy" / "systemd" / "esewatch.service"
+TEMPLATE = UNIT.with_name("esewatch@.service")
 EXPOSURE = 20
 """In tenths: the least that `systemd-analyze security` has to give is below 2.0."""
 
@@ -31,11 +32,14 @@ def analyze(*words: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_unit_is_valid(tmp_path: Path) -> None:
-    copy = tmp_path / UNIT.name
-    copy.write_text(UNIT.read_text().replace("/usr/bin/esewatch", sys.executable))
+@pytest.mark.parametrize(
+    ("unit", "started_as"), [(UNIT, UNIT.name), (TEMPLATE, "esewatch@b.service")]
+)
+def test_a_unit_is_valid(unit: Path, started_as: str, tmp_path: Path) -> None:
+    copy = tmp_path / unit.name
+    copy.write_text(unit.read_text().replace("/usr/bin/esewatch", sys.executable))
 
-    ended = analyze("verify", "--man=no", "--recursive-errors=yes", copy)
+    ended = analyze("verify", "--man=no", "--recursive-errors=yes", tmp_path / started_as)
 
     assert (ended.returncode, ended.stderr) == (0, "")
 
@@ -55,6 +59,18 @@ def test_the_exposure_of_the_service_is_below_two() -> None:
     ended = analyze("security", "--offline=true", f"--threshold={EXPOSURE - 1}", UNIT)
 
     assert ended.returncode == 0, ended.stdout
+
+
+def test_one_of_several_is_the_service_but_for_what_it_has_for_itself() -> None:
+    pairs = zip(UNIT.read_text().splitlines(), TEMPLATE.read_text().splitlines(), strict=True)
+
+    assert [several for one, several in pairs if several != one] == [
+        "Description=esewatch, monitoring of ESE databases: %i",
+        "EnvironmentFile=-/etc/default/esewatch-%i",
+        "ExecStart=/usr/bin/esewatch run --config.file /etc/esewatch/%i.yml $ARGS",
+        "StateDirectory=esewatch/%i",
+        "WorkingDirectory=/var/lib/esewatch/%i",
+    ]
 
 
 def test_the_service_writes_to_its_state_folder_only() -> None:

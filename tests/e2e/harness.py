@@ -392,11 +392,13 @@ def start_prometheus(
     shorter: Mapping[str, str] = MappingProxyType({}),
     *,
     replica: str = "",
+    write_to: str = "",
 ) -> Iterator[Prometheus]:
     """A Prometheus that scrapes `targets` as job `esewatch` each second, with the shipped rules.
 
     `faster`: how much shorter alerts have to hold (hold_of). `shorter`: what is put in the place
     of times that expressions look back. `replica`: its name among those that do the same.
+    `write_to`: the store that gets all samples, without that name.
     """
     port = free_port()
     folder.mkdir(parents=True, exist_ok=True)
@@ -416,6 +418,9 @@ def start_prometheus(
         config["global"]["external_labels"] = {"replica": replica}
         dropped = {"action": "labeldrop", "regex": "replica"}
         config.setdefault("alerting", {})["alert_relabel_configs"] = [dropped]
+    if write_to:
+        kept = {"action": "labeldrop", "regex": "replica"}
+        config["remote_write"] = [{"url": write_to, "write_relabel_configs": [kept]}]
     file = folder / "prometheus.yml"
     file.write_text(yaml.safe_dump(config))
     command: list[str | Path] = [

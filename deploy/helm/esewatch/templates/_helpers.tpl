@@ -1,0 +1,39 @@
+{{- define "esewatch.name" -}}
+{{- if contains "esewatch" .Release.Name -}}
+{{- .Release.Name | trunc 52 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-esewatch" (.Release.Name | trunc 43 | trimSuffix "-") -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "esewatch.selector" -}}
+app.kubernetes.io/name: esewatch
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "esewatch.labels" -}}
+{{ include "esewatch.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
+{{- end -}}
+
+{{- define "esewatch.metadata" -}}
+name: {{ include "esewatch.name" . }}
+namespace: {{ .Release.Namespace }}
+labels:
+  {{- include "esewatch.labels" . | nindent 2 }}
+{{- end -}}
+
+{{- define "esewatch.image" -}}
+{{- $image := .Values.image -}}
+{{- if $image.digest -}}
+{{- printf "%s@%s" $image.repository $image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $image.repository ($image.tag | default .Chart.AppVersion) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "esewatch.config" -}}
+{{- merge (dict "journal" "/var/lib/esewatch/journal.db") .Values.config | toYaml -}}
+{{- end -}}

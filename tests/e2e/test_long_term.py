@@ -1,0 +1,114 @@
+"""Two Prometheus that do the same work write into one store, which answers dashboards."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.dashboards.asking import ask, offered
+from tests.dashboards.boards import Query, Span, loaded, queries
+from tests.e2e.harness import (
+    Prometheus,
+    Server,
+    ended,
+    start_agent,
+    start_prometheus,
+    wait_for,
+)
+from tests.e2e.logs import (
+    CounterLog,
+    utc_now,
+    write_bad_page,
+    write_checksum_pass,
+    write_defrag_pass,
+)
+from tests.support.evtx_writer import EvtxWriter
+from tests.support.ports import free_port
+from tests.support.tools import require
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+RECORDED = "computer:ese_known_bad_pages:sum"
+
+
+@contextmanager
+def victoria_metrics(folder: Path) -> Iterator[Prometheus]:
+    """The store; of two samples of one second it keeps one."""
+    address = f"127.0.0.1:{free_port()}"
+    command = [
+        require("victoria-metrics"),
+        f"-storageDataPath={folder}",
+        f"-httpListenAddr={address}",
+        *("-search.latencyOffset=0", "-dedup.minScrapeInterval=1s"),
+    ]
+    server = Prometheus(command, f"http://{address}", folder.with_suffix(".log"))
+    with ended(server):
+        server.wait_until_ready("/health")
+        yield server
+
+
+def test_dashboards_are_answered_from_a_store_that_two_replicas_write_to(tmp_path: Path) -> None:
+    now = utc_now()
+    with EvtxWriter(tmp_path / "app.evtx") as log:
+        write_checksum_pass(log, now - timedelta(days=3))
+        write_defrag_pass(log, now - timedelta(days=2))
+        write_bad_page(log, now - timedelta(days=1), page=17)
+    counters = CounterLog(tmp_path / "perf.csv", "Information Store/SG06", now - timedelta(hours=1))
+    counters.sample(1430, 10, count=5)
+    settings = {
+        "sources": [
+            {"type": "evtx", "path": str(tmp_path / "app.evtx")},
+            {"type": "perfmon_csv", "path": str(tmp_path / "perf.csv")},
+        ]
+    }
+    with (
+        victoria_metrics(tmp_path / "store") as store,
+        start_agent(tmp_path / "agent", settings) as agent,
+        start_prometheus(
+            tmp_path / "a", [agent.address], replica="a", write_to=f"{store.url}/api/v1/write"
+        ) as first,
+        start_prometheus(
+            tmp_path / "b", [agent.address], replica="b", write_to=f"{store.url}/api/v1/write"
+        ) as second,
+    ):
+        for server in (first, second, store):
+            wait_for("recorded series", partial(server.query, RECORDED))
+        first.wait_for_evaluations(30)
+        looked_at = time.time() - 5.0
+        # Once the store has all that was written up to then.
+        wait_for("later samples", lambda: store.query(f"timestamp(up) > {looked_at + 3.0}"))
+        differing = {
+            query.name: (there, here)
+            for query in queries()
+            for there, here in [(asked(first, query, looked_at), asked(store, query, looked_at))]
+            if there != here
+        }
+        lists = [
+            [offered(server.url, board, span_of(looked_at), {}) for board in loaded()]
+            for server in (first, store)
+        ]
+
+    assert differing == {}
+    assert lists[0] == lists[1]
+    assert any(values for each in lists[1] for values in each.values())
+
+
+def span_of(looked_at: float) -> Span:
+    """A minute of what is scraped each second."""
+    return Span(looked_at - 60.0, looked_at, 1.0, 5.0)
+
+
+def asked(server: Server, query: Query, looked_at: float) -> tuple[int, bool]:
+    """How many series of the answer have a number, and whether there is a complaint.
+
+    A quantile of nothing is NaN in Prometheus and absent in VictoriaMetrics.
+    """
+    span = span_of(looked_at)
+    values = offered(server.url, query.board, span, {})
+    answer = ask(server.url, query, span, values)
+    rows = [each.get("values", [each.get("value")]) for each in answer.series]
+    return sum(any(v != "NaN" for _, v in row) for row in rows), bool(answer.complaints)
