@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 ON_WINDOWS = """\
-import esewatch.cli.bundled, esewatch.expose.http.server, esewatch.sources.logs.event_stream
+import esewatch.cli.demo.bundled, esewatch.expose.http.server, esewatch.sources.logs.event_stream
 import sys
 sys.platform = "win32"
 sys.modules["termios"] = sys.modules["tty"] = None

@@ -20,8 +20,8 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from esewatch.cli.bundled import NOT_FOR_WINDOWS
 from esewatch.cli.demo.agent import look
+from esewatch.cli.demo.bundled import NOT_FOR_WINDOWS
 from esewatch.cli.demo.configuration import (
     choose_address,
     configuration,
