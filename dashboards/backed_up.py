@@ -36,10 +36,14 @@ AGE = f"max by ({ON_DATABASE}) (database:ese_backup_age_seconds:min{{{DATABASE}}
 ALLOWED = f"max by ({ON_DATABASE}) ({policy('backup_within_seconds')} < Inf)"
 OF_POLICY = f"({AGE} / on ({ON_DATABASE}) {ALLOWED})"
 
+RESTORABLE = f"max by ({ON_DATABASE}) (ese_last_restorable_timestamp_seconds{{{DATABASE}}})"
+RESTORABLE_WITHIN = f"max by ({ON_DATABASE}) ({policy('restorable_within_seconds')} < Inf)"
+RESTORABLE_OF_POLICY = f"((time() - {RESTORABLE}) / on ({ON_DATABASE}) {RESTORABLE_WITHIN})"
+
 
 def backups() -> list[Panel]:
     """Do backups run, as fast as they used to, and often enough?"""
-    return [*_throughput(), _when(), _age(), _sets()]
+    return [*_throughput(), _when(), _age(), _restorable(), _sets()]
 
 
 def _throughput() -> list[Panel]:
@@ -102,6 +106,22 @@ def _age() -> Panel:
         [Query(part, "{{computer}} {{database}}")],
         [drawn(1, part, "policy")],
         [to_database(), runbook("EseBackupMissing")],
+    )
+
+
+def _restorable() -> Panel:
+    part = of_databases(RESTORABLE_OF_POLICY)
+    return against(
+        Words(
+            "Age of the last copy that would mount against policy",
+            "Age of the last copy of a database that was found restorable, as a part of what its"
+            " policy allows.",
+            "percentunit",
+            "No copies are judged: a page_scan source with check: recovery does it",
+        ),
+        [Query(part, "{{computer}} {{database}}")],
+        [drawn(1, part, "policy")],
+        [to_database(), runbook("EseNoRestorableCopy")],
     )
 
 

@@ -161,7 +161,7 @@ def glance() -> list[Panel]:
             [
                 to_status_page(),
                 *map(runbook, ("EseVerificationOverdue", "EseVerificationAtRisk")),
-                runbook("EseScansCollide"),
+                *map(runbook, ("EseScansCollide", "EseNoRestorableCopy")),
             ],
         ),
     ]

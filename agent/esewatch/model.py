@@ -165,6 +165,9 @@ class CopyChecked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     uninitialized: int | None = None
     size_bytes: int | None = None
     bad_pages: tuple[tuple[int, PageFault], ...] = ()
+    verdict: str = ""
+    """Whether the copy would mount, as `check` says it; empty: it was not asked."""
+    verdict_reason: str = ""
 
 
 class PagesScanned(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -33,6 +33,7 @@ from tests.e2e.logs import (
 from tests.rules.quality.backfill import STEP
 from tests.rules.quality.month import END
 from tests.support.each import of_each
+from tests.support.edb import write_edb
 from tests.support.evtx_writer import EvtxWriter
 from tests.support.metrics_server import MetricsServer, metrics_server, says
 from tests.support.tools import require
@@ -131,6 +132,9 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scraped]:
         write_checksum_pass(log, now - timedelta(days=3))
         write_defrag_pass(log, now - timedelta(days=2))
         write_bad_page(log, now - timedelta(days=1), page=17)
+    copy = write_edb(folder / "priv06.edb").path
+    taken = (now - timedelta(days=2)).timestamp()
+    os.utime(copy, (taken, taken))
     counters = CounterLog(folder / "perf.csv", "Information Store/SG06", now - timedelta(hours=1))
     counters.sample(1430, 10, count=5)
     when = f"{now - timedelta(hours=5):%Y-%m-%d %H:%M:%S}.00"
@@ -147,6 +151,13 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scraped]:
                 "timezone": "UTC",
             },
             {"type": "prometheus", "url": disks.url, "computer": "sql01", "interval": "1s"},
+            {
+                "type": "page_scan",
+                "paths": [str(copy)],
+                "computer": "EX01.corp.example",
+                "as": "e:\\mdb06\\{name}",
+                "check": "recovery",
+            },
         ]
         databases = [{"match": "sales", "devices": ["1", "2"]}]
         settings = {"sources": sources, "databases": databases}

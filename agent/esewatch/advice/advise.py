@@ -14,6 +14,7 @@ from esewatch.advice.base.finding import (
     damage_findings,
     engine_failure,
     investigate,
+    not_restorable,
     unexplained_error,
 )
 from esewatch.advice.base.maintenance_model import Model
@@ -177,8 +178,11 @@ def _findings(
     bad = investigate(of.bad_pages, of.damage, of.io_errors, now)
     failed = (engine_failure(of.reported),) if of.reported else ()
     unexplained = (unexplained_error(of.unexplained),) if of.unexplained else ()
+    verdict = of.copy_verdict
+    refused = verdict is not None and verdict.is_restorable() is False
     return (
         *((bad,) if bad else ()),
+        *((not_restorable(verdict.time, verdict.reason),) if verdict and refused else ()),
         *damage_findings(of.damage),
         *server_notices(of.notices),
         *failed,

@@ -25,6 +25,7 @@ from esewatch.scan.job import Job, News, Task
 from esewatch.scan.lanes import run_lanes
 from esewatch.scan.pace import Pace, yield_the_disk
 from esewatch.scan.plan import Lane, ScanTarget, plan
+from esewatch.scan.recovery.copy_verdict import verdict_of
 from esewatch.scan.results import MAX_LISTED, ScannedBadPage, Step
 from esewatch.scan.verify.file_scan import scan_file
 from esewatch.threads import Worker
@@ -49,6 +50,7 @@ class ScanJob:
         self._tell = tell
         self._stop = stop
         self._options = job.options
+        self._recovery = job.recovery
         self._tasks = {task.path: task for task in job.tasks}
         self._deadline = _monotonic(job.deadline)
         targets = [
@@ -88,7 +90,7 @@ class ScanJob:
             raise
 
     def _steps(self, lane: Lane, task: Task) -> Iterable[Step]:
-        return scan_file(
+        steps = scan_file(
             task.path,
             self._options,
             self._paces[lane.locks],
@@ -96,6 +98,11 @@ class ScanJob:
             taken=task.taken,
             known_bad=task.known_bad,
         )
+        for step in steps:
+            result = step.result
+            if self._recovery and result is not None and result.ended == "complete":
+                result.verdict = verdict_of(result, lambda _: not self._stop.is_set())
+            yield step
 
 
 class _Telling:

@@ -26,6 +26,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     tasks: tuple[Task, ...]
     options: ScanOptions
+    recovery: bool = False
+    """Also judge whether a copy that was read to its end would mount."""
     pools: dict[str, list[str]] = {}
     deadline: float | None = None
     """Epoch seconds of the end."""

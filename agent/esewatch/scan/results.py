@@ -87,39 +87,6 @@ class Latency(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     p99: float
 
 
-class FileResult(msgspec.Struct, kw_only=True):
-    """The result of the scan of one file. `header` None: it is no database that can be scanned."""
-
-    path: str
-    ended: Ended
-    reason: str = ""
-    """One sentence, where it did not end `complete`: what, where, what to do."""
-    header: Header | None = None
-    place: Place | None = None
-    """The position; of a complete pass the end of the file."""
-    latency: Latency | None = None
-    """Latency of the reads of this run, not of the earlier runs that it continues."""
-    direct: bool = False
-    """Every read went past the page cache; else cached pages were not read from the disk."""
-    device: str = ""
-    remarks: list[str] = msgspec.field(default_factory=list)
-    """Sentences for a person: the file grew, its shadow header is bad, …"""
-
-
-class Step(msgspec.Struct, kw_only=True):
-    """A piece of a scan. `found` are bad pages, `good` known bad ones that now read good.
-
-    The first step of a scan has the `header`, the last one the `result`.
-    """
-
-    place: Place | None = None
-    """None where no place in the file was reached."""
-    found: list[ScannedBadPage] = msgspec.field(default_factory=list)
-    good: list[int] = msgspec.field(default_factory=list)
-    header: Header | None = None
-    result: FileResult | None = None
-
-
 Outcome = Literal["restorable", "replay_needed", "loss", "backup_set", "not_restorable", "unknown"]
 """`restorable`: mounts as it is; `replay_needed`: all logs that it takes are there and good;
 `loss`: mounts only without some logs; `backup_set`: a restore from its backup set is needed;
@@ -143,3 +110,38 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     outcome: Outcome
     reasons: list[str]
     required: RequiredLogs = RequiredLogs()
+
+
+class FileResult(msgspec.Struct, kw_only=True):
+    """The result of the scan of one file. `header` None: it is no database that can be scanned."""
+
+    path: str
+    ended: Ended
+    reason: str = ""
+    """One sentence, where it did not end `complete`: what, where, what to do."""
+    header: Header | None = None
+    place: Place | None = None
+    """The position; of a complete pass the end of the file."""
+    latency: Latency | None = None
+    """Latency of the reads of this run, not of the earlier runs that it continues."""
+    direct: bool = False
+    """Every read went past the page cache; else cached pages were not read from the disk."""
+    device: str = ""
+    verdict: Verdict | None = None
+    """Whether the copy would mount, where that was asked for."""
+    remarks: list[str] = msgspec.field(default_factory=list)
+    """Sentences for a person: the file grew, its shadow header is bad, …"""
+
+
+class Step(msgspec.Struct, kw_only=True):
+    """A piece of a scan. `found` are bad pages, `good` known bad ones that now read good.
+
+    The first step of a scan has the `header`, the last one the `result`.
+    """
+
+    place: Place | None = None
+    """None where no place in the file was reached."""
+    found: list[ScannedBadPage] = msgspec.field(default_factory=list)
+    good: list[int] = msgspec.field(default_factory=list)
+    header: Header | None = None
+    result: FileResult | None = None

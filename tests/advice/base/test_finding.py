@@ -39,6 +39,7 @@ def one_of_each() -> list[Finding]:
         made,
         *finding.damage_findings({"logical_nonfatal": DAMAGE}),
         finding.never_verified(12 * DAY),
+        finding.not_restorable(NOW, "Log 11 is missing."),
         finding.only_other_copies_verified("passive", [("ex01", PROOF)]),
         finding.only_other_copies_verified("active", [("ex02", PROOF)]),
         finding.scan_off(50 * DAY, NOW),

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -289,3 +290,52 @@ def test_checks_and_events_in_any_order_leave_the_same_set(records: list[Record]
 def test_checks_read_twice_leave_what_they_left_once(records: list[Record]) -> None:
     once, twice = folder_of(records), folder_of([*records, *records])
     assert the_database(once) == the_database(twice)
+
+
+def judged(time: float, verdict: str, reason: str = "Why.") -> CopyChecked:
+    return copy(time, by="page_scan", verdict=verdict, verdict_reason=reason)
+
+
+def restorable(folder: Folder) -> list[list[float]]:
+    """Whether, when judged, and when last so."""
+    kinds = ("copy_restorable", "copy_restorable_timestamp_seconds")
+    names = [*kinds, "last_restorable_timestamp_seconds"]
+    return [[value for _, value in samples(folder, f"ese_{name}")] for name in names]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "value"),
+    [
+        ("restorable", [1]),
+        ("replay_needed", [1]),
+        ("loss", [0]),
+        ("backup_set", [0]),
+        ("not_restorable", [0]),
+        ("unknown", []),
+    ],
+)
+def test_a_verdict_is_1_or_0_or_absent(verdict: str, value: list[float]) -> None:
+    last = [EPOCH] if value == [1] else []
+    assert restorable(folder_of([judged(0, verdict)])) == [value, [EPOCH], last]
+
+
+def test_without_a_verdict_nothing_is_said_of_restoring() -> None:
+    assert restorable(folder_of([copy(0)])) == [[], [], []]
+
+
+def test_the_newest_copy_decides_and_the_last_good_one_is_remembered() -> None:
+    told = [judged(0, "restorable"), judged(DAY, "replay_needed"), judged(2 * DAY, "loss")]
+    expected = [[0], [EPOCH + 2 * DAY], [EPOCH + DAY]]
+    for order in permutations(told):
+        assert restorable(folder_of(order)) == expected
+
+
+def test_of_two_verdicts_of_one_time_the_worse_one_stands_in_any_order() -> None:
+    told = [judged(0, "restorable"), judged(0, "not_restorable")]
+    assert restorable(folder_of(told))[0] == restorable(folder_of(told[::-1]))[0] == [0]
+
+
+def test_a_reason_is_kept_to_a_bound() -> None:
+    verdict = the_database(folder_of([judged(0, "loss", "x" * 10_000)])).copy_verdict
+    assert verdict is not None
+    assert len(verdict.reason) == 500

@@ -24,6 +24,7 @@ FindingName = Literal[
     "investigate",
     "logical_damage",
     "never_verified",
+    "not_restorable",
     "only_active_verified",
     "only_passive_verified",
     "scan_off",
@@ -189,6 +190,13 @@ def never_verified(known: float) -> Finding:
     return Finding(
         "never_verified",
         f"in the {span(known)} since it was first seen nothing has verified every page",
+    )
+
+
+def not_restorable(time: float, reason: str) -> Finding:
+    """The newest copy that was judged, of `time`, would not mount, for that reason."""
+    return Finding(
+        "not_restorable", f"its copy of {moment(time)} would not mount: {reason.rstrip('.')}"
     )
 
 

@@ -43,6 +43,7 @@ from esewatch.fold.state.rollups import Day, Size
 from esewatch.fold.state.state import (
     BadPage,
     Channel,
+    CopyVerdict,
     Damage,
     DamageKind,
     Database,
@@ -127,6 +128,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     damage: Mapping[DamageKind, Damage] = {}
     """Unresolved damage, by kind."""
     unexplained: Mapping[int, EngineError] = {}
+    copy_verdict: CopyVerdict | None = None
+    """Whether the newest copy that was judged would mount."""
     """By event id: errors of its engine that nothing in esewatch uses, without
     acknowledged ones.
     """
@@ -358,6 +361,7 @@ def _with_damage(
         bad_pages=known_bad_pages(entry, views, told.around),
         damage=known_damage(entry, told.damage),
         unexplained=told.errors,
+        copy_verdict=entry.copy_verdict,
         reported=told.reported,
         notices=told.notices,
         io_errors=io_errors(entry, instance),

@@ -54,6 +54,7 @@ PERSON: frozenset[FindingName] = frozenset(
         "investigate",
         "logical_damage",
         "never_verified",
+        "not_restorable",
         "only_active_verified",
         "only_passive_verified",
         "scan_off",

@@ -14,11 +14,14 @@ from esewatch.fold.databases.integrity import (
     mark_good,
 )
 from esewatch.fold.identity.identity import is_snapshot
-from esewatch.fold.state.state import UNLOCATED, BadKind, Database, SourceState
+from esewatch.fold.state.state import UNLOCATED, BadKind, CopyVerdict, Database, SourceState
 from esewatch.model import CopyChecked, HeaderSeen, PageFault, PagesScanned
 
 MOST = 2**64 - 1
 """The journal keeps no larger number; the sums of damaged pieces stay there."""
+
+MOST_REASON = 500
+"""Characters of the reason of a verdict that are kept."""
 
 OfCopy = CopyChecked | HeaderSeen | PagesScanned
 
@@ -56,12 +59,28 @@ def _check(entry: Database, checked: CopyChecked, *, history: bool) -> None:
     """
     if checked.size_bytes is not None and checked.time >= entry.last_seen:
         resize(entry, float(checked.size_bytes), checked.time)
+    if checked.verdict:
+        _judge(entry, checked)
     if is_bad(checked):
         _latch(entry, checked, history=history)
     elif checked.complete:
         known = entry.verified.get(checked.by, 0.0)
         entry.verified[checked.by] = max(known, checked.time)
         hold_all_good(entry, checked.time)
+
+
+def _judge(entry: Database, checked: CopyChecked) -> None:
+    """Keep the verdict on the newest copy; of two of one time the worse one."""
+    told = CopyVerdict(checked.time, checked.verdict, checked.verdict_reason[:MOST_REASON])
+    known = entry.copy_verdict
+    if known is None or _rank(told) >= _rank(known):
+        entry.copy_verdict = told
+    if told.is_restorable():
+        entry.restorable_last = max(entry.restorable_last, checked.time)
+
+
+def _rank(verdict: CopyVerdict) -> tuple[float, bool, str, str]:
+    return verdict.time, verdict.is_restorable() is not True, verdict.outcome, verdict.reason
 
 
 def _latch(entry: Database, checked: CopyChecked, *, history: bool) -> None:

@@ -122,6 +122,21 @@ class EngineError(msgspec.Struct, array_like=True):
     """The instance that logged the last one, as the state's key has it."""
 
 
+class CopyVerdict(msgspec.Struct, array_like=True):
+    """Whether a copy of a database would mount; `time` is that of its content."""
+
+    time: float
+    outcome: str
+    """As `check` says it: restorable, replay_needed, loss, …"""
+    reason: str = ""
+
+    def is_restorable(self) -> bool | None:
+        """None: it could not be said."""
+        if self.outcome == "unknown":
+            return None
+        return self.outcome in ("restorable", "replay_needed")
+
+
 class Database(msgspec.Struct, kw_only=True):
     """One database file on one computer."""
 
@@ -225,6 +240,10 @@ class Database(msgspec.Struct, kw_only=True):
     """Sorted times of the last 64 failed reads, writes and flushes (481, 482, 551)."""
     verified: dict[str, float] = {}
     """By verifier: time of the last full verification that is not derived from kept passes."""
+    copy_verdict: CopyVerdict | None = None
+    """The one on the newest copy; None: none was judged."""
+    restorable_last: float = 0.0
+    """Time of the newest copy that would mount, 0 for never."""
     slow_io: dict[str, int] = {}
     """By operation, 1 + suppressed for each report."""
     slow_io_last_seconds: dict[str, float] = {}

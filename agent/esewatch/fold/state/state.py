@@ -14,6 +14,7 @@ from esewatch.fold.state.checkdb_results import SqlDatabase
 from esewatch.fold.state.database_state import (
     BadKind,
     BadPage,
+    CopyVerdict,
     Damage,
     DamageKind,
     Database,
@@ -35,6 +36,7 @@ __all__ = [
     "BadKind",
     "BadPage",
     "Channel",
+    "CopyVerdict",
     "CounterState",
     "Damage",
     "DamageKind",

@@ -10,7 +10,7 @@ from esewatch.ese.pages.header import Header
 from esewatch.fold.state.state import UNLOCATED
 from esewatch.model import CopyChecked, HeaderSeen, PageFault, PagesScanned, Record
 from esewatch.scan.job import News, Task
-from esewatch.scan.results import Counts, Kind, Place, ScannedBadPage, Step
+from esewatch.scan.results import Counts, Kind, Place, ScannedBadPage, Step, Verdict
 from esewatch.sources.files.file_search import Seen
 from esewatch.sources.logs.eseutil_records import Whose
 from esewatch.sources.page_scan.due_copies import GONE_SECONDS, CopyFileState, heir, stat_of
@@ -105,7 +105,10 @@ class CopyPasses:
         if result is None:
             return records
         if result.ended == "complete" and place is not None:
-            records.append(copy_checked(self._whose.computer, database, place, result.header))
+            checked = copy_checked(
+                self._whose.computer, database, place, result.header, result.verdict
+            )
+            records.append(checked)
             self._finish(state, place, now)
         return records
 
@@ -159,7 +162,13 @@ def pages_scanned(
     return piece if piece.pages or piece.bytes or piece.bad or piece.found or piece.good else None
 
 
-def copy_checked(computer: str, database: str, place: Place, header: Header | None) -> CopyChecked:
+def copy_checked(
+    computer: str,
+    database: str,
+    place: Place,
+    header: Header | None,
+    verdict: Verdict | None = None,
+) -> CopyChecked:
     """The proof of a pass that reached the end of the file.
 
     A header that is damaged in both its copies is a bad page without a number.
@@ -178,6 +187,8 @@ def copy_checked(computer: str, database: str, place: Place, header: Header | No
         uninitialized=counts.uninitialized_pages,
         size_bytes=place.size,
         bad_pages=(*bad_pages, (UNLOCATED, "uncorrectable")) if lost else bad_pages,
+        verdict=verdict.outcome if verdict else "",
+        verdict_reason=verdict.reasons[0] if verdict else "",
     )
 
 

@@ -78,6 +78,7 @@ def add_database(
     out.add("ese_header_correction_failed", labels, database.header_correction_failed)
     for by, time in sorted(facts.verified.items()):
         out.add("ese_last_full_verification_timestamp_seconds", {**labels, "by": by}, time)
+    _add_restorable(out, labels, database)
     for what, count in database.page_scan.items():
         out.add(f"ese_page_scan_{what}_total", labels, count)
     _add_slow_io(out, labels, database, zero_born=watched)
@@ -102,6 +103,18 @@ def add_database(
         out.add("ese_window_open", labels, int(open_now))
     for name, threshold in traits.policy.items():
         out.extend(name, [Sample(name, labels, threshold)])
+
+
+def _add_restorable(out: Samples, labels: Labels, database: Database) -> None:
+    verdict = database.copy_verdict
+    if verdict is None:
+        return
+    restorable = verdict.is_restorable()
+    if restorable is not None:
+        out.add("ese_copy_restorable", labels, int(restorable))
+    out.add("ese_copy_restorable_timestamp_seconds", labels, verdict.time)
+    last = database.restorable_last or None
+    out.add("ese_last_restorable_timestamp_seconds", labels, last)
 
 
 def _kinds(known: Iterable[str], happened: Iterable[str], *, zero_born: bool) -> list[str]:

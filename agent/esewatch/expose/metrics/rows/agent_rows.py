@@ -10,6 +10,7 @@ _SHARED = {
     "ratio_low": "Pages read per page freed below which the window may grow",
     "min_pages_read": "Pages that defragmentation must have read before its ratio is judged",
     "backup_within_seconds": "Age above which the last backup does not count",
+    "restorable_within_seconds": "Age above which the last copy that would mount does not count",
 }
 
 POLICY = (

@@ -35,6 +35,7 @@ DAMAGE_EVENTS = (
     f"{events_text(DAMAGE)}; cleared by an acknowledgement or a restore,"
     " an index also by its rebuild"
 )
+VERDICTS = "page_scan sources with `check: recovery`"
 LATCHED = (
     "the latched set of bad pages: set by page events, page scans and pass summaries, cleared by"
     f" {events_text(integrity.REPAIR_EVENTS)}, a later good read, a later clean scan, or an"
@@ -245,6 +246,24 @@ INTEGRITY = (
         "Time at which every page was last proven good; absent means never.",
         f"complete scans without a bad page ({events_text(SCANS)}), page scans, streaming backups"
         " (events 210, 213, 220, 221), eseutil /k logs",
+    ),
+    gauge(
+        "ese_copy_restorable",
+        D,
+        "1: the newest copy that was judged would mount, 0: it would not; absent: unknown.",
+        VERDICTS,
+    ),
+    gauge(
+        "ese_copy_restorable_timestamp_seconds",
+        D,
+        "Time of the content of the newest copy that was judged.",
+        VERDICTS,
+    ),
+    gauge(
+        "ese_last_restorable_timestamp_seconds",
+        D,
+        "Time of the content of the newest copy that would mount; absent means never.",
+        VERDICTS,
     ),
 )
 

@@ -28,6 +28,7 @@ _FINDINGS: Mapping[FindingName, str] = {
     "defrag_overdue": "EseDefragIncomplete",
     "engine_failure": "EseEngineFailure",
     "never_verified": "EseVerificationOverdue",
+    "not_restorable": "EseNoRestorableCopy",
     "only_active_verified": "EseVerificationOverdue",
     "only_passive_verified": "EseVerificationOverdue",
     "scan_off": "EseVerificationAtRisk",
