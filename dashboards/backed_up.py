@@ -111,7 +111,7 @@ def _age() -> Panel:
 
 def _restorable() -> Panel:
     part = of_databases(RESTORABLE_OF_POLICY)
-    return against(
+    panel = against(
         Words(
             "Age of the last copy that would mount against policy",
             "Age of the last copy of a database that was found restorable, as a part of what its"
@@ -123,6 +123,7 @@ def _restorable() -> Panel:
         [drawn(1, part, "policy")],
         [to_database(), runbook("EseNoRestorableCopy")],
     )
+    return panel.span(24)
 
 
 def _sets() -> Panel:
