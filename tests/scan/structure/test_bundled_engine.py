@@ -28,12 +28,13 @@ def test_trees_of_the_bundled_engine_are_its_own(tmp_path: Path, page_size: int)
 def test_each_lost_write_of_the_bundled_engine_is_found(tmp_path: Path, page_size: int) -> None:
     disk, database = created(page_size, seed=3)
     work(database, {}, random.Random(3), 40)
+    database.store.checkpoint()
     older = _file(disk)
     with database.store.begin() as transaction:
         table = database.create_table(transaction, "more")
         for number in range(40):
             table.insert(transaction, key_of(number), bytes(300))
-    database.store.flush()
+    database.store.checkpoint()
     newer = bytearray(_file(disk))
     pages = len(newer) // page_size - 2
     types = {number: _flush_type(newer, number, page_size) for number in range(1, pages + 1)}
