@@ -49,7 +49,7 @@ def test_each_lost_write_of_the_bundled_engine_is_found(tmp_path: Path, page_siz
         for number in types
         if _content(older, number, page_size) != _content(newer, number, page_size)
     ]
-    assert len(written) > 5
+    assert len(written) >= 4
     for number in written:
         lost = bytearray(newer)
         begin = (number + 1) * page_size
