@@ -24,6 +24,7 @@ NAMES = (
     "cold_start",
     "kernel",
     "scan",
+    "structure",
     "engine",
     "advice",
     "prometheus",

@@ -1,13 +1,15 @@
 """What the fuzzer begins with: one small valid input of each form."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tests.fuzz import structures
 from tests.fuzz.counter_logs import counter_log_seeds
 from tests.fuzz.logs import CHANGE, COPY
 from tests.fuzz.pages import FORMS, LAST
+from tests.support import flush_maps
 from tests.support.edb import HEADER_FIELDS, header_page
 from tests.support.ese_text import render
 from tests.support.eseutil_text import check, check_begin, header, summary, terminated
@@ -63,8 +65,8 @@ def seeds(target: str) -> Iterator[bytes]:
         yield from _backups()
     elif target == "header":
         yield from _headers()
-    elif target == "log":
-        yield from _logs()
+    elif target in _OF_FILES:
+        yield from _OF_FILES[target]()
     elif target == "page":
         yield from _pages()
     else:
@@ -82,6 +84,24 @@ def _counters() -> Iterator[bytes]:
     rows = ['"06/16/2007 01:00:00.000"," "," "', '"06/16/2007 01:00:15.000","812.5","5.6"']
     yield "\r\n".join([header, *rows, ""]).encode()
     yield "\r\n".join(rows).encode()
+
+
+def _structures() -> Iterator[bytes]:
+    """Sound ones, and one field of a page's header or one tag changed."""
+    for form in range(4):
+        yield bytes([form])
+    for page in (0, 1, 2, 3, 30, 31, 33, 34, 40, 43):
+        for place, value in ((16, 35), (24, 9), (32, 60), (34, 3), (36, 0x2825), (4090, 8)):
+            yield bytes([page % 4]) + structures.CHANGE.pack(page, place, value)
+
+
+def _flush_maps() -> Iterator[bytes]:
+    """Whole maps, headers with one field changed, pages with types."""
+    yield flush_maps.map_header() + flush_maps.map_page({3: 2})
+    for at in range(0, 196, 4):
+        yield bytes(at) + b"\1\0\0\0"
+    for flush_type in (1, 2, 3):
+        yield flush_maps.map_page({3: flush_type, 4: flush_type})
 
 
 def _logs() -> Iterator[bytes]:
@@ -188,3 +208,10 @@ def _streams() -> Iterator[bytes]:
             f"Event ID:      {event_id}\nLevel:         Information\nComputer:      EX01\n"
             f"Description:\n{message}\n"
         ).encode()
+
+
+_OF_FILES: Mapping[str, Callable[[], Iterator[bytes]]] = {
+    "flush_map": _flush_maps,
+    "log": _logs,
+    "structure": _structures,
+}

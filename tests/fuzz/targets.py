@@ -34,6 +34,7 @@ from esewatch.sources.logs.sqlserver_errorlog import ErrorlogDecoder
 from tests.fuzz.counter_logs import perfmon_blg
 from tests.fuzz.logs import log
 from tests.fuzz.pages import page
+from tests.fuzz.structures import flush_map, structure
 from tests.support.edb import header_page, sealed_header
 from tests.support.evtx_writer import EvtxWriter
 
@@ -235,6 +236,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "eseutil": eseutil,
     "event_stream": event_stream,
     "evtx": evtx,
+    "flush_map": flush_map,
     "header": header,
     "log": log,
     "message": message,
@@ -243,4 +245,5 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "perfmon_blg": perfmon_blg,
     "perfmon_csv": perfmon_csv,
     "strings": strings,
+    "structure": structure,
 }

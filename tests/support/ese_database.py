@@ -98,8 +98,8 @@ def child(key: bytes, number: int) -> Node:
 
 
 def catalogue_node(table: int, kind: int, object_id: int, root: int, name: str) -> Node:
-    fixed = struct.pack("<IHII", table, kind, object_id, root)
-    return struct.pack(">IHI", table, kind, object_id), record(fixed, 4, name.encode()), 0
+    fixed = struct.pack("<IHII3I", table, kind, object_id, root, 0, 0, 0)
+    return struct.pack(">IHI", table, kind, object_id), record(fixed, 7, name.encode()), 0
 
 
 def key_of(number: int) -> bytes:

@@ -36,9 +36,9 @@ _VERSION: Final = 0x1
 _SHARED: Final = 0x4
 """Flag of a node: its key begins like the external header."""
 _HEADER: Final = struct.Struct("<QIIIHHHHI")
-_U16: Final = struct.Struct("<H")
 _MOST_TAGS: Final = 0xFFF
-_KEY_SIZE: Final = 0x1FFF
+_HIGH: Final = 0x1F
+"""The size of a key has 13 bits; above them stand flags on large pages."""
 _CHILD: Final = 4
 
 
@@ -66,12 +66,12 @@ class PageHeader(NamedTuple):
     flags: int
 
 
-class Node(NamedTuple):
-    """A node: key (whole), data, flags."""
+class Nodes(NamedTuple):
+    """The nodes of a page, in order: keys (whole), data, flags."""
 
-    key: bytes
-    data: bytes
-    flags: int
+    keys: list[bytes]
+    data: list[bytes]
+    flags: list[int]
 
 
 def page_header(page: bytes) -> PageHeader:
@@ -84,10 +84,11 @@ def has_nodes(header: PageHeader) -> bool:
     return not header.flags & (EMPTY | PREPARED) and header.object_id != 0
 
 
-def page_lines(page: bytes, header: PageHeader) -> tuple[bytes, list[tuple[bytes, int]]]:
-    """The external header, and bytes and flags of each node.
+def page_nodes(page: bytes, header: PageHeader) -> tuple[bytes, Nodes]:
+    """External header and nodes, whose keys are in order.
 
-    Raises PageDamageError where sizes and places are not possible, or overlap.
+    Raises PageDamageError where sizes and places are not possible, or overlap, or keys are not
+    in order.
     """
     size = len(page)
     small = size <= LARGEST_SMALL
@@ -110,12 +111,19 @@ def page_lines(page: bytes, header: PageHeader) -> tuple[bytes, list[tuple[bytes
     places = [value & mask for value in raw[::-2]]
     _check_places(sizes, places, reserved, header, room)
     external = page[base + places[0] : base + places[0] + sizes[0]]
-    lines = [page[base + at : base + at + size] for at, size in zip(places, sizes, strict=True)]
+    begins = [base + at for at in places[reserved:]]
     if small:
-        flags = [value >> 13 for value in raw[::-2]]
+        flags = [value >> 13 for value in raw[::-2][reserved:]]
     else:
-        flags = [line[1] >> 5 if len(line) > 1 else 0 for line in lines]
-    return external, list(zip(lines[reserved:], flags[reserved:], strict=True))
+        # Behind a node of one byte there is a byte all the same: the tags.
+        flags = [page[at + 1] >> 5 for at in begins]
+    shared = b"" if header.flags & ROOT else external
+    nodes = _nodes(page, begins, sizes[reserved:], flags, shared)
+    if header.flags & LEAF:
+        _check_leaf(header, nodes)
+    else:
+        _check_branch(nodes)
+    return external, nodes
 
 
 def _check_places(
@@ -139,51 +147,50 @@ def _check_places(
         )
 
 
-def page_nodes(page: bytes, header: PageHeader) -> tuple[bytes, list[Node]]:
-    """External header and nodes, whose keys are in order. Raises PageDamageError."""
-    external, lines = page_lines(page, header)
-    prefix = b"" if header.flags & ROOT else external
-    nodes = []
-    unpack = _U16.unpack_from
-    for index, (line, flags) in enumerate(lines):
-        key, behind = b"", 0
-        try:
-            if flags & _SHARED:
-                shared = unpack(line, 0)[0] & _KEY_SIZE
-                if shared > len(prefix):
-                    raise PageDamageError("node", f"the key of node {index} begins with too much")
-                key, behind = prefix[:shared], 2
-            behind += 2
-            end = behind + (unpack(line, behind - 2)[0] & _KEY_SIZE)
-        except struct.error:
-            end = len(line) + 1
-        if end > len(line):
-            raise PageDamageError("node", f"the key of node {index} is longer than the node")
-        key += line[behind:end]
-        nodes.append(Node(key, line[end:], flags))
-    if header.flags & LEAF:
-        _check_leaf(header, nodes)
-    else:
-        _check_branch(nodes)
-    return external, nodes
+def _nodes(
+    page: bytes, begins: list[int], sizes: list[int], flags: list[int], shared: bytes
+) -> Nodes:
+    """The nodes at these places; `shared` is what keys begin with that leave it out."""
+    keys, data = list[bytes](), list[bytes]()
+    for at, size, of_node in zip(begins, sizes, flags, strict=True):
+        behind = at + size
+        if of_node & _SHARED:
+            count = page[at] | (page[at + 1] & _HIGH) << 8
+            if count > len(shared):
+                raise PageDamageError("node", f"the key of node {len(keys)} begins with too much")
+            begin = at + 4
+            end = begin + (page[at + 2] | (page[at + 3] & _HIGH) << 8)
+            key = shared[:count] + page[begin:end]
+        else:
+            begin = at + 2
+            end = begin + (page[at] | (page[at + 1] & _HIGH) << 8)
+            key = page[begin:end]
+        if end > behind:
+            raise PageDamageError("node", f"the key of node {len(keys)} is longer than the node")
+        keys.append(key)
+        data.append(page[end:behind])
+    return Nodes(keys, data, flags)
 
 
-def _check_leaf(header: PageHeader, nodes: list[Node]) -> None:
+def _check_leaf(header: PageHeader, nodes: Nodes) -> None:
     """Secondary indexes may have a key more than once: their order is that of key and data."""
-    _check_order([node[:2] if header.flags & (INDEX | NON_UNIQUE) else node[0] for node in nodes])
-    if not nodes and not header.flags & ROOT:
+    if header.flags & (INDEX | NON_UNIQUE):
+        _check_order(list(zip(nodes.keys, nodes.data, strict=True)))
+    else:
+        _check_order(nodes.keys)
+    if not nodes.keys and not header.flags & ROOT:
         raise PageDamageError("node", "it is a leaf without records, and not a root")
 
 
-def _check_branch(nodes: list[Node]) -> None:
-    if not nodes:
+def _check_branch(nodes: Nodes) -> None:
+    if not nodes.keys:
         raise PageDamageError("node", "it is a branch without children")
-    if any(len(node.data) != _CHILD or node.flags & (DELETED | _VERSION) for node in nodes):
+    if any(len(data) != _CHILD for data in nodes.data) or any(
+        flags & (DELETED | _VERSION) for flags in nodes.flags
+    ):
         raise PageDamageError("node", "a node of a branch holds no page number, or is deleted")
-    keys = [node.key for node in nodes]
-    if not keys[-1]:
-        # No upper bound: nothing is greater.
-        keys.pop()
+    # The last one may have no upper bound: nothing is greater.
+    keys = nodes.keys if nodes.keys[-1] else nodes.keys[:-1]
     if b"" in keys:
         raise PageDamageError("key_order", "a node without a key is not the last one of a branch")
     _check_order(keys)
@@ -195,8 +202,3 @@ def _check_order(keys: Sequence[Any]) -> None:
         raise PageDamageError(
             "key_order", f"the key of node {at} is not behind that of the one before"
         )
-
-
-def child_of(node: Node) -> int:
-    """The page that a node of a branch leads to."""
-    return int.from_bytes(node.data, "little")

@@ -16,10 +16,9 @@ from esewatch.ese.pages.structure.nodes import (
     NON_UNIQUE,
     ROOT,
     SPACE_TREE,
-    Node,
+    Nodes,
     PageDamageError,
     PageHeader,
-    child_of,
     page_nodes,
 )
 
@@ -75,21 +74,20 @@ def digest_of(page: bytes, header: PageHeader) -> Digest:
         else:
             space.space_header(external)
     if not flags & LEAF:
-        made.children = [child_of(node) for node in nodes]
-        made.keys = [node.key for node in nodes]
+        made.children = [int.from_bytes(data, "little") for data in nodes.data]
+        made.keys = nodes.keys
         return made
-    if nodes:
-        first = nodes[0]
-        own = flags & (INDEX | NON_UNIQUE)
-        made.first, made.last = first.key + first.data if own else first.key, nodes[-1].key
-    live = [node for node in nodes if not node.flags & DELETED]
-    made.records = len(live)
-    _content(made, live, nodes, page, header)
+    if nodes.keys:
+        first, own = nodes.keys[0], flags & (INDEX | NON_UNIQUE)
+        made.first, made.last = first + nodes.data[0] if own else first, nodes.keys[-1]
+    deleted = [at for at, of_node in enumerate(nodes.flags) if of_node & DELETED]
+    made.records = len(nodes.keys) - len(deleted)
+    _content(made, nodes, deleted, page, header)
     return made
 
 
 def _content(
-    made: Digest, live: list[Node], nodes: list[Node], page: bytes, header: PageHeader
+    made: Digest, nodes: Nodes, deleted: list[int], page: bytes, header: PageHeader
 ) -> None:
     """What the nodes of a leaf hold, by the kind of its tree."""
     flags = header.flags
@@ -100,21 +98,26 @@ def _content(
     elif flags & INDEX or header.object_id == 1:
         return
     elif header.object_id in (CATALOGUE, SHADOW):
-        made.rows = [Row(node.key, *records.catalogue_row(node.data)) for node in live]
+        made.rows = [
+            Row(key, *records.catalogue_row(data))
+            for key, data, of_node in zip(*nodes, strict=True)
+            if not of_node & DELETED
+        ]
     elif flags & NEW_RECORD:
-        small = len(page) <= LARGEST_SMALL
-        for node in live:
-            made.values += records.references(node.data, small=small)
+        data = nodes.data
+        if deleted:
+            data = [each for at, each in enumerate(data) if not nodes.flags[at] & DELETED]
+        made.values = records.references(data, small=len(page) <= LARGEST_SMALL)
 
 
-def _long_values(made: Digest, nodes: list[Node]) -> None:
+def _long_values(made: Digest, nodes: Nodes) -> None:
     """A deleted root counts as one: what is deleted goes piece by piece."""
     current = b""
-    for node in nodes:
-        value, is_root = records.long_value_of(node.key)
+    for key, _, flags in zip(*nodes, strict=True):
+        value, is_root = records.long_value_of(key)
         if is_root:
             made.values.append(value)
-        elif value != current and not node.flags & DELETED:
+        elif value != current and not flags & DELETED:
             made.orphans.append(value)
         current = value
 

@@ -66,22 +66,24 @@ def catalogue_row(data: bytes) -> CatalogueRow:
     return CatalogueRow(table, kind, object_id, root, name)
 
 
-def references(data: bytes, *, small: bool) -> list[bytes]:
-    """Ids of the long values that a record refers to, as keys of the tree of long values.
+def references(found: list[bytes], *, small: bool) -> list[bytes]:
+    """Ids of the long values that records refer to, as keys of the tree of long values.
 
     `small`: the page has at most 8 KiB. Raises PageDamageError.
     """
+    values: list[bytes] = []
     try:
-        _, last_variable, variable = _START.unpack_from(data)
-        ends = max(0, last_variable - _FIRST_VARIABLE + 1)
-        tagged = variable + _U16.size * ends
-        if ends:
-            tagged += _U16.unpack_from(data, tagged - _U16.size)[0] & ~_NULL
-        if tagged == len(data):
-            return []
-        return _references(data[tagged:], small=small)
-    except struct.error:
+        for data in found:
+            last = data[1]
+            tagged = data[2] | data[3] << 8
+            if last >= _FIRST_VARIABLE:
+                tagged += 2 * (last - _FIRST_VARIABLE + 1)
+                tagged += (data[tagged - 2] | data[tagged - 1] << 8) & ~_NULL
+            if tagged != len(data):
+                values += _references(data[tagged:], small=small)
+    except (struct.error, IndexError):
         raise PageDamageError("node", "a record is cut") from None
+    return values
 
 
 def _references(tagged: bytes, *, small: bool) -> list[bytes]:

@@ -7,7 +7,7 @@ in _space.hxx, SPLIT_BUFFER in fcb.hxx, NDGetPtrExternalHeader in node.cxx of th
 import struct
 from typing import Final, NamedTuple
 
-from esewatch.ese.pages.structure.nodes import DELETED, Node, PageDamageError
+from esewatch.ese.pages.structure.nodes import DELETED, Nodes, PageDamageError
 
 SHELVED: Final = 2
 """Pool of pages that are available behind the end of the file and cannot be used."""
@@ -55,10 +55,10 @@ def space_header(external: bytes) -> SpaceHeader:
     return SpaceHeader(pages, parent, 0, free)
 
 
-def extents(nodes: list[Node]) -> list[Extent]:
+def extents(nodes: Nodes) -> list[Extent]:
     """The extents in the leaf of a space tree, deleted ones left out. Raises PageDamageError."""
     found = []
-    for index, (key, data, flags) in enumerate(nodes):
+    for index, (key, data, flags) in enumerate(zip(*nodes, strict=True)):
         if flags & DELETED:
             continue
         pool, number = (0, key) if len(key) == 4 else (key[0] if key else 9, key[1:])
