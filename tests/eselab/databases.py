@@ -9,11 +9,11 @@ from eselab.check.check import check, records
 from eselab.disk.disk import Disk, SimDisk
 from eselab.storage import node
 from eselab.storage.btree import BTree
-from eselab.storage.catalog import CATALOG
 from eselab.storage.database import Database
 from eselab.storage.pages import sealed, stamped, unsealed
-from eselab.storage.record import Layout
 from eselab.storage.store import Transaction
+from eselab.storage.tables.catalog import CATALOG
+from eselab.storage.tables.record import Layout
 from esewatch.ese.pages.layout import offset_of
 
 NAME = "a.edb"

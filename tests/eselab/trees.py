@@ -9,8 +9,8 @@ import pytest
 from eselab.disk.disk import SimDisk
 from eselab.storage import node
 from eselab.storage.btree import BTree
-from eselab.storage.space import Space, Survey
 from eselab.storage.store import Store, Transaction
+from eselab.storage.tables.space import Space, Survey
 
 NAME = "a.edb"
 SIZES = [4096, 8192, 16384, 32768]

@@ -13,7 +13,10 @@ from eselab.check.check_tree import TreeWalk
 from eselab.check.check_view import View, viewed
 from eselab.disk.disk import Disk
 from eselab.storage import node
-from eselab.storage.catalog import (
+from eselab.storage.database import STATES, DatabaseError
+from eselab.storage.database_header import CLEAN
+from eselab.storage.structure import fault_of
+from eselab.storage.tables.catalog import (
     CATALOG,
     CATALOG_ID,
     CATALOG_ROOT,
@@ -23,10 +26,7 @@ from eselab.storage.catalog import (
     Entry,
     table_of,
 )
-from eselab.storage.database import STATES, DatabaseError
-from eselab.storage.database_header import CLEAN
-from eselab.storage.space import SYSTEM_ROOT
-from eselab.storage.structure import fault_of
+from eselab.storage.tables.space import SYSTEM_ROOT
 from eselab.storage.transaction_log.change import dbtime_of
 
 

@@ -6,8 +6,8 @@ from eselab.check.check_tree import TreeWalk
 from eselab.check.check_view import View
 from eselab.storage import node
 from eselab.storage.btree import TreeError
-from eselab.storage.catalog import Entry
-from eselab.storage.space import extent_of, root_of_extents, waiting_of
+from eselab.storage.tables.catalog import Entry
+from eselab.storage.tables.space import extent_of, root_of_extents, waiting_of
 
 
 class Spaces:

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 from eselab.check.check_view import View
 from eselab.storage import node
 from eselab.storage.btree import LONGEST_KEY
-from eselab.storage.catalog import Entry
 from eselab.storage.structure import fault_of
+from eselab.storage.tables.catalog import Entry
 from esewatch.ese.pages.layout import NEW_FORMAT
 
 _CHILD: Final = struct.Struct("<I")

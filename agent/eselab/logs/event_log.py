@@ -14,8 +14,8 @@ import msgspec
 
 from eselab.base.clock import Clock
 from eselab.base.programs import Program
-from eselab.logs.evtx.evtx_log import EvtxLog
-from eselab.logs.evtx.record import Event, Source
+from eselab.logs.binary.evtx.evtx_log import EvtxLog
+from eselab.logs.binary.evtx.record import Event, Source
 from eselab.logs.lines import Lines, last_line
 from eselab.logs.truth import EVENTS, Truth
 from eselab.logs.truth_entries import Told

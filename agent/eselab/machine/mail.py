@@ -14,7 +14,8 @@ from typing import Final, Literal, NamedTuple, Protocol, TypeVar
 from eselab.storage.btree import BTree, TreeError
 from eselab.storage.database import Database
 from eselab.storage.pages import PageError
-from eselab.storage.record import (
+from eselab.storage.store import Transaction
+from eselab.storage.tables.record import (
     DOUBLE,
     LONG_BINARY,
     UNSIGNED_BYTE,
@@ -24,7 +25,6 @@ from eselab.storage.record import (
     Layout,
     Value,
 )
-from eselab.storage.store import Transaction
 from esewatch.ese.pages.layout import LARGEST_SMALL
 
 INBOX: Final = 0

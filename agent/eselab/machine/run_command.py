@@ -19,7 +19,7 @@ from tqdm import tqdm
 from eselab.base.clock import PacedClock, RealClock, VirtualClock
 from eselab.base.plan import DAY, FaultPlan, Plan
 from eselab.base.profiles import PROFILES
-from eselab.logs.evtx.evtx_log import DEFAULT
+from eselab.logs.binary.evtx.evtx_log import DEFAULT
 from eselab.machine.machine import Machine, OpenError
 from eselab.storage.transaction_log.log import LogError
 

@@ -16,7 +16,7 @@ from eselab.maintenance.schedule import Task
 from eselab.storage import node
 from eselab.storage.btree import TreeError
 from eselab.storage.pages import Checked, PageError
-from eselab.storage.space import SYSTEM_ROOT
+from eselab.storage.tables.space import SYSTEM_ROOT
 
 SUSPENDED: Final = 1
 """The value of the duration counter for an open pass while nothing runs."""

@@ -18,9 +18,9 @@ from eselab.maintenance.dbscan import DatabaseScan, ScanState, summary_of
 from eselab.storage import node
 from eselab.storage.database import Database
 from eselab.storage.pages import Checked
-from eselab.storage.space import SYSTEM_ROOT
 from eselab.storage.store import Store
 from eselab.storage.structure import fault_of
+from eselab.storage.tables.space import SYSTEM_ROOT
 from eselab.storage.transaction_log.change import dbtime_of
 
 TABLE: Final = "MSysScan1"

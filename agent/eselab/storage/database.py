@@ -15,7 +15,9 @@ import msgspec
 from eselab.base.trouble import ERRORS, Watcher
 from eselab.disk.disk import Disk
 from eselab.storage.btree import BTree, TreeError
-from eselab.storage.catalog import (
+from eselab.storage.pages import PageError
+from eselab.storage.store import Store, Transaction
+from eselab.storage.tables.catalog import (
     CATALOG,
     CATALOG_ID,
     CATALOG_PAGES,
@@ -29,10 +31,8 @@ from eselab.storage.catalog import (
     rows_of,
     table_of,
 )
-from eselab.storage.pages import PageError
-from eselab.storage.record import BINARY, LONG_BINARY, Column, Layout
-from eselab.storage.space import EXTENT, SYSTEM_ROOT, Space, Survey
-from eselab.storage.store import Store, Transaction
+from eselab.storage.tables.record import BINARY, LONG_BINARY, Column, Layout
+from eselab.storage.tables.space import EXTENT, SYSTEM_ROOT, Space, Survey
 
 STATES: Final = Layout("MSysState", [Column("Name", BINARY), Column("State", LONG_BINARY)], key=1)
 """The table of what the maintenance tasks keep: a record each, by name."""

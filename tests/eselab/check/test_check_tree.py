@@ -11,7 +11,7 @@ import pytest
 from eselab.check.check import check
 from eselab.disk.disk import SimDisk
 from eselab.storage import node
-from eselab.storage.space import extent_of
+from eselab.storage.tables.space import extent_of
 from tests.eselab.databases import (
     NAME,
     NOW,

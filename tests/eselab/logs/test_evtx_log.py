@@ -12,8 +12,8 @@ from Evtx.Evtx import Evtx
 
 from eselab.base.clock import VirtualClock
 from eselab.base.plan import DAY, CopyPlan, DatabasePlan, FaultPlan, MailPlan, Plan
-from eselab.logs.evtx.evtx_log import SMALLEST, EvtxLog
-from eselab.logs.evtx.record import Event, Source
+from eselab.logs.binary.evtx.evtx_log import SMALLEST, EvtxLog
+from eselab.logs.binary.evtx.record import Event, Source
 from eselab.machine.machine import Machine
 from esewatch import model
 from esewatch.sources.evtx.evtx_source import EvtxSource

@@ -5,7 +5,7 @@ import pytest
 from eselab.base.plan import DAY, MailPlan
 from eselab.machine.mail import Mailboxes, Operation, body_of
 from eselab.machine.workload import STEPS
-from eselab.storage.space import EXTENT
+from eselab.storage.tables.space import EXTENT
 from tests.eselab.mailing import MIDNIGHT, Life, built, expect_consistent, made, numbers, totals
 
 

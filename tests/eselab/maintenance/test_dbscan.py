@@ -14,7 +14,7 @@ from eselab.logs.counters import Counters
 from eselab.logs.reports import Reports, ScanSummary
 from eselab.maintenance.dbscan import READ_BYTES, TABLE, DatabaseScan, ScanState
 from eselab.storage.database import Database
-from eselab.storage.space import SYSTEM_ROOT, Space
+from eselab.storage.tables.space import SYSTEM_ROOT, Space
 from tests.eselab.databases import NAME, NOW
 from tests.support.each import of_each
 

@@ -10,9 +10,9 @@ from dissect.esedb import EseDB
 from eselab.check.check import records
 from eselab.disk.disk import Disk
 from eselab.machine.mail import LAYOUTS
-from eselab.storage.catalog import CATALOG, SHADOW
 from eselab.storage.database import STATES
-from eselab.storage.record import Layout
+from eselab.storage.tables.catalog import CATALOG, SHADOW
+from eselab.storage.tables.record import Layout
 
 Rows = dict[str, list[list[Any]]]
 """Of each table, by name: its records in their order, with the values of all columns."""

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from eselab.disk.disk import SimDisk
-from eselab.storage.catalog import CATALOG
 from eselab.storage.database import Database, DatabaseError
 from eselab.storage.store import Store
+from eselab.storage.tables.catalog import CATALOG
 from tests.eselab.databases import (
     NAME,
     NOW,

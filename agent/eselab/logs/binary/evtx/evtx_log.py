@@ -9,8 +9,8 @@ import zlib
 from pathlib import Path
 from typing import Final
 
-from eselab.logs.evtx.chunk import CHUNK, Chunk
-from eselab.logs.evtx.record import Event, Source
+from eselab.logs.binary.evtx.chunk import CHUNK, Chunk
+from eselab.logs.binary.evtx.record import Event, Source
 
 SMALLEST: Final = 1 << 20
 """Bytes of a log at least, as Windows has it."""

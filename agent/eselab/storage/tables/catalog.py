@@ -8,7 +8,7 @@ the published engine.
 import struct
 from typing import Final, NamedTuple
 
-from eselab.storage.record import (
+from eselab.storage.tables.record import (
     BINARY,
     BIT,
     LONG,

@@ -4,7 +4,7 @@ import struct
 import zlib
 from typing import Final
 
-from eselab.logs.evtx.record import Event, Names, Source, encoded, hash_of, microseconds
+from eselab.logs.binary.evtx.record import Event, Names, Source, encoded, hash_of, microseconds
 
 CHUNK: Final = 1 << 16
 """Bytes."""

@@ -10,8 +10,8 @@ from eselab.disk.disk import Disk, RealDisk, SimDisk
 from eselab.storage import node
 from eselab.storage.btree import BTree, TreeError
 from eselab.storage.node import EMPTY, SPACE_TREE
-from eselab.storage.space import EXTENT, Space, Survey, extent_of, waiting_of
 from eselab.storage.store import Store, Transaction
+from eselab.storage.tables.space import EXTENT, Space, Survey, extent_of, waiting_of
 from esewatch.ese.pages.checksum import diagnose
 from esewatch.ese.pages.layout import offset_of
 from tests.scan.scanning import scan
