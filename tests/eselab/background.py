@@ -115,13 +115,13 @@ def made(pages: int, *, passive: bool = False) -> Bench:
 
 
 def current_plan(**changes: object) -> Plan:
-    """A small database of a current engine, scanned in 30 hours; `changes` to it."""
+    """A small database of a current engine, scanned in 34 hours; `changes` to it."""
     database = DatabasePlan(
         name="a",
         pages=120,
         cache_pages=40,
         generation="current",
-        scan_pace=12.0,
+        scan_pace=16.0,
         defrag_pause=2.0,
         mail=MailPlan(kept=6.0),
     )

@@ -12,6 +12,8 @@ from eselab.storage.btree import BTree
 from eselab.storage.database import Database
 from eselab.storage.pages import sealed, stamped, unsealed
 from eselab.storage.store import Transaction
+from eselab.storage.tables.catalog import CATALOG
+from eselab.storage.tables.record import Layout
 from esewatch.ese.pages.layout import offset_of
 
 NAME = "a.edb"
@@ -37,6 +39,17 @@ def reopened(disk: Disk, *, cache_pages: int = 30) -> Database:
     return Database.open(disk, NAME, cache_pages=cache_pages, now=NOW)
 
 
+def plain(name: str) -> Layout:
+    """A table without columns, whose keys and values are any bytes."""
+    return Layout(name, [], key=0)
+
+
+def row(object_id: int, root: int, name: bytes | None = b"a") -> tuple[bytes, bytes]:
+    """A record of a table in the catalog."""
+    values = [object_id, 1, object_id, root, 80, 0, 0, 255, *[None] * 4, name, *[None] * 15]
+    return CATALOG.key(object_id, 1, object_id), CATALOG.record(4096, *values)
+
+
 def work(database: Database, model: Model, chance: random.Random, transactions: int) -> None:
     """Random transactions, some of them aborted, all flushed at the end."""
     for _ in range(transactions):
@@ -44,7 +57,7 @@ def work(database: Database, model: Model, chance: random.Random, transactions: 
         new = {name: dict(rows) for name, rows in model.items()}
         if not new or (len(new) < 4 and chance.random() < 0.1):
             name = f"table {chance.randrange(1_000_000)}"
-            database.create_table(transaction, name)
+            database.create_table(transaction, plain(name))
             new[name] = {}
         for name, rows in new.items():
             if name in model:
@@ -88,8 +101,8 @@ def filled(page_size: int = 4096, *, count: int = 1000, clean: bool = True) -> S
     """A sound database with two tables, "one" of three levels at 4 KiB, and free pages."""
     disk, database = created(page_size, cache_pages=500)
     with database.store.begin() as transaction:
-        one = database.create_table(transaction, "one")
-        two = database.create_table(transaction, "two")
+        one = database.create_table(transaction, plain("one"))
+        two = database.create_table(transaction, plain("two"))
     for begin in range(0, count, 20):
         with database.store.begin() as transaction:
             for number in range(begin, begin + 20):
@@ -150,7 +163,7 @@ def of_tree(disk: Disk, object_id: int, flag: int) -> list[int]:
         return (
             node.object_id(page) == object_id
             and bool(flags & flag)
-            and not flags & (node.EMPTY | node.ROOT)
+            and not flags & (node.EMPTY | node.ROOT | node.SPACE_TREE)
         )
 
     return pages_where(disk, wanted)

@@ -13,6 +13,7 @@ from eselab.maintenance.maintenance import Limit
 from eselab.maintenance.schedule import Task
 from eselab.storage.btree import BTree
 from eselab.storage.database import Database
+from tests.eselab.databases import plain
 
 NAME = "a.edb"
 START = 1.7e9
@@ -108,7 +109,7 @@ def made(*, page_size: int = 4096, cache_pages: int = 50, seed: int = 1) -> Benc
         disk, NAME, page_size=page_size, cache_pages=cache_pages, now=START, chance=chance
     )
     with database.store.begin() as transaction:
-        database.create_table(transaction, "mail")
+        database.create_table(transaction, plain("mail"))
     database.store.flush()
     return bench(disk, database)
 

@@ -1,12 +1,22 @@
 """Databases with a mailbox store, and a model of them outside: helpers of its tests."""
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 
 from eselab.base.clock import VirtualClock
 from eselab.base.plan import DAY, MailPlan
 from eselab.disk.disk import Disk, SimDisk
-from eselab.machine.mail import TABLES, Journal, Row
+from eselab.machine.mail import (
+    ARRIVALS,
+    COUNTS,
+    LAYOUTS,
+    MESSAGES,
+    TABLES,
+    Journal,
+    Row,
+    Totals,
+)
 from eselab.machine.workload import Mail
 from eselab.storage.database import Database
 
@@ -139,26 +149,38 @@ def create(disk: Disk, pages: int, seed: int) -> Life:
 
 def numbers(records: Records) -> dict[int, tuple[int, int]]:
     """Mailbox and folder of each message, by its number, as "Arrivals" has them."""
-    return {
-        int.from_bytes(key, "big"): (int.from_bytes(value[:2], "big"), value[2])
-        for key, value in records["Arrivals"].items()
-    }
+    found = {}
+    for record in records["Arrivals"].values():
+        number, mailbox, folder, _ = ARRIVALS.values(record)
+        assert isinstance(number, int)
+        assert isinstance(mailbox, int)
+        assert isinstance(folder, int)
+        found[number] = mailbox, folder
+    return found
+
+
+def totals(records: Records) -> Totals:
+    """What "Folders" has of all mailboxes."""
+    _, _, following, daily = COUNTS.values(records["Folders"][COUNTS.key(0, 0)])
+    assert isinstance(following, int)
+    assert isinstance(daily, int)
+    return Totals(following, daily)
 
 
 def expect_consistent(records: Records) -> None:
-    """The three tables tell the same."""
+    """The three tables tell the same, and each record has the values of its key."""
     assert set(records) == set(TABLES)
     places = numbers(records)
-    keys = {
-        mailbox.to_bytes(2, "big") + bytes([folder]) + number.to_bytes(4, "big")
-        for number, (mailbox, folder) in places.items()
-    }
+    keys = {MESSAGES.key(*place, number) for number, place in places.items()}
     assert set(records["Msg"]) == keys
-    counted: dict[bytes, int] = {}
-    for mailbox, folder in places.values():
-        key = mailbox.to_bytes(2, "big") + bytes([folder])
-        counted[key] = counted.get(key, 0) + 1
-    kept = {key: int.from_bytes(value, "big") for key, value in records["Folders"].items()}
-    following = kept.pop(bytes(3)) >> 32
-    assert following > max(places)
-    assert {key: count for key, count in kept.items() if count} == counted
+    assert totals(records).following > max(places)
+    kept = {
+        tuple(COUNTS.values(record)[:2]): COUNTS.values(record)[2]
+        for record in records["Folders"].values()
+    }
+    del kept[0, 0]
+    assert {place: count for place, count in kept.items() if count} == Counter(places.values())
+    for layout in LAYOUTS:
+        for key, record in records[layout.name].items():
+            values = layout.values(record)[: len(layout.key_columns)]
+            assert layout.key(*(value for value in values if isinstance(value, int))) == key

@@ -143,8 +143,8 @@ def test_a_branch_that_leads_back_ends_the_walk() -> None:
     store, tree = grown(1)
     with store.begin() as transaction:
         page = transaction.page(tree.root)
-        middle = node.count(page) // 2
-        _, offset = node._tag(page, middle + 1)
+        # The key that is compared first is met, and the one behind it is smaller.
+        _, offset = node._tag(page, (node.count(page) - 1) // 2 + 1)
         begin = node.header_size(len(page)) + offset
         (length,) = struct.unpack_from("<H", page, begin)
         page[begin + 2 : begin + 2 + length] = bytes(length)

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from eselab.base.plan import DAY, FaultPlan, Plan
+from eselab.base.plan import DAY, DatabasePlan, FaultPlan, MailPlan, Plan, WindowPlan
 from eselab.check.check import check
 from eselab.disk.disk import RealDisk
 from eselab.machine.machine import Machine, OpenError
@@ -25,10 +25,15 @@ EVENTS = {
 CORRECTABLE = "is flipped; the checksum can correct it"
 
 
-def check_agent(folder: Path, seed: int, *, runs: int, days: float) -> Counter[str]:
-    """The agent says what the truth says, run after run; the events by id."""
+def check_agent(
+    folder: Path, seed: int, *, runs: int, days: float, plan: Plan | None = None
+) -> Counter[str]:
+    """The agent says what the truth says, run after run; the events by id.
+
+    Without a plan it is one of chance, with faults.
+    """
     chance = random.Random(seed)
-    plan = random_plan(chance, days=days / 2, faults=6)
+    plan = plan or random_plan(chance, days=days / 2, faults=6)
     for number in range(runs):
         try:
             now = run(folder, plan, chance.uniform(days / 2, days), seed=seed)
@@ -46,6 +51,17 @@ def test_on_some_seeds_the_agent_says_what_the_truth_says(tmp_path: Path) -> Non
     events = Counter[str]()
     for seed in (1, 4, 6):
         events += check_agent(tmp_path / str(seed), seed, runs=3, days=3.0)
+    # Windows that are too short for a pass, and nothing that stops one.
+    short = DatabasePlan(
+        name="a",
+        pages=150,
+        window=WindowPlan(offset=3600.0, length=1200.0),
+        mail=MailPlan(kept=10.0),
+        defrag_pause=8.0,
+    )
+    events += check_agent(
+        tmp_path / "short", 1, runs=2, days=4.0, plan=Plan(databases=[short], sample=300.0)
+    )
     assert set(events) >= EVENTS
 
 

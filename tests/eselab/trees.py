@@ -10,6 +10,7 @@ from eselab.disk.disk import SimDisk
 from eselab.storage import node
 from eselab.storage.btree import BTree
 from eselab.storage.store import Store, Transaction
+from eselab.storage.tables.space import Space, Survey
 
 NAME = "a.edb"
 SIZES = [4096, 8192, 16384, 32768]
@@ -44,6 +45,23 @@ def planted(store: Store, object_id: int = 7) -> BTree:
         return BTree.create(store, Pages(), transaction, object_id)
 
 
+def spaced(store: Store, object_id: int = 7) -> tuple[BTree, Survey]:
+    """A tree whose root owns the whole file, and the use of its pages."""
+    with store.begin() as transaction:
+        transaction.extend(16)
+        space = Space.create(store, transaction, range(1, 17), object_id)
+        tree = BTree.create(
+            store, space, transaction, object_id, root=1, header=space.external_header(16)
+        )
+    return tree, Survey(store, lambda: [space])
+
+
+def respaced(store: Store, object_id: int = 7) -> tuple[BTree, Survey]:
+    """The same after an opening."""
+    space = Space(store, 1, object_id)
+    return BTree(store, space, 1, object_id), Survey(store, lambda: [space])
+
+
 def verified(tree: BTree, store: Store, transaction: Transaction | None = None) -> set[int]:
     """Fails where the tree is not in order; the page numbers that it has."""
     reader = store if transaction is None else transaction
@@ -58,7 +76,8 @@ def verified(tree: BTree, store: Store, transaction: Transaction | None = None) 
         seen.add(number)
         assert node.object_id(page) == tree.object_id
         assert bool(flags & node.ROOT) == (number == tree.root)
-        assert all(a < b for a, b in pairwise(keys))
+        bounded = keys if flags & node.LEAF else keys[:-1]
+        assert all(a < b for a, b in pairwise(bounded))
         assert keys or number == tree.root
         if flags & node.LEAF:
             assert not flags & node.PARENT_OF_LEAF
@@ -66,10 +85,10 @@ def verified(tree: BTree, store: Store, transaction: Transaction | None = None) 
             chain.append((number, node.previous(page), node.following(page)))
             depths.add(depth)
             return
-        assert keys[0] == b""
+        assert keys[-1] == b""
         assert node.previous(page) == node.following(page) == 0
-        bounds = [low, *keys[1:], high]
-        assert all(low < key and (high is None or key < high) for key in keys[1:])
+        bounds = [low, *bounded, high]
+        assert all(low < key and (high is None or key < high) for key in bounded)
         for at, (begin, end) in enumerate(pairwise(bounds)):
             (child,) = struct.unpack("<I", node.value(page, at))
             under = node.flags(reader.read(child)) & node.LEAF

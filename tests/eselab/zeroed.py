@@ -16,7 +16,7 @@ from eselab.storage import node
 from eselab.storage.btree import BTree
 from eselab.storage.database import Database
 from tests.eselab import defragging
-from tests.eselab.databases import NAME, NOW
+from tests.eselab.databases import NAME, NOW, plain
 
 PAUSE = 0.5
 LONG = NOW * 2
@@ -145,7 +145,7 @@ def made(page_size: int = 4096, *, seed: int = 1, cache_pages: int = 50) -> Benc
         disk, NAME, page_size=page_size, cache_pages=cache_pages, now=NOW, chance=chance
     )
     with database.store.begin() as transaction:
-        database.create_table(transaction, "mail")
+        database.create_table(transaction, plain("mail"))
     database.store.flush()
     return bench(disk, database)
 

@@ -14,6 +14,7 @@ from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.sources.counters.blg.perfmon_blg import perfmon_blg_source
 from esewatch.sources.counters.perfmon_csv import perfmon_csv_source
+from esewatch.sources.evtx.evtx_source import EvtxSource
 from esewatch.sources.logs.event_stream import event_stream_source
 
 INTEGRATED = frozenset(
@@ -83,16 +84,24 @@ class Series(NamedTuple):
 
 
 def agent_families(
-    folder: Path, now: float, settings: Settings | None = None, *, binary: bool = False
+    folder: Path,
+    now: float,
+    settings: Settings | None = None,
+    *,
+    binary: bool = False,
+    evtx: bool = False,
 ) -> list[Metric]:
     """What the agent exposes at `now` of the two logs in `folder`, read to their ends.
 
-    `binary`: of the counters the binary logs and not the text.
+    `binary`: of the counters the binary logs and not the text. `evtx`: of the events the log of
+    Windows and not the lines.
     """
     settings = settings or Settings()
     agent = Folder(State(), settings)
     for source in (
-        event_stream_source("events", [str(folder / "events.jsonl")]),
+        EvtxSource("events", [str(folder / "*.evtx")])
+        if evtx
+        else event_stream_source("events", [str(folder / "events.jsonl")]),
         perfmon_blg_source("counters", [str(folder / "counters*.blg")])
         if binary
         else perfmon_csv_source("counters", [str(folder / "counters.csv")]),

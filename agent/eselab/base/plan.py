@@ -36,7 +36,9 @@ _RATE: Final = 250e6
 
 Role = Literal["active", "passive"]
 """Of a copy of a database."""
-FaultKind = Literal["flip_one", "flip_two", "tear", "lose", "misdirect", "slow", "skip", "kill"]
+FaultKind = Literal[
+    "flip_one", "flip_two", "tear", "lose", "misdirect", "slow", "skip", "clear", "kill"
+]
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,28 +1,32 @@
 """Consistency check of a database: header, log, pages, catalog, trees, space. Read-only.
 
-Every page must be exactly one of: a map page, in one tree, free in the map.
+Every page must be exactly one of: in one tree, available to one, waiting for a split. The
+shadow of the catalog must have what the catalog has.
 """
 
 from collections.abc import Iterator
 
 import msgspec
 
+from eselab.check.check_space import Spaces
 from eselab.check.check_tree import TreeWalk
 from eselab.check.check_view import View, viewed
 from eselab.disk.disk import Disk
 from eselab.storage import node
-from eselab.storage.database import (
+from eselab.storage.database import STATES, DatabaseError
+from eselab.storage.database_header import CLEAN
+from eselab.storage.structure import fault_of
+from eselab.storage.tables.catalog import (
     CATALOG,
     CATALOG_ID,
     CATALOG_ROOT,
-    STATES,
-    DatabaseError,
+    LAST_OWN_ID,
+    SHADOW,
+    CatalogError,
     Entry,
-    entry_of,
+    table_of,
 )
-from eselab.storage.database_header import CLEAN
-from eselab.storage.space import MAP_ID, pages_covered
-from eselab.storage.structure import fault_of
+from eselab.storage.tables.space import SYSTEM_ROOT
 from eselab.storage.transaction_log.change import dbtime_of
 
 
@@ -31,7 +35,7 @@ class CheckedDatabase(msgspec.Struct, kw_only=True):
 
     pages: int = 0
     free: int = 0
-    """Pages that are free in the map."""
+    """Pages that are available."""
     blank: int = 0
     """Pages that were never written."""
     tables: dict[str, int] = {}
@@ -75,6 +79,8 @@ def records(disk: Disk, name: str) -> Iterator[tuple[str, bytes, bytes]]:
         _raise_first(faults)
         assert trees is not None
         for table, entry in trees.tables:
+            if table == CATALOG.name:
+                continue
             for key, value in trees.walk(table, entry):
                 yield table, key, value
             _raise_first(faults)
@@ -97,33 +103,55 @@ class _Trees:
         """Whether the catalog is whole."""
         self._view = view
         self._faults = faults
-        self._of_catalog = 0
+        self._catalog: list[tuple[bytes, bytes]] = []
+        self.spaces = Spaces(view, self.owners, faults)
         self.tables = self._entries()
 
     def walk(self, name: str, entry: Entry) -> Iterator[tuple[bytes, bytes]]:
-        """Keys and values of a tree."""
+        """Keys and values of a tree; what is in its space is known at the end."""
         tree = TreeWalk(self._view, name, entry, self.owners, self._faults)
         yield from tree.records()
+        self.spaces.look(name, entry)
         if not tree.complete:
             self.incomplete.add(entry.object_id)
+        self.spaces.check_owner(entry.root, entry.object_id, tree.pages)
 
     def count(self) -> dict[str, int]:
         """Records of each table."""
-        counted = {CATALOG: self._of_catalog}
+        root = Entry(SYSTEM_ROOT, SYSTEM_ROOT)
+        if self._view.pages >= CATALOG_ROOT:
+            for _ in TreeWalk(self._view, "root", root, self.owners, self._faults).records():
+                self._faults.append(f"page {SYSTEM_ROOT}: has a record")
+            self.spaces.look("root", root, of_file=True)
+        counted = {CATALOG.name: len(self._catalog)}
         for name, entry in self.tables:
-            counted[name] = sum(1 for _ in self.walk(name, entry))
+            if name == SHADOW.name:
+                counted[name] = self._compare(entry)
+            elif name != CATALOG.name:
+                counted[name] = sum(1 for _ in self.walk(name, entry))
         return counted
 
+    def _compare(self, shadow: Entry) -> int:
+        """The number of records of the shadow, which should be those of the catalog."""
+        found = list(self.walk(SHADOW.name, shadow))
+        whole = self.knows_all and shadow.object_id not in self.incomplete
+        if whole and found != self._catalog:
+            self._faults.append("catalog: its shadow has other records")
+        return len(found)
+
     def _entries(self) -> list[tuple[str, Entry]]:
-        """Tables by object id, the catalog left out."""
+        """Tables by object id."""
         found: dict[int, tuple[str, Entry]] = {}
-        for key, value in self.walk(CATALOG, Entry(CATALOG_ID, CATALOG_ROOT)):
-            self._of_catalog += 1
+        for key, record in self.walk(CATALOG.name, Entry(CATALOG_ID, CATALOG_ROOT)):
+            self._catalog.append((key, record))
             try:
-                name, entry = entry_of(key, value)
-            except DatabaseError as error:
-                self._lose(str(error))
+                table = table_of(key, record)
+            except CatalogError as error:
+                self._lose(f"catalog: {error}")
                 continue
+            if table is None:
+                continue
+            name, entry = table
             if entry.object_id in found:
                 other = found[entry.object_id][0]
                 self._lose(f"catalog: {other} and {name} have object id {entry.object_id}")
@@ -131,9 +159,9 @@ class _Trees:
             found[entry.object_id] = name, entry
         if CATALOG_ID in self.incomplete:
             self.knows_all = False
-        elif STATES not in {name for name, _ in found.values()}:
-            self._lose(f"catalog: it has no {STATES}")
-        self._check_last(max(found, default=CATALOG_ID))
+        elif STATES.name not in {name for name, _ in found.values()}:
+            self._lose(f"catalog: it has no {STATES.name}")
+        self._check_last(max(found, default=LAST_OWN_ID))
         return [found[object_id] for object_id in sorted(found)]
 
     def _lose(self, fault: str) -> None:
@@ -155,35 +183,16 @@ class _Census:
         self._view = view
         self._trees = trees
         self._checked = checked
-        self._covered = pages_covered(view.page_size)
 
     def take(self) -> None:
         """Look at every page once."""
-        in_use: int | None = None
         for number in range(1, self._view.pages + 1):
             page = self._view.content(number)
-            at = (number - 1) % self._covered
-            if at == 0:
-                in_use = self._bits(number, page)
             self._look_inside(number, page)
-            is_free = None if in_use is None else not in_use >> at & 1
-            if at == 0:
-                self._check_map(number, page, is_free)
-            else:
-                self._check_use(number, page, is_free)
+            self._check_use(number, page)
 
     def _fault(self, number: int, what: str) -> None:
         self._checked.faults.append(f"page {number}: {what}")
-
-    def _bits(self, number: int, page: bytes | None) -> int | None:
-        """The bits of a map page; None where it is none that can be read."""
-        if page is None or not node.flags(page) & node.SPACE_TREE:
-            return None
-        bits = int.from_bytes(page[node.header_size(len(page)) :], "little")
-        there = min(self._covered, self._view.pages + 1 - number)
-        if bits >> there:
-            self._fault(number, "the map has pages in use behind the end of the database")
-        return bits
 
     def _look_inside(self, number: int, page: bytes | None) -> None:
         if page is None:
@@ -196,34 +205,26 @@ class _Census:
         if dbtime_of(page) > self._view.dbtime:
             self._fault(number, f"its dbtime {dbtime_of(page)} is beyond {self._view.dbtime}")
 
-    def _check_map(self, number: int, page: bytes | None, is_free: bool | None) -> None:
-        if page is not None and (
-            not node.flags(page) & node.SPACE_TREE or node.object_id(page) != MAP_ID
-        ):
-            self._fault(number, "is not the map page that belongs here")
-        if is_free:
-            self._fault(number, "is a map page and free in the map")
-        if number in self._trees.owners:
-            self._fault(number, f"is a map page and in tree {self._trees.owners[number]}")
-
-    def _check_use(self, number: int, page: bytes | None, is_free: bool | None) -> None:
-        owner = self._trees.owners.get(number)
-        if page is not None and node.flags(page) & node.SPACE_TREE:
-            self._fault(number, "is a map page where none belongs")
-        if is_free:
-            self._checked.free += 1
+    def _check_use(self, number: int, page: bytes | None) -> None:
+        spaces, owner = self._trees.spaces, self._trees.owners.get(number)
+        is_free = number in spaces.free
+        if is_free or number in spaces.waiting:
+            self._checked.free += is_free
             if owner is not None:
-                self._fault(number, f"is in tree {owner} and free in the map")
+                self._fault(number, f"is in tree {owner} and available")
             elif page is not None and any(page) and not node.flags(page) & node.EMPTY:
-                self._fault(number, "is free in the map and not empty")
-        elif is_free is False and owner is None and self._is_lost(page):
-            self._fault(number, "is in use and in no tree")
+                self._fault(number, "is available and not empty")
+            if is_free and number in spaces.waiting:
+                self._fault(number, "is available and waits for a split")
+        elif owner is None and self._is_lost(page):
+            self._fault(number, "is in no tree and not available")
 
     def _is_lost(self, page: bytes | None) -> bool:
         """Whether a page that no walk came to cannot be behind one that could not be walked."""
         trees = self._trees
+        incomplete = trees.incomplete | trees.spaces.incomplete
         if not trees.knows_all:
             return False
-        if page is None or not any(page):
-            return not trees.incomplete
-        return node.object_id(page) not in trees.incomplete
+        if page is None or not any(page) or node.flags(page) & node.EMPTY:
+            return not incomplete
+        return node.object_id(page) not in incomplete

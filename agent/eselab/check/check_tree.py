@@ -11,12 +11,13 @@ from typing import Final, NamedTuple
 from eselab.check.check_view import View
 from eselab.storage import node
 from eselab.storage.btree import LONGEST_KEY
-from eselab.storage.database import Entry
 from eselab.storage.structure import fault_of
+from eselab.storage.tables.catalog import Entry
 from esewatch.ese.pages.layout import NEW_FORMAT
 
 _CHILD: Final = struct.Struct("<I")
-_KNOWN: Final = node.ROOT | node.LEAF | node.PARENT_OF_LEAF | NEW_FORMAT
+_KNOWN: Final = node.ROOT | node.LEAF | node.PARENT_OF_LEAF
+_ALWAYS: Final = NEW_FORMAT | node.NEW_RECORDS
 
 
 class _Visit(NamedTuple):
@@ -36,8 +37,17 @@ class TreeWalk:
     """One walk. `owners` gets the object id of each page that is come to."""
 
     def __init__(
-        self, view: View, name: str, entry: Entry, owners: dict[int, int], faults: list[str]
+        self,
+        view: View,
+        name: str,
+        entry: Entry,
+        owners: dict[int, int],
+        faults: list[str],
+        *,
+        flags: int = 0,
     ) -> None:
+        self.pages: list[int] = []
+        """Page numbers that were come to."""
         self.complete = True
         """Whether all pages of the tree were come to, so far."""
         self._view = view
@@ -45,6 +55,7 @@ class TreeWalk:
         self._entry = entry
         self._owners = owners
         self._faults = faults
+        self._flags = _ALWAYS | flags
         self._depth: int | None = None
         self._last: tuple[int, int] | None = (0, 0)
         """The leaf before and which one it says follows; (0, 0): none; None: not known."""
@@ -79,6 +90,7 @@ class TreeWalk:
             self._fault(number, f"is in tree {self._owners[number]} and again in tree {object_id}")
             return None
         self._owners[number] = object_id
+        self.pages.append(number)
         page = self._view.content(number)
         # What is wrong inside is told where all pages are looked at.
         if page is None or (any(page) and fault_of(page) is not None):
@@ -95,7 +107,7 @@ class TreeWalk:
         flags = node.flags(page)
         is_leaf = bool(flags & node.LEAF)
         wrong = (
-            flags & ~_KNOWN
+            flags & ~_KNOWN != self._flags
             or bool(flags & node.ROOT) != (visit.above == 0)
             or (is_leaf and flags & node.PARENT_OF_LEAF)
             or visit.is_leaf not in (None, is_leaf)
@@ -139,13 +151,13 @@ class TreeWalk:
         if node.previous(page) or node.following(page):
             self._fault(number, "is a branch with siblings")
         keys = [node.key(page, index) for index in range(nodes)]
-        if not nodes or keys[0]:
-            self._fault(number, "is a branch without a first child")
+        if not nodes or keys[-1]:
+            self._fault(number, "is a branch without a last child")
         if not nodes:
             self.complete, self._last = False, None
         if nodes > 1:
-            self._check_bounds(visit, keys[1], keys[-1])
-        bounds = [visit.low, *keys[1:], visit.high]
+            self._check_bounds(visit, keys[0], keys[-2])
+        bounds = [visit.low, *keys[:-1], visit.high]
         is_parent = bool(node.flags(page) & node.PARENT_OF_LEAF)
         found = []
         for index in range(nodes):

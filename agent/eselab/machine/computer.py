@@ -24,8 +24,10 @@ class ComputerLogs:
         program: Program,
         buffered: bool,
         binary: bool = False,
+        evtx: int | None = None,
     ) -> None:
         """`buffered`: lines are held back until `flush`. `binary`: a binary counter log, too.
+        `evtx`: an event log of Windows of so many bytes, too.
 
         Raises TruthError, OSError.
         """
@@ -41,6 +43,7 @@ class ComputerLogs:
                 program=program,
                 buffered=buffered,
                 truth=self.truth,
+                evtx=evtx,
             )
             self.counters = CounterLog(
                 folder, clock, computer=computer, program=program, buffered=buffered,

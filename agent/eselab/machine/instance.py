@@ -29,6 +29,7 @@ from eselab.maintenance.dbscan import DatabaseScan
 from eselab.maintenance.defrag import Defrag
 from eselab.maintenance.schedule import Task
 from eselab.maintenance.zeroing import DatabaseZeroing
+from eselab.storage.btree import TreeError
 from eselab.storage.database import Database
 from eselab.storage.pages import PageError
 
@@ -215,12 +216,12 @@ class Instance:
         `ahead`: one that the scan reads next, if there is one.
 
         A page of the cache may be written back and so heal what was done to it unseen.
-        Any page where a fault before this one took the space map.
+        Any page where a fault before this one took the space of a tree.
         """
         space, store = self.database.space, self.database.store
         try:
-            pages = [number for number in space.used() if not space.is_map(number)]
-        except PageError:
+            pages = list(space.used())
+        except (PageError, TreeError):
             pages = list(range(1, store.pages + 1))
         alone = [number for number in pages if not store.is_cached(number)]
         if ahead and self._background is None:

@@ -72,9 +72,11 @@ class Machine:
         computer: str,
         journals: Mapping[str, Journal] | None = None,
         binary: bool = False,
+        evtx: int | None = None,
     ) -> None:
         """`journals`, by database, are told of each transaction of the workload. `binary`: the
-        counters are logged in a binary log, too.
+        counters are logged in a binary log, too. `evtx`: the events are logged in a log of
+        Windows of so many bytes, too.
 
         Raises InUseError, TruthError, AheadError, OSError; OpenError where a copy is to be on
         the computer itself.
@@ -86,6 +88,7 @@ class Machine:
         self._plan = plan
         self._journals = journals or {}
         self._binary = binary
+        self._evtx = evtx
         self._clock = clock
         self._real = isinstance(clock, RealClock)
         first = plan.databases[0]
@@ -135,6 +138,7 @@ class Machine:
             program=self._program,
             buffered=not self._real,
             binary=self._binary,
+            evtx=self._evtx,
         )
 
     @property
@@ -334,7 +338,9 @@ class Machine:
             self.flush()
             faults.kill()
         instance = self.instances[fault.database]
-        if fault.kind == "slow":
+        if fault.kind == "clear":
+            self._logs.events.clear()
+        elif fault.kind == "slow":
             instance.device.slow(fault.seconds, fault.count)
             self._logs.truth.fault(self._clock.now(), instance.path, None, fault.kind)
         elif fault.kind == "skip":

@@ -1,9 +1,9 @@
 """A mailbox store in three tables, and the effect of its operations on their rows.
 
-"Msg": mailbox (u16), folder (u8), message number (u32) -> body. "Arrivals": message number ->
-mailbox, folder, time of delivery (f64). "Folders": mailbox, folder -> messages (u32), and under
-mailbox 0 the Totals. Integers are big-endian. Message numbers grow with time, so "Arrivals" is
-the index by time that retention needs, and all that the work has to know is in the database.
+"Msg": mailbox, folder, message number -> body. "Arrivals": message number -> mailbox, folder,
+time of delivery. "Folders": mailbox, folder -> messages, and under mailbox 0 the Totals. Message
+numbers grow with time, so "Arrivals" is the index by time that retention needs, and all that
+the work has to know is in the database.
 """
 
 import struct
@@ -15,8 +15,18 @@ from eselab.storage.btree import BTree, TreeError
 from eselab.storage.database import Database
 from eselab.storage.pages import PageError
 from eselab.storage.store import Transaction
+from eselab.storage.tables.record import (
+    DOUBLE,
+    LONG_BINARY,
+    UNSIGNED_BYTE,
+    UNSIGNED_LONG,
+    UNSIGNED_SHORT,
+    Column,
+    Layout,
+    Value,
+)
+from esewatch.ese.pages.layout import LARGEST_SMALL
 
-TABLES: Final = ("Msg", "Arrivals", "Folders")
 INBOX: Final = 0
 FOLDERS: Final = 4
 """Of each mailbox; the inbox is the first."""
@@ -25,12 +35,45 @@ FAULTS: Final = (PageError, TreeError, LookupError, ValueError, struct.error)
 """What a damaged page does to an operation. The last three: rows that do not go together, or
 make no sense, because a write of one of them was lost or its page was written broken."""
 
-_MESSAGE: Final = struct.Struct(">HBI")
-_NUMBER: Final = struct.Struct(">I")
-_ARRIVAL: Final = struct.Struct(">HBd")
-_FOLDER: Final = struct.Struct(">HB")
-_TOTALS: Final = struct.Struct(">II")
-_TOTALS_KEY: Final = _FOLDER.pack(0, 0)
+MESSAGES: Final = Layout(
+    "Msg",
+    [
+        Column("Mailbox", UNSIGNED_SHORT),
+        Column("Folder", UNSIGNED_BYTE),
+        Column("Number", UNSIGNED_LONG),
+        Column("Body", LONG_BINARY),
+    ],
+    key=3,
+)
+ARRIVALS: Final = Layout(
+    "Arrivals",
+    [
+        Column("Number", UNSIGNED_LONG),
+        Column("Mailbox", UNSIGNED_SHORT),
+        Column("Folder", UNSIGNED_BYTE),
+        Column("Time", DOUBLE),
+    ],
+    key=1,
+)
+COUNTS: Final = Layout(
+    "Folders",
+    [
+        Column("Mailbox", UNSIGNED_SHORT),
+        Column("Folder", UNSIGNED_BYTE),
+        Column("Messages", UNSIGNED_LONG),
+        Column("Daily", UNSIGNED_LONG),
+    ],
+    key=2,
+)
+"""Of the Totals, "Messages" is the number of the next one."""
+
+LAYOUTS: Final = (MESSAGES, ARRIVALS, COUNTS)
+TABLES: Final = tuple(layout.name for layout in LAYOUTS)
+
+BESIDE_BODY: Final = len(MESSAGES.record(LARGEST_SMALL, 0, 0, 0, b""))
+"""Bytes of a record of "Msg" beside the body."""
+
+_TOTALS_KEY: Final = COUNTS.key(0, 0)
 
 _Item = TypeVar("_Item")
 Kind = Literal["deliver", "read", "move", "delete"]
@@ -95,7 +138,7 @@ class Journal(Protocol):
 
 def message_key(mailbox: int, folder: int, number: int) -> bytes:
     """Key of a message in "Msg"."""
-    return _MESSAGE.pack(mailbox, folder, number)
+    return MESSAGES.key(mailbox, folder, number)
 
 
 def groups(items: Sequence[_Item], size: int) -> Iterator[Sequence[_Item]]:
@@ -108,6 +151,7 @@ class Mailboxes:
 
     def __init__(self, database: Database, journal: Journal | None = None) -> None:
         self._store = database.store
+        self._page_size = database.store.page_size
         self._trees = {name: database.table(name) for name in TABLES}
         self._journal = journal
 
@@ -115,8 +159,9 @@ class Mailboxes:
     def create(cls, database: Database) -> "Mailboxes":
         """Make the tables, empty."""
         with database.store.begin() as transaction:
-            trees = {name: database.create_table(transaction, name) for name in TABLES}
-            trees["Folders"].insert(transaction, _TOTALS_KEY, _TOTALS.pack(1, 0))
+            trees = {layout.name: database.create_table(transaction, layout) for layout in LAYOUTS}
+            record = _totals_record(database.store.page_size, Totals(1, 0))
+            trees["Folders"].insert(transaction, _TOTALS_KEY, record)
         return cls(database)
 
     @property
@@ -130,8 +175,8 @@ class Mailboxes:
 
     def arrived_before(self, time: float) -> Iterator[Arrival]:
         """The messages that are there and came before `time`, oldest first. Raises FAULTS."""
-        for key, value in self._trees["Arrivals"].scan():
-            arrival = _arrival(key, value)
+        for _, record in self._trees["Arrivals"].scan():
+            arrival = _arrival(record)
             if arrival.time >= time:
                 return
             yield arrival
@@ -145,7 +190,7 @@ class Mailboxes:
         intended = False
         try:
             with self._store.begin() as transaction:
-                hand = _Hand(self._trees, transaction)
+                hand = _Hand(self._trees, transaction, self._page_size)
                 for operation in operations:
                     hand.do(operation)
                 hand.finish()
@@ -167,22 +212,25 @@ class Mailboxes:
         """Put messages in the index by time; they are in "Msg" already."""
         tree = self._trees["Arrivals"]
         for one in arrivals:
-            tree.insert(transaction, _NUMBER.pack(one.number), _ARRIVAL.pack(*one[1:]))
+            record = ARRIVALS.record(self._page_size, *one)
+            tree.insert(transaction, ARRIVALS.key(one.number), record)
 
     def count(self, transaction: Transaction, arrivals: Sequence[Arrival], totals: Totals) -> None:
         """Set the counts of the folders, which have none yet, and the totals."""
         tree = self._trees["Folders"]
         counts = Counter((one.mailbox, one.folder) for one in arrivals)
         for place, count in sorted(counts.items()):
-            tree.insert(transaction, _FOLDER.pack(*place), _NUMBER.pack(count))
-        tree.replace(transaction, _TOTALS_KEY, _TOTALS.pack(*totals))
+            record = COUNTS.record(self._page_size, *place, count, None)
+            tree.insert(transaction, COUNTS.key(*place), record)
+        tree.replace(transaction, _TOTALS_KEY, _totals_record(self._page_size, totals))
 
 
 class _Hand:
     """A transaction in the making. Counts are written once, at its end."""
 
-    def __init__(self, trees: dict[str, BTree], transaction: Transaction) -> None:
+    def __init__(self, trees: dict[str, BTree], transaction: Transaction, page_size: int) -> None:
         self.rows: list[Row] = []
+        self._page_size = page_size
         self._trees = trees
         self._transaction = transaction
         self._change = Counter[tuple[int, int]]()
@@ -197,7 +245,7 @@ class _Hand:
                 self._body(found)
             elif operation.kind == "delete":
                 self._delete("Msg", found.key)
-                self._delete("Arrivals", _NUMBER.pack(found.number))
+                self._delete("Arrivals", ARRIVALS.key(found.number))
                 self._change[found.mailbox, found.folder] -= 1
             else:
                 self._move(found, operation.folder)
@@ -205,21 +253,22 @@ class _Hand:
     def finish(self) -> None:
         """Write the counts that changed."""
         for place, change in sorted(self._change.items()):
-            key = _FOLDER.pack(*place)
+            key = COUNTS.key(*place)
             old = self._trees["Folders"].get(key, self._transaction)
+            count = 0 if old is None else _count(old)
+            record = COUNTS.record(self._page_size, *place, max(0, count + change), None)
             if old is None:
-                self._insert("Folders", key, _NUMBER.pack(change))
+                self._insert("Folders", key, record)
             elif change:
-                (count,) = _NUMBER.unpack(old)
-                self._replace("Folders", key, _NUMBER.pack(max(0, count + change)))
+                self._replace("Folders", key, record)
         if self._totals is not None:
-            self._replace("Folders", _TOTALS_KEY, _TOTALS.pack(*self._totals))
+            self._replace("Folders", _TOTALS_KEY, _totals_record(self._page_size, self._totals))
 
     def _deliver(self, operation: Operation) -> None:
         totals = self._totals or _totals(self._trees["Folders"], self._transaction)
         new = Arrival(totals.following, operation.mailbox, INBOX, operation.time)
-        self._insert("Msg", new.key, operation.body)
-        self._insert("Arrivals", _NUMBER.pack(new.number), _ARRIVAL.pack(*new[1:]))
+        self._insert("Msg", new.key, message_record(self._page_size, new, operation.body))
+        self._insert("Arrivals", ARRIVALS.key(new.number), self._arrival_record(new))
         self._change[new.mailbox, INBOX] += 1
         self._totals = totals._replace(following=totals.following + 1)
 
@@ -229,26 +278,29 @@ class _Hand:
         body = self._body(found)
         moved = found._replace(folder=folder)
         self._delete("Msg", found.key)
-        self._insert("Msg", moved.key, body)
-        self._replace("Arrivals", _NUMBER.pack(found.number), _ARRIVAL.pack(*moved[1:]))
+        self._insert("Msg", moved.key, message_record(self._page_size, moved, body))
+        self._replace("Arrivals", ARRIVALS.key(found.number), self._arrival_record(moved))
         self._change[found.mailbox, found.folder] -= 1
         self._change[moved.mailbox, folder] += 1
 
     def _find(self, number: int) -> Arrival | None:
         """The message of this number, or the next one, or the first of all."""
         tree = self._trees["Arrivals"]
-        start = _NUMBER.pack(max(0, number))
-        for key, value in tree.scan(start, transaction=self._transaction):
-            return _arrival(key, value)
-        for key, value in tree.scan(transaction=self._transaction):
-            return _arrival(key, value)
+        start = ARRIVALS.key(max(0, number))
+        for _, record in tree.scan(start, transaction=self._transaction):
+            return _arrival(record)
+        for _, record in tree.scan(transaction=self._transaction):
+            return _arrival(record)
         return None
 
     def _body(self, found: Arrival) -> bytes:
-        body = self._trees["Msg"].get(found.key, self._transaction)
-        if body is None:
+        record = self._trees["Msg"].get(found.key, self._transaction)
+        if record is None:
             raise KeyError(found.key)
-        return body
+        return body_of(record)
+
+    def _arrival_record(self, arrival: Arrival) -> bytes:
+        return ARRIVALS.record(self._page_size, *arrival)
 
     def _insert(self, table: str, key: bytes, value: bytes) -> None:
         self._trees[table].insert(self._transaction, key, value)
@@ -263,12 +315,44 @@ class _Hand:
         self.rows.append(Row(table, key, None))
 
 
+def message_record(page_size: int, arrival: Arrival, body: bytes) -> bytes:
+    """The record of a message in "Msg"."""
+    place = (arrival.mailbox, arrival.folder, arrival.number)
+    return MESSAGES.record(page_size, *place, body)
+
+
+def body_of(record: bytes) -> bytes:
+    """The body of a message, of its record in "Msg". Raises FAULTS."""
+    body = MESSAGES.values(record)[-1]
+    if not isinstance(body, bytes):
+        raise ValueError("a message without a body")
+    return body
+
+
 def _totals(tree: BTree, transaction: Transaction | None) -> Totals:
     found = tree.get(_TOTALS_KEY, transaction)
     if found is None:
         raise KeyError(_TOTALS_KEY)
-    return Totals(*_TOTALS.unpack(found))
+    _, _, following, daily = COUNTS.values(found)
+    return Totals(_number(following), _number(daily))
 
 
-def _arrival(key: bytes, value: bytes) -> Arrival:
-    return Arrival(*_NUMBER.unpack(key), *_ARRIVAL.unpack(value))
+def _totals_record(page_size: int, totals: Totals) -> bytes:
+    return COUNTS.record(page_size, 0, 0, *totals)
+
+
+def _count(record: bytes) -> int:
+    return _number(COUNTS.values(record)[2])
+
+
+def _arrival(record: bytes) -> Arrival:
+    number, mailbox, folder, time = ARRIVALS.values(record)
+    if not isinstance(time, float):
+        raise ValueError("an arrival without a time")
+    return Arrival(_number(number), _number(mailbox), _number(folder), time)
+
+
+def _number(value: Value) -> int:
+    if not isinstance(value, int):
+        raise ValueError("no number where one belongs")
+    return value

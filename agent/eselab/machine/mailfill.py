@@ -11,19 +11,32 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from eselab.base.plan import MailPlan
-from eselab.machine.mail import FOLDERS, INBOX, Arrival, Mailboxes, Totals, groups, message_key
+from eselab.machine.mail import (
+    ARRIVALS,
+    BESIDE_BODY,
+    FOLDERS,
+    INBOX,
+    Arrival,
+    Mailboxes,
+    Totals,
+    body_of,
+    groups,
+    message_key,
+    message_record,
+)
 from eselab.storage.btree import BTree
 from eselab.storage.database import Database
-from eselab.storage.node import header_size
+from eselab.storage.node import header_size, size_of
 from eselab.storage.store import Store, Transaction
+from esewatch.ese.pages.layout import LARGEST_SMALL
 
 FILL: Final = 0.63
 """Share of its leaves that a store's messages take after online defragmentation, measured."""
 
-_NODE: Final = 13
-"""Bytes of a message beside its body: length of the key, key, tag."""
+_NODE: Final = size_of(message_key(0, 0, 0), b"") + BESIDE_BODY
+"""Bytes of a message beside its body."""
 
-_ENTRY: Final = 21
+_ENTRY: Final = size_of(ARRIVALS.key(0), ARRIVALS.record(LARGEST_SMALL, 0, 0, 0, 0.0))
 """Bytes of an entry of "Arrivals"."""
 
 _RECENT: Final = 8
@@ -43,7 +56,7 @@ class Sizes:
     """Length of bodies: even around the mean of the plan, none too long for a page."""
 
     def __init__(self, plan: MailPlan, page_size: int) -> None:
-        self._longest = min(plan.body * 3 // 2, page_size // 4)
+        self._longest = min(plan.body * 3 // 2, page_size // 4 - BESIDE_BODY)
         self._shortest = min(plan.body // 2, self._longest)
 
     @property
@@ -163,15 +176,18 @@ class _Past:
         """One event; `there` has the messages of the mailbox that exist."""
         if event.order == 0:
             new = Arrival(event.number, mailbox, event.folder, event.time)
-            self._tree.insert(transaction, new.key, self._sizes.body(self._chance))
+            self._put(transaction, new, self._sizes.body(self._chance))
             there[new.number] = new
             return
         old = there.pop(event.number)
-        body = self._tree.get(old.key, transaction)
+        record = self._tree.get(old.key, transaction)
         self._tree.delete(transaction, old.key)
-        if event.order == 1 and body is not None:
+        if event.order == 1 and record is not None:
             there[old.number] = moved = old._replace(folder=event.folder)
-            self._tree.insert(transaction, moved.key, body)
+            self._put(transaction, moved, body_of(record))
+
+    def _put(self, transaction: Transaction, new: Arrival, body: bytes) -> None:
+        self._tree.insert(transaction, new.key, message_record(self._store.page_size, new, body))
 
     def _settle(self, mailbox: int) -> None:
         """Merge the leaves of a mailbox as online defragmentation does."""

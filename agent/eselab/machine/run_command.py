@@ -19,6 +19,7 @@ from tqdm import tqdm
 from eselab.base.clock import PacedClock, RealClock, VirtualClock
 from eselab.base.plan import DAY, FaultPlan, Plan
 from eselab.base.profiles import PROFILES
+from eselab.logs.binary.evtx.evtx_log import DEFAULT
 from eselab.machine.machine import Machine, OpenError
 from eselab.storage.transaction_log.log import LogError
 
@@ -77,6 +78,11 @@ def add_run(commands: Any) -> None:
         "--binary-log", action="store_true", help="the counters as D/counters.blg, too"
     )
     parser.add_argument(
+        "--event-log", type=_mebibytes, nargs="?", const=DEFAULT >> 20, metavar="MIB",
+        help="the events as D/Application.evtx, too; it overwrites its oldest events when it has "
+        "MIB, by default 20",
+    )  # fmt: skip
+    parser.add_argument(
         "--until-eof", action="store_true",
         help="end when the standard input ends; with --clock paced a line of it is a fault of a "
         "plan (JSON), done at once when the present is reached",
@@ -101,6 +107,7 @@ def run(options: argparse.Namespace) -> int:
             seed=options.seed,
             computer=options.computer,
             binary=options.binary_log,
+            evtx=options.event_log and options.event_log << 20,
         )
         _work(machine, clock, options, f"{_databases(plan)} at work in {folder}")
     except OSError as error:
@@ -252,6 +259,12 @@ def _days(text: str) -> float:
     if not 0 < days <= LONGEST:
         raise argparse.ArgumentTypeError(f"{text}: more than 0 and at most {LONGEST:g} days")
     return days
+
+
+def _mebibytes(text: str) -> int:
+    if not (text.isdecimal() and 1 <= int(text) <= 4096):
+        raise argparse.ArgumentTypeError(f"{text}: 1 to 4096 MiB")
+    return int(text)
 
 
 def _name(text: str) -> str:

@@ -16,6 +16,7 @@ from eselab.maintenance.schedule import Task
 from eselab.storage import node
 from eselab.storage.btree import TreeError
 from eselab.storage.pages import Checked, PageError
+from eselab.storage.tables.space import SYSTEM_ROOT
 
 SUSPENDED: Final = 1
 """The value of the duration counter for an open pass while nothing runs."""
@@ -211,4 +212,5 @@ class PassiveScan(BackgroundScan):
 
 
 def _has_records(content: bytes) -> bool:
-    return bool(node.flags(content) & node.LEAF) and not node.flags(content) & node.EMPTY
+    kind = node.flags(content) & (node.LEAF | node.EMPTY | node.SPACE_TREE)
+    return kind == node.LEAF and node.object_id(content) != SYSTEM_ROOT

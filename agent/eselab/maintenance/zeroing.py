@@ -20,6 +20,7 @@ from eselab.storage.database import Database
 from eselab.storage.pages import Checked
 from eselab.storage.store import Store
 from eselab.storage.structure import fault_of
+from eselab.storage.tables.space import SYSTEM_ROOT
 from eselab.storage.transaction_log.change import dbtime_of
 
 TABLE: Final = "MSysScan1"
@@ -135,6 +136,8 @@ def _filled(content: bytes | None, state: ZeroingState) -> bytearray | None:
         state.passed_over += 1
         return None
     if not any(content) or node.flags(content) & node.SPACE_TREE:
+        return None
+    if node.object_id(content) == SYSTEM_ROOT:
         return None
     if dbtime_of(content) <= state.zeroed:
         state.unchanged += 1

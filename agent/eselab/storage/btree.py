@@ -1,7 +1,7 @@
 """A B+tree of keys of 1 to 255 bytes: branches lead to leaves, leaves have the values.
 
-A node of a branch has the number of a child as its value (u32) and the child's lower bound as
-its key; the first key of a branch is empty, so its first child begins where the branch does.
+A node of a branch has the number of a child as its value (u32) and the child's upper bound as
+its key; the last key of a branch is empty, so its last child ends where the branch does.
 Deletes never merge leaves: only a leaf that is empty goes; `merge` is for online
 defragmentation. After an error the transaction is to be aborted: PageError where a page cannot
 be read, TreeError where what was read makes no sense, in the tree or in the space.
@@ -108,11 +108,22 @@ class BTree:
 
     @classmethod
     def create(
-        cls, store: Store, space: Space, transaction: Transaction, object_id: int
+        cls,
+        store: Store,
+        space: Space,
+        transaction: Transaction,
+        object_id: int,
+        *,
+        root: int = 0,
+        flags: int = 0,
+        header: bytes = b"",
     ) -> "BTree":
-        """A new, empty tree."""
-        root = space.allocate(transaction)
-        node.init(transaction.page(root), object_id, node.ROOT | node.LEAF)
+        """A new, empty tree; its root is on that page, 0: on one of the space.
+
+        All its pages have the flags, its root the external header.
+        """
+        root = root or space.allocate(transaction)
+        node.init(transaction.page(root), object_id, node.ROOT | node.LEAF | flags, header)
         return cls(store, space, root, object_id)
 
     def get(self, key: bytes, transaction: Transaction | None = None) -> bytes | None:
@@ -148,6 +159,23 @@ class BTree:
         """
         for place in self._places(b"", transaction):
             yield place.number
+
+    def pages(self, transaction: Transaction | None = None) -> Iterator[int]:
+        """Page numbers of the whole tree, its root first. Raises TreeError."""
+        waiting = [(self.root, 0)]
+        while waiting:
+            number, depth = waiting.pop()
+            page = self._read(number, transaction)
+            yield number
+            if depth > _DEEPEST:
+                raise self._nonsense(number)
+            if node.flags(page) & node.LEAF:
+                continue
+            try:
+                children = [node.value(page, at) for at in range(node.count(page))]
+                waiting += [(_CHILD.unpack(child)[0], depth + 1) for child in children]
+            except _NONSENSE as error:
+                raise self._nonsense(number) from error
 
     @_changing
     def insert(self, transaction: Transaction, key: bytes, value: bytes) -> None:
@@ -193,8 +221,7 @@ class BTree:
         b"" to the end, a tree has nothing left to merge. Raises TreeError.
         """
         place = self._descend(key, transaction)
-        if place.path and node.count(transaction.read(self.root)) == 1:
-            self._lift(transaction)
+        if place.path and self._lift(transaction):
             return Merge(1, key)
         bottom = len(place.path) - 1
         for depth in range(bottom, -1, -1):
@@ -233,12 +260,11 @@ class BTree:
         page = self._read(number, transaction)
         try:
             while not node.flags(page) & node.LEAF:
-                index, found = node.find(page, key)
-                index = max(0, index if found else index - 1)
                 if len(path) >= _DEEPEST or not node.count(page):
                     raise TreeError(f"page {number} is not a branch of tree {self.object_id}")
+                index = node.child_of(page, key)
                 if index + 1 < node.count(page):
-                    end = node.key(page, index + 1)
+                    end = node.key(page, index)
                 path.append(_Step(number, index))
                 (number,) = _CHILD.unpack(node.value(page, index))
                 page = self._read(number, transaction)
@@ -286,19 +312,26 @@ class BTree:
         new = self._space.allocate(transaction, near=number)
         right = transaction.page(new)
         node.init(right, self.object_id, node.flags(page))
-        if index == node.count(page) and self._is_last(transaction, path):
+        is_leaf = node.flags(page) & node.LEAF
+        behind = index == node.count(page) - (0 if is_leaf else 1)
+        if not (behind and self._is_last(transaction, path)):
+            node.split_with(page, right, index, key, value)
+        elif is_leaf:
             node.insert(right, 0, key, value)
         else:
-            node.split_with(page, right, index, key, value)
-        if node.flags(page) & node.LEAF:
+            # The new node takes the place of the last one, whose key is empty.
+            node.insert(right, 0, b"", node.value(page, index))
+            node.replace(page, index, value)
+        last = node.key(page, node.count(page) - 1)
+        if is_leaf:
             self._link(transaction, number, new)
-            bound = node.separator(node.key(page, node.count(page) - 1), node.key(right, 0))
+            bound = node.separator(last, node.key(right, 0))
         else:
-            bound = node.key(right, 0)
-            node.clear_first_key(right)
+            bound = last or key
+            node.set_last_key(page, b"")
         above = path[-1]
-        way = (*path[:-1], _Step(above.number, above.at + 1))
-        self._put(transaction, way, bound, _CHILD.pack(new))
+        node.replace(transaction.page(above.number), above.at, _CHILD.pack(new))
+        self._put(transaction, tuple(path), bound, _CHILD.pack(number))
 
     def _is_last(self, transaction: Transaction, path: list[_Step]) -> bool:
         """Whether the way keeps to the right edge of the tree."""
@@ -308,13 +341,17 @@ class BTree:
         """Move what the root has to a new page, its only child then."""
         number = self._space.allocate(transaction, near=self.root)
         root, child = transaction.page(self.root), transaction.page(number)
-        kind = node.flags(root) & node.LEAF
-        node.init(child, self.object_id, node.flags(root) & ~node.ROOT)
+        of_root = node.flags(root)
+        node.init(child, self.object_id, of_root & ~node.ROOT)
         node.split(root, child, 0)
-        above = node.PARENT_OF_LEAF if kind else 0
-        node.init(root, self.object_id, node.ROOT | above)
+        above = node.PARENT_OF_LEAF if of_root & node.LEAF else 0
+        self._init_root(root, of_root & ~(node.LEAF | node.PARENT_OF_LEAF) | above)
         node.insert(root, 0, b"", _CHILD.pack(number))
         return number
+
+    def _init_root(self, root: bytearray, flags: int) -> None:
+        """Take all nodes out of the root."""
+        node.init(root, self.object_id, flags, node.external_header(root))
 
     def _link(self, transaction: Transaction, left: int, new: int) -> None:
         """Put a new leaf behind `left`."""
@@ -349,20 +386,21 @@ class BTree:
         left, right = (_CHILD.unpack(node.value(parent, index))[0] for index in (at, at + 1))
         into, page = self._read(left, transaction), self._read(right, transaction)
         is_leaf = node.flags(page) & node.LEAF
-        bound = b"" if is_leaf else node.key(parent, at + 1)
+        bound = b"" if is_leaf else node.key(parent, at)
         self._verify_neighbours((left, into), (right, page))
         nodes = node.count(into)
         if not node.fits_both(into, page, len(bound)):
             return 0
         target = transaction.page(left)
         if is_leaf:
-            node.append(target, page, 0)
             self._unlink(transaction, right, page)
         else:
-            node.insert(target, nodes, bound, node.value(page, 0))
-            node.append(target, page, 1)
+            node.set_last_key(target, bound)
+        node.append(target, page, 0)
         self._space.free(transaction, right)
-        node.remove(transaction.page(above), at + 1)
+        above_both = transaction.page(above)
+        node.replace(above_both, at + 1, _CHILD.pack(left))
+        node.remove(above_both, at)
         return 1 if is_leaf else 1 + self._join(transaction, left, nodes - 1)
 
     def _verify_neighbours(self, left: tuple[int, bytes], right: tuple[int, bytes]) -> None:
@@ -376,14 +414,24 @@ class BTree:
         ):
             raise TreeError(f"pages {before} and {behind} are not neighbours")
 
-    def _lift(self, transaction: Transaction) -> None:
-        """The root takes over what its only child has: the tree is one level lower then."""
-        root = transaction.page(self.root)
-        (number,) = _CHILD.unpack(node.value(root, 0))
+    def _lift(self, transaction: Transaction) -> bool:
+        """The root takes over what its only child has: the tree is one level lower then.
+
+        Not where it has several, or has no room for that. Whether it did.
+        """
+        above = transaction.read(self.root)
+        (number,) = _CHILD.unpack(node.value(above, 0))
+        if node.count(above) > 1:
+            return False
         child = self._read(number, transaction)
-        node.init(root, self.object_id, node.flags(child) | node.ROOT)
+        header = node.external_header(above)
+        if node.free_bytes(child) < len(header):
+            return False
+        root = transaction.page(self.root)
+        node.init(root, self.object_id, node.flags(child) | node.ROOT, header)
         node.append(root, child, 0)
         self._space.free(transaction, number)
+        return True
 
     def _drop(self, transaction: Transaction, path: tuple[_Step, ...]) -> None:
         """The child at the end of the way is gone: so is a branch that had no other."""
@@ -391,9 +439,10 @@ class BTree:
             page = transaction.page(step.number)
             node.remove(page, step.at)
             if node.count(page):
-                if step.at == 0:
-                    node.clear_first_key(page)
+                if step.at == node.count(page):
+                    node.set_last_key(page, b"")
                 return
             if step.number != self.root:
                 self._space.free(transaction, step.number)
-        node.init(transaction.page(self.root), self.object_id, node.ROOT | node.LEAF)
+        root = transaction.page(self.root)
+        self._init_root(root, node.flags(root) & ~node.PARENT_OF_LEAF | node.LEAF)

@@ -1,38 +1,50 @@
-"""A database: a store, its space map, and tables by name that a catalog leads to.
+"""A database: a store, its space, and tables by name that a catalog leads to.
 
-Page 1 is the first map page, page 2 the root of the catalog: a tree from the name of a table
-to its object id and the page of its root. Tables never go, and their roots never move.
+Page 1 is the root from which the whole file is owned, page 4 that of the catalog, page 24 that
+of its shadow. Tables never go, and their roots never move.
 """
 
 import random
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
 from eselab.base.trouble import ERRORS, Watcher
 from eselab.disk.disk import Disk
-from eselab.storage.btree import LONGEST_KEY, BTree, TreeError
+from eselab.storage.btree import BTree, TreeError
 from eselab.storage.pages import PageError
-from eselab.storage.space import SpaceMap
 from eselab.storage.store import Store, Transaction
+from eselab.storage.tables.catalog import (
+    CATALOG,
+    CATALOG_ID,
+    CATALOG_PAGES,
+    CATALOG_ROOT,
+    LAST_OWN_ID,
+    SHADOW,
+    SHADOW_ID,
+    SHADOW_PAGES,
+    CatalogError,
+    Entry,
+    rows_of,
+    table_of,
+)
+from eselab.storage.tables.record import BINARY, LONG_BINARY, Column, Layout
+from eselab.storage.tables.space import EXTENT, SYSTEM_ROOT, Space, Survey
 
-CATALOG: Final = "MSysObjects"
-CATALOG_ID: Final = 2
-CATALOG_ROOT: Final = 2
-
-STATES: Final = "MSysState"
+STATES: Final = Layout("MSysState", [Column("Name", BINARY), Column("State", LONG_BINARY)], key=1)
 """The table of what the maintenance tasks keep: a record each, by name."""
+
+AT_FIRST: Final = 2 * EXTENT
+"""Pages of a new database."""
 
 BAD_PAGE_LINK: Final = -327
 """The engine's error of a page that leads to a wrong one (jethdr.w of the published engine)."""
 
 DATABASE_CORRUPTED: Final = -1206
 """Its error of a catalog, or of a record in it, that cannot be right."""
-
-_ENTRY: Final = struct.Struct("<II")
 
 _State = TypeVar("_State", bound=msgspec.Struct)
 
@@ -41,22 +53,17 @@ class DatabaseError(TreeError):
     """The catalog, or a record of the system, is not what was written: says which and why."""
 
 
-class Entry(NamedTuple):
-    """What the catalog says of a table."""
-
-    object_id: int
-    root: int
-    """Page number."""
-
-
 class Database:
     """Tables in one file. The space map and all trees are of `store`."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.space = SpaceMap(store)
-        self._catalog = BTree(store, self.space, CATALOG_ROOT, CATALOG_ID)
-        self._tables = {CATALOG: self._catalog}
+        self._root = Space(store, SYSTEM_ROOT, SYSTEM_ROOT)
+        self._spaces = {SYSTEM_ROOT: self._root}
+        self._tables: dict[str, BTree] = {}
+        self.space = Survey(store, self._all_spaces)
+        self._catalog = self._tree(CATALOG.name, Entry(CATALOG_ID, CATALOG_ROOT))
+        self._shadow = self._tree(SHADOW.name, Entry(SHADOW_ID, SHADOW_PAGES.start))
 
     @classmethod
     def create(
@@ -76,12 +83,24 @@ class Database:
             watcher=watcher,
         )  # fmt: skip
         with store.begin() as transaction:
-            space = SpaceMap.create(store, transaction)
-            BTree.create(store, space, transaction, CATALOG_ID)
-            store.header.last_object_id = CATALOG_ID
+            transaction.extend(AT_FIRST)
+            root = Space.create(store, transaction, range(1, AT_FIRST + 1), SYSTEM_ROOT)
+            _plant(store, transaction, root, SYSTEM_ROOT, AT_FIRST)
             made = cls(store)
+            store.header.last_object_id = LAST_OWN_ID
+            for layout, number, pages in (
+                (CATALOG, CATALOG_ID, CATALOG_PAGES),
+                (SHADOW, SHADOW_ID, SHADOW_PAGES),
+            ):
+                root.claim(transaction, pages)
+                made._plant(transaction, layout, number, pages)
+            for layout, number, pages in (
+                (CATALOG, CATALOG_ID, CATALOG_PAGES),
+                (SHADOW, SHADOW_ID, SHADOW_PAGES),
+            ):
+                made._enter(transaction, layout, Entry(number, pages.start), len(pages))
             made.create_table(transaction, STATES)
-        store.flush()
+        store.checkpoint()
         return made
 
     @classmethod
@@ -127,41 +146,52 @@ class Database:
         self._load()
         return sorted(self._tables.items(), key=lambda item: item[1].object_id)
 
-    def create_table(self, transaction: Transaction, name: str) -> BTree:
+    def create_table(self, transaction: Transaction, layout: Layout) -> BTree:
         """A new, empty table. KeyError when the name is taken, ValueError when it is no name.
 
         An object id is not given again, even if the transaction is aborted.
         """
-        key = name.encode()
-        if not 1 <= len(key) <= LONGEST_KEY:
-            raise ValueError(f"a name of {len(key)} bytes")
-        if name == CATALOG or self._catalog.get(key, transaction) is not None:
-            raise KeyError(name)
-        self.store.header.last_object_id += 1
-        number = self.store.header.last_object_id
-        tree = BTree.create(self.store, self.space, transaction, number)
-        self._catalog.insert(transaction, key, _ENTRY.pack(number, tree.root))
-        return tree
+        if layout.name in self._entries(transaction):
+            raise KeyError(layout.name)
+        number = self.store.header.last_object_id + 1
+        pages = self._root.extent(transaction, EXTENT)
+        self._enter(transaction, layout, Entry(number, pages.start), len(pages))
+        self.store.header.last_object_id = number
+        return self._plant(transaction, layout, number, pages)
+
+    def _plant(self, transaction: Transaction, layout: Layout, number: int, pages: range) -> BTree:
+        """A new tree on these pages."""
+        space = Space.create(self.store, transaction, pages, number, self._root)
+        return _plant(self.store, transaction, space, number, len(pages))
+
+    def _enter(self, transaction: Transaction, layout: Layout, entry: Entry, pages: int) -> None:
+        """Put a table in the catalog and its shadow."""
+        for key, record in rows_of(layout, entry, pages, self.store.page_size):
+            self._catalog.insert(transaction, key, record)
+            self._shadow.insert(transaction, key, record)
 
     def state(self, name: str, type: type[_State]) -> _State | None:
         """What `set_state` last kept under this name and is committed.
 
         Raises PageError, TreeError, DatabaseError.
         """
-        kept = self.table(STATES).get(name.encode())
-        if kept is None:
+        record = self.table(STATES.name).get(STATES.key(name.encode()))
+        if record is None:
             return None
         try:
-            return msgspec.msgpack.decode(kept, type=type)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise DatabaseError(f"the record {name} of {STATES} is damaged: {error}") from error
+            _, kept = STATES.values(record)
+            return msgspec.msgpack.decode(kept if isinstance(kept, bytes) else b"", type=type)
+        except (msgspec.DecodeError, ValueError, struct.error) as error:
+            fault = f"the record {name} of {STATES.name} is damaged: {error}"
+            raise DatabaseError(fault) from error
 
     def set_state(self, transaction: Transaction, name: str, kept: msgspec.Struct) -> None:
         """Keep a small record. Raises PageError, TreeError.
 
         ValueError when it takes more than a quarter of a page.
         """
-        tree, key, value = self.table(STATES), name.encode(), msgspec.msgpack.encode(kept)
+        tree, key = self.table(STATES.name), STATES.key(name.encode())
+        value = STATES.record(self.store.page_size, name.encode(), msgspec.msgpack.encode(kept))
         if tree.get(key, transaction) is None:
             tree.insert(transaction, key, value)
         else:
@@ -176,24 +206,58 @@ class Database:
         """Shut down cleanly. An open transaction is aborted."""
         self.store.close(now)
 
+    def _all_spaces(self) -> Iterable[Space]:
+        self.tables()
+        return self._spaces.values()
+
+    def _tree(self, name: str, entry: Entry) -> BTree:
+        """A tree of the catalog."""
+        space = Space(self.store, entry.root, entry.object_id, self._root)
+        tree = BTree(self.store, space, entry.root, entry.object_id)
+        self._spaces[entry.root], self._tables[name] = space, tree
+        return tree
+
     def _load(self) -> None:
         """Bring `_tables` up to what the catalog says."""
-        for name, entry in self._entries().items():
+        for name, entry in self._entries(None).items():
             if name not in self._tables:
-                self._tables[name] = BTree(self.store, self.space, entry.root, entry.object_id)
+                self._tree(name, entry)
         last = max(tree.object_id for tree in self._tables.values())
         header = self.store.header
-        header.last_object_id = max(header.last_object_id, last)
+        header.last_object_id = max(header.last_object_id, last, LAST_OWN_ID)
 
-    def _entries(self) -> dict[str, Entry]:
-        if self.store.pages < CATALOG_ROOT:
+    def _entries(self, transaction: Transaction | None) -> dict[str, Entry]:
+        """All tables. Raises DatabaseError where the catalog has none of the system."""
+        pages = self.store.pages if transaction is None else transaction.pages
+        if pages < CATALOG_ROOT:
             raise DatabaseError("the database has no catalog: its making was cut off")
-        found = dict(entry_of(key, value) for key, value in self._catalog.scan())
-        if STATES not in found:
-            raise DatabaseError(f"the catalog is damaged: it has no {STATES}")
+        found: dict[str, Entry] = {}
+        try:
+            for key, record in self._catalog.scan(transaction=transaction):
+                if (table := table_of(key, record)) is not None:
+                    _verify(*table)
+                    found[table[0]] = table[1]
+        except CatalogError as error:
+            raise DatabaseError(f"the catalog is damaged: {error}") from error
+        if transaction is None and STATES.name not in found:
+            raise DatabaseError(f"the catalog is damaged: it has no {STATES.name}")
         if len({entry.object_id for entry in found.values()}) < len(found):
             raise DatabaseError("the catalog is damaged: two tables have one object id")
         return found
+
+
+def _plant(store: Store, transaction: Transaction, space: Space, number: int, pages: int) -> BTree:
+    """A new tree at the root of a new space, which began with so many pages."""
+    return BTree.create(
+        store, space, transaction, number, root=space.root, header=space.external_header(pages)
+    )
+
+
+def _verify(name: str, entry: Entry) -> None:
+    """Raises CatalogError."""
+    if entry.object_id < CATALOG_ID or entry.root < CATALOG_ROOT:
+        place = f"object id {entry.object_id} and root {entry.root}"
+        raise CatalogError(f"{name} has {place}")
 
 
 def error_of(error: PageError | TreeError) -> int:
@@ -201,17 +265,3 @@ def error_of(error: PageError | TreeError) -> int:
     if isinstance(error, PageError):
         return ERRORS[error.trouble.kind]
     return DATABASE_CORRUPTED if isinstance(error, DatabaseError) else BAD_PAGE_LINK
-
-
-def entry_of(key: bytes, value: bytes) -> tuple[str, Entry]:
-    """A table's name and place, of a record of the catalog. Raises DatabaseError."""
-    if len(value) != _ENTRY.size:
-        raise DatabaseError(f"the catalog is damaged: record {key!r} has {len(value)} bytes")
-    try:
-        name, entry = key.decode(), Entry(*_ENTRY.unpack(value))
-    except UnicodeDecodeError as error:
-        raise DatabaseError(f"the catalog is damaged: record {key!r} is not UTF-8") from error
-    if entry.object_id <= CATALOG_ID or entry.root <= CATALOG_ROOT:
-        place = f"object id {entry.object_id} and root {entry.root}"
-        raise DatabaseError(f"the catalog is damaged: {name} has {place}")
-    return name, entry

@@ -2,8 +2,10 @@
 
 Behind the page header (40 bytes, 80 on large pages) lies the data area; from the end of the page
 backwards lie the tags, 4 bytes each: size of a node and its offset in the data area. Tag 0 is
-the page's own (the external header, empty here), node i has tag i + 1. A node is the length
-of its key (u16), the key, the value. Source: cpage.hxx of the published engine.
+the page's own, the external header, which a root alone has; it lies first in the data area.
+Node i has tag i + 1. A node is the length of its key (u16), the key, the value. A node of a branch
+has the number of a child as its value and the upper bound of its keys as its key; the last one
+has none. Source: cpage.hxx and node.hxx of the published engine.
 
 The functions trust the page: its checksum was verified when it was read. On one that was
 written broken they raise struct.error, IndexError or ValueError, or give nonsense; where
@@ -22,7 +24,9 @@ PARENT_OF_LEAF: Final = 0x4
 EMPTY: Final = 0x8
 """The page was freed."""
 SPACE_TREE: Final = 0x20
-"""It is a map page (space.py): bits in place of nodes."""
+"""It is of a tree of extents (space.py)."""
+NEW_RECORDS: Final = 0x800
+"""Records are as record.py writes them."""
 
 MOST_TAGS: Final = 0xFFF
 """The number of tags has 12 bits."""
@@ -60,11 +64,28 @@ def set_fields(
     _OWN_FIELDS.pack_into(page, _PREVIOUS, 0, 0, object_id, free, 0, first_free, tags, flags)
 
 
-def init(page: bytearray, object_id: int, flags: int) -> None:
-    """Make it a page without nodes and siblings, whatever it was."""
-    free = len(page) - header_size(len(page)) - _TAG.size
-    set_fields(page, object_id, flags, free=free, tags=1)
-    _TAG.pack_into(page, len(page) - _TAG.size, 0, 0)
+def init(page: bytearray, object_id: int, flags: int, header: bytes = b"") -> None:
+    """Make it a page without nodes and siblings, whatever it was, with that external header."""
+    base = header_size(len(page))
+    free = len(page) - base - _TAG.size - len(header)
+    set_fields(page, object_id, flags | NEW_RECORDS, free=free, first_free=len(header), tags=1)
+    _TAG.pack_into(page, len(page) - _TAG.size, len(header), 0)
+    page[base : base + len(header)] = header
+
+
+def external_header(page: Page) -> bytes:
+    """What a root has beside its nodes."""
+    begin = header_size(len(page)) + _tag(page, -1)[1]
+    return bytes(page[begin : begin + _tag(page, -1)[0]])
+
+
+def set_external_header(page: bytearray, header: bytes) -> None:
+    """Another external header of the same size. ValueError when it has another one."""
+    length, offset = _tag(page, -1)
+    if length != len(header):
+        raise ValueError(f"an external header of {len(header)} bytes in place of {length}")
+    begin = header_size(len(page)) + offset
+    page[begin : begin + length] = header
 
 
 def is_sound_page_of(page: Page, tree: int) -> bool:
@@ -148,7 +169,7 @@ def fill_gaps(page: bytearray, between: bytes, behind: bytes) -> None:
 
     No record is counted as deleted any more.
     """
-    base, end = header_size(len(page)), 0
+    base, (end, _) = header_size(len(page)), _tag(page, -1)
     places = sorted((offset, length) for length, offset in _tags(page, 0))
     for offset, length in (*places, (first_free(page), 0)):
         page[base + end : base + offset] = between * (offset - end)
@@ -178,11 +199,21 @@ def value(page: Page, index: int) -> bytes:
     return bytes(page[begin + _U16.size + of_key : begin + length])
 
 
-def find(page: Page, wanted: bytes) -> tuple[int, bool]:
-    """Index of the first node whose key is not less, and whether it is the key."""
+def child_of(page: Page, wanted: bytes) -> int:
+    """Index of the node of a branch under which a key belongs; the branch has nodes."""
+    at, found = find(page, wanted, count(page) - 1)
+    return at + found
+
+
+def find(page: Page, wanted: bytes, nodes: int | None = None) -> tuple[int, bool]:
+    """Index of the first node whose key is not less, and whether it is the key.
+
+    Of all nodes, or of the first ones.
+    """
     # Every operation on a tree is made of this: one loop, without the calls of `key`.
     first, end = header_size(len(page)) + _U16.size, _tag_at(page, 0) + _U16.size
-    low, high, step, offset_at = 0, count(page), _TAG.size, _U16.unpack_from
+    low, high = 0, count(page) if nodes is None else nodes
+    step, offset_at = _TAG.size, _U16.unpack_from
     while low < high:
         middle = (low + high) >> 1
         begin = first + offset_at(page, end - middle * step)[0]
@@ -308,11 +339,12 @@ def separator(left: bytes, right: bytes) -> bytes:
     return right[: (len(left) if same is None else same) + 1]
 
 
-def clear_first_key(page: bytearray) -> None:
-    """Let the first node have an empty key: the first child of a branch has no lower bound."""
-    child = value(page, 0)
-    remove(page, 0)
-    insert(page, 0, b"", child)
+def set_last_key(page: bytearray, key: bytes) -> None:
+    """Give the last node another key: in a branch it has none, but when others come behind it."""
+    last = count(page) - 1
+    child = value(page, last)
+    remove(page, last)
+    insert(page, last, key, child)
 
 
 def _tag_at(page: Page, index: int) -> int:
@@ -348,12 +380,12 @@ def _account(page: bytearray, nodes: int, free: int, first_free: int) -> None:
 
 def _compact(page: bytearray) -> None:
     """Put the nodes together, in their order, at the start of the data area."""
-    base, tags = header_size(len(page)), _tags(page, 0)
+    base, tags, (own, _) = header_size(len(page)), _tags(page, 0), _tag(page, -1)
     data = b"".join(page[base + offset : base + offset + length] for length, offset in tags)
-    if len(data) != _tag_at(page, count(page) - 1) - base - free_bytes(page):
+    if own + len(data) != _tag_at(page, count(page) - 1) - base - free_bytes(page):
         raise ValueError(f"the nodes have {len(data)} bytes, which are not those that are used")
-    page[base : base + len(data)] = data
-    _place(page, 0, tags, 0)
-    _U16.pack_into(page, _FIRST_FREE, len(data))
+    page[base + own : base + own + len(data)] = data
+    _place(page, 0, tags, own)
+    _U16.pack_into(page, _FIRST_FREE, own + len(data))
     # Where the deleted ones were are others now.
     _U16.pack_into(page, _DELETED, 0)

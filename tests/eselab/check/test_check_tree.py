@@ -11,8 +11,7 @@ import pytest
 from eselab.check.check import check
 from eselab.disk.disk import SimDisk
 from eselab.storage import node
-from eselab.storage.btree import BTree
-from eselab.storage.database import CATALOG
+from eselab.storage.tables.space import extent_of
 from tests.eselab.databases import (
     NAME,
     NOW,
@@ -24,10 +23,11 @@ from tests.eselab.databases import (
     filled,
     of_tree,
     pages_where,
+    row,
     set_flags,
 )
 
-ONE = 4
+ONE = 7
 """Object id of the table "one"."""
 
 
@@ -54,6 +54,18 @@ def leaves(disk: SimDisk) -> list[int]:
     numbers = of_tree(disk, ONE, node.LEAF)
     numbers.sort(key=lambda at: node.key(content(disk, at), 0))
     return numbers[1:-1]
+
+
+def root_of(disk: SimDisk) -> int:
+    """The root of table "one"."""
+    (root,) = pages_where(
+        disk,
+        lambda page: (
+            node.object_id(page) == ONE
+            and node.flags(page) & (node.ROOT | node.SPACE_TREE) == node.ROOT
+        ),
+    )
+    return root
 
 
 def parent_of(disk: SimDisk, number: int) -> tuple[int, int]:
@@ -143,32 +155,41 @@ def test_a_page_of_another_tree_is_told_and_is_not_walked(disk: SimDisk) -> None
     number = leaves(disk)[3]
     with changed(disk, number) as page:
         struct.pack_into("<I", page, 24, 77)
-    assert faults(disk) == [f"page {number}: is of tree 77, not 4 (table one)"]
+    assert faults(disk) == [f"page {number}: is of tree 77, not 7 (table one)"]
 
 
-@pytest.mark.parametrize("flags", [0, 1, 3, 4, 6, 2 | 0x40])
+@pytest.mark.parametrize("flags", [3, 6, 2 | 0x40, 2 | 0x20])
 def test_wrong_flags_are_told(disk: SimDisk, flags: int) -> None:
     number = leaves(disk)[3]
     with changed(disk, number) as page:
-        set_flags(page, flags | 0x2000)
-    check_told(disk, f"page {number}: has the wrong flags {flags | 0x2000:#x} (table one)")
+        set_flags(page, flags | 0x2800)
+    check_told(disk, f"page {number}: has the wrong flags {flags | 0x2800:#x} (table one)")
+
+
+@pytest.mark.parametrize("flags", [0, 1, 4])
+def test_a_leaf_without_its_flag_is_told_as_a_branch_that_is_none(
+    disk: SimDisk, flags: int
+) -> None:
+    number = leaves(disk)[3]
+    with changed(disk, number) as page:
+        set_flags(page, flags | 0x2800)
+    (fault,) = faults(disk)
+    assert fault.startswith(f"page {number}: the last node of a branch has the key ")
 
 
 def test_a_root_without_its_flag_is_told(disk: SimDisk) -> None:
-    (root,) = pages_where(
-        disk, lambda page: node.object_id(page) == ONE and node.flags(page) & node.ROOT
-    )
+    root = root_of(disk)
     with changed(disk, root) as page:
         set_flags(page, node.flags(page) & ~node.ROOT)
     (fault,) = faults(disk)
-    assert fault.startswith(f"page {root}: has the wrong flags")
+    assert fault == f"page {root}: an external header of 16 bytes at 0"
 
 
 def test_a_branch_that_leads_to_itself_ends_with_a_fault(disk: SimDisk) -> None:
     branch = of_tree(disk, ONE, node.PARENT_OF_LEAF)[0]
     with changed(disk, branch) as page:
         node.replace(page, 1, struct.pack("<I", branch))
-    check_told(disk, f"page {branch}: is in tree 4 and again in tree 4 (table one)")
+    check_told(disk, f"page {branch}: is in tree 7 and again in tree 7 (table one)")
 
 
 def test_a_branch_that_leads_upwards_ends_with_a_fault(disk: SimDisk) -> None:
@@ -176,7 +197,7 @@ def test_a_branch_that_leads_upwards_ends_with_a_fault(disk: SimDisk) -> None:
     above, _ = parent_of(disk, branch)
     with changed(disk, branch) as page:
         node.replace(page, 1, struct.pack("<I", above))
-    check_told(disk, f"page {above}: is in tree 4 and again in tree 4 (table one)")
+    check_told(disk, f"page {above}: is in tree 7 and again in tree 7 (table one)")
 
 
 @pytest.mark.parametrize("child", [0, 1 << 31, 0xFFFFFFFF])
@@ -195,20 +216,20 @@ def test_a_child_that_is_free_is_told_once_as_free_and_once_as_empty(disk: SimDi
     free = pages_where(disk, lambda page: node.flags(page) & node.EMPTY)[0]
     with lead_elsewhere(disk, leaves(disk)[3], struct.pack("<I", free)):
         check_told(disk, f"page {free}: is in the tree and empty (table one)")
-        check_told(disk, f"page {free}: is in tree 4 and free in the map")
+        check_told(disk, f"page {free}: is in tree 7 and available")
 
 
 def test_a_page_of_two_trees_is_told(disk: SimDisk) -> None:
     other = of_tree(disk, ONE + 1, node.LEAF)[0]
     with lead_elsewhere(disk, leaves(disk)[3], struct.pack("<I", other)):
-        check_told(disk, f"page {other}: is in tree 4 and again in tree 5 (table two)")
-        check_told(disk, f"page {other}: is of tree 5, not 4 (table one)")
+        check_told(disk, f"page {other}: is in tree 7 and again in tree 8 (table two)")
+        check_told(disk, f"page {other}: is of tree 8, not 7 (table one)")
 
 
-def test_a_map_page_in_a_tree_is_told(disk: SimDisk) -> None:
-    with lead_elsewhere(disk, leaves(disk)[3], struct.pack("<I", 1)):
-        check_told(disk, "page 1: is of tree 1, not 4 (table one)")
-        check_told(disk, "page 1: is a map page and in tree 4")
+def test_a_page_of_extents_in_a_tree_is_told(disk: SimDisk) -> None:
+    root = root_of(disk)
+    with lead_elsewhere(disk, leaves(disk)[3], struct.pack("<I", root + 1)):
+        check_told(disk, f"page {root + 1}: has the wrong flags 0x2823 (table one)")
 
 
 def test_a_leaf_that_is_not_as_deep_as_others_is_told(disk: SimDisk) -> None:
@@ -227,38 +248,37 @@ def test_a_leaf_that_is_not_as_deep_as_others_is_told(disk: SimDisk) -> None:
 def test_a_branch_key_out_of_bounds_and_siblings_of_a_branch_are_told(disk: SimDisk) -> None:
     branch, _ = parent_of(disk, leaves(disk)[0])
     with changed(disk, branch) as page:
-        child = node.value(page, node.count(page) - 1)
-        node.remove(page, node.count(page) - 1)
-        node.insert(page, node.count(page), b"\xff" * 4, child)
+        child = node.value(page, 0)
+        node.remove(page, 0)
+        node.insert(page, node.count(page) - 1, b"\xff" * 4, child)
         node.set_following(page, 3)
     check_told(disk, f"page {branch}: is a branch with siblings (table one)")
     check_told(disk, f"page {branch}: has the key ffffffff, out of its bounds (table one)")
 
 
-def test_a_branch_whose_first_child_has_a_bound_is_told(disk: SimDisk) -> None:
+def test_a_branch_whose_last_child_has_a_bound_is_told(disk: SimDisk) -> None:
     branch, _ = parent_of(disk, leaves(disk)[0])
     with changed(disk, branch) as page:
-        child = node.value(page, 0)
-        node.remove(page, 0)
-        node.insert(page, 0, b"\0", child)
-    assert faults(disk) == [f"page {branch}: is a branch without a first child (table one)"]
+        node.set_last_key(page, b"\0")
+    check_told(disk, f"page {branch}: the last node of a branch has the key 00")
 
 
 def test_a_branch_without_children_is_told(disk: SimDisk) -> None:
     branch = of_tree(disk, ONE, node.PARENT_OF_LEAF)[1]
     with changed(disk, branch) as page:
         node.init(page, ONE, node.PARENT_OF_LEAF)
-    assert faults(disk) == [f"page {branch}: is a branch without a first child (table one)"]
+    assert faults(disk) == [f"page {branch}: is a branch without a last child (table one)"]
 
 
 def test_an_endless_chain_of_branches_ends_with_one_line(disk: SimDisk) -> None:
     chain = of_tree(disk, ONE, node.LEAF)
-    root = 4
+    root = root_of(disk)
     for number, child in pairwise([root, *chain, root]):
         with changed(disk, number) as page:
-            node.init(page, ONE, node.ROOT if number == root else 0)
+            header = node.external_header(page) if number == root else b""
+            node.init(page, ONE, node.ROOT if number == root else 0, header)
             node.insert(page, 0, b"", struct.pack("<I", child))
-    check_told(disk, f"page {root}: is in tree 4 and again in tree 4 (table one)")
+    check_told(disk, f"page {root}: is in tree 7 and again in tree 7 (table one)")
 
 
 @pytest.mark.parametrize("at", [28, 32, 34, 4088, 4092])
@@ -270,7 +290,7 @@ def test_a_page_whose_inside_makes_no_sense_is_told(disk: SimDisk, at: int) -> N
     assert fault.startswith(f"page {number}: ")
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 6, 24, 33, 34, 35, 49, 50, 51])
 @pytest.mark.parametrize("seed", range(4))
 def test_any_damage_of_a_page_that_others_depend_on_ends_with_faults(
     disk: SimDisk, number: int, seed: int
@@ -292,49 +312,90 @@ def test_a_blank_page_in_a_tree_is_told(disk: SimDisk) -> None:
     assert faults(disk) == [f"page {number}: is in the tree and empty (table one)"]
 
 
+@contextmanager
+def available(disk: SimDisk, at: int) -> Iterator[tuple[bytearray, range]]:
+    """The root of what is available to table "one", and its extent of that index."""
+    with changed(disk, root_of(disk) + 2) as page:
+        yield page, extent_of(node.key(page, at), node.value(page, at))
+
+
 def test_a_page_that_was_lost_to_no_tree_is_told(disk: SimDisk) -> None:
+    with available(disk, 0) as (page, lost):
+        node.remove(page, 0)
+    assert faults(disk) == [f"page {number}: is in no tree and not available" for number in lost]
+
+
+def test_a_page_that_is_in_a_tree_and_available_is_told(disk: SimDisk) -> None:
     number = leaves(disk)[3]
-    free = pages_where(disk, lambda page: node.flags(page) & node.EMPTY)[0]
-    with changed(disk, 1) as page:
-        page[40 + (free - 1) // 8] |= 1 << (free - 1) % 8
-        page[40 + (number - 1) // 8] &= ~(1 << (number - 1) % 8)
-    assert sorted(faults(disk)) == sorted(
-        [
-            f"page {free}: is in use and in no tree",
-            f"page {number}: is in tree 4 and free in the map",
-        ]
-    )
+    with changed(disk, root_of(disk) + 2) as page:
+        key = struct.pack(">I", number)
+        node.insert(page, node.find(page, key)[0], key, struct.pack("<I", 1))
+    check_told(disk, f"page {number}: is in tree 7 and available")
+
+
+def test_a_page_that_is_available_twice_is_told(disk: SimDisk) -> None:
+    root = root_of(disk)
+    with available(disk, 0) as (_, pages):
+        free = pages.start
+    with changed(disk, 3) as page:
+        key = struct.pack(">I", free)
+        node.insert(page, node.find(page, key)[0], key, struct.pack("<I", 1))
+    check_told(disk, f"page {free}: is available to page 1 and {root}")
 
 
 def test_a_free_page_that_is_not_empty_is_told(disk: SimDisk) -> None:
     free = pages_where(disk, lambda page: node.flags(page) & node.EMPTY)[0]
     with changed(disk, free) as page:
         node.init(page, ONE, node.LEAF)
-    assert faults(disk) == [f"page {free}: is free in the map and not empty"]
+    assert faults(disk) == [f"page {free}: is available and not empty"]
 
 
-def test_a_map_page_at_a_wrong_place_or_with_wrong_fields_is_told(disk: SimDisk) -> None:
-    free = pages_where(disk, lambda page: node.flags(page) & node.EMPTY)[0]
-    with changed(disk, free) as page:
-        node.set_fields(page, 1, 0x20, free=0, first_free=4056)
-    with changed(disk, 1) as page:
-        struct.pack_into("<I", page, 24, 9)
-    assert faults(disk)[:2] == [
-        "page 1: is not the map page that belongs here",
-        f"page {free}: is a map page where none belongs",
-    ]
+def test_a_tree_that_does_not_own_its_pages_is_told(disk: SimDisk) -> None:
+    root = root_of(disk)
+    with changed(disk, root + 1) as page:
+        lost = extent_of(node.key(page, 1), node.value(page, 1))
+        node.remove(page, 1)
+    told = check_told(disk, f"page {lost[5]}: is in the tree of page {root}, which does not own it")
+    assert f"page {root}: has page {lost[0]} to give and does not own it" in told
 
 
-def test_bits_of_the_map_that_are_wrong_for_itself_and_beyond_the_end_are_told(
-    disk: SimDisk,
-) -> None:
-    with changed(disk, 1) as page:
-        page[40] &= 0xFE
-        page[-1] |= 0x80
-    assert faults(disk) == [
-        "page 1: the map has pages in use behind the end of the database",
-        "page 1: is a map page and free in the map",
-    ]
+def test_a_page_that_two_trees_own_is_told(disk: SimDisk) -> None:
+    root = root_of(disk)
+    with changed(disk, root + 1) as page:
+        key = struct.pack(">I", 20)
+        node.insert(page, 0, key, struct.pack("<I", 1))
+    assert faults(disk) == [f"page 20: is owned by page 4 and {root}"]
+
+
+def test_a_file_that_is_not_owned_wholly_is_told(disk: SimDisk) -> None:
+    pages = check(disk, NAME).pages
+    with changed(disk, 2) as page:
+        node.remove(page, node.count(page) - 1)
+    check_told(disk, f"page 1: owns {pages - 16} pages of {pages}")
+
+
+@pytest.mark.parametrize("value", [b"", bytes(4), struct.pack("<I", 1 << 20)])
+def test_an_extent_that_makes_no_sense_is_told(disk: SimDisk, value: bytes) -> None:
+    root = root_of(disk)
+    with changed(disk, root + 1) as page:
+        key = node.key(page, 0)
+        node.replace(page, 0, value)
+    fault = f"page {root + 1}: an extent of {value.hex()} pages to page {key.hex()}"
+    assert faults(disk) == [fault]
+
+
+def test_a_root_that_leads_to_no_space_is_told(disk: SimDisk) -> None:
+    root = root_of(disk)
+    with changed(disk, root) as page:
+        node.set_external_header(page, bytes(16))
+    assert faults(disk) == [f"page {root}: has no header that leads to its space (table one)"]
+
+
+def test_a_shadow_of_the_catalog_with_other_records_is_told(disk: SimDisk) -> None:
+    (leaf, *_) = of_tree(disk, 3, node.LEAF)
+    with changed(disk, leaf) as page:
+        node.replace(page, 1, node.value(page, 1)[:-1] + b"?")
+    assert faults(disk) == ["catalog: its shadow has other records"]
 
 
 def test_a_dbtime_beyond_that_of_the_database_is_told(disk: SimDisk) -> None:
@@ -346,38 +407,36 @@ def test_a_dbtime_beyond_that_of_the_database_is_told(disk: SimDisk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "fault"),
+    ("record", "fault"),
     [
-        (b"a", b"short", "the catalog is damaged: record b'a' has 5 bytes"),
-        (b"\xff", bytes(8), "the catalog is damaged: record b'\\xff' is not UTF-8"),
-        (b"a", struct.pack("<II", 2, 9), "the catalog is damaged: a has object id 2 and root 9"),
-        (b"z", struct.pack("<II", 3, 9), "catalog: MSysState and z have object id 3"),
-        (b"z", struct.pack("<II", 9, 3), "page 3: is in tree 3 and again in tree 9 (table z)"),
-        (b"z", struct.pack("<II", 9, 900), "page 0: leads to page 900 of 17 (table z)"),
+        ((b"\xffa", b"short"), "catalog: record ff61: a record with columns to"),
+        (row(9, 1000), "page 0: leads to page 1000 of 48 (table a)"),
+        (row(9, 4), "page 4: is in tree 2 and again in tree 9 (table a)"),
+        (row(9, 4, None), "has no name"),
     ],
 )
-def test_a_damaged_record_of_the_catalog_is_told(key: bytes, value: bytes, fault: str) -> None:
+def test_a_damaged_record_of_the_catalog_is_told(record: tuple[bytes, bytes], fault: str) -> None:
     disk, database = created()
     with database.store.begin() as transaction:
-        BTree(database.store, database.space, 2, 2).insert(transaction, key, value)
+        for name in ("MSysObjects", "MSysObjectsShadow"):
+            database.table(name).insert(transaction, *record)
     database.store.header.last_object_id = 9
     database.close(NOW)
-    (found,) = faults(disk)
-    assert found.startswith(fault)
+    assert any(fault in told for told in faults(disk))
 
 
 def test_a_damaged_catalog_leaves_the_pages_to_be_looked_at_without_calling_them_lost(
     disk: SimDisk,
 ) -> None:
     number = leaves(disk)[3]
-    for at in (2, number):
+    for at in (4, number):
         disk.open(NAME).write((at + 1) * 4096 + 100, b"damage")
     found = check(disk, NAME)
     assert sorted(found.faults) == [
-        "page 2: the checksum is wrong",
+        "page 4: the checksum is wrong",
         f"page {number}: the checksum is wrong",
     ]
-    assert (found.bad, found.tables) == ([2, number], {CATALOG: 0})
+    assert (found.bad, found.tables) == ([4, number], {"MSysObjects": 0})
 
 
 def test_a_table_whose_key_order_is_lost_across_leaves_is_told(disk: SimDisk) -> None:

@@ -138,7 +138,7 @@ def told(folder: Path) -> list[dict[str, object]]:
 
 
 def test_a_fault_is_in_the_truth_even_where_the_process_ends_at_once(tmp_path: Path) -> None:
-    flip = FaultPlan(at=HOUR, database="a", kind="flip_two", page=20)
+    flip = FaultPlan(at=HOUR, database="a", kind="flip_two", page=50)
     plan = msgspec.structs.replace(one(), faults=[flip])
     dropped = machine(tmp_path / "run", plan)
     dropped.run(START + HOUR + 1.0)
@@ -147,7 +147,7 @@ def test_a_fault_is_in_the_truth_even_where_the_process_ends_at_once(tmp_path: P
     again = machine(tmp_path / "copy", one())
     again.close()
     (fault,) = told(tmp_path / "copy")
-    assert (fault["kind"], fault["page_number"]) == ("flip_two", 20)
+    assert (fault["kind"], fault["page_number"]) == ("flip_two", 50)
     assert START + HOUR <= float(str(fault["time"])) <= START + HOUR + 1.0
     let_go(tmp_path, dropped)
 

@@ -14,6 +14,7 @@ from eselab.logs.counters import Counters
 from eselab.logs.reports import Reports, ScanSummary
 from eselab.maintenance.dbscan import READ_BYTES, TABLE, DatabaseScan, ScanState
 from eselab.storage.database import Database
+from eselab.storage.tables.space import SYSTEM_ROOT, Space
 from tests.eselab.databases import NAME, NOW
 from tests.support.each import of_each
 
@@ -83,6 +84,14 @@ class ListeningFile:
         return self._read(offset, length)
 
 
+STATES = 33
+"""The root of the table of states."""
+
+IN_USE = 16
+"""Pages of 4 KiB of a new database that are not blank: three of the file, five of each catalog with
+two leaves, and three of the table of states."""
+
+
 class Bench(NamedTuple):
     disk: SimDisk
     database: Database
@@ -126,26 +135,29 @@ def made(pages: int, *, page_size: int = 4096, disk: SimDisk | None = None) -> B
 
 
 def grow(database: Database, pages: int) -> None:
+    space = Space(database.store, SYSTEM_ROOT, SYSTEM_ROOT)
     with database.store.begin() as transaction:
-        transaction.extend(pages - transaction.pages)
+        more = pages - transaction.pages
+        first = transaction.extend(more)
+        for tree in (space._owned, space._available):
+            tree.put(transaction, range(first, first + more))
     database.store.checkpoint()
 
 
 @pytest.mark.parametrize(("page_size", "pages"), [(4096, 80), (8192, 40), (16384, 20), (32768, 10)])
 def test_a_pass_reads_every_page_once_in_sequence_320_kb_a_time(page_size: int, pages: int) -> None:
     disk = ListeningDisk()
-    found = made(pages * 3 + 5, page_size=page_size, disk=disk)
+    found = made(pages * 6 + 5, page_size=page_size, disk=disk)
     found.run(NOW + THROTTLE)
     disk.reads.clear()
     found.run()
     size = page_size
     batches = [(at, length) for at, length in disk.reads if length > size]
     assert batches == [
-        ((pages + 2) * size, READ_BYTES),
-        ((2 * pages + 2) * size, READ_BYTES),
-        ((3 * pages + 2) * size, 5 * size),
+        *(((read * pages + 2) * size, READ_BYTES) for read in range(1, 6)),
+        ((6 * pages + 2) * size, 5 * size),
     ]
-    assert found.counters.scan_pages_read == pages * 3 + 5
+    assert found.counters.scan_pages_read == pages * 6 + 5
 
 
 def test_a_whole_pass_in_one_invocation_is_begun_and_completed() -> None:
@@ -157,7 +169,7 @@ def test_a_whole_pass_in_one_invocation_is_begun_and_completed() -> None:
             721,
             ScanSummary(
                 started=began, ended=began + 3 * THROTTLE, seconds=3 * THROTTLE, invocations=1,
-                pages_seen=200, bad_checksums=0, uninitialized=197,
+                pages_seen=200, bad_checksums=0, uninitialized=200 - IN_USE,
             ),
         ),
     ]  # fmt: skip
@@ -217,26 +229,26 @@ def test_bad_pages_are_told_and_counted_and_the_scan_goes_on() -> None:
     found = made(200)
     file = found.disk.open(NAME)
     damage(found.disk, 1, b"bad")
-    damage(found.disk, 3, bytes([file.read(4 * 4096 + 200, 1)[0] ^ 1]))
+    damage(found.disk, 4, bytes([file.read(5 * 4096 + 200, 1)[0] ^ 1]))
     damage(found.disk, 150, b"bad")
     told = found.run()
-    assert told[:-1] == [(717,), ("checksum", 1), ("corrected", 3), ("checksum", 150)]
+    assert told[:-1] == [(717,), ("checksum", 1), ("corrected", 4), ("checksum", 150)]
     summary = told[-1][1]
     assert isinstance(summary, ScanSummary)
-    assert (summary.bad_checksums, summary.uninitialized) == (2, 196)
+    assert (summary.bad_checksums, summary.uninitialized) == (2, 200 - IN_USE - 1)
 
 
 def test_a_page_in_the_place_of_another_counts_and_a_lost_write_does_not() -> None:
-    found = made(30, page_size=16384)
+    found = made(60, page_size=16384)
     file, size = found.disk.open(NAME), 16384
-    old = file.read(4 * size, size)
+    old = file.read((STATES + 1) * size, size)
     with found.database.store.begin() as transaction:
         found.database.set_state(transaction, "other", ScanState())
     found.database.store.checkpoint()
-    file.write(21 * size, file.read(2 * size, size))
-    file.write(4 * size, old)
+    file.write(51 * size, file.read(2 * size, size))
+    file.write((STATES + 1) * size, old)
     told = found.run()
-    assert told[:-1] == [(717,), ("lost_flush", 3), ("wrong_page", 20)]
+    assert told[:-1] == [(717,), ("lost_flush", STATES), ("wrong_page", 50)]
     summary = told[-1][1]
     assert isinstance(summary, ScanSummary)
     assert summary.bad_checksums == 1
@@ -302,9 +314,9 @@ def test_a_state_on_a_bad_page_is_told_as_an_error() -> None:
     found = made(100)
     found.run(NOW + THROTTLE)
     found.database.close(NOW)
-    damage(found.disk, 3, b"bad")
+    damage(found.disk, STATES, b"bad")
     after = found.reopened(found.disk)
-    assert after.run() == [("checksum", 3), (723, -1018, 0.0)]
+    assert after.run() == [("checksum", STATES), (723, -1018, 0.0)]
 
 
 def test_a_state_that_is_none_is_told_as_a_corrupted_database() -> None:

@@ -14,11 +14,12 @@ from eselab.check.check import check
 from eselab.disk.disk import RealDisk
 from eselab.logs.counters import Counters
 from eselab.machine.machine import OpenError
+from eselab.machine.mail import body_of
 from eselab.maintenance.defrag import Defrag
 from eselab.maintenance.zeroing import DatabaseZeroing
 from tests.eselab import defragging
 from tests.eselab.machine.test_machine import files
-from tests.eselab.mailing import Model, built, expect_consistent
+from tests.eselab.mailing import Life, Model, built, expect_consistent
 from tests.eselab.running import end_as_if_killed, keep_journal, machine, random_plan, run
 from tests.eselab.zeroed import LONG, Recorder, raw
 from tests.support.engine_truth import agent_families, differences
@@ -205,22 +206,27 @@ def test_what_zeroing_adds_to_the_logs_of_a_month(tmp_path: Path, profile: str) 
     )
 
 
+def bodies_of(life: Life) -> set[bytes]:
+    """Of all messages that are there."""
+    return {body_of(record) for record in life.records()["Msg"].values()}
+
+
 @pytest.mark.parametrize("page_size", [4096, 32768])
 def test_of_a_month_of_mail_no_message_that_is_gone_is_in_the_file(page_size: int) -> None:
     life = built((1 << 19) // page_size, page_size=page_size, cache_pages=60)
-    bodies = set(life.records()["Msg"].values())
+    bodies = bodies_of(life)
     reports, counters = Recorder(), Counters()
     zeroing = DatabaseZeroing(life.database, reports, counters, life.clock, pause=0.0)
     life.database.store.counts_deleted = True
     for _ in range(30):
         life.days(1)
-        bodies |= set(life.records()["Msg"].values())
+        bodies |= bodies_of(life)
         for work in (
             Defrag(life.database, defragging.Recorder(), counters, life.clock, pause=0.0),
             zeroing,
         ):
             defragging.finish(work.invocation(lambda: LONG * 2), life.clock)
-        living, file = set(life.records()["Msg"].values()), raw(life.disk)
+        living, file = bodies_of(life), raw(life.disk)
         for body in bodies - living:
             # Any 16 bytes of it would be a part of it and of nothing else.
             assert not any(body[at : at + 16] in file for at in range(0, len(body) - 16, 400))

@@ -1,16 +1,28 @@
 """Tables by name, and small records of the system, through aborts, crashes and damage."""
 
 import random
-import struct
 
 import msgspec
 import pytest
 
 from eselab.disk.disk import SimDisk
-from eselab.storage.btree import BTree
-from eselab.storage.database import CATALOG, STATES, Database, DatabaseError
+from eselab.storage.database import Database, DatabaseError
 from eselab.storage.store import Store
-from tests.eselab.databases import NAME, NOW, SIZES, Model, changed, created, reopened, work
+from eselab.storage.tables.catalog import CATALOG
+from tests.eselab.databases import (
+    NAME,
+    NOW,
+    SIZES,
+    Model,
+    changed,
+    created,
+    plain,
+    reopened,
+    row,
+    work,
+)
+
+SYSTEM = ["MSysObjects", "MSysObjectsShadow", "MSysState"]
 
 
 class Kept(msgspec.Struct, kw_only=True):
@@ -24,7 +36,7 @@ class Other(msgspec.Struct):
 
 def contents(database: Database) -> Model:
     return {
-        name: dict(tree.scan()) for name, tree in database.tables() if name not in (CATALOG, STATES)
+        name: dict(tree.scan()) for name, tree in database.tables() if not name.startswith("MSys")
     }
 
 
@@ -32,19 +44,19 @@ def contents(database: Database) -> Model:
 def test_a_new_database_has_the_tables_of_the_system(page_size: int) -> None:
     _, database = created(page_size)
     names = [(name, tree.object_id, tree.root) for name, tree in database.tables()]
-    assert names == [("MSysObjects", 2, 2), ("MSysState", 3, 3)]
+    assert names == [("MSysObjects", 2, 4), ("MSysObjectsShadow", 3, 24), ("MSysState", 6, 33)]
 
 
 def test_a_table_is_found_by_its_name_at_once_and_after_an_opening() -> None:
     disk, database = created()
     with database.store.begin() as transaction:
-        made = database.create_table(transaction, "Böxes")
+        made = database.create_table(transaction, plain("Böxes"))
         made.insert(transaction, b"key", b"value")
     assert database.table("Böxes").root == made.root
     database.close(NOW)
     database = reopened(disk)
     assert database.table("Böxes").get(b"key") == b"value"
-    assert [name for name, _ in database.tables()] == [CATALOG, STATES, "Böxes"]
+    assert [name for name, _ in database.tables()] == [*SYSTEM, "Böxes"]
 
 
 def test_a_table_that_is_not_there_is_a_key_error() -> None:
@@ -53,46 +65,46 @@ def test_a_table_that_is_not_there_is_a_key_error() -> None:
         database.table("nothing")
 
 
-@pytest.mark.parametrize("name", ["box", CATALOG, STATES])
+@pytest.mark.parametrize("name", ["box", *SYSTEM])
 def test_a_name_that_is_taken_is_a_key_error(name: str) -> None:
     _, database = created()
     with database.store.begin() as transaction:
-        database.create_table(transaction, "box")
+        database.create_table(transaction, plain("box"))
     transaction = database.store.begin()
     with pytest.raises(KeyError, match=name):
-        database.create_table(transaction, name)
+        database.create_table(transaction, plain(name))
 
 
-@pytest.mark.parametrize("name", ["", "x" * 256])
-def test_a_name_that_no_key_can_be_is_a_value_error(name: str) -> None:
+@pytest.mark.parametrize("name", ["", "x" * 65])
+def test_a_name_that_no_table_can_have_is_a_value_error(name: str) -> None:
     _, database = created()
     transaction = database.store.begin()
     with pytest.raises(ValueError, match=f"a name of {len(name)} bytes"):
-        database.create_table(transaction, name)
+        database.create_table(transaction, plain(name))
 
 
 def test_an_aborted_table_is_not_there_and_its_object_id_is_not_given_again() -> None:
     _, database = created()
     transaction = database.store.begin()
-    gone = database.create_table(transaction, "gone")
+    gone = database.create_table(transaction, plain("gone"))
     transaction.abort()
     with pytest.raises(KeyError):
         database.table("gone")
     assert "gone" not in dict(database.tables())
     with database.store.begin() as transaction:
-        assert database.create_table(transaction, "there").object_id == gone.object_id + 1
+        assert database.create_table(transaction, plain("there")).object_id == gone.object_id + 1
 
 
 def test_object_ids_go_on_after_a_crash_from_those_of_the_catalog() -> None:
     disk, database = created()
     with database.store.begin() as transaction:
-        made = [database.create_table(transaction, name) for name in ("b", "a")]
+        made = [database.create_table(transaction, plain(name)) for name in ("b", "a")]
     database.store.flush()
     database = reopened(disk.crash())
     assert database.store.header.last_object_id == made[-1].object_id
     with database.store.begin() as transaction:
-        assert database.create_table(transaction, "c").object_id == made[-1].object_id + 1
-    assert [name for name, _ in database.tables()] == [CATALOG, STATES, "b", "a", "c"]
+        assert database.create_table(transaction, plain("c")).object_id == made[-1].object_id + 1
+    assert [name for name, _ in database.tables()] == [*SYSTEM, "b", "a", "c"]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -137,53 +149,56 @@ def test_a_state_of_another_shape_is_a_database_error_that_names_it() -> None:
         database.state("MSysDefrag2", Other)
 
 
+def test_a_name_that_is_not_of_the_code_page_is_a_value_error() -> None:
+    _, database = created()
+    transaction = database.store.begin()
+    with pytest.raises(ValueError, match="'メール' is not of code page 1252"):
+        database.create_table(transaction, plain("メール"))
+
+
 def with_catalog(key: bytes, value: bytes) -> SimDisk:
     """A database whose catalog has one more record, of any content."""
     disk, database = created()
     with database.store.begin() as transaction:
-        BTree(database.store, database.space, 2, 2).insert(transaction, key, value)
+        database.table("MSysObjects").insert(transaction, key, value)
     database.close(NOW)
     return disk
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "reason"),
+    ("record", "reason"),
     [
-        (b"a", b"short", "record b'a' has 5 bytes"),
-        (b"\xff", struct.pack("<II", 9, 9), "is not UTF-8"),
-        (b"a", struct.pack("<II", 2, 9), "a has object id 2 and root 9"),
-        (b"a", struct.pack("<II", 9, 1), "a has object id 9 and root 1"),
-        (b"a", struct.pack("<II", 3, 9), "two tables have one object id"),
+        ((b"\xffa", b"no"), "record ff61: unpack"),
+        ((b"\xffa", b"nothing"), "record ff61: a record with columns to 110 and 111"),
+        ((b"\xffa", row(9, 9)[1]), "record ff61 has another key"),
+        (row(9, 9, None), "has no name"),
+        (row(1, 9), "a has object id 1 and root 9"),
+        (row(9, 3), "a has object id 9 and root 3"),
     ],
 )
 def test_a_damaged_record_of_the_catalog_is_told_at_the_opening(
-    key: bytes, value: bytes, reason: str
+    record: tuple[bytes, bytes], reason: str
 ) -> None:
     with pytest.raises(DatabaseError, match=f"the catalog is damaged: .*{reason}") as caught:
-        reopened(with_catalog(key, value))
+        reopened(with_catalog(*record))
     assert "\n" not in str(caught.value)
 
 
 def test_a_catalog_page_that_does_not_verify_is_a_database_error() -> None:
     disk, database = created()
     database.close(NOW)
-    disk.open(NAME).write(4096 * 3 + 100, b"damage")
-    with pytest.raises(DatabaseError, match="the catalog is damaged: page 2: checksum"):
+    disk.open(NAME).write(4096 * 5 + 100, b"damage")
+    with pytest.raises(DatabaseError, match="the catalog is damaged: page 4: checksum"):
         reopened(disk)
 
 
 @pytest.mark.parametrize(
-    ("at", "reason"),
-    [
-        (34, "page 2 of tree 2 makes no sense"),
-        (40, "record b'.*' has 0 bytes"),
-        (24, "page 2 is not of"),
-    ],
+    ("at", "reason"), [(34, "page 4 of tree 2 makes no sense"), (24, "page 4 is not of")]
 )
 def test_a_catalog_page_without_sense_is_a_database_error(at: int, reason: str) -> None:
     disk, database = created()
     database.close(NOW)
-    with changed(disk, 2) as page:
+    with changed(disk, 4) as page:
         page[at : at + 2] = b"\xff\xff"
     with pytest.raises(DatabaseError, match=f"the catalog is damaged: {reason}"):
         reopened(disk)
@@ -199,7 +214,7 @@ def test_a_database_that_was_never_made_wholly_says_so() -> None:
 def test_a_catalog_without_the_table_of_the_system_says_so() -> None:
     disk, database = created()
     with database.store.begin() as transaction:
-        BTree(database.store, database.space, 2, 2).delete(transaction, STATES.encode())
+        database.table("MSysObjects").delete(transaction, CATALOG.key(6, 1, 6))
     database.close(NOW)
     with pytest.raises(DatabaseError, match="it has no MSysState"):
         reopened(disk)

@@ -80,17 +80,18 @@ def test_the_header_has_its_fields_where_the_engine_has_them(page_size: int) -> 
     page = bytearray(b"\xff" * page_size)
     node.init(page, 7, node.ROOT | node.LEAF)
     base = 40 if page_size <= 8192 else 80
-    assert struct.unpack_from("<IIIHHHHI", page, 16) == (0, 0, 7, page_size - base - 4, 0, 0, 1, 3)
+    fields = (0, 0, 7, page_size - base - 4, 0, 0, 1, 0x803)
+    assert struct.unpack_from("<IIIHHHHI", page, 16) == fields
     assert page[-4:] == bytes(4)
     node.set_previous(page, 5)
     node.set_following(page, 6)
     node.insert(page, 0, b"key", b"value")
-    fields = (5, 6, 7, page_size - base - 8 - 10, 0, 10, 2, 3)
+    fields = (5, 6, 7, page_size - base - 8 - 10, 0, 10, 2, 0x803)
     assert struct.unpack_from("<IIIHHHHI", page, 16) == fields
     assert page[base : base + 10] == b"\x03\0keyvalue"
     assert page[-8:-4] == b"\x0a\0\0\0"
     assert (node.previous(page), node.following(page)) == (5, 6)
-    assert (node.object_id(page), node.flags(page)) == (7, 3)
+    assert (node.object_id(page), node.flags(page)) == (7, 0x803)
 
 
 def test_find_tells_where_a_missing_key_belongs() -> None:

@@ -8,11 +8,10 @@ import pytest
 
 from eselab.disk.disk import SimDisk
 from eselab.storage import node
-from eselab.storage.btree import BTree
 from eselab.storage.pages import sealed, stamped
-from eselab.storage.space import SpaceMap
 from eselab.storage.store import Store
 from eselab.storage.structure import fault_of
+from tests.eselab.trees import spaced
 
 SIZES = [4096, 8192, 16384, 32768]
 
@@ -31,9 +30,7 @@ def test_every_page_of_a_tree_that_grew_and_shrank_is_sound(page_size: int) -> N
     store = Store.create(
         disk, "a.edb", page_size=page_size, cache_pages=500, now=1e9, chance=random.Random(1)
     )
-    with store.begin() as transaction:
-        space = SpaceMap.create(store, transaction)
-        tree = BTree.create(store, space, transaction, 7)
+    tree, _ = spaced(store)
     keys = [b"%06d" % number for number in range(page_size // 12)]
     for part in range(2):
         chance.shuffle(keys)
@@ -98,7 +95,8 @@ BREAKS: dict[str, tuple[Change, str]] = {
     "free bytes": (put(28, 77), "77 free bytes, not"),
     "first free byte in the nodes": (put(32, 3), "behind the first free byte 3"),
     "first free byte in the tags": (put(32, 0xFFFF), "lies in the tags"),
-    "the page's own tag": (put(-4, 1), "own tag"),
+    "an external header that is not of a root": (put(-4, 1), "an external header of 1 bytes"),
+    "an external header behind others": (put(-2, 1), "an external header of 0 bytes at 1"),
     "a node in another": (put(-10, 1), "behind one that ends at"),
     "a node out of the page": (put(-6, 0xFFF0), "behind the first free byte"),
     "a short node": (put(-8, 1), "a node of 1 bytes"),
@@ -127,17 +125,38 @@ def test_more_tags_than_nodes_are_found(page_size: int) -> None:
 
 
 @pytest.mark.parametrize("page_size", SIZES)
-def test_freed_pages_and_map_pages_have_no_nodes(page_size: int) -> None:
-    room = page_size - node.header_size(page_size)
-    freed, of_map = leaf(page_size, [b"a"]), leaf(page_size, [])
-    node.set_fields(freed, 5, node.LEAF | node.EMPTY, free=room)
-    node.set_fields(of_map, 1, 0x20, free=0, first_free=room)
-    for page in (freed, of_map):
-        assert fault_of(bytes(page)) is None
-        for change, reason in [(put(34, 1), "1 tags"), (put(28, 5), "5 free"), (put(16, 5), "sib")]:
-            broken = bytearray(page)
-            change(broken)
-            assert reason in (fault_of(bytes(broken)) or "")
+def test_a_root_has_an_external_header_before_its_nodes(page_size: int) -> None:
+    page = bytearray(page_size)
+    node.init(page, 5, node.ROOT | node.LEAF, b"sixteen bytes...")
+    for at in range(3):
+        node.insert(page, at, b"%d" % at, bytes(at))
+    node.remove(page, 0)
+    node.fill_gaps(page, b"D", b"Z")
+    assert fault_of(bytes(page)) is None
+    assert node.external_header(page) == b"sixteen bytes..."
+    put(-8 - 2, 3)(page)
+    assert "behind one that ends at 16" in (fault_of(bytes(page)) or "")
+
+
+def test_the_last_node_of_a_branch_has_no_key() -> None:
+    page = bytearray(4096)
+    node.init(page, 5, node.PARENT_OF_LEAF)
+    for at, key in enumerate([b"b", b"d", b""]):
+        node.insert(page, at, key, bytes(4))
+    assert fault_of(bytes(page)) is None
+    node.set_last_key(page, b"e")
+    assert fault_of(bytes(page)) == "the last node of a branch has the key 65"
+
+
+@pytest.mark.parametrize("page_size", SIZES)
+def test_freed_pages_have_no_nodes(page_size: int) -> None:
+    page, room = leaf(page_size, [b"a"]), page_size - node.header_size(page_size)
+    node.set_fields(page, 5, node.LEAF | node.EMPTY, free=room)
+    assert fault_of(bytes(page)) is None
+    for change, reason in [(put(34, 1), "1 tags"), (put(28, 5), "5 free"), (put(16, 5), "sib")]:
+        broken = bytearray(page)
+        change(broken)
+        assert reason in (fault_of(bytes(broken)) or "")
 
 
 @pytest.mark.parametrize("page_size", SIZES)

@@ -1,1 +1,1 @@
-"""The counters of the engine as a binary performance log."""
+"""Logs as Windows keeps them: the counters as a binary performance log, the events as EVTX."""

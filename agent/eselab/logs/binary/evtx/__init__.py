@@ -1,0 +1,1 @@
+"""Event logs as Windows keeps them (.evtx)."""
