@@ -145,10 +145,18 @@ def test_a_domain_controller_shows_no_ratio_and_says_why() -> None:
 
 
 def test_the_ratio_of_a_window_comes_with_its_verdict_and_evidence() -> None:
-    text = status().text
+    text = Page(status_html(example(), advice=())).text
     assert "143.2 : 1 above the band 50 to 100: little is left to free" in text
     assert "29.03 : 1 below the band 50 to 100: much is left to free" in text
     assert "6,128,300 pages read, 42,794 freed" in text
+
+
+def test_where_the_advice_has_no_ratio_the_page_shows_none() -> None:
+    text = status().text
+    assert "Read : freed no verdict: The counters" in text
+    assert " : 1 " not in text
+    assert " : 0 " not in text
+    assert "6,128,300 pages read, 42,794 freed, over all counters that were taken" in text
     assert "counters cover" in text
     assert "confidence" in text
 
