@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What scripts/deploy-tools puts there.
 export PATH := $(CURDIR)/.tools/bin:$(PATH)
 .NOTPARALLEL:
-.PHONY: help setup tools lint rules test test-slow bench lab demo demo-stack images golden docs fuzz audit lock deb wheel-windows clean
+.PHONY: help setup tools lint rules check-alert new-alert test test-slow bench lab demo demo-stack images golden docs fuzz audit lock deb wheel-windows clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,12 @@ rules: ## check and test the Prometheus rules where promtool is installed
 	@if command -v promtool >/dev/null; then \
 	    promtool check rules $(RULES) && $(PY) -m pytest -q $(RULE_TESTS) -k promtool; \
 	else echo "promtool is not installed (make tools): rules not checked"; fi
+
+check-alert: setup ## what the alert NAME=EseFullMoon lacks, and where to write it
+	@$(PY) -m tests.rules.check_alert $(NAME)
+
+new-alert: setup ## write the files of an alert: NAME=EseFullMoon FILE=storage SEVERITY=warning
+	@$(PY) -m tests.rules.new_alert $(NAME) $(FILE) $(or $(SEVERITY),warning)
 
 test: setup tools lint ## all checks and tests but the slow ones
 	$(PY) -m pytest -m "e2e and not beside and not slow" -n 3 --dist worksteal $(PYTEST_ARGS) $(E2E)

@@ -77,7 +77,7 @@ def _latest_checks() -> Panel:
             Column("It took", _latest(DURATION, FULL), "dtdurations", decimals=1),
             Column("Physical only, ago", f"time() - {_latest(COMPLETED, PHYSICAL)}", "dtdurations"),
             Column("Errors left", LEFT, limit=WORST, links=failed),
-            Column("Broken off ago", f"time() - {aborted}", "dtdurations", links=failed),
+            Column("Aborted ago", f"time() - {aborted}", "dtdurations", links=failed),
         ],
         hidden=("job", "instance"),
         height=8,

@@ -22,7 +22,7 @@ timestamps; times are values, in seconds since 1970, UTC.
   `ese_events_total`.
 - What most databases never have is left out, so that each costs a Prometheus fewer than 80 series:
   the task zeroing until its first event; kinds of `ese_known_damage` and of `ese_engine_errors_*`
-  until the first of their kind, from then on they stay, with 0 when it is dealt with;
+  until the first of their kind, from then on they stay, with 0 when it is resolved;
   `ese_known_bad_pages_found_in_history` while no page of the kind is known. Absent is 0 there. Of
   `ese_engine_errors_total` the first error is no increase: ask for
   `x unless x offset 1d or increase(x[1d])`.

@@ -54,7 +54,7 @@ def test_the_last_line_of_the_output_is_the_result(
     log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["report", str(log), "-o", str(tmp_path / "report.html")])
-    assert capsys.readouterr().out == "1 database: 1 unverified\n"
+    assert capsys.readouterr().out == "1 database: 1 never verified\n"
     main(["report", str(log), str(tmp_path / "x.evtx"), "-o", str(tmp_path / "report.html")])
     assert capsys.readouterr().out.endswith("; 1 input could not be read\n")
 

@@ -82,7 +82,7 @@ def test_a_bad_page_without_a_time_is_a_bad_page_since_nobody_knows_when(tmp_pat
     assert "1 of 1 database has bad pages: SG06 on ex01." in text
     assert "2 events have no time." in text
     assert "Page What First Last 17 bad checksum, not correctable – –" in text
-    assert "No whole pass ended" not in text
+    assert "No pass from its start to its end" not in text
 
 
 def test_a_lone_703_is_an_end_with_figures(tmp_path: Path) -> None:

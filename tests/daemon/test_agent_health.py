@@ -33,7 +33,7 @@ def test_what_could_not_be_rebuilt_is_one_sentence() -> None:
     whole = SourceState(name="a", oldest=100.0, rebuilt=(100.0, 200.0))
     known = SourceState(name="a", oldest=3600.0, rebuilt=(60.0, 7200.0))
     unknown = SourceState(name="a", oldest=3600.0, rebuilt=(0.0, 0.0))
-    assert rebuilt_sentence(whole) == "read anew, nothing is missing"
+    assert rebuilt_sentence(whole) == "all sources were read again, nothing is missing"
     assert rebuilt_sentence(known) == (
         "not rebuilt: records from 1970-01-01T00:01:00.000Z to 1970-01-01T01:00:00.000Z "
         "are no longer there"

@@ -170,7 +170,7 @@ def _of_one(selector: Selector, metric: str) -> str:
 
 
 def template_on_time_change_reload(board: Json, boards: Sequence[Json]) -> Iterator[Problem]:
-    """Lists are read anew when the time is changed."""
+    """Lists are read again when the time is changed."""
     for name, each in variables(board).items():
         if each["type"] == "query" and each.get("refresh") != 2:
             yield "", f"{name} does not reload on a change of time"

@@ -510,7 +510,7 @@ class Agent:
         )
 
     def ack(self, database: str, *pages: int) -> subprocess.CompletedProcess[str]:
-        """Take bad pages of `database` as dealt with, through the running agent."""
+        """Take bad pages of `database` as resolved, through the running agent."""
         return self.command(
             *("ack", "--config.file", str(self.config), "--web.address", self.address),
             *(database, *map(str, pages)),

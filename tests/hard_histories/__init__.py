@@ -157,7 +157,7 @@ class Copy:
         )
 
     def passive_abort(self, time: float) -> Logged:
-        """745: a scan of a passive copy is broken off."""
+        """745: a scan of a passive copy is aborted."""
         return self.log(time, 745, self.database, number(5000), "-", "4000, 0")
 
     def checksum_end(

@@ -43,7 +43,7 @@ def resumed(copy: Copy, time: float, start: float) -> Logged:
 
 
 def interrupted(copy: Copy, time: float) -> Logged:
-    """A pass of this copy is broken off."""
+    """A pass of this copy is aborted."""
     if copy is PASSIVE:
         return copy.passive_abort(time)
     return copy.log(time, 725, copy.database) if copy is OLD else copy.instance_stop(time)

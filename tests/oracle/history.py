@@ -43,7 +43,7 @@ class Scanned(NamedTuple):
 
 
 class Acknowledged(NamedTuple):
-    """A person took bad pages as dealt with; all pages and all damage where none is named."""
+    """A person took bad pages as resolved; all pages and all damage where none is named."""
 
     time: float
     computer: str

@@ -40,7 +40,7 @@ class Latched:
         self.damage: dict[str, Order] = {}
 
     def forget(self, condition: Callable[[tuple[int, str], Order], bool]) -> None:
-        """Take the bad pages of which the condition holds as dealt with."""
+        """Take the bad pages of which the condition holds as resolved."""
         self.pages = {each: at for each, at in self.pages.items() if not condition(each, at)}
 
 

@@ -151,7 +151,7 @@ def damaged(image: Path, folder: Path, damage: Damage, seed: int) -> None:
     "the journal or its WAL is damaged, cut or lost",
     provoked="10 kinds of damage, each at 5 random places",
     lost="nothing that is in the logs",
-    again="the next start: all is read anew, or from an earlier commit",
+    again="the next start: all is read again, or from an earlier commit",
 )
 @pytest.mark.parametrize("name", DAMAGES)
 def test_the_figures_after_damage_are_those_of_a_fresh_reading(

@@ -20,7 +20,7 @@ SHOWN = ("MAIL01", "shrink")
 
 
 def main(folder: Path = IMAGES) -> None:
-    """Write them all anew, when every story was seen; the demo's screen goes to stdout."""
+    """Write them all again, when every story was seen; the demo's screen goes to stdout."""
     folder.mkdir(parents=True, exist_ok=True)
     count = len(STORIES) + 1
     with tempfile.TemporaryDirectory() as scratch, chromium() as browser:

@@ -19,7 +19,7 @@ def rebuilt_sentence(source: SourceState) -> str:
     """The result of reading the source again after the journal was damaged."""
     lost = unrebuilt(source)
     if lost is None:
-        return "read anew, nothing is missing"
+        return "all sources were read again, nothing is missing"
     since = iso_time(lost.since) or "an unknown time"
     return f"not rebuilt: records from {since} to {iso_time(lost.until)} are no longer there"
 

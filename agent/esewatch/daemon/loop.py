@@ -142,7 +142,9 @@ class Daemon(Publisher):
         succeed(folder, origins, wanted)
         aside = self._journal.set_aside
         if aside is not None:
-            log.error("the journal was damaged and is set aside as %s: reading all anew", aside)
+            log.error(
+                "the journal was damaged and is set aside as %s: reading everything again", aside
+            )
         for source in self._sources:
             source.restore(positions.get(origins[source.name], {}))
             opened = folder.open_source(source.name, self._clock())

@@ -51,7 +51,7 @@ def most_urgent(forecasts: Sequence[Forecast]) -> Forecast | None:
 
 def _evidence(found: Evidence) -> dict[str, Any]:
     told = {
-        "ratio": None if found.ratio is None else round(found.ratio, 1),
+        "ratio": found.ratio,
         "pages_read": round(found.pages_read),
         "pages_freed": round(found.pages_freed),
         "windows": found.windows,

@@ -398,7 +398,7 @@ def test_advice_needs_seven_windows_a_pass_and_enough_pages() -> None:
 
     assert young.action == "insufficient_evidence"
     assert "6 of 7 maintenance windows" in young.reasons[0]
-    assert "No whole pass ended in 6 days" in young.reasons[1]
+    assert "No pass from its start to its end is in the 6 days" in young.reasons[1]
     assert small.reasons == ("It read 84,000 of the 500,000 pages asked for.",)
     assert allowed.action == "shrink"
 

@@ -46,7 +46,7 @@ def test_advice_is_the_object_of_the_contract(
         "recommended_seconds": 9900,
         "confidence": 1.0,
         "evidence": {
-            "ratio": 142.9,
+            "ratio": 161280000 / 1128960,
             "pages_read": 161_280_000,
             "pages_freed": 1_128_960,
             "windows": 28,

@@ -1,4 +1,4 @@
-"""What the account of the daemon may not read, and that the command given mends it."""
+"""What the account of the daemon may not read, and that the command given fixes it."""
 
 import os
 import shutil

@@ -89,7 +89,7 @@ FORMS: dict[str, tuple[str, CheckdbResult]] = {
         "errors. Elapsed time: 0 hours 0 minutes 5 seconds.",
         CheckdbResult(COMPLETED, "mydb", {**result(0, 0, 5), "estimate_only": 1}),
     ),
-    "broken off": (
+    "aborted": (
         "DBCC CHECKDB (mydb) WITH physical_only executed by sa terminated abnormally due to error "
         "state 6. Elapsed time: 0 hours 1 minutes 5 seconds.",
         CheckdbResult(
@@ -98,7 +98,7 @@ FORMS: dict[str, tuple[str, CheckdbResult]] = {
             {"command": "CHECKDB", "physical_only": 1, "state": 6, "seconds": 65},
         ),
     ),
-    "Spanish, broken off": (
+    "Spanish, aborted": (
         "DBCC CHECKDB (ventas) ejecutado por D\\u finalizó de forma anómala debido a un estado de "
         "error 5. Tiempo transcurrido: 0 horas 2 minutos 3 segundos.",
         CheckdbResult(
@@ -107,7 +107,7 @@ FORMS: dict[str, tuple[str, CheckdbResult]] = {
             {"command": "CHECKDB", "physical_only": 0, "state": 5, "seconds": 123},
         ),
     ),
-    "Chinese, broken off": (
+    "Chinese, aborted": (
         "由于错误状态 5，由 sa 执行的 DBCC CHECKDB (数据) 已异常终止。 "
         "占用时间: 0 小时 2 分钟 3 秒。",
         CheckdbResult(

@@ -291,7 +291,7 @@ def _backup_sets() -> list[BackupSet]:
 
 
 def _sql_database() -> SqlDatabase:
-    """A database of a named instance: a full check left errors, a physical one was broken off."""
+    """A database of a named instance: a full check left errors, a physical one was aborted."""
     return SqlDatabase(
         computer="sql01",
         database="prod\\sales",

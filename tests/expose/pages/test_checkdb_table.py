@@ -185,7 +185,7 @@ def test_the_status_page_says_it_first_and_lists_each_database() -> None:
     assert "✖ errors prod\\sales" in page.text
     assert "▲ overdue late sql01" in page.text
     assert "30 days ago, limit 8 days 2 h" in page.text
-    assert "◇ broken off stopped broken off 2007-06-25 23:20" in page.text
+    assert "◇ aborted stopped aborted 2007-06-25 23:20" in page.text
     assert {"/runbooks/SqlserverCheckdbFailed", "/runbooks/SqlserverCheckdbOverdue"} <= set(
         page.urls
     )

@@ -145,10 +145,18 @@ def test_a_domain_controller_shows_no_ratio_and_says_why() -> None:
 
 
 def test_the_ratio_of_a_window_comes_with_its_verdict_and_evidence() -> None:
-    text = status().text
+    text = Page(status_html(example(), advice=())).text
     assert "143.2 : 1 above the band 50 to 100: little is left to free" in text
     assert "29.03 : 1 below the band 50 to 100: much is left to free" in text
     assert "6,128,300 pages read, 42,794 freed" in text
+
+
+def test_where_the_advice_has_no_ratio_the_page_shows_none() -> None:
+    text = status().text
+    assert "Read : freed no verdict: The counters" in text
+    assert " : 1 " not in text
+    assert " : 0 " not in text
+    assert "6,128,300 pages read, 42,794 freed, over all counters that were taken" in text
     assert "counters cover" in text
     assert "confidence" in text
 
@@ -388,10 +396,11 @@ def test_the_fold_counts_every_database_that_is_not_in_the_table() -> None:
 
 
 def test_runbook_pages_lead_back() -> None:
-    listed = Page(render_runbooks(["EseKnownBadPage"]))
+    listed = Page(render_runbooks(Runbooks()))
     assert_self_contained(listed)
     assert "/runbooks/EseKnownBadPage" in listed.urls
-    assert "no runbook" in Page(render_runbooks([])).text
+    assert "EseDiskFull The engine could not create its next log file (event 413)" in listed.text
+    assert "no runbook" in Page(render_runbooks(Runbooks([]))).text
     shown = Page(render_runbook("EseKnownBadPage", "# EseKnownBadPage\n\nText."))
     assert_self_contained(shown)
     assert {"/", "/runbooks/"} <= set(shown.urls)

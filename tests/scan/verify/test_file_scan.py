@@ -444,7 +444,7 @@ def test_a_place_of_another_file_begins_anew_and_says_so(change: str, tmp_path: 
     done = scan(edb.path, place=place)
 
     assert done.counts.pages_seen == edb.path.stat().st_size // done.place.page_size - 2
-    assert any("begun anew" in remark for remark in done.result.remarks)
+    assert any("restarted: " in remark for remark in done.result.remarks)
 
 
 def test_the_end_of_time_leaves_the_place_behind(tmp_path: Path) -> None:

@@ -297,8 +297,8 @@ def _too_short(evidence: Evidence) -> str:
     if evidence.passes or evidence.days >= LEAST_DAYS:
         return ""
     return (
-        f"No whole pass ended in {span(evidence.days * DAY_SECONDS)} of records;"
-        f" one, or {LEAST_DAYS:g} days, are asked for."
+        f"No pass from its start to its end is in the {span(evidence.days * DAY_SECONDS)} of"
+        f" records; advice needs one, or {LEAST_DAYS:g} days."
     )
 
 

@@ -62,7 +62,7 @@ _CHECKS = (
         COMPLETED, SQL_SERVER, "information", "the end of DBCC CHECKDB", "seen in a log", _checkdb,
     ),
     Companion(
-        ABORTED, SQL_SERVER, "information", "a DBCC CHECKDB that was broken off", "seen in a log",
+        ABORTED, SQL_SERVER, "information", "a DBCC CHECKDB that was aborted", "seen in a log",
         _checkdb,
     ),
 )  # fmt: skip

@@ -361,7 +361,7 @@ class App:
 
     def _runbook(self, request: Request) -> Response:
         if request.path in ("/runbooks", "/runbooks/"):
-            return _page(render_runbooks(self._runbooks.names()))
+            return _page(render_runbooks(self._runbooks))
         name = request.path.removeprefix("/runbooks/")
         text = self._runbooks.text(name)
         if text is None:

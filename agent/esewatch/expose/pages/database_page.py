@@ -234,7 +234,7 @@ def _outcome(done: Pass) -> str:
     words = {
         "completed": "completed",
         "partial": "ended early, not all pages",
-        "abandoned": "begun anew before it completed",
+        "abandoned": "restarted before it completed",
     }
     outcome = words.get(done.outcome, done.outcome)
     if done.outcome == "completed" and done.partial:

@@ -32,7 +32,7 @@ from esewatch.expose.pages.hidden_counters import Hidden, hidden_counters
 from esewatch.expose.pages.problems.database_problems import Known
 from esewatch.expose.pages.problems.problem import Problem
 from esewatch.expose.pages.problems.problems import diagnose
-from esewatch.expose.pages.ratio import Ratio, defrag_ratio
+from esewatch.expose.pages.ratio import Ratio, judged_ratio
 from esewatch.expose.pages.summary import Summary, blind_places
 from esewatch.expose.pages.verdict_reasons import Grounds, judged
 from esewatch.fold.databases.integrity import count_pages
@@ -297,7 +297,7 @@ def _figures(
         collisions=tuple(tidy(name) for name in beside.collisions),
         last_defrag=_last_completion(views["defrag"]),
         last_checksum=_last_completion(views["checksum"]),
-        ratio=defrag_ratio(instance, policy) if model == "window" else None,
+        ratio=judged_ratio(instance, policy, beside.advice) if model == "window" else None,
         bad_pages=_by_kind(standing),
         bad_page_list=tuple(sorted(standing, key=lambda bad: -bad.last)[:MAX_LISTED]),
         verified=dict(sorted(facts.verified.items())),

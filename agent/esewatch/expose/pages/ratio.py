@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from esewatch.advice.advise import Advice
 from esewatch.config import Policy
 from esewatch.fold.state.state import Instance
 
@@ -24,6 +25,8 @@ class Ratio(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     pages_read: int | None = None
     pages_freed: int | None = None
     value: float | None = None
+    days: float | None = None
+    """The days that were counted; None for all samples that were taken."""
 
 
 def defrag_ratio(instance: Instance | None, policy: Policy) -> Ratio:
@@ -37,6 +40,32 @@ def defrag_ratio(instance: Instance | None, policy: Policy) -> Ratio:
     verdict, sentence = _judge(read, value, policy)
     return Ratio(
         verdict=verdict, sentence=sentence, pages_read=read, pages_freed=freed, value=value
+    )
+
+
+def judged_ratio(instance: Instance | None, policy: Policy, advice: Advice | None) -> Ratio:
+    """The ratio that the window advice judges, and without advice that of all samples.
+
+    A page judges once: beside "there is no ratio" stands none, and beside a ratio no other one.
+    """
+    counted = defrag_ratio(instance, policy)
+    if advice is None or advice.window.action == "not_applicable":
+        return counted
+    found = advice.window.evidence
+    if found.missing:
+        if counted.value is None:
+            return counted
+        sentence = f"no verdict: {found.missing[0]}".removesuffix(".")
+        return msgspec.structs.replace(counted, verdict="none", sentence=sentence, value=None)
+    read, freed = round(found.pages_read), round(found.pages_freed)
+    verdict, sentence = _judge(read, found.ratio, policy)
+    return Ratio(
+        verdict=verdict,
+        sentence=sentence,
+        pages_read=read,
+        pages_freed=freed,
+        value=found.ratio,
+        days=found.days,
     )
 
 

@@ -171,9 +171,10 @@ def _runbooks(figures: DatabaseFigures, runbooks: Runbooks) -> list[str]:
     return [name for name in runbook_links(figures) if runbooks.has(name)]
 
 
-def render_runbooks(names: list[str]) -> str:
-    """The list of runbooks."""
-    return render("runbooks.html.j2", names=names)
+def render_runbooks(runbooks: Runbooks) -> str:
+    """The list of runbooks, each with its first sentence."""
+    rows = [(name, runbooks.summary(name)) for name in runbooks.names()]
+    return render("runbooks.html.j2", rows=rows)
 
 
 def render_runbook(name: str, markdown: str) -> str:

@@ -181,7 +181,7 @@ class _Scan:
         )
         why = "" if place is None else _unfit(place, fresh, self._end)
         if why:
-            self._remarks.append(f"begun anew: {why}")
+            self._remarks.append(f"restarted: {why}")
         if place is None or why:
             self._tally = Tally(fresh)
         else:

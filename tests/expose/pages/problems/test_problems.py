@@ -444,7 +444,7 @@ def page_of(state: State, settings: Settings) -> str:
 def test_the_status_page_lists_them_with_their_commands() -> None:
     html = page_of(folded(night()).state, WHOLE)
     assert_self_contained(Page(html))
-    assert "What esewatch cannot see, and what mends it" in html
+    assert "What esewatch cannot see, and how to fix it" in html
     assert "<code>logman create counter esewatch" in html
     nothing = page_of(folded([*night(), *sampled(), disk_counter()]).state, WHOLE)
     assert "Nothing that its records would show" in nothing

@@ -34,7 +34,7 @@ SQLSERVER = (
     gauge(
         "sqlserver_checkdb_last_abort_timestamp_seconds",
         CHECK,
-        "Time at which a DBCC CHECKDB was last broken off.",
+        "Time at which a DBCC CHECKDB was last aborted.",
         "event 5235",
     ),
     gauge(

@@ -26,7 +26,8 @@ def _databases(report: Report) -> str:
         return f"no ESE database in {read} ({found}): nothing is known of any database"
     told = {
         "with bad pages": sum(each.status == "bad" for each in shown),
-        "unverified": sum(map(_is_unverified, shown)),
+        "unverified": report.fleet.unverified,
+        "never verified": sum(map(_is_unproven, shown)),
         "refusing writes, or about to": report.fleet.writes_at_risk,
         "on computers with missing or stale data": _blind(report),
     }
@@ -34,16 +35,17 @@ def _databases(report: Report) -> str:
     databases = plural(len(shown), "database")
     if wrong:
         return f"{databases}: {', '.join(wrong)}"
-    return f"{databases}: no bad page is known, every watched one is verified"
+    watched = any(each.tier == "watched" for each in shown)
+    verified = "every watched one is verified" if watched else "none is of a kind that is watched"
+    return f"{databases}: no bad page is known, {verified}"
 
 
-def _is_unverified(figures: DatabaseFigures) -> bool:
-    """Watched, and never proven good in these logs or too long ago."""
-    if figures.tier != "watched":
-        return False
+def _is_unproven(figures: DatabaseFigures) -> bool:
+    """Watched, never proven good in these logs, and not counted as unverified for that."""
     advice = figures.advice
     findings = {said.finding for said in advice.findings} if advice is not None else set()
-    return figures.last_verified is None or not UNVERIFIED.isdisjoint(findings)
+    proven = figures.last_verified is not None or not UNVERIFIED.isdisjoint(findings)
+    return figures.tier == "watched" and not proven
 
 
 def _blind(report: Report) -> int:

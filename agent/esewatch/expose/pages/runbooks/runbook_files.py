@@ -6,6 +6,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+_SENTENCE = re.compile(r".+?\.(?= |$)")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,99}", re.ASCII)
 
 
@@ -37,6 +38,13 @@ class Runbooks:
         """The markdown of one runbook, None when there is none of this name."""
         file = self._file(alert)
         return None if file is None else file.read_bytes().decode("utf-8", "replace")
+
+    def summary(self, alert: str) -> str:
+        """The first sentence of what the alert means, plain text; empty without one."""
+        meaning = (self.text(alert) or "").partition("\n## Meaning\n")[2].lstrip("\n")
+        paragraph = " ".join(meaning.partition("\n\n")[0].split())
+        sentence = _SENTENCE.match(paragraph)
+        return (sentence[0] if sentence else paragraph).replace("`", "").replace("*", "")
 
     def has(self, alert: str) -> bool:
         """Whether there is one of this name."""

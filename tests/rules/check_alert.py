@@ -1,0 +1,132 @@
+"""What an alert lacks, each with the file to write it in: `make check-alert NAME=EseFullMoon`."""
+
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import promql_parser
+
+from tests.rules.expressions import ROOT, document_of
+from tests.rules.promtool import TESTS
+
+HEADINGS = ["Meaning", "Impact", "Diagnosis", "Mitigation"]
+SEVERITIES = ("critical", "warning", "info")
+OPEN = "WRITE:"
+"""Begins what `make new-alert` leaves to a person."""
+
+
+def lacks(name: str, root: Path = ROOT, cases: Iterable[Path] = TESTS) -> list[str]:
+    """One line for each thing that is missing: where, what, and what belongs there."""
+    rules = [
+        (path, rule)
+        for path in sorted((root / "alerts").glob("*.yml"))
+        for group in document_of(path)["groups"]
+        for rule in group["rules"]
+        if rule.get("alert") == name
+    ]
+    if not rules:
+        return [
+            f"alerts/: no rule is called {name}: make new-alert NAME={name} FILE=storage"
+            " (or another subject) writes what there is to fill in"
+        ]
+    found = []
+    for path, rule in rules:
+        found += [f"alerts/{path.name}: {what}" for what in _of_rule(name, rule)]
+    found += [f"docs/runbooks/{name}.md: {what}" for what in _of_runbook(name, root)]
+    documents = [document_of(path) for path in cases]
+    for _, rule in rules:
+        found += [f"tests/rules/: {what}" for what in _of_cases(rule, documents)]
+    return found + list(_of_generated(name, root))
+
+
+def _of_rule(name: str, rule: dict[str, Any]) -> Iterator[str]:
+    if OPEN in str(rule):
+        yield f"there is still text to write behind {OPEN!r}"
+    if rule.get("labels", {}).get("severity") not in SEVERITIES:
+        yield f"labels: severity is one of {', '.join(SEVERITIES)}"
+    notes = rule.get("annotations", {})
+    for key in ("summary", "description", "runbook_url", "dashboard_url"):
+        if not notes.get(key):
+            yield f"annotations: {key} is missing; the rules beside it show its form"
+    summary, description = notes.get("summary", ""), notes.get("description", "")
+    if summary and ("{{" in summary or not summary.endswith(".")):
+        yield "annotations: summary is one sentence with a full stop and without {{ }}"
+    if description and (len(description.split()) < 12 or "$labels." not in description):
+        yield "annotations: description names its subject by {{ $labels... }} and says what to do"
+    if notes.get("runbook_url") and not notes["runbook_url"].endswith(f"/{name}"):
+        yield f"annotations: runbook_url ends with /{name}"
+    if "expr" in rule and OPEN not in rule["expr"]:
+        try:
+            promql_parser.parse(rule["expr"])
+        except ValueError as error:
+            yield f"expr: no PromQL: {error}"
+
+
+def _of_runbook(name: str, root: Path) -> Iterator[str]:
+    path = root / "docs" / "runbooks" / f"{name}.md"
+    if not path.is_file():
+        yield f"is missing: '# {name}', then '## ' and each of {', '.join(HEADINGS)}"
+        return
+    text = path.read_text(encoding="utf-8")
+    parts = re.split(r"^## (.+)$", text, flags=re.MULTILINE)
+    if OPEN in text:
+        yield f"there is still text to write behind {OPEN!r}"
+    if not text.startswith(f"# {name}\n"):
+        yield f"begins with '# {name}'"
+    if parts[1::2] != HEADINGS:
+        yield f"has the headings {', '.join(HEADINGS)}, in this order"
+    elif not re.search(r"^    \S", parts[6], flags=re.MULTILINE):
+        yield "Diagnosis has a command, indented by four spaces"
+    for heading, part in zip(parts[1::2], parts[2::2], strict=True):
+        if len(part.split()) < 8:
+            yield f"{heading} has a whole sentence or more"
+
+
+def _of_cases(rule: dict[str, Any], documents: Iterable[dict[str, Any]]) -> Iterator[str]:
+    name, severity = rule["alert"], rule.get("labels", {}).get("severity")
+    groups = [
+        [_fires(case, severity) for case in sorted(cases, key=_seconds)]
+        for document in documents
+        for group in document["tests"]
+        if (cases := [c for c in group.get("alert_rule_test", ()) if c["alertname"] == name])
+    ]
+    turns = {turn for group in groups for turn in pairwise(group)}
+    if not any(any(group) for group in groups):
+        yield f"no case of {name} fires with severity {severity}: series and exp_alerts that do"
+    if (False, True) not in turns:
+        yield f"no case is silent before {name} ({severity}) fires: an earlier eval_time, alerts []"
+    if (True, False) not in turns:
+        yield f"no case is silent after {name} ({severity}) fired: a later eval_time, exp_alerts []"
+
+
+def _fires(case: dict[str, Any], severity: str | None) -> bool:
+    return any(each["exp_labels"].get("severity") == severity for each in case["exp_alerts"])
+
+
+def _seconds(case: dict[str, Any]) -> float:
+    parts = re.findall(r"\d+[a-z]+", str(case["eval_time"]))
+    return sum(
+        promql_parser.parse_duration(part).total_seconds() for part in parts if int(part[:-1])
+    )
+
+
+def _of_generated(name: str, root: Path) -> Iterator[str]:
+    if f"(runbooks/{name}.md)" not in (root / "docs" / "alerts.md").read_text(encoding="utf-8"):
+        yield "docs/alerts.md: has no row of it: make docs"
+    golden = (root / "tests" / "golden" / "messages" / "alerts").glob("*.txt")
+    if not any(name in path.read_text(encoding="utf-8") for path in golden):
+        yield "tests/golden/messages/: its words are not kept: make golden, and read the difference"
+
+
+def main(name: str) -> int:
+    """Print what is missing; 1 where something is."""
+    found = lacks(name)
+    print("\n".join(found) or f"{name}: nothing is missing. Now promtool and all rules: make rules")
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,78 @@
+"""A newcomer's alert: what is written for them, and what they are told to write where."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.rules.check_alert import lacks
+from tests.rules.expressions import ROOT, alerts
+from tests.rules.new_alert import write
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """The parts of a checkout that an alert is in."""
+    shutil.copytree(ROOT / "alerts", tmp_path / "alerts")
+    for name in ("docs/runbooks", "tests/rules", "tests/golden/messages/alerts"):
+        (tmp_path / name).mkdir(parents=True)
+    shutil.copy(ROOT / "docs" / "alerts.md", tmp_path / "docs")
+    return tmp_path
+
+
+def test_no_alert_of_ours_lacks_anything() -> None:
+    found = {
+        rule["alert"]: lacks(rule["alert"]) for rule in alerts() if rule["alert"] != "Watchdog"
+    }
+    assert len(found) > 20
+    assert not any(found.values()), found
+
+
+def test_an_alert_that_is_not_there_is_told_how_it_comes_to_be() -> None:
+    (line,) = lacks("EseFullMoon")
+    assert "make new-alert NAME=EseFullMoon" in line
+
+
+def test_a_new_alert_is_valid_yaml_and_every_part_to_write_is_named(root: Path) -> None:
+    files = write("EseFullMoon", "storage", "warning", root)
+    assert files == [
+        "alerts/storage.yml",
+        "docs/runbooks/EseFullMoon.md",
+        "tests/rules/ese_full_moon_test.yml",
+    ]
+    rules = yaml.safe_load((root / files[0]).read_text())["groups"][-1]["rules"]
+    assert rules[-1]["alert"] == "EseFullMoon"
+    assert set(rules[-1]["annotations"]) == set(rules[-2]["annotations"])
+    found = lacks("EseFullMoon", root, [root / files[2]])
+    assert [line for line in found if "still text to write" in line] == [
+        "alerts/storage.yml: there is still text to write behind 'WRITE:'",
+        "docs/runbooks/EseFullMoon.md: there is still text to write behind 'WRITE:'",
+    ]
+    assert any("no case of EseFullMoon fires" in line for line in found)
+    assert any(line.endswith("make docs") for line in found)
+    assert any("make golden" in line for line in found)
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "severity", "said"),
+    [
+        ("FullMoon", "storage", "warning", "begins with Ese"),
+        ("EseFullMoon", "moons", "warning", "a subject is one of agent, "),
+        ("EseFullMoon", "storage", "loud", "a severity is one of critical"),
+    ],
+)
+def test_what_cannot_be_an_alert_is_refused_and_nothing_is_written(
+    name: str, file: str, severity: str, said: str, root: Path
+) -> None:
+    before = (root / "alerts" / "storage.yml").read_text()
+    with pytest.raises(ValueError, match=said):
+        write(name, file, severity, root)
+    assert (root / "alerts" / "storage.yml").read_text() == before
+    assert list((root / "docs" / "runbooks").iterdir()) == []
+
+
+def test_an_alert_is_not_written_twice(root: Path) -> None:
+    write("EseFullMoon", "storage", "warning", root)
+    with pytest.raises(ValueError, match="make check-alert"):
+        write("EseFullMoon", "storage", "warning", root)
