@@ -27,6 +27,7 @@ NAMES = (
     "engine",
     "advice",
     "prometheus",
+    "scale",
 )
 
 INTRODUCTION = """\
