@@ -28,6 +28,7 @@ NAMES = (
     "engine",
     "advice",
     "prometheus",
+    "scale",
 )
 
 INTRODUCTION = """\
