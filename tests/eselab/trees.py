@@ -85,7 +85,7 @@ def verified(tree: BTree, store: Store, transaction: Transaction | None = None) 
             chain.append((number, node.previous(page), node.following(page)))
             depths.add(depth)
             return
-        assert keys[-1] == b""
+        assert not keys[-1] or (high is not None and keys[-1] <= high)
         assert node.previous(page) == node.following(page) == 0
         bounds = [low, *bounded, high]
         assert all(low < key and (high is None or key < high) for key in bounded)

@@ -151,10 +151,11 @@ class TreeWalk:
         if node.previous(page) or node.following(page):
             self._fault(number, "is a branch with siblings")
         keys = [node.key(page, index) for index in range(nodes)]
-        if not nodes or keys[-1]:
-            self._fault(number, "is a branch without a last child")
         if not nodes:
+            self._fault(number, "is a branch without children")
             self.complete, self._last = False, None
+        elif keys[-1] and (visit.high is None or keys[-1] > visit.high):
+            self._fault(number, f"ends at the key {keys[-1].hex()}, out of its bounds")
         if nodes > 1:
             self._check_bounds(visit, keys[0], keys[-2])
         bounds = [visit.low, *keys[:-1], visit.high]

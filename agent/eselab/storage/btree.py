@@ -1,7 +1,8 @@
 """A B+tree of keys of 1 to 255 bytes: branches lead to leaves, leaves have the values.
 
 A node of a branch has the number of a child as its value (u32) and the child's upper bound as
-its key; the last key of a branch is empty, so its last child ends where the branch does.
+its key; the last key of a branch is the upper bound of the branch, empty at the right edge. A
+search does not look at it: the last child ends where the branch does.
 Deletes never merge leaves: only a leaf that is empty goes; `merge` is for online
 defragmentation. After an error the transaction is to be aborted: PageError where a page cannot
 be read, TreeError where what was read makes no sense, in the tree or in the space.
@@ -314,7 +315,8 @@ class BTree:
         node.init(right, self.object_id, node.flags(page))
         is_leaf = node.flags(page) & node.LEAF
         behind = index == node.count(page) - (0 if is_leaf else 1)
-        if not (behind and self._is_last(transaction, path)):
+        fits = is_leaf or node.free_bytes(page) >= len(key)
+        if not (behind and fits and self._is_last(transaction, path)):
             node.split_with(page, right, index, key, value)
         elif is_leaf:
             node.insert(right, 0, key, value)
@@ -322,13 +324,13 @@ class BTree:
             # The new node takes the place of the last one, whose key is empty.
             node.insert(right, 0, b"", node.value(page, index))
             node.replace(page, index, value)
+            node.set_last_key(page, key)
         last = node.key(page, node.count(page) - 1)
         if is_leaf:
             self._link(transaction, number, new)
             bound = node.separator(last, node.key(right, 0))
         else:
-            bound = last or key
-            node.set_last_key(page, b"")
+            bound = last
         above = path[-1]
         node.replace(transaction.page(above.number), above.at, _CHILD.pack(new))
         self._put(transaction, tuple(path), bound, _CHILD.pack(number))
@@ -386,16 +388,13 @@ class BTree:
         left, right = (_CHILD.unpack(node.value(parent, index))[0] for index in (at, at + 1))
         into, page = self._read(left, transaction), self._read(right, transaction)
         is_leaf = node.flags(page) & node.LEAF
-        bound = b"" if is_leaf else node.key(parent, at)
         self._verify_neighbours((left, into), (right, page))
         nodes = node.count(into)
-        if not node.fits_both(into, page, len(bound)):
+        if not node.fits_both(into, page):
             return 0
         target = transaction.page(left)
         if is_leaf:
             self._unlink(transaction, right, page)
-        else:
-            node.set_last_key(target, bound)
         node.append(target, page, 0)
         self._space.free(transaction, right)
         above_both = transaction.page(above)
@@ -437,12 +436,26 @@ class BTree:
         """The child at the end of the way is gone: so is a branch that had no other."""
         for step in reversed(path):
             page = transaction.page(step.number)
+            bound = node.key(page, step.at)
             node.remove(page, step.at)
             if node.count(page):
                 if step.at == node.count(page):
-                    node.set_last_key(page, b"")
+                    self._set_bound(transaction, step.number, bound)
                 return
             if step.number != self.root:
                 self._space.free(transaction, step.number)
         root = transaction.page(self.root)
         self._init_root(root, node.flags(root) & ~node.PARENT_OF_LEAF | node.LEAF)
+
+    def _set_bound(self, transaction: Transaction, number: int, bound: bytes) -> None:
+        """A branch ends there, so its last child does, and so on downwards.
+
+        Where a page has no room for a longer key it keeps the one that it has: nothing is lost.
+        """
+        while not node.flags(transaction.read(number)) & node.LEAF:
+            page = transaction.page(number)
+            last = node.count(page) - 1
+            if len(bound) - len(node.key(page, last)) > node.free_bytes(page):
+                return
+            node.set_last_key(page, bound)
+            (number,) = _CHILD.unpack(node.value(page, last))

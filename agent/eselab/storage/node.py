@@ -4,8 +4,8 @@ Behind the page header (40 bytes, 80 on large pages) lies the data area; from th
 backwards lie the tags, 4 bytes each: size of a node and its offset in the data area. Tag 0 is
 the page's own, the external header, which a root alone has; it lies first in the data area.
 Node i has tag i + 1. A node is the length of its key (u16), the key, the value. A node of a branch
-has the number of a child as its value and the upper bound of its keys as its key; the last one
-has none. Source: cpage.hxx and node.hxx of the published engine.
+has the number of a child as its value and the upper bound of its keys as its key; that of the
+last one is the upper bound of the branch. Source: cpage.hxx and node.hxx of the published engine.
 
 The functions trust the page: its checksum was verified when it was read. On one that was
 written broken they raise struct.error, IndexError or ValueError, or give nonsense; where
@@ -308,11 +308,11 @@ def split_with(left: bytearray, right: bytearray, index: int, key: bytes, value:
         insert(right, index - at, key, value)
 
 
-def fits_both(left: Page, right: Page, more: int) -> bool:
-    """Whether one page holds the nodes of both and `more` bytes, and leaves room for others."""
+def fits_both(left: Page, right: Page) -> bool:
+    """Whether one page holds the nodes of both, and leaves room for others."""
     used = len(right) - header_size(len(right)) - free_bytes(right)
     nodes = count(left) + count(right)
-    return free_bytes(left) - used - more >= len(left) // _ROOM and nodes + 1 < MOST_TAGS
+    return free_bytes(left) - used >= len(left) // _ROOM and nodes + 1 < MOST_TAGS
 
 
 def append(page: bytearray, source: Page, first: int) -> None:
@@ -340,7 +340,7 @@ def separator(left: bytes, right: bytes) -> bytes:
 
 
 def set_last_key(page: bytearray, key: bytes) -> None:
-    """Give the last node another key: in a branch it has none, but when others come behind it."""
+    """Give the last node another key. ValueError when the page has no room for it."""
     last = count(page) - 1
     child = value(page, last)
     remove(page, last)

@@ -86,8 +86,8 @@ def _fault_of_keys(page: bytes) -> str | None:
         if of_key > length - _U16.size:
             return f"node {index} of {length} bytes with a key of {of_key}"
         key = bytes(page[begin : begin + of_key])
-        if index == bounds:
-            return f"the last node of a branch has the key {key.hex()}" if key else None
+        if index == bounds and not key:
+            return None
         if last is not None and key <= last:
             return f"node {index} has a key that is not behind the one before"
         last = key

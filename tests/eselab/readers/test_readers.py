@@ -1,6 +1,8 @@
 """Databases of the engine are opened by dissect.esedb and libesedb, with all that was written."""
 
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,8 @@ import pytest
 from eselab.base.plan import DAY, CopyPlan, DatabasePlan, FaultPlan, MailPlan, Plan, WindowPlan
 from eselab.check.check import check
 from eselab.disk.disk import Disk, RealDisk
+from eselab.storage import node
+from esewatch.ese.pages.layout import offset_of
 from tests.eselab.mailing import MIDNIGHT, NAME, PLAN, Life, SimLife, built
 from tests.eselab.readers.reading import KNOWN, by_dissect, by_libesedb, tables_by_libesedb, written
 from tests.eselab.running import run
@@ -122,3 +126,19 @@ def test_a_life_that_goes_on_is_read_each_day(tmp_path: Path) -> None:
         life.database.close(now)
         expect_read(file_of(disk, tmp_path), disk, NAME)
         life = Life(disk, plan=PLAN, now=now)  # type: ignore[assignment]
+
+
+def test_the_check_of_the_structure_finds_trees_of_three_levels_sound(tmp_path: Path) -> None:
+    life = built(700, page_size=4096)
+    life.days(1)
+    life.database.close(life.clock.now())
+    root = life.database.table("Msg").root
+    path = file_of(life.disk, tmp_path)
+    top = life.disk.open(NAME).read(offset_of(root, 4096), 4096)
+    assert not node.flags(top) & (node.LEAF | node.PARENT_OF_LEAF)
+    done = subprocess.run(
+        [sys.executable, "-m", "esewatch", "check", "--deep", "--format", "json", str(path)],
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
