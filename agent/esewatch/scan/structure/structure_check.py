@@ -9,8 +9,8 @@ import msgspec
 from esewatch.ese.pages.header import HEADER_BYTES, Header, NotDatabase, parse_header
 from esewatch.ese.pages.kernels import classify
 from esewatch.ese.pages.layout import GOOD, HEADER_PAGES, SUSPECT, offset_of
-from esewatch.ese.pages.structure.database_walk import ROOT_PAGE, DatabaseWalk
-from esewatch.ese.pages.structure.nodes import ROOT, SPACE_TREE, has_nodes, page_header
+from esewatch.ese.pages.structure.database_walk import DatabaseWalk
+from esewatch.ese.pages.structure.nodes import has_nodes, page_header
 from esewatch.ese.pages.structure.page_digest import why_damaged
 from esewatch.ese.pages.structure.page_table import BAD, PageTable
 from esewatch.ese.pages.structure.report import Report, StructureError, TreeFigures
@@ -93,8 +93,6 @@ class _Check:
 
     def result(self) -> Structure:
         """Do all of it."""
-        if self._has_map_of_bundled_engine():
-            return Structure(checked=False, reason=_BUNDLED)
         reason = self._why_only_pages()
         if reason:
             self._single_pages()
@@ -126,15 +124,6 @@ class _Check:
         if self._count > MOST_PAGES:
             return f"The database has {self._count} pages: only single pages were checked."
         return ""
-
-    def _has_map_of_bundled_engine(self) -> bool:
-        """The bundled engine has a space map in place of the root: its trees are its own."""
-        page = self._file.read(offset_of(ROOT_PAGE, self._page_size), self._page_size)
-        if len(page) < self._page_size or classify(page, self._page_size, ROOT_PAGE)[0] != GOOD:
-            return False
-        header = page_header(page)
-        tags = header.state & 0xFFF
-        return header.flags & (ROOT | SPACE_TREE) == SPACE_TREE and tags == 0
 
     def _single_pages(self) -> None:
         for number, page in self._good_pages(None):
@@ -176,9 +165,3 @@ class _Check:
             if count == 1:
                 return b"\xff" * size
             return b"".join(self._read(number, 1) for number in range(first, first + count))
-
-
-_BUNDLED: Final = (
-    "The database is one of the bundled engine, whose trees are its own: "
-    "`esewatch engine check` checks them."
-)
