@@ -20,7 +20,9 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         "windows",
         help="give the service on this Windows server its rights, or take them back",
     )
-    steps = parser.add_subparsers(dest="step", required=True, metavar="prepare|restore")
+    steps = parser.add_subparsers(
+        title="commands", dest="step", required=True, metavar="prepare|restore"
+    )
     given = steps.add_parser(
         "prepare",
         help="folders, rights, hidden counters, firewall",
