@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What scripts/deploy-tools puts there.
 export PATH := $(CURDIR)/.tools/bin:$(PATH)
 .NOTPARALLEL:
-.PHONY: help setup tools lint rules check-alert new-alert test test-slow bench lab demo demo-stack images golden docs fuzz audit lock deb wheel-windows clean
+.PHONY: help setup tools lint rules check-alert new-alert test test-slow bench lab demo demo-stack images golden docs fuzz audit lock deb wheel-windows msi clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -114,6 +114,12 @@ deb: setup ## build dist/esewatch_VERSION_ARCHITECTURE.deb for the Debian it run
 wheel-windows: setup ## build the wheels for Windows, with the compiled kernel: dist/esewatch-VERSION-…-win_amd64.whl, …arm64
 	$(PY) -m pip install --quiet --require-hashes --requirement requirements/windows.lock
 	@$(PY) -m scripts.windows_wheel
+
+msi: setup ## build dist/esewatch-VERSION-x64.msi (PYTHON_ZIP=embeddable.zip PYTHON_SHA256=its hash)
+	@scripts/tools msi
+	$(PY) -m pip install --quiet --require-hashes --requirement requirements/windows.lock
+	@test -n "$(PYTHON_ZIP)" -a -n "$(PYTHON_SHA256)" || { echo "msi: name PYTHON_ZIP and PYTHON_SHA256: docs/windows.md" >&2; exit 2; }
+	@$(PY) -m scripts.windows_msi "$(PYTHON_ZIP)" "$(PYTHON_SHA256)"
 
 clean: ## remove what the other targets made, .venv too
 	rm -rf .venv .tools build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -482,7 +482,7 @@ def test_a_stop_does_not_wait_for_clients_that_do_not_read(tmp_path: Path) -> No
 
 HANGING = """
 import sys, threading
-import esewatch.cli.run.command as run
+import esewatch.cli.run.process as run
 from esewatch.cli import main
 from esewatch.model import Batch
 from esewatch.sources.registry import build_sources

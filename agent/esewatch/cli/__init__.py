@@ -40,6 +40,7 @@ MODULES = {
     "ack": "config.command",
     "runbook": "help.runbook",
     "completion": "help.completion",
+    "windows": "run.windows.command",
 }
 """Command -> the module of this package that has it."""
 

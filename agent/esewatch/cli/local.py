@@ -10,7 +10,8 @@ from typing import Any
 
 from esewatch.cli.options import add_web_config_option
 from esewatch.config.web import WebSettings, load_web
-from esewatch.expose.http.server import DEFAULT_ADDRESS, parse_address
+from esewatch.expose.http import DEFAULT_ADDRESS
+from esewatch.expose.http.server import parse_address
 from esewatch.model import EsewatchError
 
 TIMEOUT_SECONDS = 10.0

@@ -5,7 +5,7 @@ from typing import cast
 import pytest
 
 from esewatch.cli.run import signals
-from esewatch.cli.run.command import _wait
+from esewatch.cli.run.process import _wait
 from esewatch.cli.run.signals import SignalRequests
 from esewatch.daemon.loop import Daemon
 from esewatch.threads import Worker

@@ -33,7 +33,7 @@ from esewatch.cli.demo.processes import DemoProcess, Processes
 from esewatch.cli.demo.screen import KEYS, ScreenView, Terminal, draw
 from esewatch.cli.demo.servers import BAD, DAY, KEEP, MAIL, MAIL2, NIGHTLY, NIGHTS, servers
 from esewatch.cli.demo.stories import FORECAST, STORIES, Look, StoryTold
-from esewatch.expose.http.server import DEFAULT_ADDRESS
+from esewatch.expose.http import DEFAULT_ADDRESS
 from esewatch.model import EsewatchError
 
 ENGINE = (sys.executable, "-m", "esewatch.engine", "run", "--clock", "paced", "--until-eof")

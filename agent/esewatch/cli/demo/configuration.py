@@ -6,7 +6,8 @@ import tempfile
 from pathlib import Path
 
 from esewatch.cli.demo.servers import DEVICE, PAIR, TOGETHER, WINDOWS, DemoWindow
-from esewatch.expose.http.server import DEFAULT_ADDRESS, format_address, parse_address
+from esewatch.expose.http import DEFAULT_ADDRESS
+from esewatch.expose.http.server import format_address, parse_address
 from esewatch.model import EsewatchError
 
 CONFIGURATION = """\

@@ -16,13 +16,13 @@ import msgspec
 from hypercorn.asyncio import serve
 from hypercorn.config import Config, Sockets
 
+from esewatch.expose.http import DEFAULT_ADDRESS
 from esewatch.expose.http.connections import AHEAD, ConnectionLimits, GuardedLoop, Secure
 from esewatch.model import EsewatchError
 from esewatch.threads import Worker
 
 log = logging.getLogger(__name__)
 
-DEFAULT_ADDRESS = "127.0.0.1:19703"
 
 WATCH_SECONDS = 0.5
 """Interval of the checks of connections."""

@@ -1,0 +1,1 @@
+"""`esewatch windows`: what the service may do on this Windows server, given and taken back."""

@@ -1,0 +1,104 @@
+"""`esewatch windows prepare` and `restore`: called by the MSI, or by an administrator."""
+
+import argparse
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from esewatch.cli.run.windows.access import VIRTUAL_ACCOUNT
+from esewatch.cli.run.windows.prepare import NO_RULE, Server, Wishes, prepare, restore
+from esewatch.model import EsewatchError
+
+NOT_HERE = "this is for Windows: elsewhere the package or the unit file does it"
+
+
+def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
+    """Add `windows`."""
+    parser = commands.add_parser(
+        "windows",
+        help="give the service on this Windows server its rights, or take them back",
+    )
+    steps = parser.add_subparsers(
+        title="commands", dest="step", required=True, metavar="prepare|restore"
+    )
+    given = steps.add_parser(
+        "prepare",
+        help="folders, rights, hidden counters, firewall",
+        epilog="example: esewatch windows prepare --firewall 10.0.0.5",
+    )
+    given.add_argument("--listen-address", default=":19703", metavar="HOST:PORT")
+    given.add_argument(
+        "--firewall",
+        default=NO_RULE,
+        metavar="ADDRESSES",
+        help=f"who may reach the port, as netsh says it (10.0.0.5, LocalSubnet); default {NO_RULE}",
+    )
+    given.add_argument(
+        "--counters",
+        default="show",
+        choices=("show", "leave"),
+        help="show the hidden counters of ESE, or leave the registry as it is",
+    )
+    back = steps.add_parser(
+        "restore",
+        help="take back what prepare did",
+        epilog="example: esewatch windows restore --purge",
+    )
+    back.add_argument(
+        "--purge", action="store_true", help="delete configuration, state and logs, too"
+    )
+    for step in (given, back):
+        step.add_argument("--account", default=VIRTUAL_ACCOUNT, help="of the service")
+        step.set_defaults(function=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do the step; 0, or the error of Windows. Raises EsewatchError elsewhere."""
+    if sys.platform == "win32":
+        from esewatch.cli.run.windows.this_server import ThisServer  # noqa: PLC0415 - nowhere else
+
+        data = Path(os.environ["PROGRAMDATA"], "esewatch")
+        # The MSI lays the template beside the folder of its Python.
+        return change(ThisServer(), data, Path(sys.prefix).parent / "esewatch.yml", options)
+    raise EsewatchError(NOT_HERE)
+
+
+def change(server: Server, data: Path, template: Path, options: argparse.Namespace) -> int:
+    """Do the step to `server`. Raises OSError, EsewatchError."""
+    said: list[str] = []
+    try:
+        if options.step == "restore":
+            restore(server, data, options.account, said.append)
+        else:
+            wishes = Wishes(
+                account=options.account,
+                port=_port(options.listen_address),
+                firewall=options.firewall,
+                show_counters=options.counters == "show",
+            )
+            prepare(server, data, template, wishes, said.append)
+    except ValueError as error:
+        raise EsewatchError(str(error)) from error
+    finally:
+        _tell(said, data / "logs" / "install.log")
+    if options.step == "restore" and options.purge:
+        shutil.rmtree(data, ignore_errors=True)
+    return 0
+
+
+def _tell(said: list[str], log: Path) -> None:
+    """Print the lines; nobody sees what an MSI's program prints, so they are in a file, too."""
+    for line in said:
+        print(line)
+    if log.parent.is_dir():
+        with log.open("a", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in said)
+
+
+def _port(address: str) -> int:
+    port = address.rpartition(":")[2]
+    if not port.isdecimal():
+        raise EsewatchError(f"{address}: not HOST:PORT")
+    return int(port)

@@ -1,0 +1,211 @@
+"""What `esewatch windows prepare` does to a server, and how `restore` takes it back.
+
+The MSI calls both; a second run of either changes nothing more. What a value of the registry was
+is noted before it is changed, for `restore`.
+"""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol
+
+from esewatch.cli.run.windows.access import (
+    EVENT_LOG_READERS,
+    PERFORMANCE_MONITOR_USERS,
+    SERVICE,
+    VIRTUAL_ACCOUNT,
+    folder_descriptor,
+    with_entry,
+    without_entries,
+)
+from esewatch.ese.counters.counter_commands import LIBRARIES
+
+COUNTERS: Final = "Show Advanced Counters"
+NO_RULE: Final = "none"
+_PERFORMANCE: Final = r"SYSTEM\CurrentControlSet\Services\{}\Performance"
+_PERFLIB: Final = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion\Perflib"
+_CHANNELS: Final = ("Application", "System", "Directory Service")
+_READ_LOG, _READ_KEY = "0x1", "KR"
+_RESTARTS: Final = "restart/10000/restart/60000/restart/600000"
+_FIREWALL: Final = ("netsh", "advfirewall", "firewall")
+_RULE: Final = "name=esewatch"
+
+
+class Server(Protocol):
+    """A Windows server, with the rights of an administrator. Everything raises OSError."""
+
+    def is_domain_controller(self) -> bool:
+        """Whether its groups are those of the domain."""
+
+    def sid(self, account: str) -> str:
+        """The identifier of an account."""
+
+    def join(self, group: str, member: str) -> None:
+        """Make `member` one of `group`, both by their identifiers."""
+
+    def leave(self, group: str, member: str) -> None:
+        """`member` is none of `group` any more."""
+
+    def number(self, key: str, name: str) -> int | None:
+        """A number of the registry, None where it is not there."""
+
+    def has_key(self, key: str) -> bool:
+        """Whether the registry has a key."""
+
+    def set_number(self, key: str, name: str, value: int | None) -> None:
+        """Write a number into the registry; None deletes it."""
+
+    def key_access(self, key: str) -> str:
+        """The access list of a key, in SDDL."""
+
+    def set_key_access(self, key: str, descriptor: str) -> None:
+        """Change the access list of a key."""
+
+    def make_folder(self, path: Path, descriptor: str) -> None:
+        """Make a folder where there is none; it is of nobody but who `descriptor` names."""
+
+    def run(self, program: str, *words: str) -> str:
+        """What a program of Windows prints. OSError with what it says when it fails."""
+
+
+class Wishes(NamedTuple):
+    """What the administrator wants other than by default."""
+
+    account: str = VIRTUAL_ACCOUNT
+    port: int = 19703
+    firewall: str = NO_RULE
+    """Who may reach the port: addresses as netsh takes them."""
+    show_counters: bool = True
+
+
+Say = Callable[[str], None]
+
+
+def prepare(server: Server, data: Path, template: Path, wishes: Wishes, say: Say) -> None:
+    """Give the service what it needs. Raises OSError, ValueError."""
+    sid = server.sid(wishes.account)
+    for part, writes in (("", False), ("state", True), ("logs", True)):
+        server.make_folder(data / part, folder_descriptor(sid, writes=writes))
+    say(f"{data}: {wishes.account} may read, and write in state and logs")
+    configuration = data / "esewatch.yml"
+    if not configuration.exists():
+        configuration.write_bytes(template.read_bytes())
+        say(f"{configuration}: made")
+    _let_read(server, sid, wishes.account, say)
+    if wishes.show_counters:
+        _show_counters(server, _Notes(data), say)
+    _set_rule(server, wishes, say)
+    # Without them a failed service stays ended until somebody starts it.
+    for words in (("failure", "reset=", "86400", "actions=", _RESTARTS), ("failureflag", "1")):
+        _try(partial(server.run, "sc", words[0], SERVICE, *words[1:]), say)
+
+
+def restore(server: Server, data: Path, account: str, say: Say) -> None:
+    """Take back what `prepare` did, but for the folders. What fails is told; the rest goes on."""
+    sid = server.sid(account)
+    for group in (EVENT_LOG_READERS, PERFORMANCE_MONITOR_USERS):
+        _try(partial(server.leave, group, sid), say)
+    if server.is_domain_controller():
+        _try(partial(_forget_entries, server, sid), say)
+    notes = _Notes(data)
+    for library, value in notes.values.items():
+        key = _PERFORMANCE.format(library)
+        if server.has_key(key):
+            server.set_number(key, COUNTERS, value)
+            say(f"{key}: {COUNTERS} is as before")
+    notes.forget()
+    _try(partial(server.run, *_FIREWALL, "delete", "rule", _RULE), lambda _: None)
+
+
+def _try(step: Callable[[], object], say: Say) -> bool:
+    """Do a step without which the rest is still of use; False when it failed, which is told."""
+    try:
+        step()
+    except (OSError, ValueError) as error:
+        say(f"not done: {error}")
+        return False
+    return True
+
+
+def _let_read(server: Server, sid: str, account: str, say: Say) -> None:
+    """Let it read event logs and counters, without more. What it may not is told by its sources."""
+    steps: list[tuple[str, Callable[[], None]]] = []
+    if not server.is_domain_controller() or account != VIRTUAL_ACCOUNT:
+        for group in (EVENT_LOG_READERS, PERFORMANCE_MONITOR_USERS):
+            steps.append((f"is in {group}", partial(server.join, group, sid)))
+    else:
+        # Its groups are those of the domain: no account of one machine is in them.
+        steps.append((f"may read {_PERFLIB}", partial(_let_read_counters, server, sid)))
+        for channel in _CHANNELS:
+            change = partial(_change_channel, server, channel, sid, reads=True)
+            steps.append((f"may read {channel}", change))
+    for what, step in steps:
+        if _try(step, say):
+            say(f"{account} {what}")
+
+
+def _let_read_counters(server: Server, sid: str) -> None:
+    server.set_key_access(_PERFLIB, with_entry(server.key_access(_PERFLIB), sid, _READ_KEY))
+
+
+def _forget_entries(server: Server, sid: str) -> None:
+    key = server.key_access(_PERFLIB)
+    if (after := without_entries(key, sid)) != key:
+        server.set_key_access(_PERFLIB, after)
+    for channel in _CHANNELS:
+        _change_channel(server, channel, sid, reads=False)
+
+
+def _change_channel(server: Server, channel: str, sid: str, *, reads: bool) -> None:
+    """Add or remove the entry of `sid` in who may read an event log."""
+    said = server.run("wevtutil", "gl", channel)
+    before = next(
+        (line.partition(":")[2].strip() for line in said.splitlines() if "channelAccess:" in line),
+        "",
+    )
+    after = with_entry(before, sid, _READ_LOG) if reads else without_entries(before, sid)
+    if after != before:
+        server.run("wevtutil", "sl", channel, f"/ca:{after}")
+
+
+def _show_counters(server: Server, notes: "_Notes", say: Say) -> None:
+    for library in LIBRARIES:
+        key = _PERFORMANCE.format(library)
+        if not server.has_key(key) or server.number(key, COUNTERS) == 1:
+            continue
+        notes.add(library, server.number(key, COUNTERS))
+        server.set_number(key, COUNTERS, 1)
+        say(f"{key}: {COUNTERS} = 1")
+
+
+def _set_rule(server: Server, wishes: Wishes, say: Say) -> None:
+    """One rule of ours, or none."""
+    # There may be none: netsh calls that a failure.
+    _try(partial(server.run, *_FIREWALL, "delete", "rule", _RULE), lambda _: None)
+    if wishes.firewall == NO_RULE:
+        return
+    server.run(
+        *_FIREWALL, "add", "rule", _RULE, "dir=in", "action=allow", "protocol=TCP",
+        f"localport={wishes.port}", f"remoteip={wishes.firewall}",
+    )  # fmt: skip
+    say(f"firewall: {wishes.firewall} may reach port {wishes.port}")
+
+
+class _Notes:
+    """What the registry had before, in a file that the service cannot write."""
+
+    def __init__(self, data: Path) -> None:
+        self._file = data / "install.json"
+        self.values: dict[str, int | None] = {}
+        if self._file.exists():
+            self.values = json.loads(self._file.read_text(encoding="utf-8-sig"))
+
+    def add(self, library: str, value: int | None) -> None:
+        """Note what is not noted yet."""
+        self.values.setdefault(library, value)
+        self._file.write_text(json.dumps(self.values), encoding="utf-8")
+
+    def forget(self) -> None:
+        """All is as it was."""
+        self._file.unlink(missing_ok=True)

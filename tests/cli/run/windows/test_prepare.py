@@ -1,0 +1,210 @@
+"""What the service gets on a server, and that it is all taken back; the server is a stand-in."""
+
+import argparse
+import json
+from pathlib import Path
+
+import pytest
+
+from esewatch.cli.run.windows import command
+from esewatch.cli.run.windows.access import VIRTUAL_ACCOUNT, service_sid, with_entry
+from esewatch.model import EsewatchError
+
+SID = service_sid("esewatch")
+MANAGED, MANAGED_SID = r"EXAMPLE\esewatch$", "S-1-5-21-1-2-3-1104"
+PERFLIB = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion\Perflib"
+SERVICES = r"SYSTEM\CurrentControlSet\Services"
+ESENT = rf"{SERVICES}\ESENT\Performance"
+CHANNEL = "O:BAG:SYD:(A;;0xf0007;;;SY)(A;;0x1;;;S-1-5-32-573)"
+READERS, MONITORS = "S-1-5-32-573", "S-1-5-32-558"
+
+
+class StandIn:
+    """Implements `prepare.Server`; it remembers what was asked for."""
+
+    def __init__(self, *, controller: bool = False, refuses: str = "") -> None:
+        self.controller, self.refuses = controller, refuses
+        self.members: set[tuple[str, str]] = set()
+        self.numbers: dict[str, int | None] = {ESENT: None}
+        self.keys = {PERFLIB: "D:PAI(A;CI;KA;;;BA)"}
+        self.channels = {"Application": CHANNEL, "System": CHANNEL, "Directory Service": CHANNEL}
+        self.folders: dict[Path, str] = {}
+        self.ran: list[tuple[str, ...]] = []
+
+    def is_domain_controller(self) -> bool:
+        return self.controller
+
+    def sid(self, account: str) -> str:
+        return {VIRTUAL_ACCOUNT: SID, MANAGED: MANAGED_SID}[account]
+
+    def join(self, group: str, member: str) -> None:
+        if self.refuses == "join":
+            raise OSError("no such group")
+        self.members.add((group, member))
+
+    def leave(self, group: str, member: str) -> None:
+        self.members.discard((group, member))
+
+    def number(self, key: str, name: str) -> int | None:
+        assert name == "Show Advanced Counters"
+        return self.numbers[key]
+
+    def has_key(self, key: str) -> bool:
+        return key in self.numbers
+
+    def set_number(self, key: str, name: str, value: int | None) -> None:
+        assert name == "Show Advanced Counters"
+        self.numbers[key] = value
+
+    def key_access(self, key: str) -> str:
+        return self.keys[key]
+
+    def set_key_access(self, key: str, descriptor: str) -> None:
+        self.keys[key] = descriptor
+
+    def make_folder(self, path: Path, descriptor: str) -> None:
+        path.mkdir(parents=True, exist_ok=True)
+        self.folders[path] = descriptor
+
+    def run(self, program: str, *words: str) -> str:
+        self.ran.append((program, *words))
+        if program == "netsh" and "delete" in words:
+            raise OSError("no rules match")
+        if words[0] == "gl":
+            return f"name: {words[1]}\nenabled: true\nchannelAccess: {self.channels[words[1]]}\n"
+        if words[0] == "sl":
+            self.channels[words[1]] = words[2].removeprefix("/ca:")
+        return ""
+
+
+@pytest.fixture(name="data")
+def _data(tmp_path: Path) -> Path:
+    (tmp_path / "esewatch.yml").write_text("sources: []\n")
+    return tmp_path / "data"
+
+
+def do(server: StandIn, data: Path, *words: str) -> None:
+    parser = argparse.ArgumentParser()
+    command.add_commands(parser.add_subparsers())
+    options = parser.parse_args(["windows", *words])
+    assert command.change(server, data, data.parent / "esewatch.yml", options) == 0
+
+
+def test_on_a_server_it_is_in_two_groups_and_sees_the_hidden_counters(data: Path) -> None:
+    server = StandIn()
+
+    do(server, data, "prepare")
+
+    assert server.members == {(READERS, SID), (MONITORS, SID)}
+    assert server.numbers == {ESENT: 1}
+    assert list(server.folders) == [data, data / "state", data / "logs"]
+    assert (data / "esewatch.yml").read_text() == "sources: []\n"
+    assert not [words for words in server.ran if "add" in words], "no port is opened unasked"
+    assert "Show Advanced Counters = 1" in (data / "logs" / "install.log").read_text()
+
+
+@pytest.mark.parametrize("before", [None, 0])
+def test_what_was_changed_is_again_what_it_was_also_after_two_runs(
+    data: Path, before: int | None
+) -> None:
+    server = StandIn()
+    server.numbers = {ESENT: before}
+
+    do(server, data, "prepare")
+    do(server, data, "prepare", "--firewall", "10.0.0.5")
+    assert json.loads((data / "install.json").read_text()) == {"ESENT": before}
+    do(server, data, "restore")
+
+    assert server.numbers == {ESENT: before}
+    assert server.members == set()
+    assert not (data / "install.json").exists()
+    assert (data / "esewatch.yml").exists()
+
+
+def test_a_value_that_was_shown_before_is_not_hidden(data: Path) -> None:
+    server = StandIn()
+    server.numbers = {ESENT: 1}
+
+    do(server, data, "prepare")
+    do(server, data, "restore")
+
+    assert server.numbers == {ESENT: 1}
+
+
+def test_counters_are_left_alone_where_that_is_wished(data: Path) -> None:
+    server = StandIn()
+
+    do(server, data, "prepare", "--counters", "leave")
+
+    assert server.numbers == {ESENT: None}
+
+
+def test_a_domain_controller_lets_it_read_by_entries_of_its_own(data: Path) -> None:
+    server = StandIn(controller=True)
+    keys, channels = dict(server.keys), dict(server.channels)
+
+    do(server, data, "prepare")
+
+    assert server.members == set()
+    assert server.keys == {PERFLIB: with_entry(keys[PERFLIB], SID, "KR")}
+    assert set(server.channels.values()) == {with_entry(CHANNEL, SID, "0x1")}
+    do(server, data, "restore")
+    assert (server.keys, server.channels) == (keys, channels)
+
+
+def test_a_managed_account_on_a_domain_controller_is_in_the_groups_of_the_domain(
+    data: Path,
+) -> None:
+    server = StandIn(controller=True)
+
+    do(server, data, "prepare", "--account", MANAGED)
+
+    assert server.members == {(READERS, MANAGED_SID), (MONITORS, MANAGED_SID)}
+    assert server.folders[data / "state"].endswith(f";{MANAGED_SID})")
+
+
+def test_a_right_that_is_refused_is_told_and_the_rest_is_done(data: Path) -> None:
+    server = StandIn(refuses="join")
+
+    do(server, data, "prepare")
+
+    said = (data / "logs" / "install.log").read_text()
+    assert said.count("not done: no such group") == 2
+    assert server.numbers == {ESENT: 1}
+
+
+def test_a_configuration_that_is_there_stays(data: Path) -> None:
+    data.mkdir()
+    (data / "esewatch.yml").write_text("sources: [mine]\n")
+
+    do(StandIn(), data, "prepare")
+
+    assert (data / "esewatch.yml").read_text() == "sources: [mine]\n"
+
+
+def test_the_port_is_opened_for_whom_it_is_asked_for(data: Path) -> None:
+    server = StandIn()
+
+    do(server, data, "prepare", "--listen-address", ":9999", "--firewall", "10.0.0.5")
+
+    (rule,) = (words for words in server.ran if "add" in words)
+    assert {"name=esewatch", "dir=in", "localport=9999", "remoteip=10.0.0.5"} < set(rule)
+
+
+def test_an_address_without_a_port_is_refused(data: Path) -> None:
+    with pytest.raises(EsewatchError, match="not HOST:PORT"):
+        do(StandIn(), data, "prepare", "--listen-address", "everywhere")
+
+
+def test_purging_leaves_nothing(data: Path) -> None:
+    server = StandIn()
+    do(server, data, "prepare")
+
+    do(server, data, "restore", "--purge")
+
+    assert not data.exists()
+
+
+def test_elsewhere_the_command_says_that_it_is_for_windows() -> None:
+    with pytest.raises(EsewatchError, match="this is for Windows"):
+        command.run(argparse.Namespace(step="prepare"))
