@@ -252,6 +252,10 @@ class Batch(msgspec.Struct, kw_only=True, gc=False):
     positions: dict[str, bytes | None] = msgspec.field(default_factory=dict)
     backlog_bytes: int = 0
     caught_up: bool = False
+    partitions: tuple[int, int] | None = None
+    """All partitions of a topic, and those that this process owns."""
+    folded: bool = False
+    """The source has folded records into states of its own."""
 
 
 class Source(Protocol):

@@ -11,6 +11,7 @@ def check(tree: Node, settings: Settings, problems: Problems) -> None:
     """Add the problems that no single key shows. `settings` were built from `tree`."""
     _source_names(tree, settings, problems)
     _not_empty(tree, problems)
+    _client_keys(tree, problems)
     _window_names(tree, settings, problems)
     _pools(tree, problems)
     _aliases(tree, problems)
@@ -28,13 +29,44 @@ def _source_names(tree: Node, settings: Settings, problems: Problems) -> None:
         seen.add(name)
 
 
+_LISTS = ("path", "paths", "brokers", "topics")
+
+
 def _not_empty(tree: Node, problems: Problems) -> None:
-    """A source has a path and a window has a day."""
-    sources = [_child(node, key) for node in _items(tree, "sources") for key in ("path", "paths")]
+    """A source has a path (a broker, a topic) and a window has a day."""
+    sources = [_child(node, key) for node in _items(tree, "sources") for key in _LISTS]
     windows = [_child(node, "days") for _, node in _entries(tree, "windows")]
     for node in (*sources, *windows):
         if node is not None and node.value == []:
             problems.add(node.line, node.place, "found an empty list, allowed: one item or more")
+
+
+_OWN_KEYS = {
+    "bootstrap.servers": "write it under brokers",
+    "metadata.broker.list": "write it under brokers",
+    "group.id": "write it under group",
+    "partition.assignment.strategy": "esewatch sets it",
+    "enable.auto.commit": "esewatch sets it: positions lie in the journals",
+    "enable.auto.offset.store": "esewatch sets it: positions lie in the journals",
+    "auto.offset.reset": "esewatch sets it: a position that is gone is told, never skipped",
+    "enable.partition.eof": "esewatch sets it",
+    "isolation.level": "esewatch sets it",
+}
+_SECRET_ENDS = ("password", "client.secret", "key.pem", "sasl.oauthbearer.config")
+
+
+def _client_keys(tree: Node, problems: Problems) -> None:
+    """Keys of a client of Kafka that are not the user's, and secrets that stand in the file."""
+    for source in _items(tree, "sources"):
+        for key, node in _entries(source, "client"):
+            if key in _OWN_KEYS:
+                problems.add(node.line, node.place, f"not allowed here: {_OWN_KEYS[key]}")
+            elif key.endswith(_SECRET_ENDS):
+                problems.add(
+                    node.line,
+                    node.place,
+                    f"a secret is not written here: {key}_file names a file whose first line it is",
+                )
 
 
 def _window_names(tree: Node, settings: Settings, problems: Problems) -> None:

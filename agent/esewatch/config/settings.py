@@ -244,6 +244,31 @@ class PageScan(_Source, frozen=True, kw_only=True):
     transaction logs beside it."""
 
 
+def _client_value(text: str) -> str:
+    if "\0" in text or "\n" in text:
+        raise ValueError(text)
+    return text
+
+
+ClientValue = Annotated[
+    str, Scalar("a text, a number or a switch", _client_value, str, secret=True)
+]
+
+
+class Kafka(_Source, frozen=True, kw_only=True):
+    """Topics of events that others fill, read as a member of a consumer group."""
+
+    type: Literal["kafka"]
+    brokers: list[Text]
+    """`host:port` of brokers to begin with."""
+    topics: list[Text]
+    """Topics of as many partitions each, whose messages have the computer as their key."""
+    group: Text = "esewatch"
+    """Consumer group: its members divide the partitions."""
+    client: dict[str, ClientValue] = {}
+    """librdkafka's own keys, such as `security.protocol`; `KEY_file` is a file with the value."""
+
+
 SourceSettings = (
     LogFiles
     | EseutilLogs
@@ -254,6 +279,7 @@ SourceSettings = (
     | WindowsLog
     | WindowsCounters
     | PageScan
+    | Kafka
 )
 """One input. `type` says how it is read."""
 FileSource = LogFiles | EseutilLogs | SqlserverLogs | NtbackupLogs | PageScan

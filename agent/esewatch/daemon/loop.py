@@ -285,7 +285,8 @@ class Daemon(Publisher):
                 self._polls[source.name] = poll
                 return read
             stored = True
-            if batch.records or batch.positions or batch.unreadable or self._news(source, batch):
+            brings = batch.records or batch.positions or batch.unreadable or batch.folded
+            if brings or self._news(source, batch):
                 read = True
                 if not self._take(source.name, batch):
                     self._polls[source.name] = again(batch, poll)
@@ -386,7 +387,8 @@ class Daemon(Publisher):
             self._schedule.hurry()
         elif self._expiry.due(passed):
             with self._lock:
-                self._folder.expire(now)
+                for folder in self._folders():
+                    folder.expire(now)
 
     def _settle(self) -> None:
         """Report the range that could not be rebuilt, when all sources have been read."""

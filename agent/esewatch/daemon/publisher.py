@@ -14,6 +14,7 @@ from esewatch.config import Settings
 from esewatch.daemon.advisor import Advisor
 from esewatch.daemon.agent_health import AgentHealth
 from esewatch.daemon.internal_errors import InternalErrors
+from esewatch.daemon.kept_folders import KeepsFolders, folder_of, together
 from esewatch.daemon.page_cache import PageCache
 from esewatch.daemon.snapshot_schedule import SnapshotSchedule
 from esewatch.expose.metrics.snapshot import Snapshot, families
@@ -24,7 +25,7 @@ from esewatch.fold.folder import Folder
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import State
 from esewatch.journal import Journal
-from esewatch.model import Batch
+from esewatch.model import Batch, Source
 
 
 class Publisher(ABC):
@@ -37,6 +38,7 @@ class Publisher(ABC):
     _health: AgentHealth
     _internal_errors: InternalErrors
     _folder: Folder
+    _sources: list[Source]
     _schedule: SnapshotSchedule
     _advisor: Advisor
     _polls: dict[str, Generator[Batch | None, None, None]]
@@ -57,11 +59,20 @@ class Publisher(ABC):
     def _commit(self) -> None:
         """Store what has changed. Raises JournalError."""
 
+    def _folders(self) -> list[Folder]:
+        """The daemon's own, then those that sources keep; to be called with the lock held."""
+        kept = (each.folders() for each in self._sources if isinstance(each, KeepsFolders))
+        return [self._folder, *(folder for folders in kept for folder in folders)]
+
+    def _state(self) -> State:
+        """All that is known, for the views; to be called with the lock held."""
+        return together([folder.state for folder in self._folders()])
+
     def _publish_if_due(self) -> None:
         complete = False
         if not self._internal_errors.waits("advice"):
             with self._internal_errors.held("advice"), self._lock:
-                state = without(self._folder.state, self._left_out)
+                state = without(self._state(), self._left_out)
                 complete = self._advisor.catch_up(state, self.settings, self._clock())
         if self._schedule.due(more=bool(self._polls)) or complete:
             self._publish()
@@ -78,7 +89,7 @@ class Publisher(ABC):
     def _make_snapshot(self) -> Snapshot:
         with self._lock:
             self._waiting = self._waiting and bool(self._unread())
-            state = self._folder.state
+            state = self._state()
             # Counters are first exposed at the value of a whole first reading (semantics.md 3).
             shown = State(sources=state.sources) if self._waiting else state
             now, found, told = self._clock(), list[Metric](), None
@@ -121,13 +132,13 @@ class Publisher(ABC):
     def database(self, computer: str, database: str) -> DatabasePage | None:
         """Return the page of one database, made once for each snapshot; None: not known."""
         with self._lock:
-            return self._now_shown().database(self._folder.state, computer, database)
+            return self._now_shown().database(self._state(), computer, database)
 
     def _now_shown(self) -> PageCache:
         if self._page_cache is None or self._page_cache.of is not self.snapshot:
             now, advice = self._clock(), self._advisor.latest
             made, odd = leaving_out(
-                without(self._folder.state, self._left_out),
+                without(self._state(), self._left_out),
                 lambda state: PageCache(
                     self.snapshot, state, self.settings, now, advice, before=self._derived
                 ),
@@ -139,14 +150,15 @@ class Publisher(ABC):
     def forget(self, computer: str, database: str) -> None:
         """Drop a database. Raises EsewatchError when it is not known."""
         with self._lock:
-            forget(self._folder, computer, database)
+            forget(folder_of(self._folders(), computer, database), computer, database)
         self._after_command()
 
     def ack(self, computer: str, database: str, pages: list[int]) -> Acknowledged:
         """Acknowledge known bad pages; see `acknowledge`."""
         with self._lock:
-            told = surroundings(self._folder.state, self._folder.settings)
-            done = acknowledge(self._folder, computer, database, pages, told)
+            told = surroundings(self._state(), self.settings)
+            folder = folder_of(self._folders(), computer, database)
+            done = acknowledge(folder, computer, database, pages, told)
         self._after_command()
         return done
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import msgspec
 
 from esewatch import names
-from esewatch.config import PageScan, Settings, SourceSettings
+from esewatch.config import Kafka, PageScan, Settings, SourceSettings
 from esewatch.fold.state.state import State
 from esewatch.model import EsewatchError, Source
 
@@ -97,6 +97,8 @@ def _beside(entry: SourceSettings, settings: Settings) -> tuple[object, ...]:
     if isinstance(entry, PageScan):
         window = settings.windows.get(entry.window or "")
         return (window, settings.pools, settings.computers, settings.computer_label)
+    if isinstance(entry, Kafka):
+        return (settings,)
     return (settings.providers,)
 
 

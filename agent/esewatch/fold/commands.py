@@ -21,7 +21,7 @@ AnyDatabase = TypeVar("AnyDatabase", Database, Database | SqlDatabase)
 
 def forget(folder: Folder, computer: str, database: str) -> None:
     """Drop a database from the state. Raises EsewatchError when it is not known."""
-    entry = _known(_all(folder.state), computer, database)
+    entry = known(folder.state, computer, database)
     folder.forget(entry.computer, entry.database)
 
 
@@ -92,6 +92,11 @@ def succeed(folder: Folder, origins: Mapping[str, str], settings: Mapping[str, s
         if (known := old.get(origin)) is not None:
             state.sources[name] = msgspec.structs.replace(known, name=name, settings=settings[name])
     folder.changed |= {("source", name, "") for name in {*old, *origins}}
+
+
+def known(state: State, computer: str, database: str) -> Database | SqlDatabase:
+    """The database of these labels. Raises EsewatchError when it is not known."""
+    return _known(_all(state), computer, database)
 
 
 def _all(state: State) -> Iterable[Database | SqlDatabase]:

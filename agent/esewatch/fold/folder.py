@@ -121,6 +121,7 @@ class Folder(Entities):
         source.up = True
         source.unreadable += len(batch.unreadable)
         source.backlog_bytes = batch.backlog_bytes
+        source.partitions = batch.partitions
         source.caught_up = batch.caught_up
         if batch.caught_up:
             claimed = deduplication.claim_gaps_of(source, self.state.channels, self._settled)

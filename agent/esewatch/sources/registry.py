@@ -14,6 +14,7 @@ from esewatch.config import (
     Disks,
     EseutilLogs,
     Exporter,
+    Kafka,
     LogFiles,
     NtbackupLogs,
     PageScan,
@@ -280,6 +281,19 @@ def _page_scan(entry: PageScan, settings: Settings, _wanted: Wanted) -> Source:
     return PageScanSource(entry, settings)
 
 
+def _kafka(entry: Kafka, settings: Settings, wanted: Wanted) -> Source:
+    from esewatch.sources.kafka.kafka_source import KafkaSource
+    from esewatch.sources.logs.event_stream import decoder_factory
+    from esewatch.sources.logs.formats.event_builder import EventOptions
+
+    options = EventOptions(
+        providers=tuple(settings.providers),
+        computer=entry.computer or "",
+        companions=wanted.companions,
+    )
+    return KafkaSource(entry, settings, decoder_factory(options))
+
+
 KINDS: Mapping[str, SourceKind] = {
     "evtx": SourceKind(LogFiles, _evtx, _is_evtx),
     "perfmon_csv": SourceKind(LogFiles, _perfmon_csv, _is_perfmon_csv),
@@ -293,5 +307,6 @@ KINDS: Mapping[str, SourceKind] = {
     "windows_log": SourceKind(WindowsLog, _windows_log, runs_programs=True),
     "windows_counters": SourceKind(WindowsCounters, _windows_counters, runs_programs=True),
     "page_scan": SourceKind(PageScan, _page_scan, runs_programs=True),
+    "kafka": SourceKind(Kafka, _kafka, runs_programs=True),
 }
 """By `type`. Recognised in this order: an event stream is any text."""

@@ -320,7 +320,7 @@ def golden_state() -> State:
         implausible=1,
         rebuilt=(NOW - 90 * DAY, NOW - 60),
     )
-    counters = SourceState(name="perfmon_csv-1", up=True, computers=["ex01"])
+    counters = SourceState(name="perfmon_csv-1", up=True, computers=["ex01"], partitions=(12, 5))
     host = Host(
         computer="ex01",
         events={"ESE": {703: 1, 474: 2}, "ESENT": {530: 1}},

@@ -27,13 +27,14 @@ from esewatch.cli.options import (
     add_storage_option,
     load_settings,
 )
-from esewatch.config import FileSource, LogFiles, Settings
+from esewatch.config import FileSource, Kafka, LogFiles, Settings
 from esewatch.expose.formatting import plural
 from esewatch.expose.pages.overview import overview
 from esewatch.expose.pages.problems.problem import Problem, ProblemName, in_order
 from esewatch.fold.state.state import State
-from esewatch.model import ConfigError, EsewatchError, JournalError
+from esewatch.model import ConfigError, EsewatchError, JournalError, SourceError
 from esewatch.names import visible
+from esewatch.sources.kafka.client import library
 
 SECONDS = 10.0
 """Timeouts of the check of all files, and of any other check that may hang."""
@@ -251,6 +252,8 @@ def _files(
             known = state.sources.get(entry.name)
             records = known.records if known is not None else 0
             looks[entry.name] = functools.partial(of_files, entry, account, records)
+        elif isinstance(entry, Kafka):
+            looks[entry.name] = functools.partial(_of_kafka, entry)
         if isinstance(entry, LogFiles) and entry.type == "evtx":
             sizes[entry.name] = functools.partial(lengths, entry, settings)
     found = look_all(looks, SECONDS)
@@ -264,6 +267,23 @@ def _files(
         if isinstance(length, dict):
             logs.update(length)
     return problems, logs
+
+
+def _of_kafka(entry: Kafka) -> list[Problem]:
+    """Whether its client is installed."""
+    try:
+        library()
+    except SourceError as error:
+        return [
+            Problem(
+                problem="source_down",
+                source=entry.name,
+                sentence=str(error),
+                command=f"{shell_word(sys.executable)} -m pip install 'esewatch[kafka]'",
+                needs_person=True,
+            )
+        ]
+    return []
 
 
 def _gathered(ended: Mapping[str, object], names: Mapping[str, str]) -> Iterable[Problem]:

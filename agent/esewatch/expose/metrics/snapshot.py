@@ -147,6 +147,9 @@ def _add_source(out: Samples, source: SourceState) -> None:
     last = source.last_record or None
     out.add("esewatch_source_last_record_timestamp_seconds", labels, last)
     out.add("esewatch_source_backlog_bytes", labels, source.backlog_bytes)
+    if source.partitions is not None:
+        out.add("esewatch_source_partitions", labels, source.partitions[0])
+        out.add("esewatch_source_partitions_owned", labels, source.partitions[1])
     out.add("esewatch_source_duplicates_total", labels, source.duplicates)
     out.add("esewatch_source_implausible_times_total", labels, source.implausible)
     out.add("esewatch_source_set_aside_total", labels, source.set_aside)

@@ -320,6 +320,8 @@ class SourceState(msgspec.Struct, kw_only=True):
     channels: list[tuple[str, str]] = []
     settings: str = ""
     """Digest of what is configured but the name: a source that is renamed is known by it."""
+    partitions: tuple[int, int] | None = None
+    """All partitions of the topic, and those that this process owns."""
     rebuilding: bool = False
     """Read from its beginning because the journal was damaged, and not done yet."""
     salvaged: tuple[float, float] | None = None

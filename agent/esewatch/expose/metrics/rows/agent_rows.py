@@ -97,6 +97,18 @@ SOURCES = (
         "Input that is there and not read yet.",
         "the latest poll",
     ),
+    gauge(
+        "esewatch_source_partitions",
+        S,
+        "Partitions of the topics; of a source `kafka` only.",
+        "the brokers",
+    ),
+    gauge(
+        "esewatch_source_partitions_owned",
+        S,
+        "Those of them that this process owns.",
+        "the consumer group",
+    ),
     counter(
         "esewatch_source_duplicates_total",
         S,

@@ -8,6 +8,7 @@ from esewatch.advice.base.staleness import DAY, two_windows
 from esewatch.config import (
     Disks,
     Exporter,
+    Kafka,
     LogFiles,
     PageScan,
     Settings,
@@ -132,7 +133,7 @@ def _records(
     entry: SourceSettings, source: SourceState, settings: Settings, now: float
 ) -> Iterator[Problem]:
     if not source.records:
-        if not isinstance(entry, Disks) and now - source.opened > EMPTY_SECONDS:
+        if not isinstance(entry, Disks | Kafka) and now - source.opened > EMPTY_SECONDS:
             yield _empty(entry)
         return
     silent = settings.policy.source_silent

@@ -1,0 +1,1 @@
+"""Source `kafka`: events from topics, one state and journal for each partition."""

@@ -1,0 +1,70 @@
+"""The client of Kafka: librdkafka by confluent-kafka, its settings, its absence."""
+
+import hashlib
+import logging
+import socket
+from pathlib import Path
+from typing import Any
+
+from esewatch.config import Kafka
+from esewatch.model import SourceError
+
+log = logging.getLogger(__name__)
+
+EXTRA = "confluent-kafka is not installed: pip install 'esewatch[kafka]'"
+FILE_SUFFIX = "_file"
+"""`sasl.password_file` is the file that has `sasl.password`."""
+
+
+def library() -> Any:
+    """The module confluent_kafka. Raises SourceError where the extra is not installed."""
+    try:
+        import confluent_kafka  # noqa: PLC0415  # an extra: only who reads Kafka has it
+        import confluent_kafka.admin  # noqa: PLC0415
+    except ImportError as error:
+        raise SourceError(EXTRA) from error
+    return confluent_kafka
+
+
+def shared(entry: Kafka) -> dict[str, Any]:
+    """The client settings that consumer, producer and admin have in common.
+
+    Raises SourceError for a secret that cannot be read.
+    """
+    found: dict[str, Any] = {"bootstrap.servers": ",".join(entry.brokers), "logger": log}
+    for key, value in entry.client.items():
+        if key.endswith(FILE_SUFFIX):
+            found[key.removesuffix(FILE_SUFFIX)] = _secret(key, value)
+        else:
+            found[key] = value
+    return found
+
+
+def _secret(key: str, path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8").split("\n", 1)[0].rstrip("\r")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise SourceError(f"{key}: {path} cannot be read: {reason}") from error
+
+
+def of_consumer(entry: Kafka, journal: Path) -> dict[str, Any]:
+    """The settings of the group's member that keeps its journals beside `journal`."""
+    place = hashlib.blake2b(str(journal).encode("utf-8", "surrogatepass"), digest_size=4)
+    own = {"group.instance.id": f"{socket.gethostname()}-{place.hexdigest()}"}
+    return own | {
+        **shared(entry),
+        "group.id": entry.group,
+        "partition.assignment.strategy": "cooperative-sticky",
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        "auto.offset.reset": "error",
+        "enable.partition.eof": True,
+        "isolation.level": "read_committed",
+    }
+
+
+def told(error: Any) -> str:
+    """An error of the library in words."""
+    inner = error.args[0] if error.args else error
+    return str(inner.str()) if hasattr(inner, "str") else str(inner)

@@ -1,0 +1,288 @@
+"""A member of a consumer group: it reads its partitions, and folds each into a state of its own.
+
+docs/decisions/0030-kafka.md has the reasons.
+"""
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from esewatch.config import Kafka, Settings
+from esewatch.fold.folder import Folder
+from esewatch.fold.state.state import State
+from esewatch.model import Batch, EsewatchError, JournalError, SourceError
+from esewatch.sources.files.decoder import DecoderFactory
+from esewatch.sources.kafka.client import library, of_consumer, told
+from esewatch.sources.kafka.messages import decode
+from esewatch.sources.kafka.partition import Partition, Position
+from esewatch.sources.kafka.topics import SECONDS, Topics
+
+log = logging.getLogger(__name__)
+
+MESSAGES = 1000
+"""The most that are read, folded and committed at once."""
+WAIT_SECONDS = 0.1
+LOOK_SECONDS = 60.0
+"""The brokers are asked so often whether the topics are still the same."""
+
+
+class KafkaSource:
+    """Events from Kafka. The lock of the views is held for each change of a state."""
+
+    def __init__(
+        self,
+        entry: Kafka,
+        settings: Settings,
+        factory: DecoderFactory,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.name = entry.name
+        self._entry, self._settings, self._factory, self._clock = entry, settings, factory, clock
+        self._kafka = library()
+        self._lock = threading.Lock()
+        self._partitions: dict[int, Partition] = {}
+        self._consumer: Any = None
+        self._topics: Topics
+        self._look_again = 0.0
+        self._queue: list[tuple[int, list[Any]]] = []
+        """Messages that were taken from the consumer and are not folded."""
+        self._problem: EsewatchError | None = None
+        """Met in a callback of the consumer, which is not to raise."""
+        self._silent = False
+        self._in_several: set[str] = set()
+        """Computers that are in several partitions, as the log has told."""
+
+    def restore(self, positions: Mapping[str, bytes]) -> None:
+        """Nothing: the positions lie in the journals of the partitions."""
+
+    def look_at(self, state: State, lock: threading.Lock) -> None:
+        """Take the lock of the views."""
+        self._lock = lock
+
+    def folders(self) -> list[Folder]:
+        """Those of the partitions that this member owns; to be used with the lock held."""
+        return [each.folder for _, each in sorted(self._partitions.items())]
+
+    def poll(self, *, final: bool = False) -> Iterator[Batch]:
+        """Read, fold and commit; the batches say only how far it is."""
+        try:
+            yield from self._poll()
+        except (EsewatchError, self._kafka.KafkaException, MemoryError) as error:
+            # Who is cut off, or cannot write, keeps what it knows until others own it.
+            if not self._silent and not isinstance(error, JournalError):
+                self._leave()
+            if isinstance(error, SourceError):
+                raise
+            raise SourceError(f"{self.name}: {told(error)}") from error
+
+    def _poll(self) -> Iterator[Batch]:
+        self._join()
+        while True:
+            for partition in list(self._partitions.values()):
+                self._commit(partition)
+            messages = [] if self._queue else self._read()
+            self._sort(messages)
+            while self._queue:
+                number, of_partition = self._queue[0]
+                if (owned := self._partitions.get(number)) is not None:
+                    self._fold(owned, of_partition)
+                del self._queue[0]
+                if owned is not None:
+                    self._commit(owned)
+            self._catch_up()
+            if messages:
+                self._tell_misplaced()
+            every = self._partitions.values()
+            done = not messages and all(len(each.at_end) == len(self._topics.ids) for each in every)
+            counts = (self._topics.partitions, len(every))
+            yield Batch(caught_up=done, partitions=counts, folded=bool(messages))
+            if not messages:
+                return
+
+    def _join(self) -> None:
+        if self._consumer is None:
+            self._topics = Topics(self._entry)
+            settings = of_consumer(self._entry, Path(self._settings.journal))
+            self._consumer = self._kafka.Consumer(settings | {"error_cb": self._trouble})
+            self._consumer.subscribe(
+                self._entry.topics[:1],
+                on_assign=self._assigned,
+                on_revoke=self._revoked,
+                on_lost=self._revoked,
+            )
+            self._look_again = time.monotonic() + LOOK_SECONDS
+        elif self._silent or time.monotonic() > self._look_again:
+            changed = self._topics.look()
+            self._silent = False
+            self._look_again = time.monotonic() + LOOK_SECONDS
+            if changed:
+                raise SourceError(f"{self.name}: the topics have changed: joining the group anew")
+
+    def _trouble(self, error: Any) -> None:
+        if error.code() == self._kafka.KafkaError._ALL_BROKERS_DOWN:
+            self._silent = True
+        elif error.fatal():
+            self._problem = SourceError(f"{self.name}: {error.str()}")
+
+    def _read(self) -> list[Any]:
+        messages = self._consumer.consume(MESSAGES, WAIT_SECONDS)
+        if self._problem is not None:
+            problem, self._problem = self._problem, None
+            raise problem
+        if self._silent and not messages:
+            raise SourceError(f"{self.name}: no broker answers")
+        return list(messages)
+
+    def _sort(self, messages: list[Any]) -> None:
+        by_partition: dict[int, list[Any]] = {}
+        for message in messages:
+            owned = self._partitions.get(message.partition())
+            if (error := message.error()) is None:
+                by_partition.setdefault(message.partition(), []).append(message)
+                if owned is not None:
+                    owned.at_end.discard(message.topic())
+            elif error.code() == self._kafka.KafkaError._PARTITION_EOF:
+                if owned is not None:
+                    owned.at_end.add(message.topic())
+            elif not error.retriable():
+                raise SourceError(f"{self.name}: {message.topic()}: {error.str()}")
+        for number, group in by_partition.items():
+            self._queue.append((number, group))
+
+    def _fold(self, owned: Partition, messages: list[Any]) -> None:
+        records, unreadable = decode(messages, self._factory)
+        for piece in unreadable:
+            log.warning("%s: unreadable: %s", owned.name, piece)
+        positions = {
+            each.topic(): Position(
+                topic_id=self._topics.ids[each.topic()],
+                offset=each.offset() + 1,
+                leader_epoch=each.leader_epoch(),
+                partitions=self._topics.partitions,
+            )
+            for each in messages
+        }
+        with self._lock:
+            owned.fold(Batch(records=records, unreadable=unreadable), positions, self._clock())
+
+    def _catch_up(self) -> None:
+        """Tell the partitions that were read to their end."""
+        for owned in self._partitions.values():
+            known = owned.folder.state.sources[owned.name]
+            done = len(owned.at_end) == len(self._topics.ids)
+            if done != known.caught_up:
+                with self._lock:
+                    owned.fold(Batch(caught_up=done), {}, self._clock())
+
+    def _tell_misplaced(self) -> None:
+        """Log which computers are in several partitions: their messages have not one key."""
+        seen: set[str] = set()
+        for owned in self._partitions.values():
+            hosts = owned.folder.state.hosts.keys()
+            for computer in sorted((seen & hosts) - self._in_several):
+                log.error(
+                    "%s: %s is in several partitions: what is shown of it is not whole; "
+                    "the key of all its messages must be its name",
+                    *(self.name, computer),
+                )
+            self._in_several |= seen & hosts
+            seen |= hosts
+
+    def _commit(self, owned: Partition) -> None:
+        with self._lock:
+            owned.commit()
+
+    def _assigned(self, consumer: Any, assigned: list[Any]) -> None:
+        """Open the partitions that come, and read on behind what their journals have."""
+        try:
+            numbers = sorted({each.partition for each in assigned})
+            starts = [start for number in numbers for start in self._opened(consumer, number)]
+            consumer.incremental_assign(starts)
+        except (EsewatchError, self._kafka.KafkaException) as error:
+            self._problem = SourceError(f"{self.name}: {told(error)}")
+
+    def _opened(self, consumer: Any, number: int) -> list[Any]:
+        journal = Path(self._settings.journal)
+        path = journal.with_name(f"{journal.stem}-{self.name}-{number}.db")
+        owned = Partition(self.name, number, path, self._settings, self._clock())
+        try:
+            starts = [self._start(consumer, owned, topic) for topic in self._topics.ids]
+        except BaseException:
+            owned.close()
+            raise
+        with self._lock:
+            self._partitions[number] = owned
+        log.info("%s: this member owns the partition", owned.name)
+        return starts
+
+    def _start(self, consumer: Any, owned: Partition, topic: str) -> Any:
+        """Where the topic is read on. Raises SourceError when the partitions are other ones."""
+        at = owned.positions.get(topic)
+        first = self._kafka.TopicPartition(topic, owned.number, self._kafka.OFFSET_BEGINNING)
+        if at is None:
+            return first
+        if at.topic_id != self._topics.ids[topic]:
+            log.error("%s: %s was made anew: reading it from its beginning", owned.name, topic)
+            return first
+        if at.partitions != self._topics.partitions:
+            raise SourceError(
+                f"{owned.name}: {topic} has {self._topics.partitions} partitions, and had "
+                f"{at.partitions}: computers would change their partition and leave their state "
+                "behind; nothing is read (docs/kafka.md, partitions added)"
+            )
+        low, high = consumer.get_watermark_offsets(first, timeout=SECONDS)
+        if low <= at.offset <= high:
+            epoch = {} if at.leader_epoch is None else {"leader_epoch": at.leader_epoch}
+            return self._kafka.TopicPartition(topic, owned.number, at.offset, **epoch)
+        missed = max(0, low - at.offset)
+        log.error(
+            "%s: %s has the messages %d to %d, and %d is the next to read: %d are lost for ever; "
+            "reading all that is there",
+            *(owned.name, topic, low, high, at.offset, missed),
+        )
+        owned.lost(topic, missed)
+        return first
+
+    def _revoked(self, consumer: Any, revoked: list[Any]) -> None:
+        """Let the partitions go; what was not committed is read again by their next owner."""
+        numbers = sorted({each.partition for each in revoked})
+        self._queue = [each for each in self._queue if each[0] not in numbers]
+        gone = [
+            self._kafka.TopicPartition(topic, number)
+            for number in numbers
+            if number in self._partitions
+            for topic in self._topics.ids
+        ]
+        for number in numbers:
+            self._let_go(number)
+        try:
+            consumer.incremental_unassign(gone)
+        except self._kafka.KafkaException as error:
+            self._problem = SourceError(f"{self.name}: {told(error)}")
+
+    def _let_go(self, number: int) -> None:
+        with self._lock:
+            owned = self._partitions.pop(number, None)
+        if owned is not None:
+            owned.close()
+            log.info("%s: this member owns the partition no more", owned.name)
+
+    def _leave(self) -> None:
+        """Close the consumer and all partitions; the next poll joins anew."""
+        self._queue.clear()
+        consumer, self._consumer = self._consumer, None
+        self._silent = False
+        if consumer is not None:
+            with contextlib.suppress(self._kafka.KafkaException, RuntimeError):
+                consumer.close()
+        for number in list(self._partitions):
+            self._let_go(number)
+        self._problem = None
+
+    def close(self) -> None:
+        """Leave: a static member keeps its partitions until the session times out."""
+        self._leave()

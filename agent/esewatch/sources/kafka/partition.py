@@ -1,0 +1,97 @@
+"""One partition: its state, its folder and its journal."""
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from esewatch.config import Settings
+from esewatch.fold.folder import Folder
+from esewatch.fold.state.state import State
+from esewatch.journal import Journal
+from esewatch.model import Batch, JournalError
+
+log = logging.getLogger(__name__)
+
+
+class Position(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How far a topic was read in this partition; committed with the state."""
+
+    topic_id: str
+    """Of the topic: one that is made anew under its name has another."""
+    offset: int
+    """The next message."""
+    leader_epoch: int | None = None
+    partitions: int
+    """Partitions that the topic had: with more of them a computer may be in another one."""
+
+
+class Partition:
+    """A State, a Folder and a journal. To be changed with the lock of the views held.
+
+    Raises JournalError when the journal cannot be opened, or is another process's.
+    """
+
+    def __init__(self, name: str, number: int, path: Path, settings: Settings, now: float) -> None:
+        self.name = f"{name}/{number}"
+        self.number = number
+        self.journal = Journal(path)
+        try:
+            state, positions = self._load()
+        except JournalError:
+            self.journal.close()
+            raise
+        self.folder = Folder(state, settings)
+        self.folder.open_source(self.name, now)
+        stored = positions.get(self.name, {})
+        self.positions = {
+            topic: msgspec.msgpack.decode(value, type=Position) for topic, value in stored.items()
+        }
+        self.at_end: set[str] = set()
+        """Topics that were read to their end."""
+        self._pending: dict[str, bytes | None] = {}
+
+    def _load(self) -> tuple[State, Mapping[str, Mapping[str, bytes]]]:
+        try:
+            return self.journal.load()
+        except JournalError as error:
+            log.error("%s: reading the partition from its beginning", error)
+            self.journal.rebuild()
+            return State(), {}
+
+    def fold(self, batch: Batch, positions: Mapping[str, Position], now: float) -> None:
+        """Fold the records of these messages; the next commit has the positions behind them.
+
+        Raises MemoryError: the partition must be opened anew.
+        """
+        self.folder.fold(self.name, batch, now)
+        self.positions.update(positions)
+        for topic, position in positions.items():
+            self._pending[topic] = msgspec.msgpack.encode(position)
+        for _, record, why in self.folder.set_aside:
+            kind = type(record).__name__
+            log.warning("%s: a %s cannot be folded: %s", self.name, kind, why)
+        self.folder.set_aside.clear()
+
+    def lost(self, topic: str, missed: int) -> None:
+        """Forget how far the topic was read: `missed` messages behind that are gone for ever."""
+        self.folder.state.sources[self.name].missed += missed
+        del self.positions[topic]
+        self._pending[topic] = None
+
+    def commit(self) -> None:
+        """Store what has changed and the positions in one transaction. Raises JournalError."""
+        if not self.folder.changed and not self._pending:
+            return
+        left = self.journal.commit(
+            self.folder.state, self.folder.changed, {self.name: self._pending}
+        )
+        self.folder.changed.clear()
+        self._pending.clear()
+        for entity, error in left.items():
+            log.error("%s: %s cannot be stored, its old row stays: %s", self.name, entity, error)
+
+    def close(self) -> None:
+        """Let go of the journal; what is not committed is read again by the next owner."""
+        self.journal.close()

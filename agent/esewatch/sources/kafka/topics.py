@@ -1,0 +1,55 @@
+"""What the brokers say of the topics: their ids and the number of their partitions."""
+
+from typing import Any
+
+from esewatch.config import Kafka
+from esewatch.model import SourceError
+from esewatch.sources.kafka.client import library, shared, told
+
+SECONDS = 10.0
+"""The longest wait for an answer of the brokers."""
+
+
+class Topics:
+    """Ids of the topics, and how many partitions each of them has.
+
+    Raises SourceError when no broker answers, a topic is not there, or their numbers differ.
+    """
+
+    def __init__(self, entry: Kafka) -> None:
+        kafka = library()
+        self._entry = entry
+        self._kafka = kafka
+        self._admin = kafka.admin.AdminClient(shared(entry))
+        self.ids: dict[str, str] = {}
+        self.partitions = 0
+        self.look()
+
+    def look(self) -> bool:
+        """Ask the brokers; True when a topic is another one, or has other partitions, than before.
+
+        Raises SourceError as above.
+        """
+        found = self._described(self._entry.topics)
+        ids = {topic: str(each.topic_id) for topic, each in found.items()}
+        numbers = {topic: len(each.partitions) for topic, each in found.items()}
+        if len(set(numbers.values())) > 1:
+            listed = ", ".join(f"{topic} {number}" for topic, number in numbers.items())
+            raise SourceError(
+                f"{self._entry.name}: the topics have different numbers of partitions ({listed}): "
+                "the records of one computer would come to two owners; make them equal"
+            )
+        before = (self.ids, self.partitions)
+        self.ids, self.partitions = ids, next(iter(numbers.values()))
+        return before != (self.ids, self.partitions)
+
+    def _described(self, topics: list[str]) -> dict[str, Any]:
+        names = self._kafka.TopicCollection(topics)
+        try:
+            asked = self._admin.describe_topics(names, request_timeout=SECONDS)
+            return {topic: answer.result(SECONDS + 1) for topic, answer in asked.items()}
+        except (self._kafka.KafkaException, TimeoutError) as error:
+            raise SourceError(
+                f"{self._entry.name}: the topics {', '.join(topics)} cannot be looked at: "
+                f"{told(error) or 'no broker answers'}"
+            ) from error

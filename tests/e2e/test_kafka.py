@@ -1,0 +1,79 @@
+"""A real broker: events of many servers, a state for each partition, none lost or counted twice."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.harness import Agent, get, start_agent
+from tests.e2e.kafka_fleet import (
+    PARTITIONS,
+    TOPIC,
+    all_held,
+    engine_events,
+    journals,
+    samples,
+    servers,
+    settings,
+    wait_until_read,
+)
+from tests.support.kafka import Broker
+
+pytestmark = [pytest.mark.e2e, pytest.mark.beside]
+
+SERVERS = 60
+
+
+@pytest.fixture(scope="module")
+def events(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
+    return engine_events(tmp_path_factory.mktemp("engine"))
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[Broker]:
+    broker = Broker(tmp_path / "broker")
+    try:
+        broker.make(TOPIC, PARTITIONS)
+        yield broker
+    finally:
+        broker.kill()
+
+
+def test_events_of_a_topic_become_metrics_with_a_journal_for_each_partition(
+    broker: Broker, events: list[bytes], tmp_path: Path
+) -> None:
+    messages = servers(events, SERVERS)
+    broker.send(TOPIC, messages)
+
+    with start_agent(tmp_path / "worker", settings(broker, "one")) as agent:
+        wait_until_read(agent, len(messages), get)
+        text = get(f"{agent.url}/metrics")
+
+    assert len(samples(text, "ese_database_info")) == SERVERS
+    assert samples(text, "esewatch_source_partitions") == {'{source="fleet"}': PARTITIONS}
+    assert samples(text, "esewatch_source_partitions_owned") == {'{source="fleet"}': PARTITIONS}
+    assert sorted(journals(agent.folder)) == list(range(PARTITIONS))
+    computers = [{row[1] for row in rows} for rows, _ in all_held(agent.folder).values()]
+    assert sum(map(len, computers)) == len(set().union(*computers)) == SERVERS
+
+
+def test_a_worker_that_is_killed_again_and_again_holds_what_one_holds_that_never_was(
+    broker: Broker, events: list[bytes], tmp_path: Path
+) -> None:
+    messages = servers(events, SERVERS)
+    broker.send(TOPIC, messages)
+    with start_agent(tmp_path / "undisturbed", settings(broker, "undisturbed")) as undisturbed:
+        wait_until_read(undisturbed, len(messages), get)
+
+    killed = Agent(tmp_path / "killed", settings(broker, "killed"))
+    try:
+        for share in range(1, 6):
+            killed.start(wait=False)
+            wait_until_read(killed, len(messages) * share // 6, get)
+            killed.kill()
+        killed.start()
+        wait_until_read(killed, len(messages), get)
+    finally:
+        killed.close()
+
+    assert all_held(killed.folder) == all_held(undisturbed.folder)

@@ -1,0 +1,93 @@
+"""What needs no broker: the client's settings, its secrets, its absence."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from esewatch.config import Kafka, Settings, load
+from esewatch.model import ConfigError, SourceError
+from esewatch.sources.kafka.client import of_consumer, shared
+from esewatch.sources.registry import build_source
+
+
+def entry(**client: str) -> Kafka:
+    return Kafka(
+        type="kafka", name="fleet", brokers=["k1:9092", "k2:9092"], topics=["t"], client=client
+    )
+
+
+def test_a_secret_is_the_first_line_of_its_file(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("s3cret\nsecond\n")
+
+    found = shared(entry(**{"sasl.password_file": str(secret), "sasl.username": "agent"}))
+
+    assert found["sasl.password"] == "s3cret"
+    assert found["sasl.username"] == "agent"
+    assert "sasl.password_file" not in found
+
+
+def test_a_secret_that_cannot_be_read_is_told_by_key_and_file(tmp_path: Path) -> None:
+    gone = str(tmp_path / "gone")
+
+    with pytest.raises(SourceError, match=r"sasl\.password_file: .*gone cannot be read: No such"):
+        shared(entry(**{"sasl.password_file": gone}))
+
+
+def test_a_member_is_static_by_machine_and_journal_and_never_commits_or_skips() -> None:
+    found = of_consumer(entry(), Path("/a/journal.db"))
+
+    assert found["bootstrap.servers"] == "k1:9092,k2:9092"
+    assert found["group.id"] == "esewatch"
+    assert found["partition.assignment.strategy"] == "cooperative-sticky"
+    assert found["enable.auto.commit"] is False
+    assert found["auto.offset.reset"] == "error"
+    other = of_consumer(entry(), Path("/b/journal.db"))
+    assert found["group.instance.id"] != other["group.instance.id"]
+    named = of_consumer(entry(**{"group.instance.id": "pod-0"}), Path("/a/journal.db"))
+    assert named["group.instance.id"] == "pod-0"
+
+
+def test_without_the_extra_the_source_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "confluent_kafka", None)
+
+    with pytest.raises(SourceError, match=r"pip install 'esewatch\[kafka\]'"):
+        build_source(entry(), Settings(sources=[entry()]))
+
+
+def configured(folder: Path, client: str) -> Settings:
+    file = folder / "esewatch.yml"
+    file.write_text(
+        "sources:\n"
+        f"  - {{type: kafka, brokers: ['k1:9092'], topics: [ese-events], client: {{{client}}}}}\n"
+    )
+    return load(file)
+
+
+def test_the_configuration_is_taken_without_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "confluent_kafka", None)
+
+    (source,) = configured(tmp_path, "security.protocol: SASL_SSL").sources
+
+    assert isinstance(source, Kafka)
+    assert source.client == {"security.protocol": "SASL_SSL"}
+    assert source.name == "kafka-1"
+
+
+@pytest.mark.parametrize(
+    ("client", "told"),
+    [
+        ("auto.offset.reset: latest", "never skipped"),
+        ("group.id: other", "write it under group"),
+        ("sasl.password: hunter2", "sasl.password_file names a file"),
+    ],
+)
+def test_keys_that_are_not_the_users_and_secrets_in_the_file_are_refused(
+    tmp_path: Path, client: str, told: str
+) -> None:
+    with pytest.raises(ConfigError, match=told) as refused:
+        configured(tmp_path, client)
+    assert "hunter2" not in str(refused.value)

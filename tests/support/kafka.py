@@ -1,0 +1,138 @@
+"""A broker of Kafka for tests: the real one, on loopback, in a process of its own."""
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from tests.support.ports import free_port
+from tests.support.tools import skip
+
+ROOT = Path(__file__).resolve().parents[2]
+JARS = Path(os.environ.get("ESEWATCH_KAFKA_JARS", ROOT / "out/kafka/jars"))
+CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
+START_SECONDS = 120.0
+_SETTINGS = """\
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+controller.listener.names=CONTROLLER
+log.dirs={logs}
+log.retention.check.interval.ms=500
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=4
+group.initial.rebalance.delay.ms=0
+group.min.session.timeout.ms=1000
+auto.create.topics.enable=false
+delete.topic.enable=true
+"""
+
+
+def _wanted() -> str:
+    """Path of java; skips the test where a broker cannot be started."""
+    try:
+        import confluent_kafka  # noqa: F401, PLC0415  # an extra
+    except ImportError:
+        skip("confluent-kafka is not installed (pip install 'esewatch[kafka]')", {"kafka"})
+    java = shutil.which("java")
+    if java is None or not any(JARS.glob("kafka_*.jar")):
+        skip("no broker of Kafka is installed (scripts/kafka)", {"kafka"})
+    return java
+
+
+class Broker:
+    """Begins to listen when it is made; `stop` ends it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._java = _wanted()
+        port, controller = free_port(), free_port()
+        self.address = f"127.0.0.1:{port}"
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        self._settings = folder / "server.properties"
+        logs = folder / "logs"
+        text = _SETTINGS.format(port=port, controller=controller, logs=logs)
+        self._settings.write_text(text)
+        self._run("kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", str(self._settings))
+        self.start()
+
+    def _command(self, *arguments: str) -> list[str]:
+        return [self._java, "-Xmx400m", "-cp", f"{JARS}/*", *arguments]
+
+    def _run(self, *arguments: str) -> None:
+        subprocess.run(self._command(*arguments), check=True, capture_output=True, timeout=120)
+
+    def start(self) -> None:
+        """Start it, again on the same logs; returns when it answers."""
+        with (self._folder / "broker.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command("kafka.Kafka", str(self._settings)), stdout=log, stderr=log
+            )
+        end = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                self.admin().list_topics(timeout=1)
+                return
+            except Exception:
+                if time.monotonic() > end or self._process.poll() is not None:
+                    self.kill()
+                    raise
+
+    def kill(self) -> None:
+        """As a crash ends it."""
+        self._process.kill()
+        self._process.wait(30)
+
+    def admin(self) -> Any:
+        """A client that makes and looks at topics."""
+        from confluent_kafka.admin import AdminClient  # noqa: PLC0415  # an extra
+
+        return AdminClient({"bootstrap.servers": self.address, "log_level": 0})
+
+    def make(self, topic: str, partitions: int, **config: str) -> None:
+        """Make a topic; `retention_ms="1"` is `retention.ms=1`."""
+        from confluent_kafka.cimpl import NewTopic  # noqa: PLC0415  # an extra
+
+        settings = {key.replace("_", "."): value for key, value in config.items()}
+        new = NewTopic(topic, partitions, 1, config=settings)
+        admin = self.admin()  # an answer is lost with its client
+        admin.create_topics([new])[topic].result(30)
+
+    def remove(self, topic: str) -> None:
+        """Delete a topic."""
+        admin = self.admin()
+        admin.delete_topics([topic])[topic].result(30)
+
+    def widen(self, topic: str, partitions: int) -> None:
+        """Give the topic more partitions."""
+        from confluent_kafka.cimpl import NewPartitions  # noqa: PLC0415  # an extra
+
+        admin = self.admin()
+        admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(30)
+
+    def drop(self, topic: str, partition: int, *, before: int) -> None:
+        """Delete the messages before an offset, as retention does."""
+        from confluent_kafka import TopicPartition  # noqa: PLC0415  # an extra
+
+        admin = self.admin()
+        asked = admin.delete_records([TopicPartition(topic, partition, before)])
+        for answer in asked.values():
+            answer.result(30)
+
+    def send(self, topic: str, messages: Iterable[tuple[str, bytes]], partition: int = -1) -> None:
+        """Write messages (key, value); returns when the broker has them all."""
+        from confluent_kafka import Producer  # noqa: PLC0415  # an extra
+
+        producer = Producer({"bootstrap.servers": self.address, "linger.ms": 5, "log_level": 0})
+        for key, value in messages:
+            producer.produce(topic, value, key=key, partition=partition)
+            producer.poll(0)
+        assert producer.flush(60) == 0
