@@ -222,7 +222,7 @@ def msi(archive: Path, digest: str, to: Path) -> Path:
         text.write_text(source(files, version), encoding="utf-8")
         to.mkdir(parents=True, exist_ok=True)
         made = to / f"esewatch-{version}-x64.msi"
-        command = ["wixl", "--arch", "x64", "--output", made.resolve(), text]
+        command = ["wixl", "--arch", "x64", "--output", str(made.resolve()), str(text)]
         subprocess.run(command, cwd=stage, check=True)
         for query in CORRECTIONS:
             subprocess.run(["msibuild", made, "-q", query], check=True)
