@@ -29,6 +29,7 @@ WITHOUT_KINDS_OF_THE_OPERATOR = (
     "--set=prometheusRule.enabled=false",
     "--set=serviceMonitor.enabled=false",
 )
+NAMES = ("files", "all", "kafka")
 SCHEMAS = ("1.25", "1.37")
 """Of the oldest Kubernetes that the chart is for, and of the newest that the validator has."""
 
@@ -55,14 +56,14 @@ def objects(name: str, kind: str, *options: str | Path) -> list[Any]:
     return [each for each in yaml.safe_load_all(rendered(name, *options)) if each["kind"] == kind]
 
 
-def config(*options: str | Path) -> str:
+def config(name: str, *options: str | Path) -> str:
     """The esewatch.yml that the pod gets."""
-    (found,) = objects("files", "ConfigMap", *options)
+    (found,) = objects(name, "ConfigMap", *options)
     text: str = found["data"]["esewatch.yml"]
     return text
 
 
-@pytest.mark.parametrize("name", ["files", "all"])
+@pytest.mark.parametrize("name", NAMES)
 def test_helm_lint_finds_nothing(name: str) -> None:
     ended = helm("lint", "--strict", CHART, f"--values={VALUES / name}.yml")
 
@@ -70,7 +71,7 @@ def test_helm_lint_finds_nothing(name: str) -> None:
     assert set(re.findall(r"^\[(?!INFO)\w+\].*", ended.stdout, re.M)) == set()
 
 
-@pytest.mark.parametrize("name", ["files", "all"])
+@pytest.mark.parametrize("name", NAMES)
 def test_golden_manifests(name: str) -> None:
     """The rules are left out: another test holds that they are the files."""
     kept = VALUES / f"{name}.golden"
@@ -82,7 +83,7 @@ def test_golden_manifests(name: str) -> None:
 
 
 @pytest.mark.parametrize("version", SCHEMAS)
-@pytest.mark.parametrize("name", ["files", "all"])
+@pytest.mark.parametrize("name", NAMES)
 def test_the_manifests_keep_the_schemas_of_kubernetes(
     name: str, version: str, tmp_path: Path
 ) -> None:
@@ -153,7 +154,9 @@ def test_the_job_is_the_one_that_the_alerts_ask_for_and_a_new_pod_goes_on_with_i
 def test_the_configuration_is_taken_by_the_agent_and_its_journal_lies_on_the_volume(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "esewatch.yml").write_text(config("--set=config.policy.min_pages_read=20000000"))
+    (tmp_path / "esewatch.yml").write_text(
+        config("files", "--set=config.policy.min_pages_read=20000000")
+    )
 
     settings = load(tmp_path / "esewatch.yml")
 
@@ -162,6 +165,19 @@ def test_the_configuration_is_taken_by_the_agent_and_its_journal_lies_on_the_vol
     assert [source.type for source in settings.sources] == [
         "evtx", "event_stream", "perfmon_csv",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_example_is_taken_by_the_agent(name: str, tmp_path: Path) -> None:
+    (tmp_path / "esewatch.yml").write_text(config(name))
+
+    sources = load(tmp_path / "esewatch.yml").sources
+
+    shown = yaml.safe_load((VALUES / f"{name}.yml").read_text()).get("config", {})
+    assert [each.type for each in sources][: len(shown.get("sources", ()))] == [
+        each["type"] for each in shown.get("sources", ())
+    ]
+    assert sources
 
 
 def test_another_configuration_makes_another_pod_and_the_same_one_does_not() -> None:
@@ -202,7 +218,8 @@ def test_the_pod_has_the_user_of_the_image_and_no_rights() -> None:
         ("--set=config.journal=/tmp/j", "/config"),
         ("--set-json=config.sources=[]", "/config/sources"),
         ('--set-json=config.sources=[{"path":"/x"}]', "/config/sources/0"),
-        ("--set=replicas=2", "replicas"),
+        ("--set=replicas=2", "each pod would read the same files"),
+        ("--set=replicas=0", "/replicas"),
         ("--set-json=networkPolicy.from=[]", "/networkPolicy/from"),
         ("--set-json=networkPolicy.from=[{}]", "/networkPolicy/from/0"),
         ("--set=serviceMonitor.interval=1", "/serviceMonitor/interval"),
