@@ -46,7 +46,7 @@ def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPar
 def examples(parser: argparse.ArgumentParser) -> Iterator[str]:
     """What stands behind `example:` at the end of the help of each command."""
     if parser.epilog:
-        yield parser.epilog.removeprefix("example: ")
+        yield parser.epilog.partition("example: ")[2]
     for command in _commands(parser).values():
         yield from examples(command)
 

@@ -53,7 +53,7 @@ def help_of(command: str, capsys: pytest.CaptureFixture[str]) -> str:
 def commands_in(text: str) -> list[tuple[str, str]]:
     """(command, its line) of those that a page of help lists."""
     listed = text.partition("\ncommands:\n")[2].partition("\n\n")[0]
-    return re.findall(r"^    (\S+) +(\S.*)$", listed, re.MULTILINE)
+    return re.findall(r"^    (\S+)(?: +|\n {8,})(\S.*)$", listed, re.MULTILINE)
 
 
 def helps(capsys: pytest.CaptureFixture[str]) -> dict[str, tuple[str, str]]:
