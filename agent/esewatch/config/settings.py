@@ -265,6 +265,8 @@ class Kafka(_Source, frozen=True, kw_only=True):
     """Topics of as many partitions each, whose messages have the computer as their key."""
     group: Text = "esewatch"
     """Consumer group: its members divide the partitions."""
+    changelog: Text | None = None
+    """Compacted topic for the state of partitions. Accepted, and not written yet."""
     client: dict[str, ClientValue] = {}
     """librdkafka's own keys, such as `security.protocol`; `KEY_file` is a file with the value."""
 

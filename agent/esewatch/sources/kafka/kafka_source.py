@@ -43,6 +43,13 @@ class KafkaSource:
         self.name = entry.name
         self._entry, self._settings, self._factory, self._clock = entry, settings, factory, clock
         self._kafka = library()
+        if entry.changelog:
+            log.warning(
+                "%s: changelog %s is not written by this version: a partition that moves to a "
+                "worker without its journal is read from the beginning of its topics",
+                entry.name,
+                entry.changelog,
+            )
         self._lock = threading.Lock()
         self._partitions: dict[int, Partition] = {}
         self._consumer: Any = None
