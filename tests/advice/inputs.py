@@ -29,6 +29,8 @@ BEGIN = datetime.fromtimestamp(START, UTC)
 HEADER = "(PDH-CSV 4.0) (Coordinated Universal Time)(0)"
 READ, FREED, SCANNED = (1, 2, 6)
 """Columns of the counter log that are kept: both of the ratio, and a running total."""
+DEFRAG_STARTS = (700, 702)
+DEFRAG_ENDS = (701, 703, 704)
 RATIO = ("ese_defrag_pages_read_total", "ese_defrag_pages_freed_total")
 
 
@@ -131,6 +133,24 @@ class Case(NamedTuple):
         begin = max(self.days_ago(28), BEGIN + timedelta(seconds=NOON))
         rows = [row for row in logs.rows if row.time > begin]
         return sum(row.read for row in rows) / sum(row.freed for row in rows)
+
+    def defrag_share(self, begin: datetime, end: datetime) -> float:
+        """The part of the defragmentation's time in the latest 28 days that is between two moments.
+
+        Online defragmentation runs from 700 or 702 to 701, 703 or 704.
+        """
+        within = total = timedelta()
+        since = None
+        for event in self.logs.events:
+            id = event.system["EventID"]
+            if id in DEFRAG_STARTS:
+                since = event.time
+            elif id in DEFRAG_ENDS and since is not None:
+                if since >= self.days_ago(28):
+                    total += event.time - since
+                    within += event.time - since if begin <= since < end else timedelta()
+                since = None
+        return within / total
 
 
 def made(folder: Path, action: str, share: float, nights: int) -> Case:
