@@ -1,5 +1,6 @@
 """A real server on a free loopback port over a view that the tests hold."""
 
+import contextlib
 import http.client
 import socket
 import ssl
@@ -127,11 +128,16 @@ def connect(server: HttpServer) -> socket.socket:
 
 
 def say(server: HttpServer, sent: bytes) -> bytes:
-    """Send bytes, and read what comes until the server closes or is done."""
+    """Send bytes, and read what comes until the server closes or is done.
+
+    A server that refuses may close before all is sent: the system then refuses the rest.
+    """
     with connect(server) as client:
-        client.sendall(sent)
-        client.shutdown(socket.SHUT_WR)
         received = bytearray()
+        with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+            client.sendall(sent)
+        with contextlib.suppress(OSError):
+            client.shutdown(socket.SHUT_WR)
         try:
             while part := client.recv(65536):
                 received += part
