@@ -176,11 +176,10 @@ def test_a_closed_connection_is_one_line(server: MetricsServer) -> None:
 def test_a_server_that_hangs_or_drips_ends_with_the_time_limit(
     server: MetricsServer, answer: Answer
 ) -> None:
+    """Neither answer ends of itself: without the limit this test would not."""
     server.answer(answer)
-    began = time.monotonic()
 
     assert failure(server, timeout=0.5) == "no whole answer within 0.5 s"
-    assert time.monotonic() - began < 5
 
 
 @pytest.mark.fault(
