@@ -40,6 +40,8 @@ COMMANDS = [
     ["ack"],
     ["runbook"],
     ["completion"],
+    ["windows", "prepare"],
+    ["windows", "restore"],
 ]
 
 

@@ -207,4 +207,4 @@ def test_purging_leaves_nothing(data: Path) -> None:
 
 def test_elsewhere_the_command_says_that_it_is_for_windows() -> None:
     with pytest.raises(EsewatchError, match="this is for Windows"):
-        command.run(argparse.Namespace(step="prepare"))
+        command.run(argparse.Namespace(action="prepare"))

@@ -21,14 +21,19 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         help="give the service on this Windows server its rights, or take them back",
     )
     steps = parser.add_subparsers(
-        title="commands", dest="step", required=True, metavar="prepare|restore"
+        title="commands", dest="action", required=True, metavar="prepare|restore"
     )
     given = steps.add_parser(
         "prepare",
         help="folders, rights, hidden counters, firewall",
         epilog="example: esewatch windows prepare --firewall 10.0.0.5",
     )
-    given.add_argument("--listen-address", default=":19703", metavar="HOST:PORT")
+    given.add_argument(
+        "--listen-address",
+        default=":19703",
+        metavar="HOST:PORT",
+        help="where the agent listens; the firewall rule is for this port",
+    )
     given.add_argument(
         "--firewall",
         default=NO_RULE,
@@ -50,7 +55,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         "--purge", action="store_true", help="delete configuration, state and logs, too"
     )
     for step in (given, back):
-        step.add_argument("--account", default=VIRTUAL_ACCOUNT, help="of the service")
+        step.add_argument("--account", default=VIRTUAL_ACCOUNT, help="account of the service")
         step.set_defaults(function=run)
 
 
@@ -69,7 +74,7 @@ def change(server: Server, data: Path, template: Path, options: argparse.Namespa
     """Do the step to `server`. Raises OSError, EsewatchError."""
     said: list[str] = []
     try:
-        if options.step == "restore":
+        if options.action == "restore":
             restore(server, data, options.account, said.append)
         else:
             wishes = Wishes(
@@ -83,7 +88,7 @@ def change(server: Server, data: Path, template: Path, options: argparse.Namespa
         raise EsewatchError(str(error)) from error
     finally:
         _tell(said, data / "logs" / "install.log")
-    if options.step == "restore" and options.purge:
+    if options.action == "restore" and options.purge:
         shutil.rmtree(data, ignore_errors=True)
     return 0
 
