@@ -73,7 +73,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """A database whose last backup is older has none that counts."""
     restorable_within: Patience = 8 * 86400.0
     """A database whose last copy that would mount is older has none that counts. Judged where a
-    `page_scan` source has `check: recovery`."""
+    `page_scan` source has `check: recovery` or `deep`."""
     checkdb_within: Patience = 8 * 86400.0
     """A database of SQL Server whose last full DBCC CHECKDB is older is overdue for one."""
     source_silent: Patience = 36 * 3600.0
@@ -239,9 +239,9 @@ class PageScan(_Source, frozen=True, kw_only=True):
 
     None: `mtime` where `as` says that the files are copies, else `scan`.
     """
-    check: Literal["pages", "recovery"] = "pages"
+    check: Literal["pages", "recovery", "deep"] = "pages"
     """`recovery`: says of each copy that was read to its end also whether it would mount, by the
-    transaction logs beside it."""
+    transaction logs and the flush map beside it. `deep`: its structure, too."""
 
 
 def _client_value(text: str) -> str:

@@ -50,7 +50,7 @@ class ScanJob:
         self._tell = tell
         self._stop = stop
         self._options = job.options
-        self._recovery = job.recovery
+        self._check = job.check
         self._tasks = {task.path: task for task in job.tasks}
         self._deadline = _monotonic(job.deadline)
         targets = [
@@ -100,8 +100,9 @@ class ScanJob:
         )
         for step in steps:
             result = step.result
-            if self._recovery and result is not None and result.ended == "complete":
-                result.verdict = verdict_of(result, lambda _: not self._stop.is_set())
+            if self._check != "pages" and result is not None and result.ended == "complete":
+                pace = self._paces[lane.locks]
+                result.verdict = verdict_of(result, pace, deep=self._check == "deep")
             yield step
 
 

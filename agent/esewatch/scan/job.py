@@ -1,9 +1,14 @@
 """The job and the progress messages of the process that scans for the daemon: JSON, one a line."""
 
+from typing import Literal
+
 import msgspec
 
 from esewatch.scan.results import Place, Step
 from esewatch.scan.verify.file_scan import ScanOptions
+
+Check = Literal["pages", "recovery", "deep"]
+"""What is judged of a copy: its pages; also whether it would mount; also its structure."""
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,8 +31,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     tasks: tuple[Task, ...]
     options: ScanOptions
-    recovery: bool = False
-    """Also judge whether a copy that was read to its end would mount."""
+    check: Check = "pages"
     pools: dict[str, list[str]] = {}
     deadline: float | None = None
     """Epoch seconds of the end."""

@@ -1,5 +1,6 @@
 """Writes that never came to the disk: a database beside its flush map."""
 
+from pathlib import Path
 from typing import Final, Literal
 
 import msgspec
@@ -23,6 +24,7 @@ from esewatch.ese.pages.layout import HEADER_PAGES, offset_of
 from esewatch.scan.pace import Pace
 from esewatch.scan.reading.reading import DatabaseFile
 
+FLUSH_MAP: Final = ".jfm"
 MOST_LISTED: Final = 1000
 _CHUNK: Final = 1 << 20
 _NOT_COMPLETED: Final = (
@@ -46,6 +48,17 @@ class LostWrites(msgspec.Struct, frozen=True, kw_only=True):
     undecided: int = 0
     """Pages that differ from the map, lawfully or not: it was not completed, or is outdated."""
     map_header: MapHeader | None = None
+
+
+def lost_writes_beside(database_path: str, *, pace: Pace, only_proofs: bool) -> LostWrites | None:
+    """`lost_writes` by the map that has the name of the database; None: there is none.
+
+    ErrGetFmPathFromDbPath, flushmap.cxx. Raises OSError where a file cannot be read.
+    """
+    beside = Path(database_path).with_suffix(FLUSH_MAP)
+    if not beside.is_file():
+        return None
+    return lost_writes(database_path, str(beside), pace=pace, only_proofs=only_proofs)
 
 
 def lost_writes(

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.sources.page_scans import Bench
+from tests.sources.page_scans import Bench, stamp
+from tests.support import ese_database, flush_maps
 from tests.support.logs import created, series, write_logs
 
 DIRTY = {
@@ -47,6 +48,42 @@ def test_a_copy_without_a_log_is_not_and_says_which(bench: Bench) -> None:
     assert "log 11 is missing" in checked.verdict_reason
     assert bench.known().verified == {"page_scan": checked.time}, "its pages are good"
     assert bench.known().restorable_last == 0
+
+
+def broken(bench: Bench) -> None:
+    """A copy whose pages all verify, and one of them follows another than its neighbour says."""
+    made = ese_database.database()
+    made.pages[35].previous = 36
+    stamp(made.write(bench.snap / "priv06.edb"), bench.clock() - 120)
+
+
+def test_the_structure_decides_where_it_is_asked_for(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, check="deep")
+    broken(bench)
+    (checked,) = bench.scanned()
+    bench.close()
+
+    assert checked.verdict == "not_restorable"
+    assert checked.verdict_reason.startswith("1 error in the structure")
+
+
+def test_recovery_alone_does_not_read_the_structure(bench: Bench) -> None:
+    broken(bench)
+    (checked,) = bench.scanned()
+
+    assert checked.verdict == "restorable"
+
+
+def test_a_lost_write_decides(bench: Bench) -> None:
+    types = dict.fromkeys(range(1, 9), 1)
+    path = flush_maps.database(bench.snap / "priv06.edb", types)
+    pages = flush_maps.map_page({**types, 4: 2})
+    path.with_suffix(".jfm").write_bytes(flush_maps.map_header() + pages)
+    stamp(path, bench.clock() - 120)
+    (checked,) = bench.scanned()
+
+    assert checked.verdict == "not_restorable"
+    assert "The last write of 1 page never came to the disk" in checked.verdict_reason
 
 
 def test_what_was_not_asked_is_not_judged(tmp_path: Path) -> None:

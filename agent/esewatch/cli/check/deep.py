@@ -11,13 +11,12 @@ from tqdm import tqdm
 
 from esewatch.cli.scan.scan_run import complain
 from esewatch.names import visible
-from esewatch.scan.lost_writes import LostWrites, lost_writes
+from esewatch.scan.lost_writes import LostWrites, lost_writes_beside
 from esewatch.scan.open_errors import why_not_read
 from esewatch.scan.pace import Pace
 from esewatch.scan.results import FileResult
 from esewatch.scan.structure.structure_check import STOPPED, Structure, check_structure
 
-FLUSH_MAP = ".jfm"
 LISTED_ERRORS = 20
 """Errors of the structure that are printed as text; JSON has those that were kept."""
 
@@ -80,12 +79,8 @@ class Deep:
             return check_structure(path, pace=self._pace(), progress=reached)
 
     def _lost_writes(self, path: str) -> LostWrites | None:
-        """The map has the name of the database (ErrGetFmPathFromDbPath, flushmap.cxx)."""
-        beside = Path(path).with_suffix(FLUSH_MAP)
-        if not beside.is_file():
-            return None
         only_proofs = not self._options.deep
-        return lost_writes(path, str(beside), pace=self._pace(), only_proofs=only_proofs)
+        return lost_writes_beside(path, pace=self._pace(), only_proofs=only_proofs)
 
 
 def beyond_object(beyond: Beyond) -> dict[str, Any]:

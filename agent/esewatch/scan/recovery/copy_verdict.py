@@ -1,23 +1,32 @@
-"""The verdict on a copy whose pages were read, by the logs that stand beside it."""
+"""The verdict on a copy whose pages were read, by what stands beside it and by its structure."""
 
-from collections.abc import Callable
 from pathlib import Path
 
+from esewatch.scan.lost_writes import lost_writes_beside
 from esewatch.scan.open_errors import why_not_opened
+from esewatch.scan.pace import Pace
 from esewatch.scan.recovery.log_folder import LogFolders
 from esewatch.scan.recovery.log_verification import LogVerifier
 from esewatch.scan.recovery.verdict import judge
 from esewatch.scan.results import FileResult, Verdict
+from esewatch.scan.structure.structure_check import check_structure
 
 
-def verdict_of(result: FileResult, read: Callable[[int], bool]) -> Verdict | None:
-    """None: there is no header. `read` is told of bytes that were read; false from it ends it."""
+def verdict_of(result: FileResult, pace: Pace, *, deep: bool) -> Verdict | None:
+    """None: there is no header. `pace` is asked before what is read, and may end it.
+
+    The flush map beside the copy is always compared; `deep` checks the structure, too.
+    """
     if result.header is None:
         return None
-    folder = str(Path(result.path).parent)
+    path = result.path
+    folder = str(Path(path).parent)
     try:
-        verifier = LogVerifier(LogFolders([folder]), read=read)
+        logs = LogVerifier(LogFolders([folder]), read=pace.wait).of(result.header, path)
+        structure = check_structure(path, pace=pace) if deep else None
+        lost = lost_writes_beside(path, pace=pace, only_proofs=not deep)
     except OSError as error:
-        return Verdict(outcome="unknown", reasons=[f"{why_not_opened(folder, error)}."])
-    logs = verifier.of(result.header, result.path)
-    return judge(result.header, result, logs.series, logs.checks)
+        return Verdict(
+            outcome="unknown", reasons=[f"{why_not_opened(str(error.filename or path), error)}."]
+        )
+    return judge(result.header, result, logs.series, logs.checks, structure=structure, lost=lost)

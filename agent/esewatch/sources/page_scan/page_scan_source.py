@@ -64,7 +64,7 @@ class PageScanSource:
         self._paths = entry.paths
         self._window = settings.windows[entry.window] if entry.window else None
         self._pools = settings.pools
-        self._recovery = entry.check == "recovery"
+        self._check = entry.check
         self._options = ScanOptions(
             read_size=entry.read_size, throttle=entry.throttle_ms / 1000, rate=entry.rate
         )
@@ -287,7 +287,7 @@ class PageScanSource:
         job = Job(
             tasks=tuple(tasks[:MAX_TASKS]),
             options=self._options,
-            recovery=self._recovery,
+            check=self._check,
             pools=self._pools,
             deadline=None if math.isinf(end) else time.time() + end - now,
         )

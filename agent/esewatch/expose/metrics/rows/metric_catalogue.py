@@ -35,7 +35,7 @@ DAMAGE_EVENTS = (
     f"{events_text(DAMAGE)}; cleared by an acknowledgement or a restore,"
     " an index also by its rebuild"
 )
-VERDICTS = "page_scan sources with `check: recovery`"
+VERDICTS = "page_scan sources with `check: recovery` or `deep`"
 LATCHED = (
     "the latched set of bad pages: set by page events, page scans and pass summaries, cleared by"
     f" {events_text(integrity.REPAIR_EVENTS)}, a later good read, a later clean scan, or an"
