@@ -25,6 +25,7 @@ NAMES = (
     "kernel",
     "scan",
     "structure",
+    "logs",
     "engine",
     "advice",
     "prometheus",

@@ -59,6 +59,14 @@ def give_up(descriptor: int, offset: int, length: int) -> None:
             os.posix_fadvise(descriptor, begin, end - begin, os.POSIX_FADV_DONTNEED)
 
 
+def ask_for(descriptor: int, offset: int, length: int) -> None:
+    """Have the cache read these bytes anew from the disk; does not wait for them."""
+    give_up(descriptor, offset, length)
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            os.posix_fadvise(descriptor, offset, length, os.POSIX_FADV_WILLNEED)
+
+
 def restore(descriptor: int, offset: int, before: Held | None) -> None:
     """Release the pages read from `offset` on that were not held `before`."""
     begin = offset - offset % mmap.PAGESIZE

@@ -64,6 +64,18 @@ class DatabaseFile:
         """Epoch seconds of the last change of the content. Raises OSError."""
         return self._status().st_mtime
 
+    def ask_for(self, offset: int, length: int) -> None:
+        """Begin a read of these bytes from the disk into the page cache, without waiting for it.
+
+        For many small files, one after the other: a disk reads several at once. A `buffered`
+        file then has them from there.
+        """
+        self._enter()
+        try:
+            os_page_cache.ask_for(self._plain, offset, length)
+        finally:
+            self._leave()
+
     def read_into(self, buffer: memoryview, offset: int) -> int:
         """Fill `buffer` from `offset` on; the bytes read, fewer only at the end of the file.
 

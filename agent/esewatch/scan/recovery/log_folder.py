@@ -1,8 +1,10 @@
 """The series of logs in folders: which files are there, and which belong to a database."""
 
+import contextlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -12,6 +14,11 @@ from esewatch.ese.logs.log_names import LogName, parse_log_name
 from esewatch.ese.pages.header_fields import Signature
 from esewatch.scan.open_errors import why_not_opened
 from esewatch.scan.reading.reading import DatabaseFile
+
+AT_ONCE: Final = 32
+"""Files whose beginnings are asked for before the first of them is read."""
+
+_BEGINNING: Final = max(LOG_HEADER_BYTES, CHECKPOINT_BYTES)
 
 
 class LogFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -73,16 +80,18 @@ class LogFolders:
     def _look(self, folder: str) -> None:
         with os.scandir(folder) as entries:
             files = sorted(entry.path for entry in entries if entry.is_file())
-        for path in files:
-            name = parse_log_name(Path(path).name)
-            if name is not None and name.kind != "reserved":
-                log = _log(path, name)
-                if log is not None:
-                    self._logs.setdefault((folder, name.base), []).append(log)
-            elif path.lower().endswith(".chk"):
-                base = Path(path).stem.lower()
-                if (checkpoint := _checkpoint(path, base)) is not None:
-                    self._checkpoints[folder, base] = checkpoint
+        wanted = [path for path in files if _name(path) is not None or _is_checkpoint(path)]
+        for at in range(0, len(wanted), AT_ONCE):
+            for path, beginning in _beginnings(wanted[at : at + AT_ONCE]):
+                self._add(folder, path, beginning)
+
+    def _add(self, folder: str, path: str, beginning: "_Beginning | OSError") -> None:
+        name = _name(path)
+        if name is None:
+            base = Path(path).stem.lower()
+            self._checkpoints[folder, base] = _checkpoint(path, base, beginning)
+        elif (log := _log(path, name, beginning)) is not None:
+            self._logs.setdefault((folder, name.base), []).append(log)
 
 
 def _distance(folder: str, place: str) -> int:
@@ -95,22 +104,54 @@ def _distance(folder: str, place: str) -> int:
     return len(ours) + len(theirs) - 2 * same
 
 
-def _read(path: str, size: int) -> tuple[bytes, int]:
-    file = DatabaseFile(path)
-    try:
-        return file.read(0, size), file.size()
-    finally:
-        file.close()
+def _name(path: str) -> LogName | None:
+    """None: the file is not named like a log that counts."""
+    name = parse_log_name(Path(path).name)
+    return None if name is None or name.kind == "reserved" else name
 
 
-def _log(path: str, name: LogName) -> LogFile | None:
-    """None: the file is named like a log, and is none of the engine's."""
+def _is_checkpoint(path: str) -> bool:
+    return path.lower().endswith(".chk")
+
+
+class _Beginning(NamedTuple):
+    data: bytes
+    size: int
+    """Bytes of the whole file."""
+
+
+def _beginnings(paths: Sequence[str]) -> Iterator[tuple[str, _Beginning | OSError]]:
+    """The first bytes of each file, or why there are none. The disk is asked for all at once."""
+    with contextlib.ExitStack() as opened:
+        files: dict[str, DatabaseFile | OSError] = {}
+        for path in paths:
+            try:
+                file = DatabaseFile(path, buffered=True)
+            except OSError as error:
+                files[path] = error
+                continue
+            opened.callback(file.close)
+            file.ask_for(0, _BEGINNING)
+            files[path] = file
+        for path, found in files.items():
+            yield path, found if isinstance(found, OSError) else _beginning(found)
+
+
+def _beginning(file: DatabaseFile) -> _Beginning | OSError:
+    buffer = bytearray(_BEGINNING)
     try:
-        data, size = _read(path, LOG_HEADER_BYTES)
+        done = file.read_into(memoryview(buffer), 0)
+        return _Beginning(bytes(buffer[:done]), file.size())
     except OSError as error:
-        return LogFile(
-            path=path, name=name, size=0, header=None, reason=why_not_opened(path, error)
-        )
+        return error
+
+
+def _log(path: str, name: LogName, beginning: _Beginning | OSError) -> LogFile | None:
+    """None: the file is named like a log, and is none of the engine's."""
+    if isinstance(beginning, OSError):
+        reason = why_not_opened(path, beginning)
+        return LogFile(path=path, name=name, size=0, header=None, reason=reason)
+    data, size = beginning.data[:LOG_HEADER_BYTES], beginning.size
     header = parse_log_header(data)
     if isinstance(header, LogHeader):
         return LogFile(path=path, name=name, size=size, header=header)
@@ -119,14 +160,11 @@ def _log(path: str, name: LogName) -> LogFile | None:
     return LogFile(path=path, name=name, size=size, header=None, reason=header.reason)
 
 
-def _checkpoint(path: str, base: str) -> CheckpointFile | None:
-    try:
-        data, _ = _read(path, CHECKPOINT_BYTES)
-    except OSError as error:
-        return CheckpointFile(
-            path=path, base=base, content=None, reason=why_not_opened(path, error)
-        )
-    content = parse_checkpoint(data)
+def _checkpoint(path: str, base: str, beginning: _Beginning | OSError) -> CheckpointFile:
+    if isinstance(beginning, OSError):
+        reason = why_not_opened(path, beginning)
+        return CheckpointFile(path=path, base=base, content=None, reason=reason)
+    content = parse_checkpoint(beginning.data[:CHECKPOINT_BYTES])
     if isinstance(content, NotLog):
         return CheckpointFile(path=path, base=base, content=None, reason=content.reason)
     return CheckpointFile(path=path, base=base, content=content)
