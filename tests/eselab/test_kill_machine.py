@@ -103,7 +103,9 @@ class Lives:
             self._models[name] = Model(made)
         model, journal = self._models.get(name), beside(self.folder, name, "journal")
         # A line without its end was being written: what it intends was not committed.
-        for text in journal.read_bytes().split(b"\n")[:-1]:
+        # Without a journal it was killed before it opened the database.
+        written = journal.read_bytes() if journal.exists() else b""
+        for text in written.split(b"\n")[:-1]:
             assert model is not None
             line = msgspec.json.decode(text, type=Line)
             if line.rows:
@@ -113,7 +115,7 @@ class Lives:
                 model.durable()
             else:
                 model.given_up()
-        journal.unlink()
+        journal.unlink(missing_ok=True)
         return model
 
 

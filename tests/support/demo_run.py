@@ -110,7 +110,14 @@ class Attended:
             environment.pop(name, None)
         self.process = subprocess.Popen(
             # A terminal of its own, which it has to open itself to be the one it is ruled by.
-            ["sh", "-c", f"exec {shlex.join(command)} <>{os.ttyname(inner)} >&0 2>&0"],
+            # A run of the tests under nohup ignores a hang-up; this one must not.
+            [
+                "env",
+                "--default-signal=HUP",
+                "sh",
+                "-c",
+                f"exec {shlex.join(command)} <>{os.ttyname(inner)} >&0 2>&0",
+            ],
             cwd=ROOT,
             env=environment,
             start_new_session=True,

@@ -26,7 +26,11 @@ def check_kills(place: Path, kills: int, seed: int) -> None:
     folder.mkdir()
     create(RealDisk(folder, durable=False), 60, seed).database.close(MIDNIGHT)
     records, said = found(folder, place / "copy"), b""
-    for kill in range(kills):
+    kill = 0
+    while kill < kills or not (b"scanned" in said and b"defragmented" in said):
+        # A busy machine needs longer lives until a pass of each kind is through.
+        longest = LONGEST * 2 ** max(0, kill - kills + 1)
+        assert longest < 60, said
         model = Model(records)
         said += killed(
             "tests.eselab.background_process",
@@ -34,7 +38,7 @@ def check_kills(place: Path, kills: int, seed: int) -> None:
             seed + kill,
             now,
             says=[b"opening\n"],
-            moment=partial(time.sleep, chance.uniform(0, LONGEST)),
+            moment=partial(time.sleep, chance.uniform(0, longest)),
         )
         now = told(place / "live.journal", model, now)
         records = found(folder, place / "copy")
@@ -42,8 +46,7 @@ def check_kills(place: Path, kills: int, seed: int) -> None:
         expect_consistent(records)
         checked = check(RealDisk(folder), NAME)
         assert (checked.faults, checked.bad) == ([], [])
-    assert b"scanned" in said
-    assert b"defragmented" in said
+        kill += 1
     check_states(folder, now)
 
 
