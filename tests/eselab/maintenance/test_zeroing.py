@@ -184,6 +184,18 @@ def test_a_pass_goes_on_in_the_next_invocation_with_all_its_counts() -> None:
     assert raw(parts.disk).count(MARK) == len(parts.records())
 
 
+def test_a_pass_that_was_cut_off_behind_its_last_reading_is_completed_without_another() -> None:
+    found = filled()
+    found.run(steps=-(-found.database.store.pages // 80))
+    assert found.state().page > found.database.store.pages
+    found.database.store.flush()
+    found = found.reopened(found.disk.crash())
+    (resumed, (completed, _)) = found.run()
+    assert resumed == (720, NOW)
+    assert completed == 722
+    assert found.counters.scan_pages_read == 0
+
+
 def test_an_invocation_whose_time_is_over_does_nothing() -> None:
     found = filled()
     before = raw(found.disk)
