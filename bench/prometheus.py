@@ -9,7 +9,7 @@ import yaml
 
 from bench.estate import FOLDERS, HISTORY_DAYS, ROOT, STEP, Estate, estate, processor, served
 from bench.figure import Figure
-from tests.dashboards.asking import ask, offered
+from tests.dashboards.asking import ask, listed
 from tests.dashboards.boards import Json, Query, loaded, span_of, variables
 from tests.e2e.harness import Prometheus, get
 
@@ -119,7 +119,7 @@ def _open(server: Prometheus, board: Json) -> int:
     chosen: dict[str, list[str]] = {}
     for name, variable in variables(board).items():
         if variable["type"] == "query":
-            there = offered(server.url, board, span_of(board, {}, now, STEP), chosen)[name]
+            there = listed(server.url, board, variable, span_of(board, {}, now, STEP), chosen)
             if "$__all" not in str(variable.get("current", {}).get("value")):
                 chosen[name] = there[:1]
     shown = [panel for panel in board["panels"] if panel["type"] != "row"]

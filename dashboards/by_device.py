@@ -12,6 +12,7 @@ from dashboards.parts import (
     COMPUTER,
     DATABASE,
     DEVICE,
+    ON_COPY,
     ON_DATABASE,
     ON_DEVICE,
     ON_INSTANCE,
@@ -19,11 +20,7 @@ from dashboards.parts import (
 )
 
 ON_PLACE = f"{ON_DATABASE}, device"
-ON_COPY = "job, computer, database"
-"""What two agents that read the same computer agree on."""
 SCANS = 'task=~"checksum|zeroing"'
-UNKNOWN = "unknown"
-"""The device of databases of which none is known."""
 
 
 def of_one_computer() -> tuple[builder.QueryVariable, ...]:
@@ -43,22 +40,11 @@ def _on_devices(selection: str) -> str:
     return f"max by ({ON_PLACE}) (ese_database_device_info{{{selection}}})"
 
 
-def _unplaced() -> str:
-    """Selected databases of no known device, where the selection of devices leaves that open.
+PLACED = f'database:ese_database_device_info:placed{{{DEVICE},database=~"$database"}}'
+"""1 for each selected database and device that it lies on, "unknown" where none is known.
 
-    What matches "All" matches the empty label too, what is chosen by name does not.
-    """
-    marked = f'label_replace(ese_database_info{{{DATABASE}}}, "device", "{UNKNOWN}", "device",'
-    open_to_all = f'label_replace(vector(1), "device", "{UNKNOWN}", "", "")'
-    return (
-        f'max by ({ON_PLACE}) ({marked} "$device")'
-        f" unless on ({ON_DATABASE}) {_on_devices(SELECTED)} and on (device) {open_to_all})"
-    )
-
-
-SELECTED = f'{DEVICE},database=~"$database"'
-PLACED = f"({_on_devices(SELECTED)} or {_unplaced()})"
-"""1 for each selected database and device that it lies on."""
+What matches "All" matches that, too; what is chosen by name does not.
+"""
 
 
 def of_databases(expression: str) -> str:

@@ -1,7 +1,6 @@
 """Which computers nobody sees now: their sources cannot be read, have gaps, or their agent is gone.
 
-What an agent told of is remembered for a day after it was gone: an hour would be over before
-anybody came to work, and a computer that was given up for good is forgotten the day after.
+What an agent told of is remembered for a day after it was gone (rules/fleet.rules.yml).
 """
 
 from dashboards.parts import AGENT, COMPUTER
@@ -11,19 +10,11 @@ REMEMBERED = "[1d:5m]"
 
 _UP = f"esewatch_host_up{{{COMPUTER}}}"
 _SEEN = f"esewatch_host_caught_up{{{COMPUTER}}}"
-_LOST = (
-    f"last_over_time({_SEEN}{REMEMBERED}) unless on (job, instance, computer) {_SEEN}"
-    f" unless on (job, instance, computer) ese_database_info{{{COMPUTER}}}"
-)
+_LOST = f"computer:esewatch_host_caught_up:gone{{{COMPUTER}}}"
 BEHIND = f"({_UP} == 0 or {_SEEN} == 0)"
 """Computers with a source that cannot be read or is not read to its end."""
 _GAPS = f'ese_finding{{{COMPUTER},finding="unknown_since"}}'
 _DOWN = f"up{{{AGENT}}} == 0"
-
-TOLD = (
-    f"unless on (job, computer) ese_database_info{{{COMPUTER}}} unless on (job, computer) {_SEEN}"
-)
-"""Of what was remembered only that of computers of which no agent tells any more."""
 
 _REASONS = {
     "a source cannot be read": f"max by (job, instance, computer) ({_UP} == 0)",
@@ -36,7 +27,7 @@ _REASONS = {
     "its agent is gone": (
         "max by (job, instance, computer)"
         f" ({_LOST} unless on (job, computer) {_SEEN}"
-        f" or ({_LOST}) and on (job, instance) {_DOWN})"
+        f" or {_LOST} and on (job, instance) {_DOWN})"
     ),
 }
 COMPUTERS = " or ".join(
@@ -61,7 +52,7 @@ KNOWN = f"({_RUNNING} or last_over_time({_RUNNING}{REMEMBERED}))"
 """The agents that answered within the last day, and so the jobs that are ours."""
 AGENTS = (
     f"max by (job, instance) (up{{{everywhere(AGENT)}}} == 0 and on (job) {KNOWN})"
-    f" unless on (job, instance) ({_LOST})"
+    f" unless on (job, instance) {_LOST}"
 )
 """Agents that do not answer and of whose computers nothing is remembered."""
 EVERYTHING = (

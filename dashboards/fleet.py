@@ -18,6 +18,7 @@ from dashboards.parts import (
     GREY,
     NO_DATABASE,
     NO_WINDOW,
+    ON_COPY,
     ON_DATABASE,
     ORANGE,
     PURPLE,
@@ -56,15 +57,21 @@ ACTIONS = {
 LISTED = 100
 """Rows of a table: nobody reads more, and each is paid for each minute."""
 RANK = "database:ese_database_verdict:rank"
+GONE = f"{RANK}_gone"
+"""Of databases of which no agent tells any more."""
 
 
-def _of_gone(selection: str) -> str:
-    """The rank of databases of which no agent tells any more, as it was told last."""
-    return f"last_over_time({RANK}{{{COMPUTER},{selection}}}[1d]) {coverage_gaps.TOLD}"
+def ranked(selection: str) -> str:
+    """A series for each database, its rank as value."""
+    return f"({RANK}{{{COMPUTER},{selection}}} or {GONE}{{{COMPUTER},{selection}}})"
 
 
-_BAD = 'verdict="bad_pages"'
-BAD_COPIES = f"({RANK}{{{COMPUTER},{_BAD}}} or {_of_gone(_BAD)})"
+BAD_COPIES = ranked('verdict="bad_pages"')
+_CHOSEN = ranked('verdict=~"$verdict"')
+BY_URGENCY = f"topk({LISTED}, {_CHOSEN})"
+"""A series for each database of the table: the most urgent ones."""
+
+
 RANKS = {str(rank): (words, colour) for rank, words, colour in VERDICTS.values()}
 """Rank -> words and colour."""
 
@@ -97,11 +104,11 @@ def listing(worst: str) -> Link:
 
 def numbers() -> list[Panel]:
     """Is anything wrong?"""
-    judged = f"0 * count(ese_database_verdict{{{COMPUTER}}})"
+    judged = f"0 * count(computer:ese_databases_verified:ratio{{{COMPUTER}}})"
 
     def found(finding: str) -> str:
         selector = f'ese_finding{{{COMPUTER},finding=~"{finding}"}}'
-        return f"count(count by ({ON_DATABASE}) ({selector})) or {judged}"
+        return f"count(count by ({ON_COPY}) ({selector})) or {judged}"
 
     return [
         finish(
@@ -115,8 +122,7 @@ def numbers() -> list[Panel]:
             ),
             [
                 Query(
-                    f"count(count by ({ON_DATABASE}) {BAD_COPIES})"
-                    f" or 0 * count(ese_database_info{{{COMPUTER}}})",
+                    f"count({BAD_COPIES}) or 0 * count({RANK}{{{COMPUTER}}})",
                     "copies",
                 )
             ],
@@ -171,34 +177,16 @@ def numbers() -> list[Panel]:
     ]
 
 
-def by_urgency() -> str:
-    """A series for each database of the table, its rank as value: the most urgent ones."""
-    blind_rank = VERDICTS["blind"][0]
-    gone = _of_gone('verdict!="bad_pages"')
-    unseen = f"clamp({gone}, {blind_rank}, {blind_rank})"
-    ranked = [
-        f"{RANK}{{{COMPUTER}}}",
-        _of_gone(_BAD),
-        f'label_replace({unseen}, "verdict", "blind", "", "")',
-    ]
-    worst = f"topk by ({ON_DATABASE}) (1, {' or '.join(ranked)})"
-    chosen = (
-        f'label_replace({worst}, "shown", "yes", "verdict", "$verdict")'
-        ' and on (shown) label_replace(vector(1), "shown", "yes", "", "")'
-    )
-    return f"topk({LISTED}, {chosen})"
-
-
 def urgency() -> list[Panel]:
     """Which database needs somebody first?"""
-    verified = f"ese_last_full_verification_timestamp_seconds{{{COMPUTER}}}"
-    age = f"time() - max by ({ON_DATABASE}) ({verified})"
-    deadline = f"max by ({ON_DATABASE}) (ese_verification_deadline_seconds{{{COMPUTER}}})"
+    verified = f"database:ese_full_verification_age_seconds:min{{{COMPUTER}}}"
+    age = f"min by ({ON_COPY}) ({verified})"
+    deadline = f"max by ({ON_COPY}) (ese_verification_deadline_seconds{{{COMPUTER}}})"
     forecast = f'ese_pass_forecast_completion_timestamp_seconds{{{COMPUTER},confidence="p90"}}'
     fields = "__data.fields"
 
     def of_listed(expression: str) -> str:
-        return f"({expression}) and on ({ON_DATABASE}) {by_urgency()}"
+        return f"({expression}) and on ({ON_COPY}) {BY_URGENCY}"
 
     to_agent = {"job": "job", "instance": "instance", "computer": "computer"}
     return [
@@ -211,7 +199,7 @@ def urgency() -> list[Panel]:
             ),
             {"database_name": "Database", "computer": "Copy on", "role": "Role"},
             [
-                Column("Verdict", by_urgency(), values=RANKS),
+                Column("Verdict", BY_URGENCY, values=RANKS),
                 Column(
                     "Verified ago",
                     of_listed(age),
@@ -224,18 +212,18 @@ def urgency() -> list[Panel]:
                 ),
                 Column(
                     "Of the deadline",
-                    of_listed(f"({age}) / on ({ON_DATABASE}) {deadline}"),
+                    of_listed(f"({age}) / on ({ON_COPY}) {deadline}"),
                     "percentunit",
                     limit=((None, BLUE), (1, VERMILION)),
                 ),
                 Column(
                     "Pass done by (90 %)",
-                    of_listed(f"max by ({ON_DATABASE}) ({forecast}) * 1000"),
+                    of_listed(f"max by ({ON_COPY}) ({forecast}) * 1000"),
                     "dateTimeAsIso",
                     empty="no forecast",
                 ),
             ],
-            hidden=("job", "instance", "database", "verdict", "shown"),
+            hidden=("job", "instance", "database", "verdict"),
             links={
                 "Database": [to_database(fields), to_status_page(fields)],
                 "Copy on": [

@@ -30,6 +30,8 @@ CHOSEN = f'{DATABASE},ese_instance=~"$ese_instance"'
 """Of metrics that have both."""
 DEVICE = f'{COMPUTER},device=~"$device"'
 ON_DATABASE = "job, instance, computer, database"
+ON_COPY = "job, computer, database"
+"""What two agents that read the same computer, and two workers while one takes over, agree on."""
 ON_INSTANCE = "job, instance, computer, ese_instance"
 ON_DEVICE = "job, instance, computer, device"
 

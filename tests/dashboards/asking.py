@@ -63,11 +63,17 @@ def offered(url: str, board: Json, span: Span, values: Values) -> dict[str, list
     for name, variable in variables(board).items():
         if variable["type"] != "query":
             continue
-        selector, label = list_query(variable)
-        times = [("start", str(span.begin)), ("end", str(span.end))]
-        match = interpolated(selector, board, span, {**found, **values})
-        query = urllib.parse.urlencode([("match[]", match), *times])
-        with urllib.request.urlopen(f"{url}/api/v1/label/{label}/values?{query}") as answer:
-            there: list[str] = json.load(answer)["data"]
+        there = listed(url, board, variable, span, {**found, **values})
         found[name] = [each for each in there if each in values.get(name, there)]
     return found
+
+
+def listed(url: str, board: Json, variable: Json, span: Span, values: Values) -> list[str]:
+    """What one list offers: everything is chosen of what `values` leaves out."""
+    selector, label = list_query(variable)
+    times = [("start", str(span.begin)), ("end", str(span.end))]
+    match = interpolated(selector, board, span, values)
+    query = urllib.parse.urlencode([("match[]", match), *times])
+    with urllib.request.urlopen(f"{url}/api/v1/label/{label}/values?{query}") as answer:
+        there: list[str] = json.load(answer)["data"]
+    return there

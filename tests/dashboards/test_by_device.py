@@ -15,13 +15,14 @@ from dashboards.parts import COMPUTER
 from dashboards.storage import STORAGE
 from tests.dashboards.boards import Json, Span, interpolated, panels, queries
 from tests.e2e.harness import Prometheus, get, serving
-from tests.rules.quality.backfill import load
+from tests.rules.quality.backfill import load, record
 
 pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 
 BOARD: Json = json.loads(render(STORAGE))
 JUST_RENAMED = 2 + 4 / 60
 """An hour at which both names are there."""
+PLACED_ON = "database:ese_database_device_info:placed"
 BEGIN = 1_800_000_000 // 86400 * 86400
 HOUR = 3600
 LENGTH = 6 * HOUR
@@ -119,6 +120,7 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
     text = "\n".join(line for lines in by_metric.values() for line in lines)
     (folder / "samples.txt").write_text(f"{text}\n# EOF\n")
     load(folder / "samples.txt", folder / "data")
+    record(folder, folder / "data", BEGIN, BEGIN + LENGTH, {PLACED_ON})
     with serving(folder, folder / "data") as server:
         yield server
 
