@@ -58,6 +58,7 @@ $Trusted = 'S-1-5-18', 'S-1-5-32-544'
 # The same on a Windows in any language: Event Log Readers, Performance Monitor Users.
 $Groups = 'S-1-5-32-573', 'S-1-5-32-558'
 $Counters = 'Show Advanced Counters'
+$Events = "HKLM:\SYSTEM\CurrentControlSet\Services\EventLog\Application\$Name"
 # ESE is Exchange, ESENT all other databases of Windows.
 $Libraries = 'ESE', 'ESENT'
 
@@ -128,6 +129,10 @@ function Install-Service {
     }
     New-ItemProperty "HKLM:\SYSTEM\CurrentControlSet\Services\$Name" -Name Environment -PropertyType MultiString -Force -Value @(
         "PYTHONPATH=$(Join-Path $Program 'app')", 'PYTHONDONTWRITEBYTECODE=1', 'PYTHONNOUSERSITE=1') | Out-Null
+    # The messages 1 to 1000 of EventCreate.exe are "%1": the text of an event is all that it says.
+    New-Item $Events -Force | Out-Null
+    New-ItemProperty -Path $Events -Name EventMessageFile -PropertyType ExpandString -Force -Value '%SystemRoot%\System32\EventCreate.exe' | Out-Null
+    New-ItemProperty -Path $Events -Name TypesSupported -PropertyType DWord -Force -Value 7 | Out-Null
     Invoke-Program sc.exe @('config', $Name, 'obj=', $Account) | Out-Null
     Invoke-Program sc.exe @('failure', $Name, 'reset=', '86400', 'actions=', 'restart/10000/restart/60000/restart/600000') | Out-Null
     Invoke-Program sc.exe @('failureflag', $Name, '1') | Out-Null

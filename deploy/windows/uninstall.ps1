@@ -29,6 +29,7 @@ $Noted = Join-Path $Data 'install.json'
 # The same on a Windows in any language: Event Log Readers, Performance Monitor Users.
 $Groups = 'S-1-5-32-573', 'S-1-5-32-558'
 $Counters = 'Show Advanced Counters'
+$Events = "HKLM:\SYSTEM\CurrentControlSet\Services\EventLog\Application\$Name"
 
 $what = if (Test-Path $Noted) { Get-Content $Noted -Raw -Encoding UTF8 | ConvertFrom-Json }
 
@@ -67,6 +68,9 @@ if ((Get-Service $Name -ErrorAction SilentlyContinue) -and $PSCmdlet.ShouldProce
     # Windows PowerShell 5.1 has no Remove-Service.
     sc.exe delete $Name | Out-Null
     if ($LASTEXITCODE -ne 0) { throw "sc.exe ended with $LASTEXITCODE" }
+}
+if ((Test-Path $Events) -and $PSCmdlet.ShouldProcess($Events, 'delete the source of events')) {
+    Remove-Item $Events -Recurse -Force
 }
 if ((Test-Path $Program) -and $PSCmdlet.ShouldProcess($Program, 'delete the packages')) {
     Remove-Item $Program -Recurse -Force

@@ -67,7 +67,7 @@ def test_groups_and_counters_are_named_so_that_every_language_of_windows_knows_t
 
 
 def test_both_scripts_mean_the_same_service_account_and_folders() -> None:
-    for variable in ("Name", "Account", "Program", "Data", "Noted", "Groups", "Counters"):
+    for variable in ("Name", "Account", "Program", "Data", "Noted", "Groups", "Counters", "Events"):
         assert value("install.ps1", variable) == value("uninstall.ps1", variable)
     assert value("install.ps1", "Libraries").replace("'", "").split(", ") == list(LIBRARIES)
     assert value("install.ps1", "Account") == '"NT SERVICE\\$Name"'
@@ -140,6 +140,7 @@ def test_uninstalling_takes_back_each_thing_that_installing_did() -> None:
         "New-ItemProperty -Path $key": "Remove-ItemProperty -Path $key -Name $Counters",
         "Set-Content $Noted": "Remove-Item $Noted",
         "New-Item $Program": "Remove-Item $Program",
+        "New-Item $Events": "Remove-Item $Events",
     }
 
     assert [made for made in pairs if made not in done] == []

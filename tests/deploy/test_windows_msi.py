@@ -127,6 +127,24 @@ def test_the_service_is_made_prepared_and_started_in_this_order_and_taken_back(
     assert (service[1], service[8]) == ("esewatch", "[ACCOUNT]")
 
 
+def test_windows_knows_the_source_of_our_events_and_the_msi_and_the_script_say_the_same() -> None:
+    key = r"SYSTEM\CurrentControlSet\Services\EventLog\Application"
+    text = windows_msi.WXS.read_text(encoding="utf-8")
+    script = (windows_msi.WXS.parent / "install.ps1").read_text(encoding="ascii")
+    file = r"%SystemRoot%\System32\EventCreate.exe"
+
+    values = re.findall(
+        rf'Key="{re.escape(key)}\\(\w+)" Name="(\w+)" Type="(\w+)" Value="(.*?)"', text
+    )
+
+    assert values == [
+        ("esewatch", "EventMessageFile", "expandable", file),
+        ("esewatch", "TypesSupported", "integer", "7"),
+    ]
+    assert f"-PropertyType ExpandString -Force -Value '{file}'" in script
+    assert f'$Events = "HKLM:\\{key}\\$Name"' in script
+
+
 @pytest.mark.slow
 def test_what_was_given_is_found_again_in_the_registry_of_64_bits(package: Path) -> None:
     written = {row[3] for row in table(package, "Registry") if row[2] == r"Software\esewatch"}

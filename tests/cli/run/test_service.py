@@ -19,6 +19,7 @@ class Manager:
 
     def __init__(self, refusal: OSError | None = None) -> None:
         self.told: list[tuple[State, int]] = []
+        self.complaints: list[str] = []
         self.refusal = refusal
         self.running = threading.Event()
         self.order: Callable[[], None] | None = None
@@ -35,6 +36,9 @@ class Manager:
         self.told.append((state, status))
         if state == "running":
             self.running.set()
+
+    def complain(self, text: str) -> None:
+        self.complaints.append(text)
 
 
 @pytest.fixture
@@ -85,6 +89,7 @@ def test_why_a_service_cannot_run_is_one_line_of_its_log(
     assert run_as_service(manager, work) == 2
     assert manager.told[-1] == ("stopped", 2)
     assert [record.getMessage() for record in caplog.records] == ["one problem"]
+    assert manager.complaints == ["one problem"]
 
 
 def test_a_process_that_the_manager_did_not_start_says_so_and_does_nothing() -> None:

@@ -60,6 +60,9 @@ class Advapi:
         self.names: list[str | None] = []
         self.told: list[dict[str, int]] = []
         self.answers: list[int] = []
+        self.events: list[tuple[str | None, int, int, list[str | None]]] = []
+        self.sources: list[str | None] = []
+        self.no_event_log = False
         self.orders: queue.SimpleQueue[int | None] = queue.SimpleQueue()
         self._handler = 0
         self.StartServiceCtrlDispatcherW = ctypes.CFUNCTYPE(wintypes.BOOL, ctypes.c_void_p)(
@@ -71,6 +74,34 @@ class Advapi:
         self.SetServiceStatus = ctypes.CFUNCTYPE(
             wintypes.BOOL, ctypes.c_void_p, ctypes.POINTER(Status)
         )(self._tell)
+        self.RegisterEventSourceW = ctypes.CFUNCTYPE(
+            ctypes.c_void_p, wintypes.LPCWSTR, wintypes.LPCWSTR
+        )(self._open_source)
+        self.ReportEventW = ctypes.CFUNCTYPE(
+            wintypes.BOOL, ctypes.c_void_p, wintypes.WORD, wintypes.WORD, wintypes.DWORD,
+            ctypes.c_void_p, wintypes.WORD, wintypes.DWORD, ctypes.c_void_p, ctypes.c_void_p,
+        )(self._write_event)  # fmt: skip
+        self.DeregisterEventSource = ctypes.CFUNCTYPE(wintypes.BOOL, ctypes.c_void_p)(
+            self._close_source
+        )
+
+    def _open_source(self, computer: str | None, name: str) -> int:
+        assert computer is None
+        self.sources.append(name)
+        return 0 if self.no_event_log else HANDLE
+
+    def _write_event(self, source: int, kind: int, *rest: int | None) -> int:
+        category, number, user, count, size, texts, data = rest
+        assert (source, category, user, size, data) == (HANDLE, 0, None, 0, None)
+        assert number is not None
+        read = ctypes.cast(texts or 0, ctypes.POINTER(wintypes.LPCWSTR))
+        self.events.append((self.sources[-1], kind, number, [read[n] for n in range(count or 0)]))
+        return 1
+
+    def _close_source(self, source: int) -> int:
+        assert source == HANDLE
+        self.sources.pop()
+        return 1
 
     def _dispatch(self, table: int) -> int:
         if self.refusal:
@@ -162,6 +193,30 @@ def test_windows_is_told_of_a_failure_so_that_it_starts_the_service_again(
 
     assert run_as_service(manager, lambda: 2) == 2
     assert advapi.told == [RUNNING, failed]
+
+
+def test_why_a_service_has_failed_is_an_error_in_the_log_of_windows(
+    manager: Manager, advapi: Advapi
+) -> None:
+    def work() -> int:
+        raise EsewatchError("esewatch.yml:2: one\nproblem")
+
+    assert run_as_service(manager, work) == 2
+    assert advapi.events == [("esewatch", 1, 1, ["esewatch.yml:2: one problem"])]
+    assert advapi.sources == []
+
+
+def test_a_log_of_windows_that_takes_nothing_does_not_keep_the_service_from_its_end(
+    manager: Manager, advapi: Advapi
+) -> None:
+    def work() -> int:
+        raise EsewatchError("one problem")
+
+    advapi.no_event_log = True
+
+    assert run_as_service(manager, work) == 2
+    assert advapi.events == []
+    assert advapi.told[-1]["dwCurrentState"] == STOPPED["dwCurrentState"]
 
 
 def test_what_a_person_starts_as_a_service_says_that_windows_did_not(

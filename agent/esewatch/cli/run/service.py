@@ -39,6 +39,9 @@ class Manager(Protocol):
     def report(self, state: State, status: int = 0) -> None:
         """Tell the state; `status` is the exit status of a service that has stopped."""
 
+    def complain(self, text: str) -> None:
+        """Write an error of one line into the event log Application; nothing where that fails."""
+
 
 class _Service:
     """One run of `work` for the manager."""
@@ -58,7 +61,9 @@ class _Service:
             self._status = work()
         except (EsewatchError, OSError, MemoryError) as error:
             # Nobody reads the standard error of a service.
-            log.error("%s", " ".join(str(error).split()))
+            line = " ".join(str(error).split())
+            log.error("%s", line)
+            self._manager.complain(line)
         finally:
             self._done.set()
             thread.join(START_SECONDS)
@@ -96,7 +101,8 @@ class _Service:
 def run_as_service(manager: Manager, work: Callable[[], int]) -> int:
     """Run `work` in this thread, the main one, as a service; its exit status.
 
-    It hears of its end as SIGTERM. An error of it is one line of the log and status 2. Raises
-    EsewatchError where the manager has not started this process.
+    It hears of its end as SIGTERM. An error of it is one line of its log, one
+    event of Windows, and status 2. Raises EsewatchError where the manager has not started this
+    process.
     """
     return _Service(manager).run(work)

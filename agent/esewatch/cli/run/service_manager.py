@@ -1,6 +1,6 @@
 """The service control manager of Windows, through advapi32; for Windows only.
 
-Names and numbers are those of winsvc.h and winerror.h.
+Names and numbers are those of winsvc.h, winerror.h and winnt.h.
 """
 
 import ctypes
@@ -23,6 +23,9 @@ _STATES: dict[State, int] = {
 _ACCEPT_STOP, _ACCEPT_SHUTDOWN = 0x1, 0x4
 _CONTROL_STOP, _CONTROL_INTERROGATE, _CONTROL_SHUTDOWN = 1, 4, 5
 _NO_ERROR, _CALL_NOT_IMPLEMENTED, _SERVICE_SPECIFIC_ERROR = 0, 120, 1066
+_EVENT_ERROR = 1
+_EVENT = 1
+"""The installer names EventCreate.exe for our source, whose events 1 to 1000 are their text."""
 _STOP_MILLISECONDS = 15_000
 """The daemon ends within 5 seconds."""
 
@@ -60,6 +63,13 @@ _advapi.RegisterServiceCtrlHandlerExW.argtypes = (wintypes.LPCWSTR, _HANDLER, wi
 _advapi.RegisterServiceCtrlHandlerExW.restype = wintypes.HANDLE
 _advapi.SetServiceStatus.argtypes = (wintypes.HANDLE, ctypes.POINTER(_Status))
 _advapi.SetServiceStatus.restype = wintypes.BOOL
+_advapi.RegisterEventSourceW.argtypes = (wintypes.LPCWSTR, wintypes.LPCWSTR)
+_advapi.RegisterEventSourceW.restype = wintypes.HANDLE
+_advapi.ReportEventW.argtypes = (
+    wintypes.HANDLE, wintypes.WORD, wintypes.WORD, wintypes.DWORD, wintypes.LPVOID,
+    wintypes.WORD, wintypes.DWORD, ctypes.POINTER(wintypes.LPCWSTR), wintypes.LPVOID,
+)  # fmt: skip
+_advapi.DeregisterEventSource.argtypes = (wintypes.HANDLE,)
 
 
 class WindowsManager:
@@ -96,6 +106,13 @@ class WindowsManager:
             wait_hint=_STOP_MILLISECONDS if state == "stop pending" else 0,
         )
         _advapi.SetServiceStatus(self._handle, told)
+
+    def complain(self, text: str) -> None:
+        """Write an error into the event log Application."""
+        if source := _advapi.RegisterEventSourceW(None, NAME):
+            texts = (wintypes.LPCWSTR * 1)(text)
+            _advapi.ReportEventW(source, _EVENT_ERROR, 0, _EVENT, None, 1, 0, texts, None)
+            _advapi.DeregisterEventSource(source)
 
     def _ordered(self, control: int, _kind: int, _data: object, _context: object) -> int:
         if control in {_CONTROL_STOP, _CONTROL_SHUTDOWN} and self._stop is not None:
