@@ -24,8 +24,12 @@ experiment; `-o` writes a page with pictures. `--seed` is of all chance, `--dir`
 in, which is kept then and must be empty for each experiment.
 
 - *Published* is the article's figure, *ours* what came out. Machines of 2007 and ours differ, so
-  ratios are compared: ours by the published one. Between 0.5 and 2 the shape is as published.
+  ratios are compared: ours by the published one. Between 0.5 and 2 the shape is as published, if
+  the same side is the larger one.
 - Where it is not, that is a result, and the reason stands below the table.
+- What is taken on real files is measured several times: the median stands there, and from the
+  least to the most. *Not decided* is what these runs do not agree on, and what was measured where
+  the cause that the article names was not at work.
 - Each figure has a kind. *engine-counted*: counted by the [bundled engine](engine.md). *modelled
   disk*: taken on drives that are modelled by data sheets, one set for all experiments. *real
   files*: taken on this machine. The same seed gives the same bytes, but for real files, which

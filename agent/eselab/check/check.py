@@ -1,7 +1,7 @@
 """Consistency check of a database: header, log, pages, catalog, trees, space. Read-only.
 
 Every page must be exactly one of: in one tree, available to one, waiting for a split. The
-shadow of the catalog must have what the catalog has.
+shadow of the catalog must have what the catalog has, and its indexes an entry of each record.
 """
 
 from collections.abc import Iterator
@@ -20,10 +20,13 @@ from eselab.storage.tables.catalog import (
     CATALOG,
     CATALOG_ID,
     CATALOG_ROOT,
+    INDEXES,
     LAST_OWN_ID,
     SHADOW,
     CatalogError,
     Entry,
+    Index,
+    entries_of,
     table_of,
 )
 from eselab.storage.tables.space import SYSTEM_ROOT
@@ -107,11 +110,17 @@ class _Trees:
         self.spaces = Spaces(view, self.owners, faults)
         self.tables = self._entries()
 
-    def walk(self, name: str, entry: Entry) -> Iterator[tuple[bytes, bytes]]:
-        """Keys and values of a tree; what is in its space is known at the end."""
-        tree = TreeWalk(self._view, name, entry, self.owners, self._faults)
+    def walk(
+        self, name: str, entry: Entry, *, within: Entry | None = None
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Keys and values of a tree; what is in its space is known at the end.
+
+        `within`: it is an index of that table.
+        """
+        flags = node.INDEX if within else 0
+        tree = TreeWalk(self._view, name, entry, self.owners, self._faults, flags=flags)
         yield from tree.records()
-        self.spaces.look(name, entry)
+        self.spaces.look(name, entry, within=within)
         if not tree.complete:
             self.incomplete.add(entry.object_id)
         self.spaces.check_owner(entry.root, entry.object_id, tree.pages)
@@ -123,6 +132,8 @@ class _Trees:
             for _ in TreeWalk(self._view, "root", root, self.owners, self._faults).records():
                 self._faults.append(f"page {SYSTEM_ROOT}: has a record")
             self.spaces.look("root", root, of_file=True)
+            for index in INDEXES:
+                self._compare_index(index)
         counted = {CATALOG.name: len(self._catalog)}
         for name, entry in self.tables:
             if name == SHADOW.name:
@@ -138,6 +149,21 @@ class _Trees:
         if whole and found != self._catalog:
             self._faults.append("catalog: its shadow has other records")
         return len(found)
+
+    def _compare_index(self, index: Index) -> None:
+        """Whether an index of the catalog leads to all its records."""
+        name = f"{CATALOG.name}, index {index.name}"
+        found = list(self.walk(name, index.entry, within=Entry(CATALOG_ID, CATALOG_ROOT)))
+        if not self.knows_all or index.entry.object_id in self.incomplete:
+            return
+        expected = sorted(
+            (index_key, key)
+            for key, record in self._catalog
+            for other, index_key in entries_of(record)
+            if other is index
+        )
+        if found != expected:
+            self._faults.append(f"catalog: its index {index.name} has other entries")
 
     def _entries(self) -> list[tuple[str, Entry]]:
         """Tables by object id."""

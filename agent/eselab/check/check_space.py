@@ -26,8 +26,15 @@ class Spaces:
         self._owned: dict[int, int] = {}
         """The root of the tree that owns each page, that of the file left out."""
 
-    def look(self, name: str, entry: Entry, *, of_file: bool = False) -> None:
-        """Walk both trees of extents of a tree. `of_file`: that of the root of the database."""
+    def look(
+        self, name: str, entry: Entry, *, of_file: bool = False, within: Entry | None = None
+    ) -> None:
+        """Walk both trees of extents of a tree.
+
+        `of_file`: that of the root of the database. `within`: it is an index of that table,
+        which was looked at, and owns its pages too.
+        """
+        flags = node.INDEX if within else 0
         root = self._view.content(entry.root)
         begin = 0 if root is None else root_of_extents(root)
         if begin != entry.root + 1:
@@ -35,8 +42,8 @@ class Spaces:
                 self._fault(entry.root, f"has no header that leads to its space (table {name})")
             self.incomplete.add(entry.object_id)
             return
-        owned = self._extents(f"{name}: owned", entry, begin)
-        available = self._extents(f"{name}: available", entry, begin + 1)
+        owned = self._extents(f"{name}: owned", entry, begin, flags)
+        available = self._extents(f"{name}: available", entry, begin + 1, flags)
         if owned is None or available is None:
             self.incomplete.add(entry.object_id)
             return
@@ -44,7 +51,7 @@ class Spaces:
         if of_file and there != set(range(1, self._view.pages + 1)):
             self._fault(entry.root, f"owns {len(there)} pages of {self._view.pages}")
         if not of_file:
-            self._claim(entry.root, owned)
+            self._claim(entry.root, owned, within)
         waiting = [pages for at in (begin, begin + 1) for pages in self._waiting(at) if pages]
         self.waiting.update(number for pages in waiting for number in pages)
         for pages in (*available, *waiting):
@@ -63,17 +70,22 @@ class Spaces:
             if self._owned.get(number) != root:
                 self._fault(number, f"is in the tree of page {root}, which does not own it")
 
-    def _claim(self, root: int, owned: list[range]) -> None:
+    def _claim(self, root: int, owned: list[range], within: Entry | None) -> None:
+        parent = within.root if within else 0
+        known = within is None or within.object_id not in self.incomplete
         for number in (number for pages in owned for number in pages):
-            if number in self._owned:
-                self._fault(number, f"is owned by page {self._owned[number]} and {root}")
+            other = self._owned.get(number, 0)
+            if other not in (0, parent):
+                self._fault(number, f"is owned by page {other} and {root}")
+            elif other != parent and known:
+                self._fault(number, f"is owned by page {root}, but not by page {parent} above it")
             self._owned[number] = root
 
-    def _extents(self, what: str, entry: Entry, root: int) -> list[range] | None:
+    def _extents(self, what: str, entry: Entry, root: int, flags: int) -> list[range] | None:
         """The extents of a tree, None where it could not be walked wholly."""
         walk = TreeWalk(
             self._view, what, Entry(entry.object_id, root), self._owners, self._faults,
-            flags=node.SPACE_TREE,
+            flags=flags | node.SPACE_TREE,
         )  # fmt: skip
         found: list[range] = []
         sound = self._each(root, lambda: found.extend(extent_of(*row) for row in walk.records()))

@@ -6,6 +6,7 @@ on real files. The first two come out the same for the same seed; the last one d
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from statistics import median
 from typing import Final, Literal
 
 import msgspec
@@ -13,7 +14,9 @@ import msgspec
 from eselab.lab.bench import Bench
 
 Kind = Literal["engine-counted", "modelled disk", "real files"]
-Verdict = Literal["as published", "in part as published", "not as published", "not measured"]
+Verdict = Literal[
+    "as published", "in part as published", "not as published", "not decided", "not measured"
+]
 Side = Literal["bad", "good"]
 
 ARTICLES: Final = {
@@ -28,6 +31,7 @@ LEAST, MOST = 0.5, 2.0
 """A ratio of ratios between these is the published shape."""
 
 _DIGITS: Final = 4
+_UNSTEADY: Final = "the runs do not agree on it"
 
 
 class Span(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -69,9 +73,11 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     factor: float | None
     """Our ratio of bad to good by the published one, None where no ratios are compared."""
     holds: bool | None
-    """None: it was not measured."""
+    """None: it was not measured, or not decided where there is a figure of ours."""
     why: str = ""
-    """Why it does not hold, or was not measured."""
+    """Why it does not hold, was not decided or not measured."""
+    spread: Span | None = None
+    """Least and most of several runs, `ours` being the median."""
 
 
 class Signal(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,10 +124,12 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> Verdict:
-        """Of all statements that were measured."""
-        held = [each.holds for each in self.findings.comparisons if each.holds is not None]
+        """Of all statements that were decided."""
+        comparisons = self.findings.comparisons
+        held = [each.holds for each in comparisons if each.holds is not None]
         if not held:
-            return "not measured"
+            known = any(each.ours is not None for each in comparisons)
+            return "not decided" if known else "not measured"
         if all(held):
             return "as published"
         return "in part as published" if any(held) else "not as published"
@@ -130,16 +138,19 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 def compared(
     what: str, kind: Kind, published: float | Span, ours: float | None, *, why: str
 ) -> Comparison:
-    """A ratio of bad to good beside the published one: it holds within LEAST to MOST of it.
+    """A ratio of bad to good beside the published one.
 
-    `published` above 0. `why` is told where it does not hold, or `ours` is None or no number.
+    It holds within LEAST to MOST of it, and where the same side is the larger one. `published`
+    above 0. `why` is told where it does not hold, or `ours` is None or no number.
     """
     factor = None
     if ours is None or not math.isfinite(ours) or ours <= 0:
         ours = None
     else:
         factor = ours / (published.nearest(ours) if isinstance(published, Span) else published)
-    holds = None if factor is None else LEAST <= factor <= MOST
+    holds = None
+    if ours is not None and factor is not None:
+        holds = LEAST <= factor <= MOST and _same_way(published, ours)
     return Comparison(
         what=what,
         kind=kind,
@@ -149,6 +160,35 @@ def compared(
         holds=holds,
         why="" if holds else why,
     )
+
+
+def repeated(
+    what: str, kind: Kind, published: float, ours: Sequence[float], *, why: str, absent: str = ""
+) -> Comparison:
+    """A ratio that was measured several times: its median holds, or not, where all runs agree.
+
+    `absent`: why what should make the difference was not at work here. Then nothing is decided.
+    """
+    found = compared(what, kind, published, median(ours) if ours else None, why=why)
+    if found.ours is None:
+        return found
+    each = {compared(what, kind, published, value, why="").holds for value in ours}
+    undecided = absent or ("" if len(each) == 1 and len(ours) > 1 else _UNSTEADY)
+    found = msgspec.structs.replace(found, spread=Span(least=min(ours), most=max(ours)))
+    if not undecided:
+        return found
+    return msgspec.structs.replace(found, holds=None, why=f"not decided: {undecided}")
+
+
+def _same_way(published: float | Span, ours: float) -> bool:
+    """Whether the side that is the larger one is so here, too; 1 and a span around it say none."""
+    least, most = (published, published) if isinstance(published, float) else (0.0, math.inf)
+    if isinstance(published, Span):
+        least = least if published.least is None else published.least
+        most = most if published.most is None else published.most
+    if least <= ours <= most or least == most == 1.0:
+        return True
+    return ours > 1 if least >= 1 else ours < 1 if most <= 1 else True
 
 
 def told(

@@ -51,6 +51,7 @@ def objects(result: Result) -> Iterator[dict[str, Any]]:
             factor=_plain(each.factor),
             holds=each.holds,
             why=each.why or None,
+            spread=_plain(each.spread),
             repeatable=repeatable([each.kind]),
         )
     yield _known(
@@ -119,14 +120,24 @@ def row_cells(rows: Sequence[ResultRow]) -> list[tuple[str, ...]]:
 
 def comparison_cells(comparisons: Sequence[Comparison]) -> list[tuple[str, ...]]:
     """Below COMPARISONS."""
-    words = {True: "as published", False: "not as published", None: "not measured"}
     return [
         (
-            each.what, shown(each.published), shown(each.ours), shown(each.factor),
-            words[each.holds], each.kind,
+            each.what, shown(each.published), _with_spread(each), shown(each.factor),
+            _word(each), each.kind,
         )
         for each in comparisons
     ]  # fmt: skip
+
+
+def _with_spread(comparison: Comparison) -> str:
+    ours, spread = shown(comparison.ours), comparison.spread
+    return ours if spread is None else f"{ours} ({shown(spread)})"
+
+
+def _word(comparison: Comparison) -> str:
+    if comparison.holds is None:
+        return "not measured" if comparison.ours is None else "not decided"
+    return "as published" if comparison.holds else "not as published"
 
 
 def reasons(comparisons: Sequence[Comparison]) -> list[str]:

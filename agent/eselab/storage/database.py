@@ -14,6 +14,7 @@ import msgspec
 
 from eselab.base.trouble import ERRORS, Watcher
 from eselab.disk.disk import Disk
+from eselab.storage import node
 from eselab.storage.btree import BTree, TreeError
 from eselab.storage.pages import PageError
 from eselab.storage.store import Store, Transaction
@@ -22,12 +23,17 @@ from eselab.storage.tables.catalog import (
     CATALOG_ID,
     CATALOG_PAGES,
     CATALOG_ROOT,
+    INDEXES,
     LAST_OWN_ID,
+    ROOT_OBJECTS,
     SHADOW,
     SHADOW_ID,
     SHADOW_PAGES,
     CatalogError,
     Entry,
+    entries_of,
+    key_of_table,
+    name_of,
     rows_of,
     table_of,
 )
@@ -64,6 +70,9 @@ class Database:
         self.space = Survey(store, self._all_spaces)
         self._catalog = self._tree(CATALOG.name, Entry(CATALOG_ID, CATALOG_ROOT))
         self._shadow = self._tree(SHADOW.name, Entry(SHADOW_ID, SHADOW_PAGES.start))
+        self._indexes = {
+            index.name: self._tree_at(index.entry, self._spaces[CATALOG_ROOT]) for index in INDEXES
+        }
 
     @classmethod
     def create(
@@ -85,7 +94,7 @@ class Database:
         with store.begin() as transaction:
             transaction.extend(AT_FIRST)
             root = Space.create(store, transaction, range(1, AT_FIRST + 1), SYSTEM_ROOT)
-            _plant(store, transaction, root, SYSTEM_ROOT, AT_FIRST)
+            _plant(transaction, root, SYSTEM_ROOT, AT_FIRST)
             made = cls(store)
             store.header.last_object_id = LAST_OWN_ID
             for layout, number, pages in (
@@ -94,6 +103,7 @@ class Database:
             ):
                 root.claim(transaction, pages)
                 made._plant(transaction, layout, number, pages)
+            made._plant_indexes(transaction)
             for layout, number, pages in (
                 (CATALOG, CATALOG_ID, CATALOG_PAGES),
                 (SHADOW, SHADOW_ID, SHADOW_PAGES),
@@ -151,7 +161,8 @@ class Database:
 
         An object id is not given again, even if the transaction is aborted.
         """
-        if layout.name in self._entries(transaction):
+        taken = self._indexes[ROOT_OBJECTS.name]
+        if taken.get(key_of_table(name_of(layout.name)), transaction) is not None:
             raise KeyError(layout.name)
         number = self.store.header.last_object_id + 1
         pages = self._root.extent(transaction, EXTENT)
@@ -162,13 +173,26 @@ class Database:
     def _plant(self, transaction: Transaction, layout: Layout, number: int, pages: range) -> BTree:
         """A new tree on these pages."""
         space = Space.create(self.store, transaction, pages, number, self._root)
-        return _plant(self.store, transaction, space, number, len(pages))
+        return _plant(transaction, space, number, len(pages))
+
+    def _plant_indexes(self, transaction: Transaction) -> None:
+        """New trees for the indexes of the catalog, of its own pages."""
+        catalog = self._spaces[CATALOG_ROOT]
+        for index in INDEXES:
+            number = index.entry.object_id
+            catalog.claim(transaction, index.pages)
+            space = Space.create(
+                self.store, transaction, index.pages, number, catalog, flags=node.INDEX
+            )
+            _plant(transaction, space, number, len(index.pages), flags=node.INDEX)
 
     def _enter(self, transaction: Transaction, layout: Layout, entry: Entry, pages: int) -> None:
-        """Put a table in the catalog and its shadow."""
+        """Put a table in the catalog, its shadow and its indexes."""
         for key, record in rows_of(layout, entry, pages, self.store.page_size):
             self._catalog.insert(transaction, key, record)
             self._shadow.insert(transaction, key, record)
+            for index, index_key in entries_of(record):
+                self._indexes[index.name].insert(transaction, index_key, key)
 
     def state(self, name: str, type: type[_State]) -> _State | None:
         """What `set_state` last kept under this name and is committed.
@@ -211,11 +235,14 @@ class Database:
         return self._spaces.values()
 
     def _tree(self, name: str, entry: Entry) -> BTree:
-        """A tree of the catalog."""
-        space = Space(self.store, entry.root, entry.object_id, self._root)
-        tree = BTree(self.store, space, entry.root, entry.object_id)
-        self._spaces[entry.root], self._tables[name] = space, tree
-        return tree
+        """The tree of a table."""
+        self._tables[name] = self._tree_at(entry, self._root)
+        return self._tables[name]
+
+    def _tree_at(self, entry: Entry, parent: Space) -> BTree:
+        space = Space(self.store, entry.root, entry.object_id, parent)
+        self._spaces[entry.root] = space
+        return BTree(self.store, space, entry.root, entry.object_id)
 
     def _load(self) -> None:
         """Bring `_tables` up to what the catalog says."""
@@ -246,10 +273,13 @@ class Database:
         return found
 
 
-def _plant(store: Store, transaction: Transaction, space: Space, number: int, pages: int) -> BTree:
+def _plant(
+    transaction: Transaction, space: Space, number: int, pages: int, *, flags: int = 0
+) -> BTree:
     """A new tree at the root of a new space, which began with so many pages."""
+    header = space.external_header(pages)
     return BTree.create(
-        store, space, transaction, number, root=space.root, header=space.external_header(pages)
+        space.store, space, transaction, number, root=space.root, flags=flags, header=header
     )
 
 

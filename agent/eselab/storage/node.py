@@ -25,6 +25,8 @@ EMPTY: Final = 0x8
 """The page was freed."""
 SPACE_TREE: Final = 0x20
 """It is of a tree of extents (space.py)."""
+INDEX: Final = 0x40
+"""It is of a secondary index."""
 NEW_RECORDS: Final = 0x800
 """Records are as record.py writes them."""
 

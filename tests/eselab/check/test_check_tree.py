@@ -23,6 +23,7 @@ from tests.eselab.databases import (
     filled,
     of_tree,
     pages_where,
+    reopened,
     row,
     set_flags,
 )
@@ -392,6 +393,16 @@ def test_a_shadow_of_the_catalog_with_other_records_is_told(disk: SimDisk) -> No
     with changed(disk, leaf) as page:
         node.replace(page, 1, node.value(page, 1)[:-1] + b"?")
     assert faults(disk) == ["catalog: its shadow has other records"]
+
+
+@pytest.mark.parametrize("name", ["Name", "RootObjects"])
+def test_an_index_of_the_catalog_that_lacks_an_entry_is_told(disk: SimDisk, name: str) -> None:
+    database = reopened(disk)
+    index = database._indexes[name]
+    with database.store.begin() as transaction:
+        index.delete(transaction, next(index.scan())[0])
+    database.close(NOW)
+    assert faults(disk) == [f"catalog: its index {name} has other entries"]
 
 
 def test_a_dbtime_beyond_that_of_the_database_is_told(disk: SimDisk) -> None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from statistics import median
 from typing import Final
 
 import pytest
@@ -16,6 +17,7 @@ from eselab.lab.frame import (
     compared,
     ratio,
     repeatable,
+    repeated,
     rounded,
     told,
 )
@@ -58,6 +60,57 @@ def test_a_ratio_within_half_and_twice_the_published_one_has_its_shape(
 
     assert (found.holds, found.factor) == (holds, ours / 4)
     assert found.why == ("" if holds else "because")
+
+
+@pytest.mark.parametrize(
+    ("published", "ours", "holds"),
+    [
+        (1.8, 1.1, True),
+        (1.8, 1.0, False),
+        (1.8, 0.95, False),
+        (0.6, 0.9, True),
+        (0.6, 1.1, False),
+        (1.0, 1.9, True),
+        (1.0, 0.6, True),
+        (Span(least=0.5, most=1.0), 1.0, True),
+        (Span(least=0.5, most=1.0), 1.2, False),
+        (Span(least=1.2, most=1.5), 0.9, False),
+        (Span(least=0.8, most=1.5), 0.7, True),
+    ],
+)
+def test_the_side_that_was_the_larger_one_has_to_be_it_here(
+    published: float | Span, ours: float, holds: bool
+) -> None:
+    assert compared("x", KIND, published, ours, why="because").holds is holds
+
+
+@pytest.mark.parametrize(
+    ("ours", "absent", "holds", "why"),
+    [
+        ([4.0, 5.0, 3.0], "", True, ""),
+        ([40.0, 50.0, 30.0], "", False, "because"),
+        ([4.0, 5.0, 9.0], "", None, "not decided: the runs do not agree on it"),
+        ([4.0], "", None, "not decided: the runs do not agree on it"),
+        ([4.0, 5.0, 3.0], "it was cached", None, "not decided: it was cached"),
+    ],
+)
+def test_what_runs_do_not_agree_on_or_has_another_cause_is_not_decided(
+    ours: list[float], absent: str, holds: bool | None, why: str
+) -> None:
+    found = repeated("x", "real files", 4.0, ours, why="because", absent=absent)
+
+    assert (found.holds, found.why) == (holds, why)
+    assert found.ours == median(ours)
+    assert found.spread == Span(least=min(ours), most=max(ours))
+    assert result([found]).verdict == {
+        True: "as published", False: "not as published", None: "not decided"
+    }[holds]  # fmt: skip
+
+
+def test_without_a_run_nothing_was_measured() -> None:
+    found = repeated("x", "real files", 4.0, [], why="not run", absent="it was cached")
+
+    assert (found.holds, found.ours, found.why, found.spread) == (None, None, "not run", None)
 
 
 @pytest.mark.parametrize("ours", [None, 0.0, -1.0, math.nan, math.inf])

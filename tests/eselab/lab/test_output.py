@@ -2,8 +2,8 @@
 
 import pytest
 
-from eselab.lab.frame import Comparison, Span, Value, told
-from eselab.lab.output import listed, markdown, objects, reasons, shown, text
+from eselab.lab.frame import Comparison, Span, Value, repeated, told
+from eselab.lab.output import comparison_cells, listed, markdown, objects, reasons, shown, text
 from tests.eselab.lab.examples import RESULT
 
 
@@ -104,6 +104,17 @@ def test_statements_with_the_same_reason_stand_before_it_together() -> None:
     found = [missed("a", "no room"), missed("b", "too late"), holds, missed("d", "no room")]
 
     assert reasons(found) == ["a; d: no room.", "b: too late."]
+
+
+def test_a_figure_of_several_runs_has_its_spread_and_may_decide_nothing() -> None:
+    ours = [3.0, 4.0, 9.0]
+    found = repeated("time", "real files", 4.0, ours, why="never told")
+    never = repeated("time", "real files", 4.0, [], why="not run")
+
+    assert comparison_cells([found, never]) == [
+        ("time", "4", "4 (3 to 9)", "1", "not decided", "real files"),
+        ("time", "4", "–", "–", "not measured", "real files"),
+    ]
 
 
 def test_the_list_has_a_line_each() -> None:

@@ -1,6 +1,7 @@
 """What independent readers of ESE databases read from a file: helpers of the tests."""
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from eselab.disk.disk import Disk
 from eselab.machine.mail import LAYOUTS
 from eselab.storage.database import STATES
 from eselab.storage.tables.catalog import CATALOG, SHADOW
-from eselab.storage.tables.record import Layout
+from eselab.storage.tables.record import BIT, Layout
 
 Rows = dict[str, list[list[Any]]]
 """Of each table, by name: its records in their order, with the values of all columns."""
@@ -59,6 +60,22 @@ def by_libesedb(path: Path) -> Rows:
     return found
 
 
+def without_nulls(rows: Rows) -> Rows:
+    """As libesedb tells them: a null before another fixed column is 0 to it, but for a bit."""
+    found: Rows = {}
+    for table, kept in rows.items():
+        fixed = [column.type for column in KNOWN[table].columns if column.type.code]
+        for record in kept:
+            there = [at for at in range(len(fixed)) if record[at] is not None]
+            last = max(there, default=0)
+            told = [
+                0 if value is None and at < last and fixed[at] is not BIT else value
+                for at, value in enumerate(record)
+            ]
+            found.setdefault(table, []).append(told)
+    return found
+
+
 def tables_by_libesedb(path: Path) -> dict[str, list[str]]:
     """The columns of each table."""
     file = pyesedb.file()
@@ -94,3 +111,24 @@ def plain(value: Any) -> Any:
     if isinstance(value, bool):
         return 0xFF if value else 0
     return bytes(value) if isinstance(value, memoryview) else value
+
+
+def indexes_by_dissect(data: bytes) -> dict[str, list[int]]:
+    """The object ids of the tables that have an index of each name."""
+    found: dict[str, list[int]] = {}
+    for table in EseDB(io.BytesIO(data)).tables():
+        for index in table.indexes:
+            found.setdefault(index.name, []).append(index.record.get("ObjidTable"))
+    return {name: sorted(ids) for name, ids in found.items()}
+
+
+def leaves_of(database: EseDB, root: int) -> Iterator[Any]:
+    """The nodes of the leaves of a tree, in their order."""
+    page = database.page(root)
+    while not page.is_leaf:
+        page = database.page(int.from_bytes(bytes(page.node(0).data), "little"))
+    while True:
+        yield from page.nodes()
+        if not page.next_page:
+            return
+        page = database.page(page.next_page)

@@ -9,7 +9,7 @@ import psutil
 
 from eselab.lab import real_files
 from eselab.lab.bench import Bench
-from eselab.lab.frame import Comparison, Experiment, Findings, ResultRow, compared, ratio
+from eselab.lab.frame import Comparison, Experiment, Findings, ResultRow, repeated
 from eselab.lab.real_files import UnableError
 
 MIB: Final = 1 << 20
@@ -32,16 +32,14 @@ _AFTER: Final = (
 """Published bytes and seconds of each storage group, buffered and unbuffered."""
 _VICTIM: Final = 16
 """The file that others use has this part of the bytes copied."""
-_SWING: Final = 2.0
+_PAIRS: Final = 5
+"""Jobs of each manner."""
 _KIND: Final = "real files"
 _ROOM: Final = (
     "all that was copied found room in free memory: the cache had to give up nothing for it"
 )
 _OTHER: Final = "memory and disks here are far faster, and their share in the time is another"
-_UNSTEADY: Final = (
-    f"not decided: two jobs of the same manner differ by more than {_SWING:g} times, so the disk's"
-    " own swings hide what is compared"
-)
+_UNKNOWN: Final = "whether the cache had to give up anything is not known on this system"
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,20 +81,21 @@ def run(bench: Bench, total: int = TOTAL) -> Findings:
     buffered: list[Job] = []
     direct: list[Job] = []
     unable = ""
-    # Either manner once before the other: a disk that tires or wakes up favours none.
-    for past_cache in (False, True, True, False):
-        try:
-            job = _job(bench.folder, sources, total, direct=past_cache)
-            (direct if past_cache else buffered).append(job)
-        except UnableError as error:
-            unable = f"not run: {error}"
-        bench.tell()
+    for pair in range(_PAIRS):
+        # Now one manner is first, now the other: a disk that tires or wakes up favours none.
+        for past_cache in (False, True) if pair % 2 == 0 else (True, False):
+            try:
+                job = _job(bench.folder, sources, total, direct=past_cache)
+                (direct if past_cache else buffered).append(job)
+            except UnableError as error:
+                unable = f"not run: {error}"
+            bench.tell()
     for path in sources:
         path.unlink()
     return Findings(
         rows=[*_rows("buffered", buffered, _BEFORE), *_rows("direct", direct, _AFTER)],
         comparisons=_comparisons(buffered, direct, unable),
-        remarks=[remark, *_cause(buffered)],
+        remarks=[remark],
     )
 
 
@@ -177,40 +176,28 @@ def _rows(case: str, jobs: Sequence[Job], sets: Sequence[tuple[int, float]]) -> 
 
 
 def _comparisons(buffered: Sequence[Job], direct: Sequence[Job], unable: str) -> list[Comparison]:
-    through, past = _together(buffered), _together(direct)
     before, after = _published(_BEFORE), _published(_AFTER)
-    room = through is not None and through.victim == 1.0
-    falls = _steady([job.fall for job in buffered], [job.fall for job in direct])
-    rates = _steady([job.rate for job in buffered], [job.rate for job in direct])
-    known = through is not None and past is not None
-    fall = ratio(through.fall, past.fall) if through and past and falls else None
-    rate = ratio(past.rate, through.rate) if through and past and rates else None
-    why = unable or (_ROOM if room else _OTHER)
+    pairs = list(zip(buffered, direct, strict=False))
+    absent = _absent(buffered)
     return [
-        compared(
+        repeated(
             "throughput of the first set by that of the last: buffered, by direct",
-            _KIND, before.fall / after.fall, fall, why=why if falls or not known else _UNSTEADY,
+            _KIND, before.fall / after.fall, [one.fall / other.fall for one, other in pairs],
+            why=unable or _OTHER, absent=absent,
         ),
-        compared(
+        repeated(
             "throughput of the whole job: direct, by buffered",
-            _KIND, after.rate / before.rate, rate, why=why if rates or not known else _UNSTEADY,
+            _KIND, after.rate / before.rate, [other.rate / one.rate for one, other in pairs],
+            why=unable or _OTHER, absent=absent,
         ),
     ]  # fmt: skip
 
 
-def _cause(buffered: Sequence[Job]) -> list[str]:
-    """What is to be known before anything is made of a fall."""
-    if any(job.victim != 1.0 for job in buffered):
-        return []
-    return [
-        "The cache was not full here: where buffered jobs are slower, or get slower, that has"
-        " another cause than in the article."
-    ]
-
-
-def _steady(*manners: Sequence[float]) -> bool:
-    """Whether the jobs of each manner agree."""
-    return all(max(found) <= _SWING * min(found) for found in manners if found)
+def _absent(buffered: Sequence[Job]) -> str:
+    """Why the jobs did not fill the cache, as the published ones did. Empty: they did."""
+    if any(job.victim == 1.0 for job in buffered):
+        return _ROOM
+    return _UNKNOWN if any(job.victim is None for job in buffered) else ""
 
 
 EXPERIMENT: Final = Experiment(
@@ -219,13 +206,14 @@ EXPERIMENT: Final = Experiment(
     question="Does a backup of large files slow down when it goes through the page cache?",
     setup=[
         f"Four files of {TOTAL // MIB} MiB together, in the proportions of the published storage"
-        " groups, copied one behind the other: buffered, past the cache (O_DIRECT) twice, and"
-        " buffered again. Figures are those of both jobs together.",
+        f" groups, copied one behind the other: {_PAIRS} jobs buffered and {_PAIRS} past the cache"
+        " (O_DIRECT), in turns. Figures are those of these jobs together; statements are of pairs"
+        " of jobs: their median, and from the least to the most.",
         "The originals are not in the cache before, and a set is done when its copy is on the disk."
         " MB are millions of bytes.",
         f"Another file, of {TOTAL // _VICTIM // MIB} MiB, was read before each job: how much of it"
         " is still in the cache is counted with mincore.",
     ],
-    steps=4,
+    steps=2 * _PAIRS,
     run=run,
 )

@@ -1,6 +1,7 @@
 """Effect of a write-back cache on small writes: on real files, and on modelled drives."""
 
 from collections.abc import Sequence
+from statistics import median
 from typing import Any, Final
 
 import msgspec
@@ -17,6 +18,7 @@ from eselab.lab.frame import (
     Signal,
     compared,
     ratio,
+    repeated,
     told,
 )
 from eselab.lab.real_files import UnableError
@@ -34,6 +36,8 @@ _LOG_WRITE, _CHUNK = 4096, 65536
 _LIMIT: Final = 10.0
 """Milliseconds of a log write beyond which the published test fails."""
 _REAL_SECONDS: Final = 5.0
+_RUNS: Final = 5
+"""Of either manner, in turns."""
 _CREATE, _IOPS = (480.0, 14_400.0), (300.0, 50.0)
 """Published seconds and requests a second, with the cache and without."""
 _MODEL: Final[Kind] = "modelled disk"
@@ -62,18 +66,19 @@ def run(bench: Bench, seconds: float = SECONDS, created: int = CREATED) -> Findi
     """See EXPERIMENT. `seconds`: of each modelled run; `created`: bytes of the real file."""
     bench.need(2 * created)
     modelled = [_modelled(bench, cache, seconds) for cache in (_CACHE, 0)]
-    written: list[Written | None] = []
+    back: list[Written] = []
+    through: list[Written] = []
     why = ""
-    for through in (False, True):
+    for _ in range(_RUNS):
+        back.append(_written(bench, created, through=False))
         try:
-            written.append(_written(bench, created, through=through))
+            through.append(_written(bench, created, through=True))
         except UnableError as error:
-            written.append(None)
             why = f"not run: {error}"
         bench.tell()
     return Findings(
-        rows=[*_modelled_rows(modelled), *_written_rows(written)],
-        comparisons=[*_of_model(modelled), *_of_files(written, why)],
+        rows=[*_modelled_rows(modelled), *_written_rows([back, through])],
+        comparisons=[*_of_model(modelled), *_of_files(back, through, why)],
         remarks=[f"File system of the real files: {real_files.file_system(bench.folder)}."],
     )
 
@@ -141,17 +146,17 @@ def _modelled_rows(found: Sequence[Modelled]) -> list[ResultRow]:
     return rows
 
 
-def _written_rows(found: Sequence[Written | None]) -> list[ResultRow]:
+def _written_rows(found: Sequence[Sequence[Written]]) -> list[ResultRow]:
     rows = []
     for case, each, iops, seconds in zip(_MEMORY, found, _IOPS, _CREATE, strict=True):
         rows += [
             ResultRow(
                 quantity="writes of 4 KB", case=case, unit="1/s", kind=_REAL,
-                published=iops, ours=each.iops if each else None,
+                published=iops, ours=median(one.iops for one in each) if each else None,
             ),
             ResultRow(
                 quantity="file created", case=case, unit="s", kind=_REAL,
-                published=seconds, ours=each.seconds if each else None,
+                published=seconds, ours=median(one.seconds for one in each) if each else None,
             ),
         ]  # fmt: skip
     return rows
@@ -181,21 +186,19 @@ def _of_model(found: Sequence[Modelled]) -> list[Comparison]:
     ]
 
 
-def _of_files(found: Sequence[Written | None], why: str) -> list[Comparison]:
-    back, through = found
+def _of_files(back: Sequence[Written], through: Sequence[Written], why: str) -> list[Comparison]:
+    pairs = list(zip(back, through, strict=False))
     memory = why or (
         "buffered writes end in memory, and what is under O_DSYNC here may have a cache of its own"
     )
     return [
-        compared(
+        repeated(
             "writes of 4 KB a second: write-back, by write-through",
-            _REAL, _IOPS[0] / _IOPS[1],
-            ratio(back.iops if back else None, through.iops if through else None), why=memory,
+            _REAL, _IOPS[0] / _IOPS[1], [one.iops / other.iops for one, other in pairs], why=memory,
         ),
-        compared(
+        repeated(
             "time to create a file: write-through, by write-back",
-            _REAL, _CREATE[1] / _CREATE[0],
-            ratio(through.seconds if through else None, back.seconds if back else None),
+            _REAL, _CREATE[1] / _CREATE[0], [other.seconds / one.seconds for one, other in pairs],
             why=memory,
         ),
     ]  # fmt: skip
@@ -211,9 +214,10 @@ EXPERIMENT: Final = Experiment(
         f" Requests are those of database and log. Log writes over {_LIMIT:g} ms on average fail.",
         f"Real: 4 KB at a time for the requests, 64 KB at a time for a file of {CREATED >> 20} MiB;"
         " each write on the disk before the next (O_DSYNC), or only in memory. Published is the"
-        f" creation of 40 GB. After {_REAL_SECONDS:g} s the rest is reckoned.",
+        f" creation of 40 GB. After {_REAL_SECONDS:g} s the rest is reckoned. {_RUNS} runs of"
+        " either manner, in turns: figures are medians, statements are of pairs of runs.",
     ],
-    steps=4,
+    steps=2 + _RUNS,
     run=run,
     signals=[
         Signal(side="good", case="write cache on"),

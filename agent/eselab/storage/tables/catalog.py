@@ -1,11 +1,13 @@
-"""The catalog: tables, their columns and their primary indexes as records of MSysObjects.
+"""The catalog: tables, their columns and their indexes as records of MSysObjects.
 
 A record is found by the object id of its table, its kind, and its own number. MSysObjectsShadow
-has them all again. Pages, object ids, columns and flags are those of cat.hxx and cat.cxx of
-the published engine.
+has them all again. Two more indexes find a record by its name, and a table by its own: their
+entries are an index key each, and the key of the record. Pages, object ids, columns, flags and
+keys are those of cat.hxx, _cat.cxx, cat.cxx and fldnorm.cxx of the published engine.
 """
 
 import struct
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from eselab.storage.tables.record import (
@@ -13,6 +15,7 @@ from eselab.storage.tables.record import (
     BIT,
     LONG,
     LONG_BINARY,
+    PRESENT,
     SHORT,
     TEXT,
     UNSIGNED_SHORT,
@@ -62,8 +65,6 @@ SHADOW_ID: Final = 3
 CATALOG_PAGES: Final = range(4, 24)
 SHADOW_PAGES: Final = range(24, 33)
 CATALOG_ROOT: Final = CATALOG_PAGES.start
-LAST_OWN_ID: Final = 5
-"""The published engine has two more indexes of its catalog, with object ids 4 and 5."""
 
 LONGEST_NAME: Final = 64
 CODE_PAGE: Final = 1252
@@ -79,8 +80,13 @@ _PRIMARY: Final = 0x10031
 """Unique, no part is null, primary; parts of the key are of four bytes."""
 _ROOT_FLAG: Final = 0xFF
 _PART: Final = struct.Struct("<HH")
+_MAPPING: Final = 0x30401
+"""Of an index, with the locale: how the engine compares text that is not ASCII."""
+_LOCALE: Final = "en-US".encode("utf-16-le")
 
-_NAME_AT: Final = [column.name for column in CATALOG.columns].index("Name")
+_PLACES: Final = {column.name: at for at, column in enumerate(CATALOG.columns)}
+_NAME_AT: Final = _PLACES["Name"]
+_NUMBERS: Final = dict(zip(_PLACES, CATALOG.identifiers(), strict=True))
 
 
 class Entry(NamedTuple):
@@ -89,6 +95,28 @@ class Entry(NamedTuple):
     object_id: int
     root: int
     """Page number."""
+
+
+class Index(NamedTuple):
+    """A secondary index of the catalog, its entries each of one record."""
+
+    name: str
+    entry: Entry
+    flags: int
+    columns: tuple[str, ...]
+
+    @property
+    def pages(self) -> range:
+        """Those that it begins with: the root and both trees of its space."""
+        return range(self.entry.root, self.entry.root + 3)
+
+
+NAMES: Final = Index("Name", Entry(4, 7), 0x10011, ("ObjidTable", "Type", "Name"))
+"""Unique, no part is null."""
+ROOT_OBJECTS: Final = Index("RootObjects", Entry(5, 10), 0x10009, ("RootFlag", "Name"))
+"""Unique, without an entry where the first part is null: tables alone."""
+INDEXES: Final = (NAMES, ROOT_OBJECTS)
+LAST_OWN_ID: Final = ROOT_OBJECTS.entry.object_id
 
 
 class CatalogError(Exception):
@@ -101,7 +129,7 @@ def key_of(object_id: int) -> bytes:
 
 
 def rows_of(layout: Layout, entry: Entry, pages: int, page_size: int) -> list[tuple[bytes, bytes]]:
-    """Keys and records of a new table, its columns and its index.
+    """Keys and records of a new table, its columns and its indexes.
 
     `pages`: how many it began with. ValueError for a name that no table can have.
     """
@@ -120,12 +148,37 @@ def rows_of(layout: Layout, entry: Entry, pages: int, page_size: int) -> list[tu
             _row(page_size, object_id, _COLUMN, number, column.type.number, column.size, not_null,
                  page, None, layout.offset_of(at), name=name_of(column.name))
         )  # fmt: skip
-    if parts := b"".join(_PART.pack(0, number) for number in numbers[: len(layout.key_columns)]):
-        rows.append(
-            _row(page_size, object_id, _INDEX, object_id, root, _DENSITY, _PRIMARY, 0,
-                 name=b"primary", parts=parts)
-        )  # fmt: skip
+    if numbers_of_key := numbers[: len(layout.key_columns)]:
+        of_primary = "Id" if layout.columns is CATALOG.columns else "primary"
+        primary = Index(of_primary, entry, _PRIMARY, ())
+        rows.append(_index_row(page_size, object_id, primary, numbers_of_key))
+    if layout is CATALOG:
+        for index in INDEXES:
+            of_index = [_NUMBERS[column] for column in index.columns]
+            rows.append(_index_row(page_size, object_id, index, of_index))
     return rows
+
+
+def entries_of(record: bytes) -> Iterator[tuple[Index, bytes]]:
+    """The keys of a record of the catalog in those of its indexes that have an entry of it."""
+    values = CATALOG.values(record)
+    name = values[_NAME_AT]
+    assert isinstance(name, bytes)
+    object_id, kind = (_number(value, b"") for value in values[:2])
+    behind = 1 + CATALOG.columns[2].size
+    yield NAMES, CATALOG.key(object_id, kind, 0)[:-behind] + _text(name)
+    if values[_PLACES["RootFlag"]] is not None:
+        yield ROOT_OBJECTS, key_of_table(name)
+
+
+def key_of_table(name: bytes) -> bytes:
+    """The key of a table in the index of root objects."""
+    return bytes([PRESENT, _ROOT_FLAG]) + _text(name)
+
+
+def _text(name: bytes) -> bytes:
+    """Text of a code page as part of a key: without regard to the case of ASCII letters."""
+    return bytes([PRESENT]) + name.upper() + b"\0"
 
 
 def name_of(name: str) -> bytes:
@@ -165,11 +218,26 @@ def _number(value: Value, key: bytes) -> int:
     return value
 
 
+def _index_row(page_size: int, table: int, index: Index, numbers: list[int]) -> tuple[bytes, bytes]:
+    """Of an index over the columns with these numbers."""
+    object_id, root = index.entry
+    parts = b"".join(_PART.pack(0, number) for number in numbers)
+    return _row(
+        page_size, table, _INDEX, object_id, root, _DENSITY, index.flags, 0, None, None, _MAPPING,
+        name=name_of(index.name), parts=parts, locale=_LOCALE,
+    )  # fmt: skip
+
+
 def _row(
-    page_size: int, *fixed: int | None, name: bytes, parts: bytes | None = None
+    page_size: int,
+    *fixed: int | None,
+    name: bytes,
+    parts: bytes | None = None,
+    locale: bytes | None = None,
 ) -> tuple[bytes, bytes]:
     values: list[Value] = [*fixed, *[None] * (len(CATALOG.columns) - len(fixed))]
     values[_NAME_AT] = name
-    values[_NAME_AT + 4] = parts
+    values[_PLACES["KeyFldIDs"]] = parts
+    values[_PLACES["LocaleName"]] = locale
     object_id, kind, number = (_number(value, b"") for value in fixed[:3])
     return CATALOG.key(object_id, kind, number), CATALOG.record(page_size, *values)

@@ -23,7 +23,8 @@ FIRST_TAGGED: Final = 256
 _HEAD: Final = struct.Struct("<BBH")
 _TAGGED: Final = struct.Struct("<HH")
 _U16: Final = struct.Struct("<H")
-_PRESENT: Final = 0x7F
+PRESENT: Final = 0x7F
+"""Before each part of a key that is not null."""
 _CHUNK: Final = 8
 _NULL: Final = 0x8000
 _EXTENDED: Final = 0x4000
@@ -108,7 +109,7 @@ class Layout:
         parts: list[int] = []
         for value, sign in zip(values, self._signs, strict=True):
             assert isinstance(value, int)
-            parts += (_PRESENT, value + sign)
+            parts += (PRESENT, value + sign)
         return self._key.pack(*parts)
 
     def record(self, page_size: int, *values: Value) -> bytes:
@@ -184,7 +185,7 @@ class Layout:
 
 def normalised(value: bytes) -> bytes:
     """Bytes of any length as part of a key: eight together, then 9, or how many those were."""
-    key = bytearray([_PRESENT])
+    key = bytearray([PRESENT])
     for begin in range(0, len(value), _CHUNK):
         chunk = value[begin : begin + _CHUNK]
         more = begin + _CHUNK < len(value)

@@ -51,7 +51,7 @@ class Space:
         self, store: Store, root: int, object_id: int, parent: "Space | None" = None
     ) -> None:
         self.root = root
-        self._store = store
+        self.store = store
         self._parent = parent
         self._owned, self._available = (
             _Extents(store, page, object_id) for page in (root + 1, root + 2)
@@ -65,11 +65,16 @@ class Space:
         pages: range,
         object_id: int,
         parent: "Space | None" = None,
+        *,
+        flags: int = 0,
     ) -> "Space":
-        """A space of these pages: the first is for the root, the next two are in use then."""
+        """A space of these pages: the first is for the root, the next two are in use then.
+
+        `flags`: those of the pages of the tree.
+        """
         made = cls(store, pages.start, object_id, parent)
         for tree in (made._owned, made._available):
-            tree.plant(transaction)
+            tree.plant(transaction, flags)
         made._owned.put(transaction, pages)
         if len(pages) > 3:
             made._available.put(transaction, pages[3:])
@@ -214,11 +219,11 @@ class _Extents:
         self._object_id = object_id
         self._tree = BTree(store, self, root, object_id)
 
-    def plant(self, transaction: Transaction) -> None:
-        """Make the tree, empty."""
+    def plant(self, transaction: Transaction, flags: int) -> None:
+        """Make the tree, empty; its pages have these flags, too."""
         BTree.create(
             self._store, self, transaction, self._object_id, root=self._root,
-            flags=node.SPACE_TREE, header=_WAITING.pack(0, 0, 0, 0),
+            flags=flags | node.SPACE_TREE, header=_WAITING.pack(0, 0, 0, 0),
         )  # fmt: skip
 
     def put(self, transaction: Transaction, pages: range) -> None:
