@@ -14,7 +14,8 @@ from bench.figure import Figure, paired
 from esewatch.ese.pages.header_fields import Signature
 from esewatch.scan.reading.reading import DatabaseFile
 from esewatch.scan.recovery.log_folder import LogFolders
-from esewatch.scan.recovery.log_verification import READ_BYTES, verify_logs
+from esewatch.scan.recovery.log_reader import READ_BYTES
+from esewatch.scan.recovery.log_verification import verify_logs
 from tests.support.edb import CREATED
 from tests.support.logs import RANDOM, Log
 

@@ -16,6 +16,8 @@ from itertools import groupby
 Held = bytes
 """A byte for each page of the cache from the one with the first byte on; its bit 0: held."""
 
+_BIT_0 = bytes(value & 1 for value in range(256))
+
 
 def _find_mincore() -> "ctypes._FuncPointer | None":
     try:
@@ -79,12 +81,18 @@ def restore(descriptor: int, offset: int, before: Held | None) -> None:
 
 def grown(before: Held | None, after: Held | None) -> bool:
     """Whether a page is held `after` that was not `before`."""
-    return any(new & 1 > old & 1 for old, new in zip(before or b"", after or b"", strict=False))
+    common = min(len(before or b""), len(after or b""))
+    return bool(_bits(after, common) & ~_bits(before, common))
 
 
 def all_held(pages: Held | None) -> bool:
     """Whether there is no page that is known not to be held."""
-    return all(page & 1 for page in pages or b"")
+    return not pages or 0 not in pages.translate(_BIT_0)
+
+
+def _bits(pages: Held | None, count: int) -> int:
+    """Bit 0 of the first bytes: each its byte of a number, as many at once take less time."""
+    return int.from_bytes((pages or b"")[:count].translate(_BIT_0), "little")
 
 
 def read_no_more_than_asked_for(descriptor: int) -> None:

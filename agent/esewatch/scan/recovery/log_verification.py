@@ -1,6 +1,6 @@
 """Reads the logs of a series in their order and says of each whether a replay gets through it."""
 
-import mmap
+import contextlib
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -10,11 +10,9 @@ from esewatch.ese.logs.log_header import FIRST_WITH_SEGMENTS, SEGMENT_BYTES, Log
 from esewatch.ese.logs.segments import FIRST_SEGMENT, SegmentCheck, Segments
 from esewatch.ese.pages.header import Header
 from esewatch.scan.open_errors import why_not_opened
-from esewatch.scan.reading.reading import DatabaseFile
 from esewatch.scan.recovery.log_folder import LogFile, LogFolders, Series
+from esewatch.scan.recovery.log_reader import LogPart, LogReader
 from esewatch.scan.recovery.needed_logs import needs_logs, replay_generations
-
-READ_BYTES = 1 << 20
 
 
 class LogCheck(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -45,17 +43,21 @@ def verify_logs(
     """
     found: dict[int, LogCheck] = {}
     before: _Before | None = None
-    with mmap.mmap(-1, READ_BYTES) as memory, memoryview(memory) as buffer:
-        for generation, log in series.logs.items():
-            if generation not in generations:
-                continue
+    wanted = {number: log for number, log in series.logs.items() if number in generations}
+    parts = [
+        LogPart(log.path, FIRST_SEGMENT * SEGMENT_BYTES, log.header.file_bytes())
+        for number, log in wanted.items()
+        if log.header is not None and number not in series.faults and not _unread(log.header)
+    ]
+    with contextlib.closing(LogReader(parts, buffered=buffered)) as reader:
+        for generation, log in wanted.items():
             fault = series.faults.get(generation, "")
             if fault or log.header is None:
                 found[generation], before = LogCheck(path=log.path, fault=fault), None
                 continue
             if before is not None and before.header.generation != generation - 1:
                 before = None
-            check, segments = _verified(log, log.header, before, buffer, buffered=buffered)
+            check, segments = _verified(log, log.header, before, reader)
             found[generation] = check
             before = None if check.fault else _Before(log.header, segments)
             if not read(log.size):
@@ -116,19 +118,14 @@ class LogVerifier:
 
 
 def _verified(
-    log: LogFile,
-    header: LogHeader,
-    before: _Before | None,
-    buffer: memoryview,
-    *,
-    buffered: bool,
+    log: LogFile, header: LogHeader, before: _Before | None, reader: LogReader
 ) -> tuple[LogCheck, Segments | None]:
     if fault := _unlike(header, before):
         return LogCheck(path=log.path, fault=fault), None
     if doubt := _unread(header):
         return LogCheck(path=log.path, doubt=doubt), None
     try:
-        segments = _segments(log.path, header, buffer, buffered=buffered)
+        segments = _segments(log.path, header, reader)
     except OSError as error:
         return LogCheck(path=log.path, fault=why_not_opened(log.path, error)), None
     if segments.corrected:
@@ -168,21 +165,9 @@ def _unread(header: LogHeader) -> str:
     return ""
 
 
-def _segments(path: str, header: LogHeader, buffer: memoryview, *, buffered: bool) -> Segments:
+def _segments(path: str, header: LogHeader, reader: LogReader) -> Segments:
     """Raises OSError."""
     check = SegmentCheck(header)
-    file = DatabaseFile(path, buffered=buffered)
-    try:
-        at = FIRST_SEGMENT * SEGMENT_BYTES
-        size = header.file_bytes()
-        while at < size and not check.is_over():
-            # The second read begins at a whole number of pieces, as the disk likes it.
-            wanted = min(len(buffer) - at % len(buffer), size - at)
-            done = file.read_into(buffer[:wanted], at)
-            check.add(buffer[: done - done % SEGMENT_BYTES])
-            if done < wanted:
-                break
-            at += done
-    finally:
-        file.close()
+    while not check.is_over() and (data := reader.next_of(path)) is not None:
+        check.add(data[: len(data) - len(data) % SEGMENT_BYTES])
     return check.result()
