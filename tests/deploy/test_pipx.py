@@ -25,7 +25,11 @@ EVENTS = (
 def run(home: Path, *words: str | Path, where: Path | None = None) -> str:
     """What a command writes in this home; fails with all of it when the command fails."""
     environment = {
-        **{name: text for name, text in os.environ.items() if not name.startswith("XDG_")},
+        **{
+            name: text
+            for name, text in os.environ.items()
+            if not name.startswith(("XDG_", "PYTHONPATH"))
+        },
         "HOME": str(home),
         "PIPX_DEFAULT_PYTHON": sys.executable,
     }
