@@ -1,4 +1,4 @@
-"""The way without root: pipx, in a home where nothing is."""
+"""The ways without root: pipx, and a wheel, in a home where nothing is."""
 
 import os
 import shutil
@@ -22,17 +22,21 @@ EVENTS = (
 )
 
 
-def run(home: Path, *words: str | Path) -> str:
+def run(home: Path, *words: str | Path, where: Path | None = None) -> str:
     """What a command writes in this home; fails with all of it when the command fails."""
     environment = {
-        **{name: text for name, text in os.environ.items() if not name.startswith("XDG_")},
+        **{
+            name: text
+            for name, text in os.environ.items()
+            if not name.startswith(("XDG_", "PYTHONPATH"))
+        },
         "HOME": str(home),
         "PIPX_DEFAULT_PYTHON": sys.executable,
     }
     ended = subprocess.run(
         [str(word) for word in words],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, check=False, env=environment, cwd=home,
+        text=True, check=False, env=environment, cwd=where or home,
     )  # fmt: skip
     assert ended.returncode == 0, f"{words}: {ended.stdout[-4000:]}"
     return ended.stdout
@@ -68,3 +72,23 @@ def test_pipx_installs_a_command_that_reports_on_ones_own_logs(tmp_path: Path) -
     assert "priv06.edb" in (home / "report.html").read_text(encoding="utf-8")
     run(home, tmp_path / "tools/bin/pipx", "uninstall", "esewatch")
     assert not command.exists()
+
+
+def test_make_builds_one_file_that_pip_installs(tmp_path: Path) -> None:
+    home, folder = tmp_path / "home", sources(tmp_path / "sources")
+    home.mkdir()
+    shutil.copyfile(ROOT / "Makefile", folder / "Makefile")
+    try:
+        run(home, "make", f"PYTHON={sys.executable}", "wheel", where=folder)
+    except AssertionError as error:
+        skip(f"pip cannot build: {str(error)[-200:]}", {"pipx"})
+    [wheel] = (folder / "dist").iterdir()
+    run(home, sys.executable, "-m", "venv", home / "esewatch")
+    run(home, home / "esewatch/bin/pip", "install", "--quiet", wheel)
+    shutil.rmtree(folder)
+    (home / "events.jsonl").write_text(EVENTS, encoding="utf-8")
+    said = run(home, home / "esewatch/bin/esewatch", "report", "events.jsonl", "-o", "r.html")
+
+    assert said.splitlines()[-1].startswith("1 database:")
+    assert "priv06.edb" in (home / "r.html").read_text(encoding="utf-8")
+    assert "EseKnownBadPage" in run(home, home / "esewatch/bin/esewatch", "runbook")

@@ -14,6 +14,17 @@ from tests.rules.promtool import TESTS
 
 HEADINGS = ["Meaning", "Impact", "Diagnosis", "Mitigation"]
 SEVERITIES = ("critical", "warning", "info")
+SUBJECTS = {
+    "agent": "esewatch itself",
+    "checkdb": "SQL Server",
+    "copies": "copies and backups",
+    "engine": "engine",
+    "integrity": "pages",
+    "storage": "storage",
+    "verification": "verification",
+    "window": "maintenance window",
+}
+"""File of alerts -> its name for people, in the list of runbooks."""
 OPEN = "WRITE:"
 """Begins what `make new-alert` leaves to a person."""
 
@@ -35,7 +46,11 @@ def lacks(name: str, root: Path = ROOT, cases: Iterable[Path] = TESTS) -> list[s
     found = []
     for path, rule in rules:
         found += [f"alerts/{path.name}: {what}" for what in _of_rule(name, rule)]
-    found += [f"docs/runbooks/{name}.md: {what}" for what in _of_runbook(name, root)]
+    severities = {rule.get("labels", {}).get("severity") for _, rule in rules}
+    found += [
+        f"docs/runbooks/{name}.md: {what}"
+        for what in _of_runbook(name, head_line(severities, rules[0][0].stem), root)
+    ]
     documents = [document_of(path) for path in cases]
     for _, rule in rules:
         found += [f"tests/rules/: {what}" for what in _of_cases(rule, documents)]
@@ -65,7 +80,13 @@ def _of_rule(name: str, rule: dict[str, Any]) -> Iterator[str]:
             yield f"expr: no PromQL: {error}"
 
 
-def _of_runbook(name: str, root: Path) -> Iterator[str]:
+def head_line(severities: Iterable[str | None], file: str) -> str:
+    """The line below the title of a runbook."""
+    said = " or ".join(each for each in SEVERITIES if each in severities)
+    return f"Severity: {said}. Subject: {SUBJECTS.get(file, file)}."
+
+
+def _of_runbook(name: str, head: str, root: Path) -> Iterator[str]:
     path = root / "docs" / "runbooks" / f"{name}.md"
     if not path.is_file():
         yield f"is missing: '# {name}', then '## ' and each of {', '.join(HEADINGS)}"
@@ -76,6 +97,8 @@ def _of_runbook(name: str, root: Path) -> Iterator[str]:
         yield f"there is still text to write behind {OPEN!r}"
     if not text.startswith(f"# {name}\n"):
         yield f"begins with '# {name}'"
+    if head not in text.splitlines()[:3]:
+        yield f"says below its title: {head}"
     if parts[1::2] != HEADINGS:
         yield f"has the headings {', '.join(HEADINGS)}, in this order"
     elif not re.search(r"^    \S", parts[6], flags=re.MULTILINE):

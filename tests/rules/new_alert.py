@@ -4,7 +4,7 @@ import re
 import sys
 from pathlib import Path
 
-from tests.rules.check_alert import OPEN, SEVERITIES
+from tests.rules.check_alert import OPEN, SEVERITIES, head_line
 from tests.rules.expressions import ROOT
 
 _RUNBOOKS = "https://esewatch.example.com/runbooks"
@@ -29,6 +29,8 @@ _RULE = """\
 """
 _RUNBOOK = """\
 # {name}
+
+{head}
 
 ## Meaning
 
@@ -91,6 +93,7 @@ def write(name: str, file: str, severity: str, root: Path = ROOT) -> list[str]:
         "name": name,
         "file": file,
         "severity": severity,
+        "head": head_line([severity], file),
         "open": OPEN,
         "runbooks": _LINK.format(label="runbooks", base=_RUNBOOKS),
         "series": _SERIES,

@@ -19,6 +19,15 @@ VERIFIERS = {
 }
 """Verifier -> its name for people."""
 
+BAD_KINDS = {
+    "uncorrectable": "bad checksum, not correctable",
+    "corrected": "one-bit error, corrected when read",
+    "wrong_page": "another page than asked for",
+    "lost_flush": "an old version: a write was lost",
+    "no_data": "no data",
+}
+"""Kind of a bad page -> its name for people."""
+
 
 def tidy(text: str) -> str:
     """`text` made fit for any page: encodable, and cut where it is absurdly long."""
@@ -59,13 +68,18 @@ def _minute(minutes: int) -> str | None:
         return None
 
 
-def time_tag(time: float | None, absent: str = "–") -> Markup:
+def time_tag(time: float | None, absent: str = "–", *, end: int = 16) -> Markup:
     """`2007-06-21 03:14` (UTC) with the exact time behind it; `absent` for None."""
     exact = iso_time(time)
     if time is None or exact is None:
         return Markup('<span class="none">{}</span>').format(absent)
     # Digits and marks of a date alone: nothing in it needs to be escaped.
-    return Markup(f'<time datetime="{exact}">{exact[:10]} {exact[11:16]}</time>')
+    return Markup(f'<time datetime="{exact}">{exact[:10]} {exact[11:end]}</time>')
+
+
+def second_tag(time: float | None, absent: str = "–") -> Markup:
+    """The same to the second: a pass may take less than a minute."""
+    return time_tag(time, absent, end=19)
 
 
 def duration(seconds: float | None) -> str:

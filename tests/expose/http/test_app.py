@@ -7,8 +7,10 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from html import unescape
 from http.client import HTTPConnection
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
@@ -21,11 +23,12 @@ from esewatch.expose.http.server import HttpServer
 from esewatch.expose.pages.database_table import computer_link, database_link
 from esewatch.expose.pages.overview import Overview
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks
-from tests.expose.examples import NOW, PRIV03, STRANGE, example, many
+from tests.expose.examples import NOW, PRIV03, PRIV06, STRANGE, example, many
 from tests.expose.html import Page, assert_self_contained
 from tests.expose.serving import FakeDaemon, ask, connect, port_of, serving
 from tests.support.calls import Calls
 
+KEY = ("computer", "database")
 LOCAL = {"X-Esewatch": "1", "Content-Type": "application/json"}
 
 
@@ -38,7 +41,8 @@ def view() -> FakeDaemon:
 def server(view: FakeDaemon, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
     folder = tmp_path_factory.mktemp("runbooks")
     (folder / "EseKnownBadPage.md").write_text(
-        "# EseKnownBadPage\n\n## Meaning\n\nA <b>page</b>.\n"
+        "# EseKnownBadPage\n\nSeverity: critical. Subject: pages.\n\n## Meaning\n\nA <b>page</b>.\n"
+        "\n    esewatch ack 'e:\\x.edb'\n"
     )
     (folder.parent / "secret.md").write_text("secret")
     with serving(view, runbooks=Runbooks([folder])) as running:
@@ -262,6 +266,24 @@ def test_a_runbook_is_shown_with_its_text_escaped(server: HttpServer) -> None:
     page = ask(server, "/runbooks/EseKnownBadPage").text
     assert "<h2>Meaning</h2>" in page
     assert "A &lt;b&gt;page&lt;/b&gt;." in page
+
+
+def test_the_list_of_runbooks_says_subject_severity_and_meaning(server: HttpServer) -> None:
+    text = Page(ask(server, "/runbooks/").text).text
+    assert "pages critical EseKnownBadPage A <b>page</b>." in text
+
+
+def test_a_runbook_opened_for_a_database_names_it_in_its_commands(server: HttpServer) -> None:
+    fields = urlencode(dict(zip(KEY, PRIV06, strict=True)))
+    bad = urlencode(dict(zip(KEY, PRIV03, strict=True)))
+    linked = unescape(ask(server, f"/database?{bad}").text)
+    assert f"/runbooks/EseKnownBadPage?{bad}" in linked
+    page = Page(ask(server, f"/runbooks/EseKnownBadPage?{fields}").text).text
+    assert f"esewatch ack --computer ex01 '{PRIV06[1]}'" in page
+    assert "Opened for" in page
+    unknown = Page(ask(server, "/runbooks/EseKnownBadPage?computer=x&database=y").text).text
+    assert "esewatch ack 'e:\\x.edb'" in unknown
+    assert "Opened for" not in unknown
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,12 @@ def window_advice(history: History, policy: Policy, now: float) -> WindowAdvice:
     )
 
 
+def action_at(at: Moment) -> Action:
+    """The action that is advised as of a moment."""
+    configured = at.timeline.history.window
+    return _length(at, judge(at)[1], configured.duration if configured is not None else None)[0]
+
+
 def _length(
     at: Moment, verdict: Verdict, configured: float | None
 ) -> tuple[Action, float | None, tuple[str, ...]]:

@@ -366,7 +366,9 @@ class App:
         text = self._runbooks.text(name)
         if text is None:
             raise RefusedError(404, "There is no runbook of this name. /runbooks/ lists them.")
-        return _page(render_runbook(name, text))
+        fields = asked(request)
+        page = self._view.database(fields.get("computer", ""), fields.get("database", ""))
+        return _page(render_runbook(name, text, page.figures if page is not None else None))
 
     def _forget(self, request: Request) -> Response:
         what = _decode(request, _Forget)

@@ -8,8 +8,10 @@ import msgspec
 
 from esewatch.advice.history.history import history
 from esewatch.advice.window.lone_ends import pass_figures
+from esewatch.advice.window.window_changes import window_changes
 from esewatch.config import Settings, policy_for
 from esewatch.expose.formatting import plural, tidy
+from esewatch.expose.pages.database_timeline import Moment, database_timeline
 from esewatch.expose.pages.overview import DatabaseFigures
 from esewatch.expose.pages.pictures import Pictures, pictures
 from esewatch.fold.databases.databases import is_dated
@@ -119,6 +121,8 @@ class DatabasePage(msgspec.Struct, frozen=True, kw_only=True):
     """Newest first, then those that ended at an unknown time."""
     untimed: int
     """Events of it that have no time."""
+    moments: tuple[Moment, ...]
+    """What happened to its pages and its window, newest first."""
     bad_pages: tuple[BadRow, ...]
     more_bad_pages: int
     page_errors: tuple[tuple[str, int, float | None], ...]
@@ -148,12 +152,11 @@ def database_page(
     bad_rows = _bad_rows(known_bad_pages(database, views, around), dated)
     instance = state.instances.get(instance_key(database))
     policy = policy_for(settings, database.database, database.computer)
+    past = history(state, settings, *key, told)
     return DatabasePage(
         now=now,
         figures=figures,
-        pictures=pictures(
-            history(state, settings, *key, told), figures.advice, figures, policy, now
-        ),
+        pictures=pictures(past, figures.advice, figures, policy, now),
         first_seen=(dated and database.first_seen) or None,
         last_seen=(dated and database.last_seen) or None,
         sentence=_maintained(figures, views, without),
@@ -161,6 +164,13 @@ def database_page(
         ends=_last_ends(views, without),
         passes=(*_pass_rows(views, figures.running), *_untimed_rows(without)),
         untimed=sum(database.untimed.events.values()),
+        moments=database_timeline(
+            database,
+            figures.verified,
+            instance.restored if instance is not None else 0.0,
+            window_changes(past, policy, now),
+            now,
+        ),
         bad_pages=bad_rows[:MAX_BAD_ROWS],
         more_bad_pages=sum(row.count for row in bad_rows[MAX_BAD_ROWS:]),
         page_errors=tuple(

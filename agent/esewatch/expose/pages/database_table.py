@@ -78,7 +78,16 @@ def row_of(figures: DatabaseFigures, now: float, href: str | None = None) -> Tab
 
 def database_link(computer: str, database: str) -> str:
     """The address of a database's page on the agent itself."""
-    return "/database?" + urlencode({"computer": computer, "database": database})
+    return f"/database?{_fields(computer, database)}"
+
+
+def runbook_address(alert: str, figures: DatabaseFigures) -> str:
+    """The address of a runbook on the agent itself, opened for a database."""
+    return f"/runbooks/{alert}?{_fields(figures.computer, figures.database)}"
+
+
+def _fields(computer: str, database: str) -> str:
+    return urlencode({"computer": computer, "database": database})
 
 
 def computer_link(computer: str) -> str:

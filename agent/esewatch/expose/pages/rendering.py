@@ -10,12 +10,14 @@ from esewatch import __version__
 from esewatch.advice.forecast.verdict import Verdict
 from esewatch.advice.window.window_rules import Action
 from esewatch.expose.formatting import (
+    BAD_KINDS,
     VERIFIERS,
     count,
     days,
     duration,
     number,
     plural,
+    second_tag,
     size,
     tidy,
     time_tag,
@@ -31,6 +33,7 @@ from esewatch.expose.pages.database_table import (
     database_link,
     folded,
     row_of,
+    runbook_address,
     shown_verdict,
     window_rows,
 )
@@ -39,6 +42,7 @@ from esewatch.expose.pages.overview import DatabaseFigures, Overview
 from esewatch.expose.pages.runbooks.markdown import to_html
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks
 from esewatch.expose.pages.runbooks.runbook_links import runbook_links
+from esewatch.expose.pages.runbooks.runbook_subject import Subject, filled
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -57,13 +61,6 @@ _UNSEEN = dict.fromkeys(
 )
 """Characters that control the text, turn it round or cannot be encoded."""
 
-BAD_KINDS = {
-    "uncorrectable": "bad checksum, not correctable",
-    "corrected": "one-bit error, corrected when read",
-    "wrong_page": "another page than asked for",
-    "lost_flush": "an old version: a write was lost",
-    "no_data": "no data",
-}
 MODELS = {
     "window": "window",
     "garbage_collection": "garbage collection",
@@ -139,7 +136,8 @@ def render_database(page: DatabasePage, runbooks: Runbooks) -> str:
 
 def render_computer(view: Overview, computer: str) -> str | None:
     """The databases of one computer and its sources; None when the computer is unknown."""
-    rows = [row_of(each, view.now) for each in view.databases if each.computer == computer]
+    databases = [each for each in view.databases if each.computer == computer]
+    rows = [row_of(each, view.now) for each in databases[:MAX_ROWS]]
     sources = [source for source in view.sources if computer in source.computers]
     hidden = [each for each in view.hidden if each.computer == computer]
     checks = [each for each in view.checks if each.computer == computer]
@@ -150,6 +148,7 @@ def render_computer(view: Overview, computer: str) -> str | None:
         view=view,
         computer=computer,
         rows=rows,
+        more=len(databases) - len(rows),
         sources=sources,
         checks=checks,
         blind=[each for each in view.fleet.blind if each.name == computer],
@@ -172,14 +171,19 @@ def _runbooks(figures: DatabaseFigures, runbooks: Runbooks) -> list[str]:
 
 
 def render_runbooks(runbooks: Runbooks) -> str:
-    """The list of runbooks, each with its first sentence."""
-    rows = [(name, runbooks.summary(name)) for name in runbooks.names()]
+    """The list of runbooks by subject, each with its severity and its first sentence."""
+    rows = sorted(
+        (*reversed(runbooks.head(name)), name, runbooks.summary(name)) for name in runbooks.names()
+    )
     return render("runbooks.html.j2", rows=rows)
 
 
-def render_runbook(name: str, markdown: str) -> str:
-    """One runbook."""
-    return render("runbook.html.j2", name=name, text=to_html(markdown))
+def render_runbook(name: str, markdown: str, figures: DatabaseFigures | None = None) -> str:
+    """One runbook; its commands are for the database of `figures`."""
+    if figures is not None:
+        subject = Subject(figures.computer, figures.database, figures.path)
+        markdown = filled(markdown, subject)
+    return render("runbook.html.j2", name=name, text=to_html(markdown), figures=figures)
 
 
 def render(template: str, **values: Any) -> str:
@@ -208,12 +212,14 @@ def _environment() -> "Environment":
         number=number,
         plural=plural,
         remedies=runbook_links,
+        second=second_tag,
         size=size,
         span=duration,
         time=time_tag,
         verdict=shown_verdict,
     )
     environment.globals.update(
+        runbook_address=runbook_address,
         actions=ACTIONS,
         bad_kinds=BAD_KINDS,
         max_checks=MAX_CHECKS,

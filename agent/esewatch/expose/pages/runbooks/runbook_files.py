@@ -7,6 +7,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 _SENTENCE = re.compile(r".+?\.(?= |$)")
+_HEAD = re.compile(r"^Severity: (.+?)\. Subject: (.+)\.$", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,99}", re.ASCII)
 
 
@@ -45,6 +46,11 @@ class Runbooks:
         paragraph = " ".join(meaning.partition("\n\n")[0].split())
         sentence = _SENTENCE.match(paragraph)
         return (sentence[0] if sentence else paragraph).replace("`", "").replace("*", "")
+
+    def head(self, alert: str) -> tuple[str, str]:
+        """Severity and subject of the alert, as its runbook has them; empty where it has none."""
+        found = _HEAD.search((self.text(alert) or "").partition("\n## ")[0])
+        return (found[1], found[2]) if found else ("", "")
 
     def has(self, alert: str) -> bool:
         """Whether there is one of this name."""
