@@ -10,6 +10,7 @@ import pytest
 from esewatch.cli import main
 from esewatch.ese.pages.layout import PAGE_SIZES
 from tests.support.edb import CREATED, Value, log_position, write_edb
+from tests.support.flush_maps import map_header, map_page
 from tests.support.logs import Log, attachment, checkpoint, flip
 
 Captured = pytest.CaptureFixture[str]
@@ -292,6 +293,14 @@ def test_a_log_shows_its_series_and_its_place_in_it(tmp_path: Path, capsys: Capt
     assert found["Format"] == "8.4000.5.16"
     assert found["Size"] == "65,536 bytes, sectors of 4,096"
     assert found["Attached"] == "e:\\priv06.edb (database 1)"
+    assert found["Circular logging"] == "on, on in older logs of the series"
+    assert found["Previous checksum"] == "0x0000000000000000"
+    assert found["Engine knew format"] == "9180"
+    assert (found["Folder"], found["Checkpoint's folder"]) == ("C:\\Logs\\", "C:\\Logs\\")
+    assert found["Parameters"] == (
+        "sessions 64, open tables 300, version pages 128, cursors 1,024, log buffers 126,"
+        " log 16 sectors, cache 496 pages"
+    )
 
 
 def test_a_log_in_json_has_its_times_and_what_was_attached(
@@ -305,6 +314,8 @@ def test_a_log_in_json_has_its_times_and_what_was_attached(
     assert found["created"] == "2026-03-01T02:05:00.000Z"
     assert found["previous_created"] == "2026-03-01T02:04:00.000Z"
     assert found["previous_checksum"] == 99
+    assert (found["circular_before"], found["engine_format"]) == (True, 9180)
+    assert found["parameters"]["cache_pages"] == 496
     assert [attached["path"] for attached in found["attachments"]] == ["e:\\priv06.edb"]
 
 
@@ -317,6 +328,50 @@ def test_a_checkpoint_shows_where_a_replay_begins(tmp_path: Path, capsys: Captur
     assert main(["header", str(path)]) == 1
     found = rows(capsys.readouterr().out)
     assert (found["Header, shadow"], found["Checkpoint"]) == ("damaged, ok", "0xC,22,0")
+
+
+def test_a_flush_map_shows_whether_it_is_whole_and_of_which_database(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    path = tmp_path / "priv06.jfm"
+    path.write_bytes(map_header(clean=False, log_required=0x2804C) + map_page({1: 2}))
+    assert main(["header", str(path)]) == 0
+    found = rows(capsys.readouterr().out)
+    assert found["Kind"] == "flush map"
+    assert found["Completed"] == "no: it was in use"
+    assert found["Format"] == "3.0.0"
+    assert found["Size"] == "16,384 bytes, room for 32,512 pages"
+    assert found["Log required"] == "163916 (0x2804c)"
+    assert found["Attached"] == "never"
+    assert found["Flush of database"].startswith("04030201")
+    assert found["Flush of map"] == "none"
+
+
+def test_a_flush_map_in_json(tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "priv06.jfm"
+    path.write_bytes(map_header() + map_page({1: 2}))
+    assert main(["header", "--format", "json", str(path)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["file_type"], found["bytes"]) == ("flush_map", 16384)
+    assert (found["version"], found["clean"], found["log_required"]) == ("3.0.0", True, 0)
+    assert found["database_flush"]["random"] == "04030201"
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (map_header()[:99] + b"x" + map_header()[100:], "the header of the flush map is damaged"),
+        (map_header(version=(4, 0, 0)), "the flush map has version 4.0, which is not known"),
+    ],
+    ids=["damaged", "newer"],
+)
+def test_a_flush_map_that_cannot_be_used_is_told_in_a_line(
+    tmp_path: Path, capsys: Captured, data: bytes, reason: str
+) -> None:
+    path = tmp_path / "priv06.jfm"
+    path.write_bytes(data)
+    assert main(["header", str(path)]) == 2
+    assert capsys.readouterr().err == f"esewatch: {path}: {reason}\n"
 
 
 @pytest.mark.parametrize(

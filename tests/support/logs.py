@@ -66,7 +66,10 @@ class Log:
         page[44:72] = signature(self.series)
         page[72:80] = b"C:\\Logs\\"
         page[333:341] = b"C:\\Logs\\"
+        struct.pack_into("<7I", page, 595, 64, 300, 128, 1024, 126, self.segments, 496)
+        page[639] = 0x02 | 0x04
         struct.pack_into("<I", page, 648, self.version[3])
+        struct.pack_into("<I", page, 661, 9180)
         struct.pack_into("<Q", page, 653, self.previous_checksum)
         struct.pack_into("<I", page, 667, 3)
         entries = b"".join(self.attached)

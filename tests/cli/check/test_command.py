@@ -311,10 +311,17 @@ def test_without_a_current_log_it_says_how_to_begin(tmp_path: Path, capsys: Capt
     assert any("There is no edb.log" in reason for reason in found["reasons"])
 
 
-def test_a_newer_format_is_not_judged(tmp_path: Path, capsys: Captured) -> None:
+@pytest.mark.parametrize(
+    "version", [(8, 4000, 6, 200), (9, 4000, 0, 0), (7, 3704, 17, 0), (6, 1503, 0, 0)], ids=str
+)
+def test_a_format_whose_records_are_not_read_is_unknown(
+    tmp_path: Path, capsys: Captured, version: tuple[int, int, int, int]
+) -> None:
     copy = Copy(tmp_path / "copy")
-    copy.logs[11].write_bytes(Log(11, version=(8, 4000, 6, 200)).data())
-    assert verdict(capsys, copy.folder)["verdict"] == "unknown"
+    copy.logs[11].write_bytes(Log(11, version=version).data())
+    found = verdict(capsys, copy.folder)
+    assert found["verdict"] == "unknown"
+    assert any(reason.startswith("Log 11: ") for reason in found["reasons"])
 
 
 @pytest.mark.parametrize("name", ["nothing-here", "edb.log"])

@@ -1,4 +1,4 @@
-"""`header`: shows the header of a database, a log or a checkpoint, read-only."""
+"""`header`: shows the header of a database, a log, a checkpoint or a flush map, read-only."""
 
 import argparse
 import sys
@@ -8,13 +8,14 @@ from typing import Any
 import msgspec
 
 from esewatch.cli.header.database_text import header_text
-from esewatch.cli.header.recovery_text import checkpoint_text, log_text
+from esewatch.cli.header.recovery_text import checkpoint_text, flush_map_text, log_text
 from esewatch.cli.header.words import one_line
 from esewatch.cli.inputs.reader import FAILED, HEALTHY, WRONG
 from esewatch.cli.options import add_format_option
 from esewatch.cli.scan.scan_paths import find_databases
 from esewatch.ese.logs.checkpoint import CHECKPOINT_BYTES, Checkpoint, parse_checkpoint
 from esewatch.ese.logs.log_header import LOG_HEADER_BYTES, LogHeader, parse_log_header
+from esewatch.ese.pages.flush_map.map_header import MapHeader, is_flush_map, parse_map_header
 from esewatch.ese.pages.header import Header, NotDatabase
 from esewatch.scan.open_errors import why_not_opened
 from esewatch.scan.reading.header_reading import read_header
@@ -27,10 +28,10 @@ def add_commands(commands: Any) -> None:
     """Register `header`."""
     parser = commands.add_parser(
         "header",
-        help="show the header of a database, a transaction log or a checkpoint",
-        description="Shows the headers of databases, transaction logs and checkpoints. The files"
-        " are only read. Exit status 1: a header or a copy of it is damaged, or the engine has"
-        " counted pages it could not mend.",
+        help="show the header of a database, transaction log, checkpoint or flush map",
+        description="Shows the headers of databases, transaction logs, checkpoints and flush maps."
+        " The files are only read. Exit status 1: a header or a copy of it is damaged, or the"
+        " engine has counted pages it could not mend.",
         epilog="example: esewatch header /snapshots/priv06.edb",
     )
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files, directories or globs")
@@ -64,7 +65,7 @@ def print_headers(options: argparse.Namespace) -> int:
     return status
 
 
-AnyHeader = Header | LogHeader | Checkpoint
+AnyHeader = Header | LogHeader | Checkpoint | MapHeader
 
 
 def _read(path: str) -> tuple[AnyHeader | NotDatabase, int]:
@@ -78,14 +79,17 @@ def _read(path: str) -> tuple[AnyHeader | NotDatabase, int]:
         file.close()
 
 
-def _of_recovery(data: bytes) -> LogHeader | Checkpoint | NotDatabase | None:
-    """The header of a log or checkpoint; None: the file is neither of them."""
+def _of_recovery(data: bytes) -> AnyHeader | NotDatabase | None:
+    """The header of a log, a checkpoint or a flush map; None: the file is none of them."""
     log = parse_log_header(data)
     if isinstance(log, LogHeader):
         return log
     checkpoint = parse_checkpoint(data)
     if isinstance(checkpoint, Checkpoint):
         return checkpoint
+    if is_flush_map(data):
+        flush_map = parse_map_header(data)
+        return NotDatabase(flush_map) if isinstance(flush_map, str) else flush_map
     damaged = next((found for found in (checkpoint, log) if found.damaged), None)
     whole = len(data) >= LOG_HEADER_BYTES
     return NotDatabase(damaged.reason) if damaged and whole else None
@@ -96,6 +100,8 @@ def _text(path: str, size: int, header: AnyHeader) -> str:
         return log_text(path, size, header)
     if isinstance(header, Checkpoint):
         return checkpoint_text(path, header)
+    if isinstance(header, MapHeader):
+        return flush_map_text(path, size, header)
     return header_text(path, size, header)
 
 
@@ -104,7 +110,7 @@ def _complain(text: str) -> None:
 
 
 def _wrong(header: AnyHeader) -> bool:
-    if isinstance(header, LogHeader):
+    if isinstance(header, LogHeader | MapHeader):
         return False
     damaged = not (header.header_ok and header.shadow_header_ok)
     if isinstance(header, Checkpoint):
@@ -115,7 +121,8 @@ def _wrong(header: AnyHeader) -> bool:
 def header_object(path: str, size: int, header: AnyHeader) -> dict[str, Any]:
     """The JSON object of a header; `bytes` is the size of the file. None: not set."""
     plain = msgspec.to_builtins(header, builtin_types=(datetime,))
-    kind = {LogHeader: "transaction_log", Checkpoint: "checkpoint"}.get(type(header))
+    kinds = {LogHeader: "transaction_log", Checkpoint: "checkpoint", MapHeader: "flush_map"}
+    kind = kinds.get(type(header))
     named = {"path": path, "bytes": size} | ({"file_type": kind} if kind else {})
     return {**named, **{key: _with_times(of) for key, of in plain.items()}}
 

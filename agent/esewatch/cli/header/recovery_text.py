@@ -1,11 +1,13 @@
-"""The tables of a transaction log's and a checkpoint's header, for people."""
+"""The tables of the headers of a transaction log, a checkpoint and a flush map, for people."""
 
 from collections.abc import Iterable, Iterator
 
 from esewatch.cli.header.words import NEVER, generation_text, one_line, signature_text, time_text
 from esewatch.ese.logs.attachments import Attachment
 from esewatch.ese.logs.checkpoint import Checkpoint
-from esewatch.ese.logs.log_header import LogHeader
+from esewatch.ese.logs.log_header import LogHeader, Parameters
+from esewatch.ese.pages.flush_map.flush_types import PAGES_OF_MAP_PAGE
+from esewatch.ese.pages.flush_map.map_header import MAP_PAGE, MapHeader
 
 
 def log_text(path: str, size: int, header: LogHeader) -> str:
@@ -35,11 +37,26 @@ def _log_rows(size: int, header: LogHeader) -> Iterator[tuple[str, str]]:
     yield "Size", f"{size:,} bytes, sectors of {header.sector_bytes:,}{wrong}"
     yield "Databases' pages", f"{header.page_size:,} bytes"
     yield "Checkpoint then", str(header.checkpoint or "none")
-    yield "Circular logging", "on" if header.circular else "off"
+    history = ", on in older logs of the series" if header.circular_before else ""
+    yield "Circular logging", ("on" if header.circular else "off") + history
     if header.from_reserve:
         yield "Made of a reserve", "yes: the disk was full"
+    if header.has_previous_checksum():
+        yield "Previous checksum", f"0x{header.previous_checksum:016x}"
+    if header.engine_format:
+        yield "Engine knew format", str(header.engine_format)
     yield "Folder", header.folder or "none"
+    yield "Checkpoint's folder", header.system_folder or "none"
+    yield "Parameters", _parameters(header.parameters)
     yield from _attached(header.attachments)
+
+
+def _parameters(of: Parameters) -> str:
+    return (
+        f"sessions {of.sessions:,}, open tables {of.open_tables:,}, version pages"
+        f" {of.version_pages:,}, cursors {of.cursors:,}, log buffers {of.log_buffers:,}, log"
+        f" {of.log_sectors:,} sectors, cache {of.cache_pages:,} pages"
+    )
 
 
 def _checkpoint_rows(checkpoint: Checkpoint) -> Iterator[tuple[str, str]]:
@@ -54,6 +71,27 @@ def _checkpoint_rows(checkpoint: Checkpoint) -> Iterator[tuple[str, str]]:
     if incremental:
         yield "Incremental backup", time_text(incremental)
     yield from _attached(checkpoint.attachments)
+
+
+def flush_map_text(path: str, size: int, header: MapHeader) -> str:
+    """The table of a flush map; `size` is the file's, in bytes."""
+    return _table(path, _map_rows(size, header))
+
+
+def _map_rows(size: int, header: MapHeader) -> Iterator[tuple[str, str]]:
+    yield "Kind", "flush map"
+    yield "Completed", "yes" if header.clean else "no: it was in use"
+    yield "Format", header.version
+    yield "Size", f"{size:,} bytes, room for {PAGES_OF_MAP_PAGE * (size // MAP_PAGE - 1):,} pages"
+    yield "Created", time_text(header.created)
+    yield "Attached", time_text(header.attached)
+    yield "Detached", time_text(header.detached)
+    required = header.log_required
+    yield "Log required", generation_text(required) if required else "none"
+    yield "Whole writing begun", time_text(header.flush_started)
+    yield "Whole writing done", time_text(header.flush_completed)
+    yield "Flush of database", signature_text(header.database_flush)
+    yield "Flush of map", signature_text(header.map_flush)
 
 
 def _copies(checkpoint: Checkpoint) -> tuple[bool, bool]:

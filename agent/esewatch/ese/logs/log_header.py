@@ -1,7 +1,7 @@
 """The header of a transaction log: which series, which generation, what came before.
 
-Source: LGFILEHDR and ATTACHINFO in log.hxx, the checks in logstream.cxx (ErrLGReadFileHdr) and
-the history of versions in daedef.hxx of the published engine.
+Source: LGFILEHDR and ATTACHINFO in log.hxx, the checks in logstream.cxx (ErrLGReadFileHdr),
+DBMS_PARAM and the history of versions in daedef.hxx of the published engine.
 """
 
 import struct
@@ -34,11 +34,15 @@ _PREVIOUS_CHECKSUM = 13
 """Minor update from which the header has the checksum of the log before."""
 _ZERO_FILLED = 2
 """Major update of version 8 from which a new log is zeros; before, a pattern."""
-_CIRCULAR, _RESERVED = 0x02, 0x01
+_CIRCULAR_BEFORE, _CIRCULAR, _RESERVED = 0x04, 0x02, 0x01
 _NUMBERS = struct.Struct("<4xI4H8x8x3I")
 _ATTACHED_AT = 671
 _ATTACHED_BYTES = 2048
+_SYSTEM_FOLDER_AT = 72
 _FOLDER = 261
+_PARAMETERS = struct.Struct("<7I")
+_PARAMETERS_AT = 595
+_ENGINE_FORMAT_AT = 661
 
 
 class NotLog(msgspec.Struct, frozen=True, gc=False):
@@ -49,6 +53,21 @@ class NotLog(msgspec.Struct, frozen=True, gc=False):
 
     reason: str
     damaged: bool = False
+
+
+class Parameters(msgspec.Struct, frozen=True, gc=False):
+    """Parameters that the engine ran with; sessions to cursors are what it reserved room for."""
+
+    sessions: int
+    open_tables: int
+    version_pages: int
+    cursors: int
+    log_buffers: int
+    """In sectors."""
+    log_sectors: int
+    """Of a log."""
+    cache_pages: int
+    """At most."""
 
 
 class LogHeader(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -74,14 +93,21 @@ class LogHeader(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     page_size: int
     circular: bool
     """Circular logging was on: older logs are deleted by the engine."""
+    circular_before: bool
+    """Circular logging was on in an older log of the series: it has a gap before some log."""
     from_reserve: bool
     """Made of a reserved log, because the disk was full."""
     checkpoint: LogPosition | None
     """Where the checkpoint was when this log was begun."""
     previous_checksum: int
     """XOR of the checksums of all segments of the log before; 0 where the version has none."""
+    engine_format: int
+    """Newest format that the engine which wrote the log knew (JET_efv), 0 where it has none."""
     folder: str
     """Where the engine kept its logs."""
+    system_folder: str
+    """Where it kept its checkpoint."""
+    parameters: Parameters
     attachments: list[Attachment]
     """Databases that were attached when this log was begun."""
 
@@ -139,9 +165,17 @@ def _header(page: bytes) -> LogHeader:
         sectors=sectors,
         page_size=page_size or 4096,
         circular=bool(page[639] & _CIRCULAR),
+        circular_before=bool(page[639] & _CIRCULAR_BEFORE),
         from_reserve=bool(page[639] & _RESERVED),
         checkpoint=header_fields.position(page, 640),
         previous_checksum=u64(page, 653),
-        folder=page[72 + _FOLDER : 72 + 2 * _FOLDER].split(b"\0")[0].decode("latin-1"),
+        engine_format=u32(page, _ENGINE_FORMAT_AT),
+        folder=_folder(page, _SYSTEM_FOLDER_AT + _FOLDER),
+        system_folder=_folder(page, _SYSTEM_FOLDER_AT),
+        parameters=Parameters(*_PARAMETERS.unpack_from(page, _PARAMETERS_AT)),
         attachments=attachments(page[_ATTACHED_AT : _ATTACHED_AT + _ATTACHED_BYTES]),
     )
+
+
+def _folder(page: bytes, at: int) -> str:
+    return page[at : at + _FOLDER].split(b"\0")[0].decode("latin-1")

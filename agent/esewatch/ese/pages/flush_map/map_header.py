@@ -56,6 +56,11 @@ class DatabaseFlush(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     log_required: int
 
 
+def is_flush_map(data: bytes) -> bool:
+    """Whether a file that begins so is a flush map, or was one before it was damaged."""
+    return len(data) >= MAP_PAGE and u32(data, _FILE_TYPE_AT) == _FLUSH_MAP
+
+
 def parse_map_header(page: bytes) -> MapHeader | str:
     """The header in the first MAP_PAGE bytes of a file, or a sentence why it cannot be used."""
     if len(page) < MAP_PAGE:
