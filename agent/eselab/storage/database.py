@@ -70,9 +70,10 @@ class Database:
         self.space = Survey(store, self._all_spaces)
         self._catalog = self._tree(CATALOG.name, Entry(CATALOG_ID, CATALOG_ROOT))
         self._shadow = self._tree(SHADOW.name, Entry(SHADOW_ID, SHADOW_PAGES.start))
-        self._indexes = {
+        self.indexes = {
             index.name: self._tree_at(index.entry, self._spaces[CATALOG_ROOT]) for index in INDEXES
         }
+        """Of the catalog, by name."""
 
     @classmethod
     def create(
@@ -161,7 +162,7 @@ class Database:
 
         An object id is not given again, even if the transaction is aborted.
         """
-        taken = self._indexes[ROOT_OBJECTS.name]
+        taken = self.indexes[ROOT_OBJECTS.name]
         if taken.get(key_of_table(name_of(layout.name)), transaction) is not None:
             raise KeyError(layout.name)
         number = self.store.header.last_object_id + 1
@@ -192,7 +193,7 @@ class Database:
             self._catalog.insert(transaction, key, record)
             self._shadow.insert(transaction, key, record)
             for index, index_key in entries_of(record):
-                self._indexes[index.name].insert(transaction, index_key, key)
+                self.indexes[index.name].insert(transaction, index_key, key)
 
     def state(self, name: str, type: type[_State]) -> _State | None:
         """What `set_state` last kept under this name and is committed.

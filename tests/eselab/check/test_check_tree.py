@@ -398,7 +398,7 @@ def test_a_shadow_of_the_catalog_with_other_records_is_told(disk: SimDisk) -> No
 @pytest.mark.parametrize("name", ["Name", "RootObjects"])
 def test_an_index_of_the_catalog_that_lacks_an_entry_is_told(disk: SimDisk, name: str) -> None:
     database = reopened(disk)
-    index = database._indexes[name]
+    index = database.indexes[name]
     with database.store.begin() as transaction:
         index.delete(transaction, next(index.scan())[0])
     database.close(NOW)

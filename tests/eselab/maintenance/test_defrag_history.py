@@ -124,10 +124,10 @@ class History:
 
 
 def expect_order(bench: Bench, records: Model) -> None:
-    """All records are there, in order, and the pages in use are those of the tables."""
+    """All records are there, in order, and the pages in use are those of tables and indexes."""
     assert list(bench.tree().scan()) == sorted(records.items())
     store, used = bench.database.store, {1}
-    for _, tree in bench.database.tables():
+    for tree in (*dict(bench.database.tables()).values(), *bench.database.indexes.values()):
         used |= verified(tree, store)
     assert used == set(bench.database.space.used())
 

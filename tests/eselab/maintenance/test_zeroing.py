@@ -106,7 +106,7 @@ def test_the_counts_are_those_of_what_was_done(page_size: int) -> None:
     told = found.run()
     _, blank = count_free(found.database)
     pages = found.database.store.pages
-    trees = [tree for _, tree in found.database.tables()]
+    trees = [tree for _, tree in found.database.tables()] + [*found.database.indexes.values()]
     steps = -(-pages * page_size // 327_680)
     scan = ScanSummary(
         started=began, ended=began + steps * PAUSE, seconds=steps * PAUSE, invocations=1,
