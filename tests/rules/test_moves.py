@@ -1,0 +1,80 @@
+"""A partition moves to another worker: no alert is told twice, and none is resolved by it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.rules.expressions import document_of
+from tests.rules.moved import doubled, moved, parts
+from tests.rules.promtool import TESTS, prepare
+from tests.rules.promtool import run as ask_promtool
+
+QUICK = {"integrity_test", "log_space_test", "verification_test"}
+FILES = [
+    pytest.param(path, id=path.stem, marks=() if path.stem in QUICK else pytest.mark.slow)
+    for path in TESTS
+]
+ADDS_UP_WORKERS = {
+    "EseHungIo": "it adds up what workers counted: of two agents on one computer it counts twice",
+    "EseSlowIo": "the same",
+    "EsewatchPartitionUnowned": "it is about the workers",
+}
+LATER = {
+    # What the last worker told stands for up to an hour, as through a restart: what was over at
+    # that moment ends later, and what it hid begins later.
+    "failures that the engine reports are a ticket for each kind, until they are over,"
+    " through a restart of the agent",
+    "a failed pass is not told while the logs of the computer are not read to the end",
+    # It takes 35 minutes of a worker's own until a fall of free space is told.
+    "of a few minutes nothing is said",
+    # Its days begin anew with the worker.
+    "a ratio that falls under half of what it was is told after a day, over a restart of the agent"
+    " and a reset of the counters",
+    "a ratio that rises above twice of what it was is told after a day, whatever was down a week"
+    " before",
+    # It is about the workers.
+    "what a worker owned that died is told after a quarter of an hour, until another one has it",
+}
+"""Cases in which a move is noticed, with the reason."""
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_what_two_workers_tell_is_told_once(path: Path, tmp_path: Path) -> None:
+    cases = document_of(path)["tests"]
+    twice = [each for case in cases if (each := doubled(case, ADDS_UP_WORKERS))]
+    done = ask_promtool(prepare(path, tmp_path, twice)) if twice else None
+
+    assert done is None or done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_an_alert_goes_on_through_a_move(path: Path, tmp_path: Path) -> None:
+    cases = [case for case in document_of(path)["tests"] if case["name"] not in LATER]
+    over_a_move = [each for case in cases if (each := moved(case))]
+    done = ask_promtool(prepare(path, tmp_path, over_a_move)) if over_a_move else None
+
+    assert done is None or done.returncode == 0, done.stdout + done.stderr
+
+
+def test_each_case_that_notices_a_move_is_there() -> None:
+    names = {case["name"] for path in TESTS for case in document_of(path)["tests"]}
+
+    assert names >= LATER
+
+
+@pytest.mark.parametrize(
+    ("values", "at", "before", "after"),
+    [
+        ("0+2x9", 4, ["0+2x3"], ["8+2x5"]),
+        ("1x3 _x2 5", 5, ["1x3", "_x1"], ["_x1", "5"]),
+        ("1 2 3", 1, ["1"], ["2", "3"]),
+        ("3-1x2", 9, ["3-1x2"], []),
+        ("3-1x2", 0, [], ["3-1x2"]),
+        ("-2x3", 2, ["-2+0x1"], ["-2+0x1"]),
+        ("1 stale", 1, ["1"], ["stale"]),
+    ],
+)
+def test_the_values_of_a_series_in_two_parts(
+    values: str, at: int, before: list[str], after: list[str]
+) -> None:
+    assert parts(values, at) == (before, after)
