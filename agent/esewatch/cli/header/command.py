@@ -30,7 +30,7 @@ def add_commands(commands: Any) -> None:
         help="show the header of a database, a transaction log or a checkpoint",
         description="Shows the headers of databases, transaction logs and checkpoints. The files"
         " are only read. Exit status 1: a header or a copy of it is damaged, or the engine has"
-        " counted pages it could not mend.",
+        " counted pages it could not repair.",
         epilog="example: esewatch header /snapshots/priv06.edb",
     )
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files, directories or globs")
