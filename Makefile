@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What scripts/deploy-tools puts there.
 export PATH := $(CURDIR)/.tools/bin:$(PATH)
 .NOTPARALLEL:
-.PHONY: help setup tools lint rules check-alert new-alert test test-slow bench lab demo demo-stack images golden docs fuzz audit lock wheel deb wheel-windows msi clean
+.PHONY: help setup tools lint rules check-alert new-alert test test-slow bench lab demo demo-stack images golden sentences docs fuzz audit lock wheel deb wheel-windows msi clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ images: setup tools ## take the pictures of docs/images anew
 
 golden: setup ## write the golden files anew; read the difference before you keep it
 	ESEWATCH_REWRITE_GOLDEN=1 $(PY) -m pytest -q -k golden
+
+sentences: setup ## print all sentences that the program can say
+	@$(PY) -m tests.support.sentences
 
 docs: setup ## write the generated pages and dashboards anew, and the site of them in out/site
 	$(PY) -m scripts.metrics_page >docs/metrics.md.new

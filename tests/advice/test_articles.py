@@ -190,7 +190,7 @@ def test_the_published_pass_alone_is_not_enough_to_say_anything(tmp_path: Path) 
     advice = judged(folder, Settings(), BEGIN.timestamp() + 5 * DAY)
 
     assert (advice.action, advice.recommended_seconds) == ("insufficient_evidence", None)
-    assert "7 days asked for" in advice.reasons[0]
+    assert "7 days needed" in advice.reasons[0]
 
 
 def background(tmp_path: Path, days: float, *, size: int | None, before: bool) -> WindowAdvice:

@@ -29,7 +29,7 @@ def test_the_report_shows_each_set_and_what_slows(log: Path, tmp_path: Path) -> 
     page = Page(output.read_text(encoding="utf-8"))
     assert_self_contained(page)
 
-    told = "These logs tell of backups of 4 storage groups; no event names a database."
+    told = "These logs record backups of 4 storage groups; no event names a database."
     assert told in page.text
     assert SLOWS in page.text
     assert page.text.count("First Storage Group ex01 NTBACKUP 2007-06-") == 3

@@ -429,7 +429,7 @@ def test_a_defect_in_a_reload_is_one_line_and_told_by_the_metric(
         assert metric(running.daemon, "esewatch_config_last_reload_successful") == 0
     why = " ".join(str(defect).split()) or "MemoryError"
     assert [line for line in caplog.messages if line.endswith(why)] == [
-        f"the configuration is not taken up: {why}"
+        f"the configuration is refused: {why}"
     ]
 
 

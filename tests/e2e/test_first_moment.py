@@ -34,7 +34,7 @@ from esewatch.cli import main
 sys.exit(main())
 """
 """From the first line of ours on, each module that is imported comes with a SIGHUP."""
-TAKEN_UP = "the configuration is taken up"
+TAKEN_UP = "the configuration is in use"
 
 
 @contextmanager

@@ -161,7 +161,7 @@ def test_a_new_configuration_keeps_the_place(agent: Agent, tmp_path: Path) -> No
 
     wait_for("the end", lambda: (value(agent, "ese_page_scan_pages_total") or 0) >= PAGES)
     wait_for("no process", lambda: scanner(agent) is None)
-    wait_for("its line", lambda: "taken up" in agent.log())
+    wait_for("its line", lambda: "the configuration is in use" in agent.log())
 
     assert value(agent, "ese_page_scan_pages_total") == PAGES
     agent.stop()

@@ -22,7 +22,7 @@ RELOADS = 50
 SUCCESSFUL = ("esewatch_config_last_reload_successful", frozenset[tuple[str, str]]())
 TIMESTAMP = ("esewatch_config_last_reload_success_timestamp_seconds", frozenset[tuple[str, str]]())
 RATIO_HIGH = "esewatch_policy_default_ratio_high"
-REFUSED = "the configuration is not taken up"
+REFUSED = "the configuration is refused"
 
 
 def post_reload(agent: Agent) -> tuple[int, str]:
@@ -186,5 +186,5 @@ def test_policies_and_aliases_hold_at_once_and_a_new_journal_waits_for_a_restart
         agent.stop()
     finally:
         agent.close()
-    assert f"journal: {tmp_path / 'x.db'} is taken up at the next start" in agent.log()
+    assert f"journal: {tmp_path / 'x.db'} takes effect at the next start" in agent.log()
     assert not (tmp_path / "x.db").exists()

@@ -262,7 +262,7 @@ SITUATIONS = (
         ),
         history=logs.search_index,
         told=(
-            "The search index is only observed: esewatch would tell of bad pages and slow disks, "
+            "The search index is only observed: esewatch would report bad pages and slow disks, "
             "not of a check that is missing. Nothing is wrong; two slow writes in forty days are "
             "no finding."
         ),

@@ -94,7 +94,9 @@ def _must_be_ours(found: Any, cert_file: str) -> None:
         reason = getattr(error, "strerror", None) or "no certificate in PEM form"
         raise EsewatchError(f"{cert_file}: cannot be read: {reason}") from error
     if found.getpeercert(binary_form=True) != expected:
-        raise EsewatchError(f"what answers has not the certificate of {cert_file}: nothing is sent")
+        raise EsewatchError(
+            f"the answer does not carry the certificate of {cert_file}: nothing is sent"
+        )
 
 
 def _login(file: str) -> bytes:
@@ -111,8 +113,8 @@ def _login(file: str) -> bytes:
 def _reason(options: argparse.Namespace, web: WebSettings, error: Exception) -> str:
     if web.tls is not None and web.tls.client_auth_type == "RequireAndVerifyClientCert":
         return (
-            "the running esewatch takes none without a client certificate, which this command has "
-            "not: stop it, run this command again, and start it"
+            "the running esewatch requires a client certificate, which this command does not "
+            "have: stop it, run this command again, and start it"
         )
     said = f"an esewatch holds the journal but does not answer at {options.address}: {error}; "
     return (

@@ -56,7 +56,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     """Add `replay`."""
     replay = commands.add_parser(
         "replay",
-        help="history as OpenMetrics with original times, a file a month",
+        help="write history as OpenMetrics with original times, one file a month",
         epilog="example: esewatch replay Application.evtx counters.csv -o history.om",
     )
     add_input_options(replay)
@@ -80,7 +80,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         "--advice",
         type=_length("5m", "1h"),
         metavar="D",
-        help="also what is advised, judged every D, from 5m to 1d, such as 1h;"
+        help="also write advice metrics, evaluated every D, from 5m to 1d, such as 1h;"
         " a month of one database at 1h takes about 2 s more",
     )
     replay.add_argument(

@@ -48,7 +48,7 @@ _OWN_KEYS = {
     "partition.assignment.strategy": "esewatch sets it",
     "enable.auto.commit": "esewatch sets it: positions lie in the journals",
     "enable.auto.offset.store": "esewatch sets it: positions lie in the journals",
-    "auto.offset.reset": "esewatch sets it: a position that is gone is told, never skipped",
+    "auto.offset.reset": "esewatch sets it: a lost position is reported, never skipped",
     "enable.partition.eof": "esewatch sets it",
     "isolation.level": "esewatch sets it",
 }

@@ -200,7 +200,7 @@ class Daemon(Publisher):
             self._health.reloaded(self._clock())
         except Exception as error:
             why = " ".join(str(error).split()) or type(error).__name__
-            log.error("the configuration is not taken up: %s", why)
+            log.error("the configuration is refused: %s", why)
             self._health.reload_failed()
             raise
         finally:
@@ -228,7 +228,7 @@ class Daemon(Publisher):
         old = self.settings
         change = prepare(old, new, self._sources, self._journal.positions(), self._build)
         if new.journal != old.journal:
-            log.warning("journal: %s is taken up at the next start, not before", new.journal)
+            log.warning("journal: %s takes effect at the next start", new.journal)
         for source in change.dropped:
             if (poll := self._polls.pop(source.name, None)) is not None:
                 poll.close()
@@ -247,7 +247,7 @@ class Daemon(Publisher):
                 self._folder.open_source(name, self._clock()).settings = change.digests[name]
         self._try_commit()
         counts = len(change.sources), len(change.fresh)
-        log.info("the configuration is taken up: %d sources, %d of them new or changed", *counts)
+        log.info("the configuration is in use: %d sources, %d of them new or changed", *counts)
 
     def _cycle(self) -> bool:
         """Poll each source for a slice of time; True when there may be more to read at once."""

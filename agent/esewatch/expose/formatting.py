@@ -22,7 +22,7 @@ VERIFIERS = {
 BAD_KINDS = {
     "uncorrectable": "bad checksum, not correctable",
     "corrected": "one-bit error, corrected when read",
-    "wrong_page": "another page than asked for",
+    "wrong_page": "another page than the one requested",
     "lost_flush": "an old version: a write was lost",
     "no_data": "no data",
 }

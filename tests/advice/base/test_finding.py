@@ -69,8 +69,9 @@ def test_failures_that_the_engine_reported_are_told_by_kind_the_worst_first() ->
 
     assert told.sentence == (
         "the engine logged 1 report of damaged memory of the computer (907), last 2007-06-20 00:14"
-        " UTC, 1 failure item of a corruption or a copy to be seeded anew (3005, 3006, 3010), last"
-        " 2007-06-21 00:14 UTC and 2 other failure items (3001-3014), last 2007-06-21 00:14 UTC"
+        " UTC, 1 failure item of a corruption or a copy that must be reseeded (3005, 3006, 3010),"
+        " last 2007-06-21 00:14 UTC and 2 other failure items (3001-3014),"
+        " last 2007-06-21 00:14 UTC"
     )
 
 
@@ -84,7 +85,7 @@ def test_what_a_service_said_is_told_with_its_reason_the_latest_first() -> None:
             "copy_failed",
             "Exchange logged that this copy was suspended (event 777, 2007-06-21 00:14 UTC) and"
             " this copy has failed (event 2070, 2 times, last 2007-06-20 00:14 UTC: a log is"
-            " missing); Get-MailboxDatabaseCopyStatus tells its state now",
+            " missing); run Get-MailboxDatabaseCopyStatus for its present state",
         )
     ]
     assert WORDS.keys() == STATES

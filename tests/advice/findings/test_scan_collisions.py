@@ -69,7 +69,7 @@ def test_of_two_the_sum_of_both_is_told_too() -> None:
     found = lost(group, a=[scan(100, 98, 30_000), scan(10, 8, 8_200)], b=[scan(10, 8, 8_000)])
     assert found["a"].both == pytest.approx(16_200)
     assert found["a"].lost_of_both == pytest.approx(0.46)
-    assert "both at once 16,200: 46% less than it alone" in found["a"].sentence
+    assert "both together 16,200: 46% less than this one alone" in found["a"].sentence
 
 
 def test_with_two_partners_no_sum_is_told_for_they_need_not_have_met() -> None:
@@ -131,33 +131,35 @@ def test_a_collision_is_a_finding_with_its_cost() -> None:
 
 
 PUBLISHED = (
-    "published: 30,000 pages a second alone and 8,200 with two at once,"
-    " 73% less if that is each one's, 86% less for each if it is the sum of both"
+    "published figures: 30,000 pages a second alone, 8,200 with two at once:"
+    " each 73% less, or 86% less if that is the sum of both"
 )
 
 
 @pytest.mark.parametrize(
     ("passes", "why"),
     [
-        pytest.param([], "no pass has pages, work seconds and all of its runs", id="no pass"),
+        pytest.param(
+            [], "no completed pass has its pages, its work time and all of its runs", id="no pass"
+        ),
         pytest.param(
             [scan(10, 8, 8_000)],
-            "of 8,000 pages a second with others, none ran alone to compare",
+            "8,000 pages a second with others, and no pass alone to compare",
             id="never alone",
         ),
         pytest.param(
             [scan(100, 98, 30_000)],
-            "of 30,000 pages a second alone, none ended that ran with others",
+            "30,000 pages a second alone, and no completed pass with others",
             id="always alone",
         ),
         pytest.param(
             [scan(10, 8, 8_000, work_seconds=None, wall_seconds=7200.0)],
-            "no pass has pages, work seconds and all of its runs",
+            "no completed pass has its pages, its work time and all of its runs",
             id="wall seconds only",
         ),
         pytest.param(
             [scan(10, 8, 8_000, work_seconds=20_000.0)],
-            "no pass has pages, work seconds and all of its runs",
+            "no completed pass has its pages, its work time and all of its runs",
             id="runs that are not all known",
         ),
     ],
@@ -168,7 +170,7 @@ def test_what_cannot_be_known_is_said_with_both_readings_of_the_table(
     group = [scans("a", (100, 98), (10, 8)), scans("b", (10, 8))]
     found = lost(group, a=passes)["a"]
     assert found.lost is None
-    assert found.sentence == f"what it costs cannot be known: {why}; {PUBLISHED}"
+    assert found.sentence == f"the cost cannot be measured here: {why}; {PUBLISHED}"
 
 
 def test_before_the_runs_of_all_are_known_no_pass_was_certainly_alone() -> None:

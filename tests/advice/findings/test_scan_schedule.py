@@ -73,8 +73,8 @@ def test_what_does_not_fit_is_named_with_what_it_lacks() -> None:
     assert missing.finding is not None
     assert missing.finding.finding == "scans_do_not_fit"
     assert missing.sentence == (
-        "its scan takes 5 h 15 min and at most 4 h of its allowed hours are left by the other"
-        " scans of the same disks in 7 days: 1 h 15 min short"
+        "its scan takes 5 h 15 min, and the other scans of the same disks leave it at most 4 h"
+        " of its allowed hours in 7 days: 1 h 15 min short"
     )
 
 

@@ -31,8 +31,8 @@ def test_three_stops_of_seven_are_told_with_their_figures() -> None:
     assert found(defrag_runs=stopped(3, 2.5)) == [
         Finding(
             "stops_early",
-            "online defragmentation stopped in 3 of the last 7 openings of the window with the pass"
-            " incomplete, 1 h 30 min before the time given in the middle one of them, last"
+            "online defragmentation stopped in 3 of the last 7 openings of the window before the"
+            " pass was complete, 1 h 30 min too early (median), last"
             " 2007-07-01 03:30 UTC",
         )
     ]
@@ -94,7 +94,7 @@ def test_backups_that_decided_the_advice_overlap_too_and_are_told_once() -> None
         Finding(
             "backup_overlaps",
             "backups stopped online maintenance in 3 of the last 7 openings of the window, or kept"
-            " it waiting; they took 2 h of the middle one of them",
+            " it waiting; they took 2 h of each (median)",
         )
     ]
     assert found("backup", backups=backups) == []

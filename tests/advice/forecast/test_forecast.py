@@ -179,7 +179,7 @@ def test_while_it_runs_the_rest_of_the_night_counts() -> None:
 @pytest.mark.parametrize(
     ("course", "reason"),
     [
-        (steady(3), "no whole pass was seen yet"),
+        (steady(3), "no completed pass yet"),
         (Course([], [], NIGHTLY), "no pass is running"),
         (Course([], []), "no pass is running"),
         (
@@ -212,7 +212,7 @@ def test_a_pass_not_heard_of_for_a_week_has_no_date() -> None:
     assert told(steady(22), last + 7 * DAY).p90 is not None
     result = told(steady(22), last + 7 * DAY + 1)
     assert (result.p50, result.p90) == (None, None)
-    assert result.reason == "nothing was heard of it for seven days or two windows"
+    assert result.reason == "it has logged nothing for seven days or two windows"
 
 
 def test_records_missed_during_the_pass_hold_the_forecast_back() -> None:
@@ -229,7 +229,7 @@ def test_records_missed_during_the_pass_hold_the_forecast_back() -> None:
 def test_a_damaged_present_has_no_forecast(now: float) -> None:
     result = told(steady(22), now)
     assert (result.p50, result.p90) == (None, None)
-    assert result.reason == "the present time is damaged"
+    assert result.reason == "the clock of this machine is wrong"
 
 
 def scans(days: list[float], marks: list[Mark]) -> Course:
@@ -287,7 +287,7 @@ def test_a_background_scan_without_history_has_no_date() -> None:
     alone = course._replace(passes=course.passes[-1:], marks=[Mark(BEGIN + DAY, 5.0)])
     result = forecast("checksum", alone, BEGIN + 2 * DAY)
     assert result.p90 is None
-    assert result.reason == "no whole pass and no pages seen tell how long it takes"
+    assert result.reason == "its duration is not known: no completed pass, no pages seen"
 
 
 def test_a_background_scan_silent_for_twice_its_time_has_no_date() -> None:

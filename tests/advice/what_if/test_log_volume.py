@@ -53,7 +53,7 @@ def test_days_without_a_log_and_damaged_ones_do_not_count() -> None:
     found = defrag_log(logged(*amounts), WhatIfChange(), NOON)
 
     assert found.values is None
-    assert "sampled on 6 days on which it ran; 7 are asked for" in found.sentence
+    assert "sampled on 6 days on which it ran; 7 are needed" in found.sentence
 
 
 def test_the_first_zeroing_pass_logs_two_to_five_times_as_much() -> None:

@@ -182,7 +182,7 @@ def test_scans_at_once_that_were_not_seen_are_told_by_both_readings_of_the_table
         sentence(found.scan_days)
     )
     assert "published and not measured here" in sentence(found.scan_days)
-    assert "as it was" in sentence(asked(maintained(), parallel=1).scan_days)
+    assert "never scanned alone" in sentence(asked(maintained(), parallel=1).scan_days)
     assert sentence(found.rpc_latency) == "what several scans at once add to it is not published"
 
 

@@ -32,10 +32,7 @@ def test_a_lone_703_is_an_end_with_its_figures() -> None:
 
 def test_a_703_without_a_time_too() -> None:
     (first, *_) = reasons(msgspec.structs.replace(event(703, 0, fields=FREED), time=None))
-    assert first == (
-        f"Online defragmentation completed ({TOLD}), but when is not known: its events have no"
-        " time."
-    )
+    assert first == (f"Online defragmentation completed ({TOLD}), but its events have no time.")
 
 
 @pytest.mark.parametrize("event_id", [700, 704])

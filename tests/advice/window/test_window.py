@@ -83,7 +83,7 @@ def test_a_low_ratio_must_stand_for_a_week() -> None:
     assert advice.evidence.ratio is not None
     assert advice.evidence.ratio < 50
     assert (advice.action, advice.rule) == ("keep", "ratio_low")
-    assert "A week before" in advice.reasons[1]
+    assert "A week earlier" in advice.reasons[1]
 
 
 def test_a_low_ratio_with_passes_that_finish_within_three_days_is_kept_with_a_remark() -> None:
@@ -156,7 +156,7 @@ def test_backups_that_stop_it_ask_for_another_time() -> None:
 
     assert (advice.action, advice.rule, advice.recommended_seconds) == ("move", "backup", 14400)
     assert "in 3 of the last 7 openings" in advice.reasons[0]
-    assert "took 2 h of the middle one" in advice.reasons[0]
+    assert "took 2 h of each (median)" in advice.reasons[0]
     assert backed_up(2, 2 * HOUR).action == "keep"
 
 
@@ -381,7 +381,7 @@ def test_a_week_without_counters_is_said() -> None:
 
     assert advice.action == "insufficient_evidence"
     assert advice.evidence.counter_coverage == pytest.approx(21 / 28)
-    assert advice.reasons == ("Counters were sampled in 75 % of its run time; 90% are asked for.",)
+    assert advice.reasons == ("Counters were sampled in 75 % of its run time; 90% are needed.",)
 
 
 def test_a_week_without_events_is_said() -> None:
@@ -398,8 +398,8 @@ def test_advice_needs_seven_windows_a_pass_and_enough_pages() -> None:
 
     assert young.action == "insufficient_evidence"
     assert "6 of 7 maintenance windows" in young.reasons[0]
-    assert "No pass from its start to its end is in the 6 days" in young.reasons[1]
-    assert small.reasons == ("It read 84,000 of the 500,000 pages asked for.",)
+    assert "No completed pass in the 6 days" in young.reasons[1]
+    assert small.reasons == ("It read 84,000 of the 500,000 pages needed.",)
     assert allowed.action == "shrink"
 
 

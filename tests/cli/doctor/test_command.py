@@ -60,7 +60,7 @@ def test_where_all_is_well_it_says_what_it_looked_at_and_changes_nothing(
         assert main(["doctor", *where]) == 0
         note, line = capsys.readouterr().out.splitlines()
         assert note.startswith("note  disk_counters_missing  ex01 e:\\mdb06\\priv06.edb: ")
-        assert line.startswith(f"looked at the journal {site.journal}, 2 sources, 1 database, ")
+        assert line.startswith(f"checked the journal {site.journal}, 2 sources, 1 database, ")
         assert line.endswith(": nothing to do")
         assert tree(site.folder) == before
 
@@ -413,7 +413,7 @@ def test_without_a_configuration_it_says_that_there_is_none(
     assert main(["doctor", "--web.address", "127.0.0.1:1"]) == 1
     told = capsys.readouterr().out
     assert "nothing_configured" in told
-    assert "looked at no configuration (--config.file), the inputs" in told
+    assert "checked no configuration (--config.file), the inputs" in told
 
 
 def test_a_damaged_journal_is_told_and_left_as_it_is(site: Site) -> None:
@@ -450,7 +450,7 @@ def test_text_has_one_line_a_problem_and_no_control_characters(
         ["person", "journal_missing"],
         ["person", "time_zone_assumed"],
     ]
-    assert lines[-1].endswith(": 3 problems to mend")
+    assert lines[-1].endswith(": 3 problems to fix")
     assert all(line.isprintable() for line in lines)
 
 

@@ -21,7 +21,7 @@ def test_report_shows_the_verification_by_eseutil(log: Path, tmp_path: Path) -> 
     assert main(["report", str(log), *arguments]) == 0
     text = page.read_text(encoding="utf-8")
     assert "eseutil /k" in text
-    assert "Every page of every watched database was proven good at least once." in text
+    assert "Every page of every watched database was verified at least once." in text
 
 
 def test_report_shows_the_bad_pages_that_eseutil_named(tmp_path: Path) -> None:

@@ -106,4 +106,4 @@ def test_a_service_manager_that_is_not_there_is_one_line(
     monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "nothing"))
     tell_signals_taken()
     (line,) = caplog.messages
-    assert line.startswith("the service manager is not told that the start is done: ")
+    assert line.startswith("the service manager did not learn that the start is done: ")

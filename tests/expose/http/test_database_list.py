@@ -91,7 +91,7 @@ def test_search_and_filters_hold_together() -> None:
         assert each.advice is not None
         assert finding in {said.finding for said in each.advice.findings}
     assert listing(few(), Wanted(q="no such database")).found == ()
-    assert "No database fits." in Page(list_page(few(), Wanted(q="no such database"))).text
+    assert "No database matches." in Page(list_page(few(), Wanted(q="no such database"))).text
 
 
 def test_each_order_holds_all_databases() -> None:

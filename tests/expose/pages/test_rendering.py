@@ -308,7 +308,7 @@ def test_the_page_of_a_computer_has_its_sources_and_hidden_counters() -> None:
     assert "Hidden counters" in page.text
     blind = render_computer(view, "ex01")
     assert blind is not None
-    assert "Blind: perfmon_csv-1" in Page(blind).text
+    assert "Missing or stale data: perfmon_csv-1" in Page(blind).text
     assert "evtx-1" in Page(blind).text
     assert render_computer(view, "nobody") is None
 

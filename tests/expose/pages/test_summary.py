@@ -163,7 +163,7 @@ def test_a_computer_is_named_once_with_all_that_makes_it_blind() -> None:
     assert overview(state, SETTINGS, NOW, (lost,)).fleet.blind == (
         Blind("ex01", "perfmon_csv-1 is not read to its end"),
         Blind("ex02", "events are missing"),
-        Blind("gone", "cannot be read, and nobody knows of which computers it tells"),
+        Blind("gone", "cannot be read; its computers are not known"),
     )
 
 

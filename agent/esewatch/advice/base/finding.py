@@ -76,8 +76,8 @@ REPORT_WORDS: Mapping[EngineErrorKind, tuple[str, str]] = {
         "reports of damaged memory of the computer (907)",
     ),
     "corruption_item": (
-        "failure item of a corruption or a copy to be seeded anew (3005, 3006, 3010)",
-        "failure items of a corruption or a copy to be seeded anew (3005, 3006, 3010)",
+        "failure item of a corruption or a copy that must be reseeded (3005, 3006, 3010)",
+        "failure items of a corruption or a copy that must be reseeded (3005, 3006, 3010)",
     ),
     "failure_item": ("other failure item (3001-3014)", "other failure items (3001-3014)"),
 }
@@ -259,7 +259,7 @@ def scan_off(silent: float, last: float | None) -> Finding:
     before = f", the last {moment(last)}" if last is not None else ", nor before"
     return Finding(
         "scan_off",
-        f"its log tells of no scan in {span(silent)} at work{before}; to see whether scanning is"
+        f"its log shows no scan in {span(silent)} at work{before}; to see whether scanning is"
         " switched off, run Get-MailboxDatabase | fl Name,BackgroundDatabaseMaintenance",
     )
 
@@ -295,8 +295,8 @@ def scans_do_not_fit(need: float, room: float) -> Finding:
     """A scan of `need` seconds has at most `room` seconds at a stretch in its allowed hours."""
     return Finding(
         "scans_do_not_fit",
-        f"its scan takes {span(need)} and at most {span(room)} of its allowed hours are left by"
-        f" the other scans of the same disks in 7 days: {span(need - room)} short",
+        f"its scan takes {span(need)}, and the other scans of the same disks leave it at most"
+        f" {span(room)} of its allowed hours in 7 days: {span(need - room)} short",
     )
 
 
@@ -334,8 +334,8 @@ def stopped_early(found: EarlyStops) -> Finding:
     backups = 2 * found.with_backup >= len(found.early)
     told = (
         f"{listed(found.tasks)} stopped in {len(found.early)} of the last {found.openings} openings"
-        f" of the window with the pass incomplete, {span(median(found.early))} before the time"
-        f" given in the middle one of them, last {moment(found.last)}"
+        f" of the window before the pass was complete, {span(median(found.early))} too early"
+        f" (median), last {moment(found.last)}"
     )
     if not backups:
         return Finding("stops_early", told)

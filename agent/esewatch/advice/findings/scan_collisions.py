@@ -359,7 +359,7 @@ def _loss(measured: Sequence[_Measured], index: int) -> Loss:
         f" (passes: {own.together_passes}): {_change(own.together, own.alone)}"
     )
     if both is not None:
-        sentence += f"; both at once {both:,.0f}: {_change(both, own.alone)} than it alone"
+        sentence += f"; both together {both:,.0f}: {_change(both, own.alone)} than this one alone"
     return Loss(own.alone, own.together, share, both, sentence)
 
 
@@ -370,19 +370,19 @@ def _change(now: float, before: float) -> str:
 
 def _missing(own: _Measured) -> str:
     if own.alone is None and own.together is None:
-        why = "no pass has pages, work seconds and all of its runs"
+        why = "no completed pass has its pages, its work time and all of its runs"
     elif own.alone is None:
-        why = f"of {own.together:,.0f} pages a second with others, none ran alone to compare"
+        why = f"{own.together:,.0f} pages a second with others, and no pass alone to compare"
     else:
-        why = f"of {own.alone:,.0f} pages a second alone, none ended that ran with others"
-    return f"what it costs cannot be known: {why}"
+        why = f"{own.alone:,.0f} pages a second alone, and no completed pass with others"
+    return f"the cost cannot be measured here: {why}"
 
 
 def _published() -> str:
     """Both readings of the published table."""
     each, total = PUBLISHED_TWO, PUBLISHED_TWO / 2
     return (
-        f"published: {PUBLISHED_ALONE:,} pages a second alone and {PUBLISHED_TWO:,} with two at"
-        f" once, {_change(each, PUBLISHED_ALONE)} if that is each one's,"
-        f" {_change(total, PUBLISHED_ALONE)} for each if it is the sum of both"
+        f"published figures: {PUBLISHED_ALONE:,} pages a second alone, {PUBLISHED_TWO:,} with two"
+        f" at once: each {_change(each, PUBLISHED_ALONE)}, or {_change(total, PUBLISHED_ALONE)} if"
+        " that is the sum of both"
     )

@@ -21,12 +21,12 @@ WORDS: Mapping[str, str] = {
 _OF: Mapping[FindingName, tuple[str, str, Sequence[str]]] = {
     "copy_failed": (
         "Exchange",
-        "Get-MailboxDatabaseCopyStatus tells its state now",
+        "run Get-MailboxDatabaseCopyStatus for its present state",
         ("failed", "suspended", "seeding_failed"),
     ),
     "directory_error": (
         "the directory service",
-        "repadmin /showrepl and dcdiag tell its state now",
+        "run repadmin /showrepl and dcdiag for its present state",
         ("database_error", "usn_rollback", "replication_stopped"),
     ),
 }

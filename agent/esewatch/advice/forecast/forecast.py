@@ -89,7 +89,7 @@ def forecast(task: str, course: Course, now: float) -> Forecast:
     """
     base = Forecast(task=task, deadline=course.deadline)
     if not CALENDAR[0] <= now <= CALENDAR[1]:
-        return msgspec.structs.replace(base, reason="the present time is damaged")
+        return msgspec.structs.replace(base, reason="the clock of this machine is wrong")
     course = _as_of(course, now)
     wholes = whole_passes(course.passes, course.runs, course.gaps)
     totals = seconds_now(wholes, course.pages, course.sizes)
@@ -144,10 +144,10 @@ def _continuous(base: Forecast, totals: list[float], course: Course, now: float)
         return _without(base, "", course)
     rest = rest_of_scan(running.started, totals, course.marks, course.pages)
     if rest is None:
-        return _without(base, "no whole pass and no pages seen tell how long it takes", course)
+        return _without(base, "its duration is not known: no completed pass, no pages seen", course)
     usual = rest.left.quantile(0.5)
     if now - max(running.last_event, rest.since) > max(SILENT, 2 * usual):
-        return _without(base, "nothing was heard of it for longer than it takes", course)
+        return _without(base, "it has logged nothing for longer than a pass takes", course)
     elapsed = now - rest.since
     dates = [rest.since + rest.left.beyond(elapsed, share) for share in (0.5, 0.9)]
     progress = elapsed / rest.left.beyond(elapsed, 0.5) if rest.seen is None else rest.seen
@@ -163,13 +163,13 @@ def _windowed(
     if running.started is None:
         return _without(base, "the start of the running pass was not seen", course)
     if not totals:
-        return _without(base, "no whole pass was seen yet", course)
+        return _without(base, "no completed pass yet", course)
     if not found.nights:
         return _without(base, "no night on which it ran is over yet", course)
     upcoming = list(islice(found.rhythm.after(now), 2))
     between = upcoming[1].start - upcoming[0].start
     if now - running.last_event > max(SILENT, 2 * between):
-        return _without(base, "nothing was heard of it for seven days or two windows", course)
+        return _without(base, "it has logged nothing for seven days or two windows", course)
     length = upcoming[0].end - upcoming[0].start
     if any(last - first > length and last > running.started for first, last, _ in course.gaps):
         return _without(base, "records of more than a window were missed during it", course)
@@ -187,7 +187,7 @@ def _dated(base: Forecast, dates: list[float], progress: float | None, now: floa
         p50=p50,
         p90=p90,
         progress=progress,
-        reason="" if p90 is not None else "it may take longer than can be told",
+        reason="" if p90 is not None else "it may take longer than can be forecast",
     )
 
 

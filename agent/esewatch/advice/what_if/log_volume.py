@@ -24,7 +24,7 @@ def defrag_log(history: History, change: WhatIfChange, now: float) -> Estimate:
     if len(days) < LEAST_DAYS:
         return Estimate(
             sentence="Online Defrag Log Bytes/sec was sampled on"
-            f" {counted(len(days), 'day', 'days')} on which it ran; {LEAST_DAYS} are asked for"
+            f" {counted(len(days), 'day', 'days')} on which it ran; {LEAST_DAYS} are needed"
         )
     low, likely, high = middle([day.log_bytes for day in days])
     said = f"from {counted(len(days), 'day', 'days')}{_files(days)}{_shared(history)}"

@@ -86,7 +86,9 @@ def _parallel(
         return _crowded(pace, together, loss.share, count)
     if base is None:
         if count == 1:
-            return pace._replace(said=(*pace.said, "alone on its disks it was not seen: as it was"))
+            return pace._replace(
+                said=(*pace.said, "it was never scanned alone on its disks: its pace stays")
+            )
         return _published(pace, 1.0, count)
     if count == 1:
         return pace.times([base] * 3, f"alone it read {alone:,.0f} pages a second")

@@ -236,7 +236,7 @@ class Timeline:
             return without_runs(self.history)
         unit = "maintenance windows" if self.history.window else "days"
         why = self._why_restarted(begin, time)
-        return f"Online defragmentation ran in {evidence.windows} of {asked} {unit} asked for{why}."
+        return f"Online defragmentation ran in {evidence.windows} of {asked} {unit} needed{why}."
 
     def _why_restarted(self, begin: float, time: float) -> str:
         broken = self.last_break(time)
@@ -245,9 +245,9 @@ class Timeline:
         if broken in self.history.role_changes:
             why = "the role of the copy changed"
         elif broken in {gap[1] for gap in self.history.event_gaps}:
-            why = "events are missing up to there"
+            why = "earlier events are missing"
         else:
-            why = "before, it ran at other hours than the configured window's"
+            why = "it ran at other hours before than the configured window's"
         return f", counted from {moment(broken)}: {why}"
 
     def _no_counters(self, time: float, evidence: Evidence) -> str:
@@ -268,7 +268,7 @@ class Timeline:
             asked = max(asked, SHARE_OF_PAGES * pages)
         if evidence.pages_read >= asked:
             return ""
-        return f"It read {evidence.pages_read:,.0f} of the {asked:,.0f} pages asked for."
+        return f"It read {evidence.pages_read:,.0f} of the {asked:,.0f} pages needed."
 
 
 def _apart(stretches: Iterable[Stretch], begin: float, end: float) -> Iterator[Stretch]:
@@ -297,8 +297,8 @@ def _too_short(evidence: Evidence) -> str:
     if evidence.passes or evidence.days >= LEAST_DAYS:
         return ""
     return (
-        f"No pass from its start to its end is in the {span(evidence.days * DAY_SECONDS)} of"
-        f" records; advice needs one, or {LEAST_DAYS:g} days."
+        f"No completed pass in the {span(evidence.days * DAY_SECONDS)} of records yet;"
+        f" advice needs one, or {LEAST_DAYS:g} days."
     )
 
 
@@ -306,9 +306,7 @@ def _badly_covered(evidence: Evidence) -> str:
     if uncounted(evidence) or evidence.counter_coverage >= LEAST_COVERAGE:
         return ""
     share = math.floor(100 * evidence.counter_coverage)
-    return (
-        f"Counters were sampled in {share} % of its run time; {LEAST_COVERAGE:.0%} are asked for."
-    )
+    return f"Counters were sampled in {share} % of its run time; {LEAST_COVERAGE:.0%} are needed."
 
 
 def _plausible(day: Day) -> Day:

@@ -33,10 +33,7 @@ def without_runs(history: History) -> str:
         )
     without = [done for done in history.untimed_passes if done.task == "defrag"]
     if without:
-        return (
-            f"Online defragmentation completed{_told(without[0])}, but when is not known:"
-            " its events have no time."
-        )
+        return f"Online defragmentation completed{_told(without[0])}, but its events have no time."
     if not _DEFRAG.isdisjoint(history.untimed):
         return "When online defragmentation ran is not known: its events have no time."
     if history.checksum_passes:

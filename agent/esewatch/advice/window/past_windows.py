@@ -111,7 +111,7 @@ def backed_up(found: Sequence[Used]) -> str | None:
         return None
     return (
         f"backups stopped online maintenance in {len(hit)} of the last {len(last)} openings of the"
-        f" window, or kept it waiting; they took {span(median(hit))} of the middle one of them"
+        f" window, or kept it waiting; they took {span(median(hit))} of each (median)"
     )
 
 

@@ -71,7 +71,7 @@ def _bad_pages(at: Moment) -> Verdict | None:
     found = investigate(standing, damage, history.io_errors, at.time)
     if found is None:
         return None
-    return Verdict("keep", (f"To be looked into before the window is changed: {found.sentence}.",))
+    return Verdict("keep", (f"Do not change the window yet; resolve first: {found.sentence}.",))
 
 
 def _quiet(at: Moment) -> Verdict | None:
@@ -194,10 +194,10 @@ def _low_twice(at: Moment) -> Verdict | None:
     if ratio is None or ratio >= at.policy.ratio_low:
         return None
     if before.missing or before.ratio is None or before.ratio >= at.policy.ratio_low:
-        doubt = "A week before it was not known to be, so nothing is advised."
+        doubt = "A week earlier this was not known, so nothing is advised."
         lacked = [f"Missing then: {sentence}" for sentence in before.missing]
         return Verdict("keep", (_low(at, ratio), doubt, *lacked))
-    reasons = (_low(at, ratio), f"A week before it was {before.ratio:.1f}.")
+    reasons = (_low(at, ratio), f"A week earlier it was {before.ratio:.1f}.")
     return Verdict("grow", reasons, at.policy.ratio_low / ratio if ratio > 0 else 2.0)
 
 

@@ -72,8 +72,8 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     """Add `advise`."""
     parser = commands.add_parser(
         "advise",
-        help="window and integrity advice with its evidence",
-        description="Advice from a pile of logs as of their last record; "
+        help="advise on windows and verification, with the evidence",
+        description="Advice from logs, as of their last record; "
         "without inputs as of now, from the journal of the configuration.",
         epilog="example: esewatch advise --explain Application.evtx counters.csv",
     )

@@ -35,7 +35,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     """Add `check`."""
     check = commands.add_parser(
         "check",
-        help="would this copy of a database mount? pages and transaction logs",
+        help="check whether a copy of a database would mount",
         description="Reads every page of each database and the transaction logs that a replay"
         " needs, and gives one verdict each. Logs are looked for in the folders that are named,"
         " below them, and beside each database. Exit status: 0 it mounts, as it is or after a"

@@ -12,7 +12,7 @@ NOT_FOR_WINDOWS = "the engine is not for Windows: it needs flock and positioned 
 
 _PROGRAMS = {
     "engine": ("esewatch.engine", "run, check or load the bundled reference engine"),
-    "lab": ("eselab.lab", "experiments that put our figures beside published ones"),
+    "lab": ("eselab.lab", "run experiments that compare our figures with published ones"),
 }
 """Command -> the module that is run, and its line of help."""
 

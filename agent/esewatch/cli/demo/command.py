@@ -76,7 +76,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     """Add `demo`."""
     parser = commands.add_parser(
         "demo",
-        help="servers with a month behind them, watched: no configuration, no root",
+        help="watch a month of simulated servers; needs no configuration and no root",
         epilog="example: esewatch demo",
     )
     add_options(parser)

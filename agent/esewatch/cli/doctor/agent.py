@@ -55,8 +55,8 @@ def _owning(account: Account, path: Path) -> str:
 def _missing(path: Path, config: str) -> Iterator[Problem]:
     yield Problem(
         problem="journal_missing",
-        sentence=f"there is no journal {path}: esewatch never ran with this configuration. What "
-        "is said of sources and databases comes from a short look at the inputs",
+        sentence=f"there is no journal {path}: esewatch never ran with this configuration. "
+        "Statements on sources and databases come from a short sample of the inputs",
         command=starting(config),
         needs_person=True,
     )
@@ -114,7 +114,7 @@ def of_daemon(options: argparse.Namespace) -> list[Problem]:
         connection.close()
     if answer.status in (200, 401) and (body.startswith(b"Healthy") or answer.status == 401):
         return []
-    return [_silent(options, f"what answers there is no esewatch (status {answer.status})")]
+    return [_silent(options, f"another program answers there (status {answer.status})")]
 
 
 def _of_handshake(
@@ -153,7 +153,7 @@ def not_taken_up(settings: Settings, state: State, address: str) -> Iterator[Pro
             yield Problem(
                 problem="source_not_taken_up",
                 source=name,
-                sentence="esewatch has not taken this source up as the file has it"
+                sentence="esewatch does not use this source of the file yet"
                 if known is None
                 else "esewatch still reads this source with other settings than the file has",
                 command="systemctl reload esewatch" if _has_unit() else f"curl -X POST {reload}",

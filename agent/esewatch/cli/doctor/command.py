@@ -62,8 +62,8 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     parser = commands.add_parser(
         "doctor",
         help="explain missing data and print the command that fixes it",
-        description="Looks at the configuration, the journal, the daemon and the inputs, and "
-        "changes nothing. Exit status 1 when a person is needed.",
+        description="Checks the configuration, the journal, the daemon and the inputs, and "
+        "changes nothing. Exit status 1: action is required.",
         epilog="example: esewatch doctor --config.file /etc/esewatch/esewatch.yml",
     )
     add_config_option(parser)
@@ -85,10 +85,10 @@ def print_problems(options: argparse.Namespace) -> int:
     for problem in problems:
         sys.stdout.write(show(problem) + "\n")
     needed = sum(problem.needs_person for problem in problems)
-    end = f"{plural(needed, 'problem')} to mend" if needed else "nothing to do"
+    end = f"{plural(needed, 'problem')} to fix" if needed else "nothing to do"
     # JSON is read by programs: one object a line and nothing else.
     beside = sys.stderr if options.format == "json" else sys.stdout
-    beside.write(visible(f"looked at {looked}: {end}") + "\n")
+    beside.write(visible(f"checked {looked}: {end}") + "\n")
     return WRONG if needed else HEALTHY
 
 
@@ -201,8 +201,8 @@ def _known(settings: Settings, path: Path, config: str) -> _Known:
             Problem(
                 problem="source_behind",
                 source=look.unread[0],
-                sentence="there is more in the inputs than a short look reads: what is said of "
-                "databases may be incomplete until esewatch has run",
+                sentence="only a sample of the inputs was read: statements on databases may be "
+                "incomplete until esewatch has run",
                 needs_person=False,
             )
         )
@@ -223,7 +223,7 @@ def _is_readable(path: Path) -> bool:
 
 
 def _of_journal(problem: ProblemName, sentence: str, command: str) -> Problem:
-    told = ". What is said of sources and databases comes from a short look at the inputs"
+    told = ". Statements on sources and databases come from a short sample of the inputs"
     return Problem(problem=problem, sentence=sentence + told, command=command, needs_person=True)
 
 
@@ -289,7 +289,7 @@ def _of_kafka(entry: Kafka) -> list[Problem]:
 def _gathered(ended: Mapping[str, object], names: Mapping[str, str]) -> Iterable[Problem]:
     for name, found in ended.items():
         if isinstance(found, Exception):
-            yield _hangs(names[name], f"cannot be looked at: {found}")
+            yield _hangs(names[name], f"cannot be checked: {found}")
         elif isinstance(found, list):
             yield from found
 

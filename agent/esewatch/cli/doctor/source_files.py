@@ -189,7 +189,7 @@ def _time_zone(entry: FileSource, files: Sequence[str], head: bytes) -> Iterator
             problem="time_zone_assumed",
             source=entry.name,
             sentence=f"the times in {files[-1]} are local and are taken for UTC: nothing says in "
-            "which zone they are. On the server the command tells its zone",
+            "which zone they are. On the server the command prints its zone",
             command=_ZONE_COMMAND,
             setting=f"timezone: Europe/Berlin   # in the source {quoted(entry.name)}",
             needs_person=True,
@@ -255,7 +255,7 @@ def _is_naive(entry: SourceSettings, path: str, head: bytes) -> bool:
     try:
         here, elsewhere = (_times(entry, path, head, zone) for zone in ("UTC", ELSEWHERE))
     except SourceError:
-        return False  # it is no text: the source itself says what it is
+        return False  # it is not text: the source itself says what it is
     return here != elsewhere
 
 

@@ -31,7 +31,7 @@ def add_commands(commands: Any) -> None:
         help="show the header of a database, transaction log, checkpoint or flush map",
         description="Shows the headers of databases, transaction logs, checkpoints and flush maps."
         " The files are only read. Exit status 1: a header or a copy of it is damaged, or the"
-        " engine has counted pages it could not mend.",
+        " engine has counted pages it could not repair.",
         epilog="example: esewatch header /snapshots/priv06.edb",
     )
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files, directories or globs")

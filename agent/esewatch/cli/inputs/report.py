@@ -34,7 +34,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     """Add `report`."""
     report = commands.add_parser(
         "report",
-        help="one self-contained page from a pile of logs",
+        help="write one self-contained page about the databases in these logs",
         epilog="example: esewatch report Application.evtx counters.csv -o report.html",
     )
     add_input_options(report)

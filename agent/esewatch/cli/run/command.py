@@ -24,7 +24,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     """Add `run`."""
     parser = commands.add_parser(
         "run",
-        help="the daemon: read the configured sources, serve metrics",
+        help="run the daemon: read the configured sources, serve metrics",
         description="Without a configuration it watches what this machine has.",
         epilog="example: esewatch run --config.file /etc/esewatch/esewatch.yml",
     )

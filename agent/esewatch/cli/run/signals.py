@@ -101,4 +101,4 @@ def tell_signals_taken() -> None:
             manager.connect(f"\0{address[1:]}" if address.startswith("@") else address)
             manager.send(b"READY=1")
     except OSError as error:
-        log.warning("the service manager is not told that the start is done: %s", error)
+        log.warning("the service manager did not learn that the start is done: %s", error)

@@ -190,7 +190,7 @@ class ScanRun:
             why = error.strerror or error
             self._progress.write(
                 f"esewatch: positions cannot be kept in {self._positions.folder}: {why}:"
-                " --resume will begin anew; see --position-folder\n",
+                " --resume will start from the beginning; see --position-folder\n",
                 error=True,
             )
 

@@ -90,9 +90,9 @@ class WebConfiguration:
             self._take_up()
         except ConfigError as error:
             self.successful = False
-            log.error("the web configuration is not taken up: %s", " ".join(str(error).split()))
+            log.error("the web configuration is refused: %s", " ".join(str(error).split()))
         else:
-            log.info("the web configuration is taken up: %s", self._path)
+            log.info("the web configuration is in use: %s", self._path)
 
 
 def _refuse_opening(path: str, old: WebSettings, new: WebSettings) -> None:

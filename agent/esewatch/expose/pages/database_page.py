@@ -48,7 +48,7 @@ MODEL_SENTENCES = {
     ),
     "application": (
         "An application's database without a maintenance window: page errors and slow"
-        " input and output are what counts."
+        " input and output are judged."
     ),
 }
 
@@ -258,9 +258,9 @@ def _open_outcome(current: Pass, running: bool) -> str:
     if current.failures and current.interrupted:
         outcome = "failed, not completed since"
     elif current.interrupted:
-        outcome = "interrupted, to go on"
+        outcome = "interrupted, not resumed yet"
     else:
-        outcome = "running" if running else "not heard of since"
+        outcome = "running" if running else "no event since"
     return outcome + (", late" if current.late else "") + _setbacks(current)
 
 

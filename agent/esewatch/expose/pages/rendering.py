@@ -71,8 +71,8 @@ VERDICTS: dict[Verdict, str] = {
     "bad_pages": "bad pages",
     "writes_at_risk": "writes at risk",
     "unverified": "unverified",
-    "blind": "blind",
-    "look": "look",
+    "blind": "missing data",
+    "look": "attention",
     "ok": "ok",
 }
 SIGNS: dict[Verdict, str] = {

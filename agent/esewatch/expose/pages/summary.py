@@ -50,7 +50,7 @@ def blind_places(
         whys.setdefault(computer, []).append(MISSING)
     found = [Blind(computer, ", ".join(why)) for computer, why in whys.items()]
     found += [
-        Blind(source.name, "cannot be read, and nobody knows of which computers it tells")
+        Blind(source.name, "cannot be read; its computers are not known")
         for source in sources
         if not source.up and not source.computers
     ]

@@ -245,7 +245,7 @@ def _within(
         yield (
             "unknown",
             f"The database was patched, and {_listed(gone)} missing: whether they are still needed"
-            " cannot be told from here.",
+            " is not known here.",
         )
     for generation, log in logs.items():
         if first <= generation <= last and log.fault:

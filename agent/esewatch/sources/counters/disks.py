@@ -83,7 +83,7 @@ class Machine:
         except OSError as error:
             raise SourceError(
                 f"/sys/block cannot be read: {error.strerror}; "
-                "without it disks and partitions cannot be told apart, mount /sys here"
+                "without it disks and partitions look alike, mount /sys here"
             ) from error
         return {name: counters[name] for name in whole}, self._blocks.identities(whole)
 

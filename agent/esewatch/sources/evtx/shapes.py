@@ -160,6 +160,6 @@ def _slot(parts: Content) -> int:
 
 
 def _literal(content: Content) -> str | None:
-    """The content as one text; None when it is no text."""
+    """The content as one text; None when it is not text."""
     texts = [part for part in content if isinstance(part, str)]
     return "".join(texts) if len(texts) == len(content) else None

@@ -44,7 +44,7 @@ def _secret(key: str, path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8").split("\n", 1)[0].rstrip("\r")
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
+        reason = getattr(error, "strerror", None) or "it is not text"
         raise SourceError(f"{key}: {path} cannot be read: {reason}") from error
 
 

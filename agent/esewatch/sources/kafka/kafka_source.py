@@ -247,7 +247,7 @@ class KafkaSource:
             return self._kafka.TopicPartition(topic, owned.number, at.offset, **epoch)
         missed = max(0, low - at.offset)
         log.error(
-            "%s: %s has the messages %d to %d, and %d is the next to read: %d are lost for ever; "
+            "%s: %s has the messages %d to %d, and %d is the next to read: %d are lost; "
             "reading all that is there",
             *(owned.name, topic, low, high, at.offset, missed),
         )

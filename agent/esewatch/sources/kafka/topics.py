@@ -50,6 +50,6 @@ class Topics:
             return {topic: answer.result(SECONDS + 1) for topic, answer in asked.items()}
         except (self._kafka.KafkaException, TimeoutError) as error:
             raise SourceError(
-                f"{self._entry.name}: the topics {', '.join(topics)} cannot be looked at: "
+                f"{self._entry.name}: the topics {', '.join(topics)} cannot be checked: "
                 f"{told(error) or 'no broker answers'}"
             ) from error

@@ -94,7 +94,7 @@ def first_time(options: EventOptions) -> OrderKey:
 
 
 def recognise(head: bytes) -> Format | None:
-    """The format of a file by its first bytes (UTF-8); None when it is no text."""
+    """The format of a file by its first bytes (UTF-8); None when it is not text."""
     if len(_CONTROLS.findall(head)) * 50 > len(head):
         return None
     text = head.decode("utf-8", "replace").lstrip("\ufeff")

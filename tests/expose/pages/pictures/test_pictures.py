@@ -93,7 +93,7 @@ def test_a_database_of_which_little_is_known_says_what_is_missing() -> None:
         "timeline": "No maintenance and no backup is known in the last 14 nights.",
         "window_bar": "No window is configured for this database.",
         "sparkline": "Online Defrag Pages Read/sec and Pages Freed/sec are not both in the input.",
-        "forecast": "Defragmentation: no pass is running. Scan: it cannot be told.",
+        "forecast": "Defragmentation: no pass is running. Scan: no forecast.",
     }
     sampled = msgspec.structs.replace(bare, sampled_since=MORNING - DAY)
     assert made(sampled).why_not["sparkline"] == (

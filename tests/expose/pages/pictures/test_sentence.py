@@ -158,7 +158,7 @@ def test_what_may_hide_bad_pages_leaves_no_0_bad() -> None:
 def test_a_source_that_is_behind_is_said_whatever_the_verdict(verdict: Verdict | None) -> None:
     text = said(exchange(), behind=True, verdict=verdict)
     assert text.startswith(
-        "What is known may be old, a source of its computer is behind; all 5,850,768 pages"
+        "The data may be old: a source of its computer is behind; all 5,850,768 pages"
         " verified 1 July by online scan; no bad page is known; window 4 h, "
     )
 

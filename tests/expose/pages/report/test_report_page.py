@@ -91,15 +91,15 @@ def test_the_headline_names_the_databases_with_bad_pages() -> None:
 def test_without_a_bad_page_the_headline_does_not_claim_that_all_is_verified() -> None:
     found = report(state_of(exchange_2007(), domain_controller()))
     assert found.headline == "No bad page is known in 2 databases on 2 computers."
-    assert found.remark.startswith("Of 2 watched databases, 1 never had every page proven good")
+    assert found.remark.startswith("1 of 2 watched databases has never been fully verified")
     assert report(state_of(exchange_2007())).remark == (
-        "Every page of every watched database was proven good at least once."
+        "Every page of every watched database was verified at least once."
     )
 
 
 def test_logs_without_a_database_make_a_page_all_the_same() -> None:
     text = page(State()).text
-    assert "These logs name no ESE database: this page says nothing of the state" in text
+    assert "No ESE database is named in these logs" in text
     assert "bad pages" not in text
 
 
@@ -222,7 +222,7 @@ def test_an_instance_without_a_database_is_listed_and_not_judged() -> None:
 def test_passes_come_newest_first_with_what_their_events_say() -> None:
     priv06 = report(state_of(exchange_2007())).watched[0]
     assert [row.outcome for row in priv06.passes] == [
-        "interrupted, to go on (6 interruptions)",
+        "interrupted, not resumed yet (6 interruptions)",
         "completed",
         "completed (6 interruptions)",
         "completed (6 interruptions)",
@@ -276,7 +276,7 @@ def test_a_thousand_bad_pages_are_counted_and_the_first_listed() -> None:
 def test_slow_and_hung_requests_are_told_apart() -> None:
     text = page().text
     assert "3 slow reads (the last one 17 s, 2007-06-23 23:20)." in text
-    assert "1 write that had not come back when reported." in text
+    assert "1 write that had not returned when reported." in text
 
 
 def test_gaps_and_unreadable_pieces_are_said_at_the_top_and_listed() -> None:
@@ -380,7 +380,7 @@ def test_a_thousand_databases_fit_into_a_mail_and_the_urgent_ones_are_in_full() 
     assert_self_contained(found)
     assert found.text.count("ex0999") >= 1
     assert found.names().count("article") - len(Runbooks().names()) <= 20
-    assert "In full here: the 20 most urgent of 1,000 databases" in found.text
+    assert "Shown in full below: the 20 most urgent of 1,000 databases" in found.text
 
 
 def test_the_runbooks_of_what_was_found_are_in_the_page() -> None:

@@ -142,7 +142,7 @@ SOURCES = (
     gauge(
         "esewatch_source_computers",
         S,
-        "Computers that the source told of so far.",
+        "Computers seen in the records of the source so far.",
         "the records of this source",
     ),
     gauge(
@@ -209,13 +209,13 @@ AGENT = (
     gauge(
         "esewatch_config_last_reload_successful",
         (),
-        "1 when the configuration could be taken up at the latest attempt.",
+        "1 when the latest attempt to load the configuration succeeded.",
         "the reload by SIGHUP or /-/reload, at first the start",
     ),
     gauge(
         "esewatch_config_last_reload_success_timestamp_seconds",
         (),
-        "When the configuration was taken up.",
+        "When the configuration was loaded.",
         "the reload by SIGHUP or /-/reload, at first the start",
     ),
     gauge(
@@ -227,7 +227,7 @@ AGENT = (
     gauge(
         "esewatch_web_config_last_reload_success_timestamp_seconds",
         (),
-        "When the web configuration was taken up; absent without one.",
+        "When the web configuration was loaded; absent without one.",
         "the look at its files at each connection and request",
     ),
     counter("process_cpu_seconds_total", (), "User and system time of the process.", PROCESS),

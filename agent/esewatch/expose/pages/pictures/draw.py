@@ -161,7 +161,7 @@ def ratio_sparkline(days: Sequence[RatioDay], policy: Policy) -> Markup:
     title = f"Pages read for each one freed: {_ratio_text(last)}{today}"
     image = picture("ratio", title, CURVE, [labels(edges)], drawn)
     few = last.read < policy.min_pages_read
-    remark = f", too few to be judged ({count(policy.min_pages_read)} are asked for)" if few else ""
+    remark = f", too few to be judged ({count(policy.min_pages_read)} are needed)" if few else ""
     details = Markup(
         "<p>{} pages read and {} freed in these 7 days{}. Each point is of 7 days; the "
         "shaded band is {:g} to {:g}.</p>"
@@ -223,7 +223,7 @@ def is_told(each: Forecast) -> bool:
 
 def untold(each: Forecast) -> tuple[str, str]:
     """The task, and why there is no date."""
-    return TASKS.get(each.task, each.task), each.reason or "it cannot be told"
+    return TASKS.get(each.task, each.task), each.reason or "no forecast"
 
 
 def _due(each: Forecast) -> float | None:

@@ -20,7 +20,7 @@ NO_WINDOW = {
     "application": "its application decides when it is maintained",
 }
 """Model -> why there is no window."""
-BEHIND = "what is known may be old, a source of its computer is behind"
+BEHIND = "the data may be old: a source of its computer is behind"
 NONE_KNOWN = "no bad page is known"
 """In place of `0 bad` where unknown data may hide some."""
 _ALONE = frozenset({"bad_pages", "quiet"})

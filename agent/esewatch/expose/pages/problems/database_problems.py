@@ -82,8 +82,8 @@ def _window(each: Known, settings: Settings) -> Iterator[Problem]:
         problem="window_unknown",
         computer=database.computer,
         database=database.database,
-        sentence="its maintenance window is not known: no advice on its length, and a pass that "
-        "stopped counts as running for 7 days",
+        sentence="its maintenance window is not known: its length is not judged, and a "
+        "stopped pass counts as running for 7 days",
         command="Get-MailboxDatabase -Status | ConvertTo-Json -Depth 4 > databases.json"
         if on_windows(database) and database.provider.upper() == "ESE"
         else "",
@@ -104,12 +104,12 @@ def _device(
     if device_of(database, volumes.get(database.computer, {}), settings) is not None:
         return
     beside = on[database.computer] > 1 and each.member.model == "window"
-    why = ": whether scans stand in each other's way is not judged" if beside else ""
+    why = ": whether scans slow each other is not judged" if beside else ""
     yield Problem(
         problem="device_unknown",
         computer=database.computer,
         database=database.database,
-        sentence=f"on which disk it lies is not known{why}",
+        sentence=f"its disk is not known{why}",
         command="Get-Partition | Format-Table DriveLetter,DiskNumber"
         if on_windows(database)
         else "lsblk -o NAME,WWN,SERIAL,MOUNTPOINT",
@@ -169,7 +169,7 @@ def _hidden(hidden: Hidden, models: Set[str]) -> Iterator[Problem]:
             problem="counters_hidden",
             computer=hidden.computer,
             sentence=f"its counters {names} are hidden or not collected: no ratio, or no speed of "
-            "the scan. After the command begin the counter log anew (logman stop esewatch, then "
+            "the scan. After the command restart the counter log (logman stop esewatch, then "
             "logman start esewatch)",
             command=command,
             needs_person=asked,
@@ -181,7 +181,7 @@ def _none_sampled(computer: str, known: Sequence[Known]) -> Problem:
     return Problem(
         problem="counters_missing",
         computer=computer,
-        sentence=f"no counters are read of it ({plural(len(known), 'database')}): no ratio, no "
+        sentence=f"no counters of it are read ({plural(len(known), 'database')}): no ratio, no "
         "latencies, no cache. Log them, and name the files in a source perfmon_csv",
         command=LOGMAN.format(_JOB[library]),
         setting=endpoint_setting(computer),
@@ -253,8 +253,8 @@ def _rules(state: State, settings: Settings) -> Iterator[Problem]:
                 problem="rule_unused",
                 computer=rule.computer or "",
                 database=rule.match,
-                sentence=f"this rule of `databases` fits no database that was seen{of}, or one "
-                "before it does",
+                sentence=f"this rule of `databases` matches no database that was seen{of}, or an "
+                "earlier rule matches it first",
                 command="curl -s http://127.0.0.1:19703/api/v1/databases",
                 needs_person=False,
             )

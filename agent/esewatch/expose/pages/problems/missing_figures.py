@@ -59,8 +59,8 @@ def _roles(watched: Sequence[Known], settings: Settings) -> Iterator[Problem]:
             yield _note(
                 "copy_role_unknown",
                 each,
-                "it has copies, and no event tells whether it is the active one: what is judged "
-                "across copies leaves it out",
+                "it has copies, and no event shows whether it is the active one: comparisons "
+                "across copies leave it out",
                 setting,
             )
 
@@ -72,8 +72,8 @@ def _log_folder(each: Known, settings: Settings) -> Iterator[Problem]:
         yield _note(
             "log_folder_unknown",
             each,
-            "the folder of its transaction logs is not known: when their disk is full is not "
-            "forecast",
+            "the folder of its transaction logs is not known: no forecast of when their "
+            "disk is full",
             rule_setting(settings, database.computer, database.database, "log_path: 'L:\\SG06'"),
         )
 
@@ -85,7 +85,7 @@ def _mailboxes(each: Known, settings: Settings) -> Iterator[Problem]:
         yield _note(
             "mailboxes_unknown",
             each,
-            "how many mailboxes it has is not known: its cache is not judged",
+            "its number of mailboxes is not known: its cache is not judged",
             rule_setting(settings, database.computer, database.database, "mailboxes: 800"),
             "(Get-Mailbox -Database NAME -ResultSize Unlimited).Count",
         )

@@ -96,7 +96,7 @@ def _source(
         yield Problem(
             problem="source_behind",
             source=entry.name,
-            sentence=f"{size(source.backlog_bytes)} of it are not read yet: what is shown is old",
+            sentence=f"{size(source.backlog_bytes)} of it are not read yet: the data shown is old",
             needs_person=False,
         )
     if isinstance(entry, PageScan):
@@ -143,8 +143,8 @@ def _records(
         yield Problem(
             problem="source_silent",
             source=entry.name,
-            sentence=f"its newest record is {duration(age)} old: what it reads is not written "
-            "any more, or does not arrive here",
+            sentence=f"its newest record is {duration(age)} old: its input is no longer "
+            "written, or no longer arrives here",
             needs_person=True,
         )
 
@@ -176,15 +176,15 @@ def _snapshots(
             yield Problem(
                 problem="snapshot_never",
                 source=entry.name,
-                sentence=f"no page was read in {duration(now - source.opened)}: nothing was ever "
-                f"there at {listed_names(entry.paths)} when it looked",
+                sentence=f"no page was read in {duration(now - source.opened)}: nothing was at "
+                f"{listed_names(entry.paths)} when it was due",
                 needs_person=True,
             )
     elif now - source.last_record > allowed:
         yield Problem(
             problem="snapshot_old",
             source=entry.name,
-            sentence="the youngest snapshot that it read is "
+            sentence="the newest snapshot that it read is "
             f"{duration(now - source.last_record)} old: no new one is taken, or it is elsewhere",
             needs_person=True,
         )

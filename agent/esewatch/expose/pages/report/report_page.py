@@ -170,11 +170,11 @@ def _headline(figures: Sequence[DatabaseFigures], backups: BackupTable) -> str:
     if not figures and backups.rows:
         groups = len({(row.computer, row.ese_instance) for row in backups.rows})
         return (
-            f"These logs tell of backups of {plural(groups, 'storage group')};"
+            f"These logs record backups of {plural(groups, 'storage group')};"
             " no event names a database."
         )
     if not figures:
-        return "These logs name no ESE database: this page says nothing of the state of any one."
+        return "No ESE database is named in these logs, so this page judges none."
     bad = [each for each in figures if each.status == "bad"]
     computers = plural(len({each.computer for each in figures}), "computer")
     databases = plural(len(figures), "database")
@@ -191,11 +191,12 @@ def _remark(figures: Sequence[DatabaseFigures]) -> str:
     never = [each for each in watched if each.last_verified is None]
     if not watched:
         return ""
+    have = "has" if len(never) == 1 else "have"
     if not never:
-        return "Every page of every watched database was proven good at least once."
+        return "Every page of every watched database was verified at least once."
     return (
-        f"Of {plural(len(watched), 'watched database')}, {len(never):,} never had every page"
-        " proven good in these logs: a bad page there may be unseen."
+        f"{len(never):,} of {plural(len(watched), 'watched database')} {have} never been fully"
+        " verified in these logs; undetected bad pages are possible."
     )
 
 

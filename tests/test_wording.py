@@ -1,0 +1,76 @@
+"""What a person reads is written in the words of the field: CONTRIBUTING.md, Style."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.sentences import Sentence, sentences
+
+ROOT = Path(__file__).resolve().parents[1]
+PRIVATE = re.compile(
+    r"\b(blind|mend(s|ed|ing)?|tells? of|told|as dealt with|no leave to|broken off|need be"
+    r"|pile of|(is|are) asked for|middle one|looked (at|into)|for ever|begins? anew|taken up"
+    r"|what \w+( \w+){0,6},? and what)\b",
+    re.IGNORECASE,
+)
+"""Words and phrases that only this project used, and those that need a second reading."""
+CODE = re.compile(r"```.*?```|^ {4,}.*$|`[^`\n]*`|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
+UNEDITED = {
+    "alerts.md",
+    "dashboards.md",
+    "engine.md",
+    "kafka.md",
+    "lab.md",
+    "messages.md",
+    "metrics.md",
+    "performance.md",
+    "reliability.md",
+    "situations.md",
+    "windows.md",
+}
+"""Pages that are generated, in whole or in part, or describe what is still named so."""
+
+
+def pages() -> list[Path]:
+    docs = [path for path in (ROOT / "docs").glob("*.md") if path.name not in UNEDITED]
+    return sorted([*docs, *(ROOT / "docs" / "runbooks").glob("*.md"), ROOT / "README.md"])
+
+
+def private(sentence: str) -> list[str]:
+    return [found[0] for found in PRIVATE.finditer(sentence)]
+
+
+def test_the_program_says_nothing_in_private_words() -> None:
+    found = sentences()
+    assert len(found) > 1500
+    assert [f"{each.place}: {each.text}" for each in found if private(each.text)] == []
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.stem)
+def test_no_page_of_the_guide_uses_private_words(page: Path) -> None:
+    text = CODE.sub("", page.read_text(encoding="utf-8"))
+    assert [line for line in text.splitlines() if private(line)] == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "blind hosts: what is known may be old",
+        "11 problems to mend",
+        "take known bad pages as dealt with",
+        "the window is longer than it need be",
+        "7 days are asked for",
+        "what it costs and what it gives",
+    ],
+)
+def test_such_a_sentence_is_refused(sentence: str) -> None:
+    assert private(sentence)
+
+
+def test_the_list_has_the_texts_of_modules_and_of_templates() -> None:
+    found = sentences()
+    assert Sentence("expose/pages/templates/list.html.j2", "") < found[-1]
+    said = {each.text for each in found}
+    assert "No database matches." in said
+    assert "no bad page is known" in said
