@@ -42,7 +42,7 @@ SERVICE = """\
 <ServiceInstall Id="Service" Name="esewatch" DisplayName="esewatch" Type="ownProcess" Start="auto"
   ErrorControl="normal" Vital="yes" Account="[ACCOUNT]"
   Description="Watches the online maintenance of ESE databases."
-  Arguments="-P -m esewatch run --windows.service --config.file &quot;[CONFIG]&quot; --log.file &quot;[CommonAppDataFolder]esewatch\\logs\\esewatch.log&quot; --web.listen-address [LISTENADDRESS][WEBWORDS]"/>
+  Arguments="-B -P -m esewatch run --windows.service --config.file &quot;[CONFIG]&quot; --log.file &quot;[CommonAppDataFolder]esewatch\\logs\\esewatch.log&quot; --web.listen-address [LISTENADDRESS][WEBWORDS]"/>
 <ServiceControl Id="Control" Name="esewatch" Start="install" Stop="both" Remove="uninstall" Wait="yes"/>
 """  # noqa: E501 - a line of the service's command is one
 

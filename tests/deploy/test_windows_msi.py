@@ -58,8 +58,8 @@ def test_each_file_has_a_component_of_its_own_that_stays_the_same() -> None:
 
 def test_the_msi_starts_programs_with_options_that_the_agent_knows() -> None:
     text = windows_msi.WXS.read_text(encoding="utf-8").replace("&quot;", '"')
-    commands = re.findall(r'ExeCommand="-m esewatch (.*?)"/>', text)
-    (service,) = re.findall(r'Arguments="-P -m esewatch (.*?)"/>', windows_msi.SERVICE)
+    commands = re.findall(r'ExeCommand="-B -m esewatch (.*?)"/>', text)
+    (service,) = re.findall(r'Arguments="-B -P -m esewatch (.*?)"/>', windows_msi.SERVICE)
     values = {"LISTENADDRESS": ":1", "FIREWALL": "none", "COUNTERS": "show", "WEBWORDS": ""}
 
     for line in [*commands, service.replace("&quot;", '"')]:
@@ -83,11 +83,15 @@ def test_what_wixl_makes_up_in_the_summary_is_made_of_the_content() -> None:
         windows_msi.settled(b"no MSI", 0)
 
 
-@pytest.fixture(name="package", scope="module")
-def _package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def needed_programs() -> None:
     for program in ("wixl", "msibuild", "msiinfo"):
         if shutil.which(program) is None:
             skip(f"{program} is not installed (apt-get install wixl msitools)", {"wixl"})
+
+
+@pytest.fixture(name="package", scope="module")
+def _package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    needed_programs()
     return built(tmp_path_factory.mktemp("msi"))
 
 
@@ -138,7 +142,7 @@ def test_windows_knows_the_source_of_our_events_and_the_msi_and_the_script_say_t
     )
 
     assert values == [
-        ("esewatch", "EventMessageFile", "expandable", file),
+        ("esewatch", "EventMessageFile", "expandable", f"#%{file}"),
         ("esewatch", "TypesSupported", "integer", "7"),
     ]
     assert f"-PropertyType ExpandString -Force -Value '{file}'" in script

@@ -29,6 +29,7 @@ class StandIn:
         self.keys = {PERFLIB: "D:PAI(A;CI;KA;;;BA)"}
         self.channels = {"Application": CHANNEL, "System": CHANNEL, "Directory Service": CHANNEL}
         self.folders: dict[Path, str] = {}
+        self.command = r'"C:\Program Files\esewatch\python\python.exe" -P'
         self.ran: list[tuple[str, ...]] = []
 
     def is_domain_controller(self) -> bool:
@@ -65,6 +66,12 @@ class StandIn:
     def make_folder(self, path: Path, descriptor: str) -> None:
         path.mkdir(parents=True, exist_ok=True)
         self.folders[path] = descriptor
+
+    def service_command(self) -> str:
+        return self.command
+
+    def set_service_command(self, command: str) -> None:
+        self.command = command
 
     def run(self, program: str, *words: str) -> str:
         self.ran.append((program, *words))
@@ -189,6 +196,38 @@ def test_the_port_is_opened_for_whom_it_is_asked_for(data: Path) -> None:
 
     (rule,) = (words for words in server.ran if "add" in words)
     assert {"name=esewatch", "dir=in", "localport=9999", "remoteip=10.0.0.5"} < set(rule)
+
+
+@pytest.mark.parametrize(
+    ("made", "kept"),
+    [
+        (r"C:\Program Files\p.exe -P run", r'"C:\Program Files\p.exe" -P run'),
+        (r'"C:\Program Files\p.exe" -P run', r'"C:\Program Files\p.exe" -P run'),
+        (r"C:\esewatch\p.exe -P run", r"C:\esewatch\p.exe -P run"),
+    ],
+)
+def test_no_other_program_is_started_in_the_place_of_the_service(
+    data: Path, made: str, kept: str
+) -> None:
+    server = StandIn()
+    server.command = made
+
+    do(server, data, "prepare")
+
+    assert server.command == kept
+
+
+def test_what_python_compiled_goes_with_the_packages(data: Path) -> None:
+    compiled = data.parent / "app" / "esewatch" / "__pycache__"
+    compiled.mkdir(parents=True)
+    (compiled / "model.cpython-313.pyc").touch()
+
+    do(StandIn(), data, "prepare")
+    assert compiled.exists()
+    do(StandIn(), data, "restore")
+
+    assert not compiled.exists()
+    assert compiled.parent.exists()
 
 
 def test_an_address_without_a_port_is_refused(data: Path) -> None:

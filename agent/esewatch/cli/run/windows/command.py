@@ -76,6 +76,9 @@ def change(server: Server, data: Path, template: Path, options: argparse.Namespa
     try:
         if options.action == "restore":
             restore(server, data, options.account, said.append)
+            # What a command of an administrator compiled is not among the files that the MSI knows.
+            for folder in (template.parent / "app").rglob("__pycache__"):
+                shutil.rmtree(folder, ignore_errors=True)
         else:
             wishes = Wishes(
                 account=options.account,

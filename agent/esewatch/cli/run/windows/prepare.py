@@ -65,6 +65,12 @@ class Server(Protocol):
     def make_folder(self, path: Path, descriptor: str) -> None:
         """Make a folder where there is none; it is of nobody but who `descriptor` names."""
 
+    def service_command(self) -> str:
+        """The command line that the service is started with."""
+
+    def set_service_command(self, command: str) -> None:
+        """Start the service with another command line from now on."""
+
     def run(self, program: str, *words: str) -> str:
         """What a program of Windows prints. OSError with what it says when it fails."""
 
@@ -96,6 +102,7 @@ def prepare(server: Server, data: Path, template: Path, wishes: Wishes, say: Say
     if wishes.show_counters:
         _show_counters(server, _Notes(data), say)
     _set_rule(server, wishes, say)
+    _try(partial(_quote_program, server, say), say)
     # Without them a failed service stays ended until somebody starts it.
     for words in (("failure", "reset=", "86400", "actions=", _RESTARTS), ("failureflag", "1")):
         _try(partial(server.run, "sc", words[0], SERVICE, *words[1:]), say)
@@ -177,6 +184,15 @@ def _show_counters(server: Server, notes: "_Notes", say: Say) -> None:
         notes.add(library, server.number(key, COUNTERS))
         server.set_number(key, COUNTERS, 1)
         say(f"{key}: {COUNTERS} = 1")
+
+
+def _quote_program(server: Server, say: Say) -> None:
+    r"""Of `C:\Program Files\x.exe` without quotes Windows starts `C:\Program.exe` if it can."""
+    command = server.service_command()
+    program, found, rest = command.partition(".exe")
+    if found and " " in program and not program.startswith('"'):
+        server.set_service_command(f'"{program}{found}"{rest}')
+        say("the path of the service's program is in quotes now")
 
 
 def _set_rule(server: Server, wishes: Wishes, say: Say) -> None:

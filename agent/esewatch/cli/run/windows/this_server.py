@@ -22,6 +22,7 @@ _OWNER, _GROUP, _DACL, _PROTECTED = 0x1, 0x2, 0x4, 0x80000000
 _READ_CONTROL, _WRITE_DAC = 0x20000, 0x40000
 _MEMBER_IN_ALIAS, _MEMBER_NOT_IN_ALIAS = 1378, 1377
 _CONTROLLER = "LanmanNT"
+_CONNECT, _CHANGE_CONFIG, _NO_CHANGE = 0x1, 0x2, 0xFFFFFFFF
 _NAME_CHARACTERS, _SID_BYTES = 256, 68
 
 _advapi = ctypes.WinDLL("advapi32", use_last_error=True)
@@ -44,6 +45,16 @@ _advapi.ConvertSecurityDescriptorToStringSecurityDescriptorW.argtypes = (
 _advapi.ConvertStringSecurityDescriptorToSecurityDescriptorW.argtypes = (
     wintypes.LPCWSTR, wintypes.DWORD, wintypes.LPVOID, wintypes.LPVOID,
 )  # fmt: skip
+_advapi.OpenSCManagerW.argtypes = (wintypes.LPCWSTR, wintypes.LPCWSTR, wintypes.DWORD)
+_advapi.OpenSCManagerW.restype = wintypes.HANDLE
+_advapi.OpenServiceW.argtypes = (wintypes.HANDLE, wintypes.LPCWSTR, wintypes.DWORD)
+_advapi.OpenServiceW.restype = wintypes.HANDLE
+_advapi.ChangeServiceConfigW.argtypes = (
+    wintypes.HANDLE, wintypes.DWORD, wintypes.DWORD, wintypes.DWORD, wintypes.LPCWSTR,
+    wintypes.LPCWSTR, wintypes.LPVOID, wintypes.LPCWSTR, wintypes.LPCWSTR, wintypes.LPCWSTR,
+    wintypes.LPCWSTR,
+)  # fmt: skip
+_advapi.CloseServiceHandle.argtypes = (wintypes.HANDLE,)
 _net.NetLocalGroupAddMembers.argtypes = (
     wintypes.LPCWSTR, wintypes.LPCWSTR, wintypes.DWORD, wintypes.LPVOID, wintypes.DWORD,
 )  # fmt: skip
@@ -75,6 +86,15 @@ def _descriptor(text: str) -> Iterator[ctypes.c_void_p]:
         yield found
     finally:
         _kernel.LocalFree(found)
+
+
+@contextlib.contextmanager
+def _handle(opened: int | None) -> Iterator[int | None]:
+    _must(opened or 0)
+    try:
+        yield opened
+    finally:
+        _advapi.CloseServiceHandle(opened)
 
 
 def _text(found: ctypes.c_wchar_p) -> str:
@@ -174,6 +194,21 @@ class ThisServer:
         parts = _OWNER | _GROUP | _DACL | _PROTECTED
         with _descriptor(descriptor) as made:
             _must(_advapi.SetFileSecurityW(str(path), parts, made))
+
+    def service_command(self) -> str:
+        """The command line that the service is started with."""
+        key = rf"SYSTEM\CurrentControlSet\Services\{SERVICE}"
+        with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, key) as opened:
+            return str(winreg.QueryValueEx(opened, "ImagePath")[0])
+
+    def set_service_command(self, command: str) -> None:
+        """Start the service with another command line from now on."""
+        with (
+            _handle(_advapi.OpenSCManagerW(None, None, _CONNECT)) as manager,
+            _handle(_advapi.OpenServiceW(manager, SERVICE, _CHANGE_CONFIG)) as service,
+        ):
+            same = (_NO_CHANGE, _NO_CHANGE, _NO_CHANGE)
+            _must(_advapi.ChangeServiceConfigW(service, *same, command, *(None,) * 6))
 
     def run(self, program: str, *words: str) -> str:
         """What a program of Windows prints. OSError with what it says when it fails."""
