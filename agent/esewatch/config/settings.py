@@ -266,7 +266,7 @@ class Kafka(_Source, frozen=True, kw_only=True):
     group: Text = "esewatch"
     """Consumer group: its members divide the partitions."""
     changelog: Text | None = None
-    """Compacted topic for the state of partitions. Accepted, and not written yet."""
+    """Compacted topic of as many partitions, for an owner that has not the journal."""
     client: dict[str, ClientValue] = {}
     """librdkafka's own keys, such as `security.protocol`; `KEY_file` is a file with the value."""
 

@@ -29,10 +29,18 @@ from esewatch.journal.files import (
     take_lock,
 )
 from esewatch.journal.older import take_over, take_over_channel
-from esewatch.journal.rows import Row, checksum, rows_of, salvage
+from esewatch.journal.rows import Row, RowKey, checksum, every_row, replace, rows_of, salvage
 from esewatch.model import JournalError
 
-__all__ = ["MIGRATIONS", "Journal", "LockedError", "Positions", "salvage"]
+__all__ = [
+    "MIGRATIONS",
+    "SCHEMA_VERSION",
+    "Journal",
+    "LockedError",
+    "Positions",
+    "RowKey",
+    "salvage",
+]
 
 SCHEMA_VERSION = 4
 BUSY_SECONDS = 1.0
@@ -88,6 +96,8 @@ class Journal:
         self._mend = mend
         self.set_aside: Path | None = None
         self.salvaged: dict[str, SourceState] = {}
+        self.written: dict[RowKey, bytes | None] | None = None
+        """What commits have written, where somebody keeps a copy, who empties it."""
         self._kept: sqlite3.Connection | None = None
         """The content of a removed file, until it is written again."""
         try:
@@ -296,6 +306,25 @@ class Journal:
                     db.execute("ROLLBACK")
             if not isinstance(error, sqlite3.Error):
                 raise
+            raise JournalError(f"{self.path}: cannot write the journal: {error}") from error
+        if self.written is not None:
+            self.written |= {("entity", *row[:3]): row[3] for row in stored}
+            self.written |= {("entity", *key): None for key in gone}
+            self.written |= {("position", *row[:2]): row[2] for row in flat}
+
+    def every_row(self) -> dict[RowKey, bytes]:
+        """All rows as they are stored. Raises JournalError."""
+        try:
+            return every_row(self._db)
+        except sqlite3.Error as error:
+            raise JournalError(f"{self.path}: the journal cannot be read: {error}") from error
+
+    def replace(self, rows: Mapping[RowKey, bytes]) -> None:
+        """Store these rows, and no others. Raises JournalError."""
+        try:
+            self._keep_the_file()
+            replace(self._db, rows)
+        except sqlite3.Error as error:
             raise JournalError(f"{self.path}: cannot write the journal: {error}") from error
 
     def _keep_the_file(self) -> None:

@@ -3,7 +3,7 @@
 import contextlib
 import sqlite3
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,9 @@ from esewatch.fold.state.state import SourceState, State
 
 Row = tuple[str, str, str, bytes, int]
 """(table, first key, second key, value, checksum)."""
+RowKey = tuple[str, ...]
+"""Table of the file, and the columns of its key."""
+_KEYS = {"entity": "kind, first, second", "position": "source, file"}
 
 
 def rows_of(
@@ -90,3 +93,31 @@ def salvage(path: Path) -> dict[str, SourceState]:
                 if checksum(row) == crc:
                     found[names.from_text(row[1])] = names.unpack(row[3], SourceState)
     return found
+
+
+def every_row(db: sqlite3.Connection) -> dict[RowKey, bytes]:
+    """The values of all rows. Raises sqlite3.Error."""
+    return {
+        (table, *key): value
+        for table, keys in _KEYS.items()
+        for *key, value in db.execute(f"SELECT {keys}, value FROM {table}")
+    }
+
+
+def replace(db: sqlite3.Connection, rows: Mapping[RowKey, bytes]) -> None:
+    """Store these rows, and no others, in one transaction. Raises sqlite3.Error."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        for table, keys in _KEYS.items():
+            new = [(*key[1:], value) for key, value in rows.items() if key[0] == table]
+            marks = ",".join("?" * (keys.count(",") + 3))
+            db.execute(f"DELETE FROM {table}")
+            db.executemany(
+                f"INSERT INTO {table} ({keys}, value, crc) VALUES ({marks})",
+                [(*row, checksum(row)) for row in new],
+            )
+        db.execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            db.execute("ROLLBACK")
+        raise

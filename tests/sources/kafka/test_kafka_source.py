@@ -44,7 +44,15 @@ def members() -> Iterator[list[KafkaSource]]:
         member.close()
 
 
-def member(broker: Broker, folder: Path, topic: str, made: list[KafkaSource]) -> KafkaSource:
+def member(
+    broker: Broker,
+    folder: Path,
+    topic: str,
+    made: list[KafkaSource],
+    *,
+    group: str | None = None,
+    changelog: str | None = None,
+) -> KafkaSource:
     """Of the group of that topic; one in the same folder is the same member again."""
     folder.mkdir(exist_ok=True)
     entry = Kafka(
@@ -52,7 +60,8 @@ def member(broker: Broker, folder: Path, topic: str, made: list[KafkaSource]) ->
         name="fleet",
         brokers=[broker.address],
         topics=[topic],
-        group=topic,
+        group=group or topic,
+        changelog=changelog,
         client={"session.timeout.ms": "3000", "heartbeat.interval.ms": "500", "log_level": "0"},
     )
     source = build_source(entry, Settings(sources=[entry], journal=str(folder / "journal.db")))

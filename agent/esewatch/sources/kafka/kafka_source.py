@@ -16,6 +16,7 @@ from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, EsewatchError, JournalError, SourceError
 from esewatch.sources.files.decoder import DecoderFactory
+from esewatch.sources.kafka.changelog import BehindError, Changelog, FencedError
 from esewatch.sources.kafka.client import library, of_consumer, told
 from esewatch.sources.kafka.messages import decode
 from esewatch.sources.kafka.partition import Partition, Position
@@ -43,18 +44,13 @@ class KafkaSource:
         self.name = entry.name
         self._entry, self._settings, self._factory, self._clock = entry, settings, factory, clock
         self._kafka = library()
-        if entry.changelog:
-            log.warning(
-                "%s: changelog %s is not written by this version: a partition that moves to a "
-                "worker without its journal is read from the beginning of its topics",
-                entry.name,
-                entry.changelog,
-            )
         self._lock = threading.Lock()
         self._partitions: dict[int, Partition] = {}
         self._consumer: Any = None
         self._topics: Topics
         self._look_again = 0.0
+        self._fenced: set[int] = set()
+        """Partitions that others have, although the group has not yet said so."""
         self._queue: list[tuple[int, list[Any]]] = []
         """Messages that were taken from the consumer and are not folded."""
         self._problem: EsewatchError | None = None
@@ -80,7 +76,7 @@ class KafkaSource:
             yield from self._poll()
         except (EsewatchError, self._kafka.KafkaException, MemoryError) as error:
             # Who is cut off, or cannot write, keeps what it knows until others own it.
-            if not self._silent and not isinstance(error, JournalError):
+            if not self._silent and not isinstance(error, JournalError | BehindError):
                 self._leave()
             if isinstance(error, SourceError):
                 raise
@@ -113,6 +109,8 @@ class KafkaSource:
     def _join(self) -> None:
         if self._consumer is None:
             self._topics = Topics(self._entry)
+            if self._entry.changelog:
+                self._topics.check_changelog(self._entry.changelog)
             settings = of_consumer(self._entry, Path(self._settings.journal))
             self._consumer = self._kafka.Consumer(settings | {"error_cb": self._trouble})
             self._consumer.subscribe(
@@ -202,6 +200,17 @@ class KafkaSource:
     def _commit(self, owned: Partition) -> None:
         with self._lock:
             owned.commit()
+        try:
+            owned.write_changelog()
+        except FencedError as error:
+            log.error(
+                "%s: another member has the partition, so this one stops it; what it read last is "
+                "read there: %s",
+                *(owned.name, error),
+            )
+            self._let_go(owned.number)
+            self._fenced.add(owned.number)
+            self._consumer.pause(self._of_topics(owned.number))
 
     def _assigned(self, consumer: Any, assigned: list[Any]) -> None:
         """Open the partitions that come, and read on behind what their journals have."""
@@ -215,7 +224,11 @@ class KafkaSource:
     def _opened(self, consumer: Any, number: int) -> list[Any]:
         journal = Path(self._settings.journal)
         path = journal.with_name(f"{journal.stem}-{self.name}-{number}.db")
-        owned = Partition(self.name, number, path, self._settings, self._clock())
+        topic = self._entry.changelog
+        changelog = Changelog(self._entry, topic, number) if topic else None
+        owned = Partition(
+            self.name, number, path, self._settings, self._clock(), changelog=changelog
+        )
         try:
             starts = [self._start(consumer, owned, topic) for topic in self._topics.ids]
         except BaseException:
@@ -223,6 +236,7 @@ class KafkaSource:
             raise
         with self._lock:
             self._partitions[number] = owned
+        self._fenced.discard(number)
         log.info("%s: this member owns the partition", owned.name)
         return starts
 
@@ -258,18 +272,18 @@ class KafkaSource:
         """Let the partitions go; what was not committed is read again by their next owner."""
         numbers = sorted({each.partition for each in revoked})
         self._queue = [each for each in self._queue if each[0] not in numbers]
-        gone = [
-            self._kafka.TopicPartition(topic, number)
-            for number in numbers
-            if number in self._partitions
-            for topic in self._topics.ids
-        ]
+        had = [each for each in numbers if each in self._partitions or each in self._fenced]
+        gone = [each for number in had for each in self._of_topics(number)]
+        self._fenced.difference_update(numbers)
         for number in numbers:
             self._let_go(number)
         try:
             consumer.incremental_unassign(gone)
         except self._kafka.KafkaException as error:
             self._problem = SourceError(f"{self.name}: {told(error)}")
+
+    def _of_topics(self, number: int) -> list[Any]:
+        return [self._kafka.TopicPartition(topic, number) for topic in self._topics.ids]
 
     def _let_go(self, number: int) -> None:
         with self._lock:
@@ -281,6 +295,7 @@ class KafkaSource:
     def _leave(self) -> None:
         """Close the consumer and all partitions; the next poll joins anew."""
         self._queue.clear()
+        self._fenced.clear()
         consumer, self._consumer = self._consumer, None
         self._silent = False
         if consumer is not None:

@@ -11,6 +11,7 @@ from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.journal import Journal
 from esewatch.model import Batch, JournalError
+from esewatch.sources.kafka.changelog import Changelog
 
 log = logging.getLogger(__name__)
 
@@ -33,13 +34,30 @@ class Partition:
     Raises JournalError when the journal cannot be opened, or is another process's.
     """
 
-    def __init__(self, name: str, number: int, path: Path, settings: Settings, now: float) -> None:
+    def __init__(
+        self,
+        name: str,
+        number: int,
+        path: Path,
+        settings: Settings,
+        now: float,
+        *,
+        changelog: Changelog | None = None,
+    ) -> None:
         self.name = f"{name}/{number}"
         self.number = number
         self.journal = Journal(path)
+        self._changelog = changelog
         try:
             state, positions = self._load()
-        except JournalError:
+            if changelog is not None and changelog.is_newer(self.journal.every_row()):
+                self.journal.replace(changelog.rows)
+                log.info("%s: the state of the former owner is taken up", self.name)
+                state, positions = self._load()
+            if changelog is not None:
+                changelog.claim(self.journal.every_row())
+                self.journal.written = {}
+        except BaseException:
             self.journal.close()
             raise
         self.folder = Folder(state, settings)
@@ -84,13 +102,25 @@ class Partition:
         """Store what has changed and the positions in one transaction. Raises JournalError."""
         if not self.folder.changed and not self._pending:
             return
-        left = self.journal.commit(
-            self.folder.state, self.folder.changed, {self.name: self._pending}
-        )
+        positions: dict[str, dict[str, bytes | None]] = {self.name: self._pending}
+        if self._changelog is not None:
+            source, file, stamp = self._changelog.next_stamp()
+            positions[source] = {file: stamp}
+        left = self.journal.commit(self.folder.state, self.folder.changed, positions)
+        if self._changelog is not None and self.journal.written is not None:
+            self._changelog.note(self.journal.written)
         self.folder.changed.clear()
         self._pending.clear()
         for entity, error in left.items():
             log.error("%s: %s cannot be stored, its old row stays: %s", self.name, entity, error)
+
+    def write_changelog(self) -> None:
+        """Write what was committed to the changelog, if there is one.
+
+        Raises FencedError when the partition has another owner, BehindError to be tried again.
+        """
+        if self._changelog is not None:
+            self._changelog.write()
 
     def close(self) -> None:
         """Let go of the journal; what is not committed is read again by the next owner."""

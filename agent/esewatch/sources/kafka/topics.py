@@ -53,3 +53,27 @@ class Topics:
                 f"{self._entry.name}: the topics {', '.join(topics)} cannot be checked: "
                 f"{told(error) or 'no broker answers'}"
             ) from error
+
+    def check_changelog(self, topic: str) -> None:
+        """Raise SourceError where the topic cannot be the changelog of these partitions."""
+        found = len(self._described([topic])[topic].partitions)
+        if found != self.partitions:
+            raise SourceError(
+                f"{self._entry.name}: the changelog {topic} has {found} partitions, and the topics "
+                f"have {self.partitions}: make it anew with as many"
+            )
+        kafka = self._kafka.admin
+        resource = kafka.ConfigResource(kafka.ConfigResource.Type.TOPIC, topic)
+        asked = self._admin.describe_configs([resource], request_timeout=SECONDS)
+        try:
+            policy = asked[resource].result(SECONDS + 1)["cleanup.policy"].value
+        except (self._kafka.KafkaException, TimeoutError) as error:
+            raise SourceError(
+                f"{self._entry.name}: the settings of the changelog {topic} cannot be read: "
+                f"{told(error) or 'no broker answers'}"
+            ) from error
+        if policy != "compact":
+            raise SourceError(
+                f"{self._entry.name}: the changelog {topic} has cleanup.policy={policy}, so what "
+                "is known would be lost: set cleanup.policy=compact"
+            )

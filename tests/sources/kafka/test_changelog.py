@@ -1,0 +1,258 @@
+"""The changelog at a real broker: an owner without the journal, with an older one, and fenced."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from esewatch.config import Kafka
+from esewatch.model import SourceError
+from esewatch.sources.kafka.changelog import BehindError, Changelog
+from esewatch.sources.kafka.kafka_source import KafkaSource
+from tests.e2e.harness import wait_for
+from tests.e2e.kafka_fleet import all_held
+from tests.sources.kafka.test_kafka_source import computers, logged, member, read, told
+from tests.support.kafka import Broker
+
+pytestmark = [pytest.mark.e2e, pytest.mark.beside]
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    broker = Broker(tmp_path_factory.mktemp("broker"))
+    try:
+        yield broker
+    finally:
+        broker.kill()
+
+
+@pytest.fixture
+def topic(broker: Broker, request: pytest.FixtureRequest) -> str:
+    name = f"topic-{abs(hash(request.node.name))}"
+    broker.make(name, 2)
+    broker.make(f"{name}-state", 2, cleanup_policy="compact")
+    return name
+
+
+@pytest.fixture
+def members() -> Iterator[list[KafkaSource]]:
+    made: list[KafkaSource] = []
+    yield made
+    for each in made:
+        each.close()
+
+
+def of(broker: Broker, folder: Path, topic: str, made: list[KafkaSource]) -> KafkaSource:
+    return member(broker, folder, topic, made, changelog=f"{topic}-state")
+
+
+def send(broker: Broker, topic: str, number: int) -> None:
+    """A record of each of twenty computers."""
+    broker.send(topic, [logged(f"EX{each:02}", number) for each in range(20)])
+
+
+def drop_all(broker: Broker, topic: str) -> None:
+    """As retention does with what is old."""
+    for partition in range(2):
+        broker.drop(topic, partition, before=-1)
+
+
+def test_an_owner_without_the_journal_has_all_that_the_former_one_had(
+    broker: Broker, topic: str, tmp_path: Path, members: list[KafkaSource]
+) -> None:
+    send(broker, topic, 1)
+    former = of(broker, tmp_path / "former", topic, members)
+    read(former)
+    former.close()
+    drop_all(broker, topic)
+
+    new = of(broker, tmp_path / "new", topic, members)
+    read(new)
+
+    assert (told(new).records, told(new).missed) == (20, 0)
+    assert all_held(tmp_path / "new") == all_held(tmp_path / "former")
+    send(broker, topic, 2)
+    wait_for("the next are read", lambda: [list(new.poll()), told(new).records == 40][1], 60)
+    assert told(new).duplicates == 0
+
+
+def test_a_journal_that_comes_back_takes_up_what_was_done_elsewhere(
+    broker: Broker, topic: str, tmp_path: Path, members: list[KafkaSource]
+) -> None:
+    send(broker, topic, 1)
+    first = of(broker, tmp_path / "first", topic, members)
+    read(first)
+    first.close()
+    send(broker, topic, 2)
+    second = of(broker, tmp_path / "second", topic, members)
+    read(second)
+    second.close()
+    drop_all(broker, topic)
+
+    again = of(broker, tmp_path / "first", topic, members)
+    read(again)
+
+    assert (told(again).records, told(again).missed, told(again).duplicates) == (40, 0, 0)
+    assert all_held(tmp_path / "first") == all_held(tmp_path / "second")
+
+
+def test_a_changelog_that_a_crash_left_behind_is_filled_from_the_journal(
+    broker: Broker,
+    topic: str,
+    tmp_path: Path,
+    members: list[KafkaSource],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    send(broker, topic, 1)
+    with monkeypatch.context() as crash:
+        crash.setattr(Changelog, "write", lambda _: None)
+        crashed = of(broker, tmp_path / "first", topic, members)
+        read(crashed)
+        crashed.close()
+    drop_all(broker, topic)
+
+    again = of(broker, tmp_path / "first", topic, members)
+    read(again)
+    again.close()
+    other = of(broker, tmp_path / "other", topic, members)
+    read(other)
+
+    assert (told(other).records, told(other).missed) == (20, 0)
+
+
+def test_what_retention_dropped_behind_the_changelog_is_counted(
+    broker: Broker,
+    topic: str,
+    tmp_path: Path,
+    members: list[KafkaSource],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    send(broker, topic, 1)
+    former = of(broker, tmp_path / "former", topic, members)
+    read(former)
+    monkeypatch.setattr(Changelog, "write", lambda _: None)
+    send(broker, topic, 2)
+    read(former)
+    former.close()
+    monkeypatch.undo()
+    drop_all(broker, topic)
+    send(broker, topic, 3)
+
+    new = of(broker, tmp_path / "new", topic, members)
+    read(new)
+
+    assert (told(new).records, told(new).missed) == (40, 20)
+
+
+def test_a_fenced_member_tells_it_once_stops_that_partition_and_loses_nothing(
+    broker: Broker,
+    topic: str,
+    tmp_path: Path,
+    members: list[KafkaSource],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    send(broker, topic, 1)
+    zombie = of(broker, tmp_path / "zombie", topic, members)
+    read(zombie)
+    entry = Kafka(
+        type="kafka",
+        name="fleet",
+        brokers=[broker.address],
+        topics=[topic],
+        group=topic,
+        client={"log_level": "0"},
+    )
+    Changelog(entry, f"{topic}-state", 0)
+    send(broker, topic, 2)
+
+    wait_for("it stops", lambda: [list(zombie.poll()), len(zombie.folders()) == 1][1], 60)
+    wait_for("the other is read", lambda: [list(zombie.poll()), at_end(zombie)][1], 60)
+
+    lines = [each for each in caplog.messages if "another member has the partition" in each]
+    assert len(lines) == 1
+    assert lines[0].startswith("fleet/0: ")
+    kept = computers(zombie)
+    assert told(zombie).records == 2 * len(kept)
+    zombie.close()
+    new = of(broker, tmp_path / "new", topic, members)
+    read(new)
+    assert (told(new).records, told(new).duplicates, told(new).missed) == (40, 0, 0)
+
+
+def at_end(source: KafkaSource) -> bool:
+    folders = source.folders()
+    return all(each.caught_up for folder in folders for each in folder.state.sources.values())
+
+
+def test_while_the_brokers_do_not_take_it_what_is_known_stays_and_is_written_later(
+    broker: Broker,
+    topic: str,
+    tmp_path: Path,
+    members: list[KafkaSource],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    send(broker, topic, 1)
+    source = of(broker, tmp_path / "first", topic, members)
+    write = Changelog.write
+
+    def refuse(_: Changelog) -> None:
+        raise BehindError("the changelog is behind")
+
+    read(source)
+    monkeypatch.setattr(Changelog, "write", refuse)
+    send(broker, topic, 2)
+    with pytest.raises(SourceError, match="is behind"):
+        wait_for("it reads", lambda: list(source.poll()) and None, 30)
+    assert len(computers(source)) == 20
+    monkeypatch.setattr(Changelog, "write", write)
+    read(source)
+    source.close()
+
+    new = of(broker, tmp_path / "new", topic, members)
+    read(new)
+    assert (told(new).records, told(new).duplicates) == (40, 0)
+    assert all_held(tmp_path / "new") == all_held(tmp_path / "first")
+
+
+@pytest.mark.parametrize(
+    ("partitions", "policy", "message"),
+    [
+        (3, "compact", "has 3 partitions, and the topics have 2"),
+        (2, "delete", "has cleanup.policy=delete"),
+    ],
+)
+def test_a_topic_that_cannot_be_a_changelog_is_refused(  # noqa: PLR0917
+    broker: Broker,
+    tmp_path: Path,
+    members: list[KafkaSource],
+    partitions: int,
+    policy: str,
+    message: str,
+) -> None:
+    name = f"refused-{policy}"
+    broker.make(name, 2)
+    broker.make(f"{name}-state", partitions, cleanup_policy=policy)
+
+    with pytest.raises(SourceError, match=message):
+        read(of(broker, tmp_path, name, members))
+
+
+def test_a_changelog_of_another_group_is_refused(
+    broker: Broker, topic: str, tmp_path: Path, members: list[KafkaSource]
+) -> None:
+    send(broker, topic, 1)
+    first = of(broker, tmp_path / "first", topic, members)
+    read(first)
+    first.close()
+
+    with pytest.raises(SourceError, match="of another group"):
+        read(
+            member(
+                broker,
+                tmp_path / "other",
+                topic,
+                members,
+                group="other",
+                changelog=f"{topic}-state",
+            )
+        )
