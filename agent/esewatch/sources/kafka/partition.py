@@ -52,7 +52,7 @@ class Partition:
             state, positions = self._load()
             if changelog is not None and changelog.is_newer(self.journal.every_row()):
                 self.journal.replace(changelog.rows)
-                log.info("%s: the state of the former owner is taken up", self.name)
+                log.info("%s: the state of the former owner is in use", self.name)
                 state, positions = self._load()
             if changelog is not None:
                 changelog.claim(self.journal.every_row())
