@@ -29,8 +29,9 @@ $(STAMP): requirements/dev.lock pyproject.toml setup.py agent/esewatch/ese/pages
 	@scripts/setup
 	@touch $@
 
-tools: ## install Prometheus, Alertmanager, libevtx and Chromium for the tests (Debian, root or sudo)
+tools: ## install Prometheus, Alertmanager, libevtx, Chromium and Kafka for the tests (Debian, root or sudo)
 	@scripts/tools
+	@scripts/kafka
 
 lint: setup ## ruff, mypy, import directions
 	$(PY) -m ruff check

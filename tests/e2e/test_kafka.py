@@ -9,6 +9,7 @@ from tests.e2e.harness import Agent, get, start_agent
 from tests.e2e.kafka_fleet import (
     PARTITIONS,
     TOPIC,
+    Message,
     all_held,
     engine_events,
     journals,
@@ -29,22 +30,26 @@ def events(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
     return engine_events(tmp_path_factory.mktemp("engine"))
 
 
-@pytest.fixture
-def broker(tmp_path: Path) -> Iterator[Broker]:
-    broker = Broker(tmp_path / "broker")
+@pytest.fixture(scope="module")
+def messages(events: list[bytes]) -> list[Message]:
+    return servers(events, SERVERS)
+
+
+@pytest.fixture(scope="module")
+def broker(messages: list[Message], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """One that has the messages: each test reads them as a group of its own."""
+    broker = Broker(tmp_path_factory.mktemp("broker"))
     try:
         broker.make(TOPIC, PARTITIONS)
+        broker.send(TOPIC, messages)
         yield broker
     finally:
         broker.kill()
 
 
 def test_events_of_a_topic_become_metrics_with_a_journal_for_each_partition(
-    broker: Broker, events: list[bytes], tmp_path: Path
+    broker: Broker, messages: list[Message], tmp_path: Path
 ) -> None:
-    messages = servers(events, SERVERS)
-    broker.send(TOPIC, messages)
-
     with start_agent(tmp_path / "worker", settings(broker, "one")) as agent:
         wait_until_read(agent, len(messages), get)
         text = get(f"{agent.url}/metrics")
@@ -58,10 +63,8 @@ def test_events_of_a_topic_become_metrics_with_a_journal_for_each_partition(
 
 
 def test_a_worker_that_is_killed_again_and_again_holds_what_one_holds_that_never_was(
-    broker: Broker, events: list[bytes], tmp_path: Path
+    broker: Broker, messages: list[Message], tmp_path: Path
 ) -> None:
-    messages = servers(events, SERVERS)
-    broker.send(TOPIC, messages)
     with start_agent(tmp_path / "undisturbed", settings(broker, "undisturbed")) as undisturbed:
         wait_until_read(undisturbed, len(messages), get)
 
@@ -77,3 +80,27 @@ def test_a_worker_that_is_killed_again_and_again_holds_what_one_holds_that_never
         killed.close()
 
     assert all_held(killed.folder) == all_held(undisturbed.folder)
+
+
+def test_owners_without_the_disk_of_a_killed_one_hold_what_one_holds_that_never_was(
+    broker: Broker, messages: list[Message], tmp_path: Path
+) -> None:
+    for topic in ("state-undisturbed", "state-killed"):
+        broker.make(topic, PARTITIONS, cleanup_policy="compact")
+    of_one = settings(broker, "one-owner", changelog="state-undisturbed")
+    with start_agent(tmp_path / "undisturbed", of_one) as undisturbed:
+        wait_until_read(undisturbed, len(messages), get)
+
+    of_killed = settings(broker, "owners", changelog="state-killed")
+    for share in (1, 2):
+        owner = Agent(tmp_path / f"owner-{share}", of_killed)
+        try:
+            owner.start(wait=False)
+            wait_until_read(owner, len(messages) * share // 3, get)
+            owner.kill()
+        finally:
+            owner.close()
+    with start_agent(tmp_path / "last", of_killed) as last:
+        wait_until_read(last, len(messages), get)
+
+    assert all_held(last.folder) == all_held(undisturbed.folder)
