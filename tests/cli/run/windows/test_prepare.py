@@ -8,8 +8,10 @@ import pytest
 
 from esewatch.cli.run.windows import command
 from esewatch.cli.run.windows.access import VIRTUAL_ACCOUNT, service_sid, with_entry
+from esewatch.config import WindowsLog, load
 from esewatch.model import EsewatchError
 
+WINDOWS = Path(__file__).resolve().parents[4] / "deploy" / "windows"
 SID = service_sid("esewatch")
 MANAGED, MANAGED_SID = r"EXAMPLE\esewatch$", "S-1-5-21-1-2-3-1104"
 PERFLIB = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion\Perflib"
@@ -30,6 +32,7 @@ class StandIn:
         self.channels = {"Application": CHANNEL, "System": CHANNEL, "Directory Service": CHANNEL}
         self.folders: dict[Path, str] = {}
         self.command = r'"C:\Program Files\esewatch\python\python.exe" -P'
+        self.logs = "Application\r\nMicrosoft-Windows-Dhcp-Client/Admin\r\nSystem\r\n"
         self.ran: list[tuple[str, ...]] = []
 
     def is_domain_controller(self) -> bool:
@@ -77,6 +80,8 @@ class StandIn:
         self.ran.append((program, *words))
         if program == "netsh" and "delete" in words:
             raise OSError("no rules match")
+        if words == ("el",):
+            return self.logs
         if words[0] == "gl":
             return f"name: {words[1]}\nenabled: true\nchannelAccess: {self.channels[words[1]]}\n"
         if words[0] == "sl":
@@ -187,6 +192,31 @@ def test_a_configuration_that_is_there_stays(data: Path) -> None:
     do(StandIn(), data, "prepare")
 
     assert (data / "esewatch.yml").read_text() == "sources: [mine]\n"
+
+
+def test_the_logs_of_ad_lds_are_read_without_being_named(data: Path) -> None:
+    template = WINDOWS / "esewatch.yml"
+    (data.parent / "esewatch.yml").write_bytes(template.read_bytes())
+    server = StandIn()
+    server.logs += "ADAM (Address Book)\r\nADAM (lds-2)\r\nADAM (gr\ufffd\ufffde)\r\nADAM-Tools\r\n"
+
+    do(server, data, "prepare")
+
+    made, kept = load(data / "esewatch.yml").sources, load(template).sources
+    assert isinstance(made[0], WindowsLog)
+    assert isinstance(kept[0], WindowsLog)
+    assert made[0].channels == [*kept[0].channels, "ADAM (Address Book)", "ADAM (lds-2)"]
+    assert made[1:] == kept[1:]
+    assert "ADAM (lds-2) are read" in (data / "logs" / "install.log").read_text(encoding="utf-8")
+
+
+def test_a_server_without_ad_lds_has_the_template_as_it_is(data: Path) -> None:
+    template = (WINDOWS / "esewatch.yml").read_bytes()
+    (data.parent / "esewatch.yml").write_bytes(template)
+
+    do(StandIn(), data, "prepare")
+
+    assert (data / "esewatch.yml").read_bytes() == template
 
 
 def test_the_port_is_opened_for_whom_it_is_asked_for(data: Path) -> None:

@@ -5,6 +5,7 @@ is noted before it is changed, for `restore`.
 """
 
 import json
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,10 @@ from esewatch.cli.run.windows.access import (
 )
 from esewatch.ese.counters.counter_commands import LIBRARIES
 
+LOG_SOURCE: Final = "{name: log, type: windows_log}"
+"""As it stands in the template of the configuration."""
+DEFAULT_CHANNELS: Final = ("Application", "Directory Service")
+"""As in `config.WindowsLog`."""
 COUNTERS: Final = "Show Advanced Counters"
 NO_RULE: Final = "none"
 _PERFORMANCE: Final = r"SYSTEM\CurrentControlSet\Services\{}\Performance"
@@ -96,8 +101,7 @@ def prepare(server: Server, data: Path, template: Path, wishes: Wishes, say: Say
     say(f"{data}: {wishes.account} may read, and write in state and logs")
     configuration = data / "esewatch.yml"
     if not configuration.exists():
-        configuration.write_bytes(template.read_bytes())
-        say(f"{configuration}: made")
+        _make_configuration(server, configuration, template, say)
     _let_read(server, sid, wishes.account, say)
     if wishes.show_counters:
         _show_counters(server, _Notes(data), say)
@@ -106,6 +110,21 @@ def prepare(server: Server, data: Path, template: Path, wishes: Wishes, say: Say
     # Without them a failed service stays ended until somebody starts it.
     for words in (("failure", "reset=", "86400", "actions=", _RESTARTS), ("failureflag", "1")):
         _try(partial(server.run, "sc", words[0], SERVICE, *words[1:]), say)
+
+
+def _make_configuration(server: Server, file: Path, template: Path, say: Say) -> None:
+    """That of the template, and the logs of AD LDS: each instance has one of its own."""
+    text = template.read_text(encoding="utf-8")
+    listed: list[str] = []
+    _try(lambda: listed.extend(server.run("wevtutil", "el").splitlines()), say)
+    # A name in other letters comes in a code page that nobody tells.
+    logs = [name for line in listed if re.fullmatch(r"ADAM \([ -~]+\)", name := line.strip())]
+    if logs:
+        channels = json.dumps([*DEFAULT_CHANNELS, *logs])
+        text = text.replace(LOG_SOURCE, f"{LOG_SOURCE[:-1]}, channels: {channels}}}")
+        say(f"event logs of AD LDS: {', '.join(logs)} are read")
+    file.write_text(text, encoding="utf-8", newline="")
+    say(f"{file}: made")
 
 
 def restore(server: Server, data: Path, account: str, say: Say) -> None:
