@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,9 +28,12 @@ def windows_path(path: Path) -> str:
 
 
 class Wine:
-    """One Windows: the folder `prefix` has its registry and its drive C."""
+    """One Windows: the folder `prefix` has its registry and its drive C.
 
-    def __init__(self, prefix: Path) -> None:
+    With `services` the services run until `close`, else as long as a program does.
+    """
+
+    def __init__(self, prefix: Path, *, services: bool = False) -> None:
         self._wine = require("wine")
         self._environment = {
             **os.environ,
@@ -39,8 +43,17 @@ class Wine:
             "WINEDLLOVERRIDES": "mscoree=;mshtml=",
         }
         self.drive = prefix / "drive_c"
+        self._last: subprocess.Popen[bytes] | None = None
         self.run("wineboot", "-i")
         self.run("reg", "add", r"HKCU\Software\Wine", "/v", "Version", "/d", "win10", "/f")
+        if services:
+            # A service has 10 seconds to start, which a busy machine may need for Python alone.
+            wait = ("ServicesPipeTimeout", "/d", "180000")
+            self.run("reg", "add", r"HKLM\SYSTEM\CurrentControlSet\Control", "/v", *wait, "/f")
+            self.close()
+            # They end with the last program: this one waits for a line that never comes.
+            self._last = self.start("cmd")
+            self.run("sc", "query", status=None)
 
     def start(self, *words: str | Path) -> subprocess.Popen[bytes]:
         """Start a Windows program; pipes, as Python 3.13 does not take other files from wine 8."""
@@ -52,9 +65,16 @@ class Wine:
 
     def run(self, *words: str | Path, status: int | None = 0) -> str:
         """What a Windows program says; it must end with `status`, None is any."""
-        with self.start(*words) as process:
-            said, _ = process.communicate(timeout=SECONDS)
-        text = said.decode("utf-8", "replace").replace("\r\n", "\n")
+        process = self.start(*words)
+        assert process.stdin is not None
+        process.stdin.close()
+        said: list[bytes] = []
+        reader = threading.Thread(target=_read, args=(process, said), daemon=True)
+        reader.start()
+        process.wait(SECONDS)
+        # What it started, a service too, may hold its pipe: the pipe's end is not waited for.
+        reader.join(2)
+        text = b"".join(said).decode("utf-8", "replace").replace("\r\n", "\n")
         assert status is None or process.returncode == status, f"{words}: {text}"
         return text
 
@@ -66,6 +86,15 @@ class Wine:
         """End all of this Windows, and wait for it."""
         for words in (["-k"], ["-w"]):
             subprocess.run([_server(), *words], env=self._environment, check=False, timeout=SECONDS)
+        if self._last is not None:
+            self._last.communicate(timeout=SECONDS)
+
+
+def _read(process: subprocess.Popen[bytes], said: list[bytes]) -> None:
+    assert process.stdout is not None
+    with process.stdout:
+        while piece := os.read(process.stdout.fileno(), 65_536):
+            said.append(piece)
 
 
 def _server() -> str:
