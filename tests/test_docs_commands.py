@@ -25,6 +25,7 @@ from tests.support.blg import NOON, READ, counted, write_log
 from tests.support.certificates import self_signed
 from tests.support.edb import write_edb
 from tests.support.farm import build
+from tests.support.flush_maps import map_header
 from tests.support.logs import Log, checkpoint
 from tests.support.records import event, folder_of
 from tests.support.shown_commands import Block, blocks, command_lines
@@ -88,6 +89,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_edb(here / "snapshots" / "priv06.edb")
     (here / "snapshots" / "edb.log").write_bytes(Log(5).data())
     (here / "snapshots" / "edb.chk").write_bytes(checkpoint(5))
+    (here / "snapshots" / "priv06.jfm").write_bytes(map_header())
     (here / "snapshots" / "ex01").mkdir()
     ese_database.database().write(here / "snapshots" / "ex01" / "priv06.edb")
     write_edb(here / "SRUDB.dat").path.write_bytes(damaged(here / "SRUDB.dat"))
