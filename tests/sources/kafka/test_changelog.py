@@ -178,6 +178,78 @@ def test_a_fenced_member_tells_it_once_stops_that_partition_and_loses_nothing(
     assert (told(new).records, told(new).duplicates, told(new).missed) == (40, 0, 0)
 
 
+def states(broker: Broker, topic: str, partition: int) -> list[dict[bytes, bytes]]:
+    """What the rows of a changelog are after each of its transactions."""
+    from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition  # noqa: PLC0415
+
+    consumer = Consumer(
+        {
+            "bootstrap.servers": broker.address,
+            "group.id": "reader",
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+            "log_level": 0,
+        }
+    )
+    consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING)])
+    found: list[dict[bytes, bytes]] = []
+    rows: dict[bytes, bytes] = {}
+    before = -1
+    while not (message := consumer.consume(1, 30)[0]).error():
+        offset = message.offset() or 0
+        if offset > before + 1 and rows:
+            found.append(dict(rows))  # the end of a transaction has an offset of its own
+        before = offset
+        key, value = message.key() or b"", message.value()
+        if value is None:
+            rows.pop(key, None)
+        else:
+            rows[key] = value
+    consumer.close()
+    return [*found, rows]
+
+
+def before_news(broker: Broker, topic: str, partition: int) -> list[dict[bytes, bytes]]:
+    """What the rows are before each transaction that changes databases; the first are none."""
+    known = [{}, *states(broker, topic, partition)]
+    news = [{key: row for key, row in each.items() if b"database" in key} for each in known]
+    return [known[at] for at in range(len(known) - 1) if news[at] != news[at + 1]]
+
+
+def write(broker: Broker, topic: str, partition: int, rows: dict[bytes, bytes]) -> None:
+    from confluent_kafka import Producer  # noqa: PLC0415  # an extra
+
+    producer = Producer({"bootstrap.servers": broker.address, "log_level": 0})
+    for key, value in rows.items():
+        producer.produce(topic, value, key, partition)
+    assert producer.flush(30) == 0
+
+
+@pytest.mark.slow
+def test_before_each_transaction_an_owner_without_the_journal_loses_and_repeats_nothing(
+    broker: Broker, topic: str, tmp_path: Path, members: list[KafkaSource]
+) -> None:
+    """State and position are of one moment: a position that is ahead would lose records."""
+    former = of(broker, tmp_path / "former", topic, members)
+    for number in (1, 2, 3):
+        send(broker, topic, number)
+        read(former)
+    former.close()
+    before = [before_news(broker, f"{topic}-state", partition) for partition in range(2)]
+    moments = list(zip(*before, strict=True))
+    assert len(moments) == 3
+
+    for moment, rows in enumerate(moments):
+        again = f"{topic}-{moment}"
+        broker.make(again, 2, cleanup_policy="compact")
+        for partition in range(2):
+            write(broker, again, partition, rows[partition])
+        new = member(broker, tmp_path / str(moment), topic, members, changelog=again)
+        read(new)
+        assert (told(new).records, told(new).missed, told(new).duplicates) == (60, 0, 0), moment
+        new.close()
+
+
 def at_end(source: KafkaSource) -> bool:
     folders = source.folders()
     return all(each.caught_up for folder in folders for each in folder.state.sources.values())
