@@ -171,7 +171,9 @@ def test_local_commands_get_in_or_say_what_to_do(guarded: Guarded) -> None:
     self_signed("two").put(other, "server")
     (other / "web.yml").write_text((guarded.folder / "web.yml").read_text())
     refused = guarded.local("--web.config.file", str(other / "web.yml"), *login)
-    assert refused.endswith(f"has not the certificate of {other}/server.pem: nothing is sent")
+    assert refused.endswith(
+        f"does not carry the certificate of {other}/server.pem: nothing is sent"
+    )
     guarded.guard("RequireAndVerifyClientCert")
     assert guarded.local(*web, *login).endswith("stop it, run this command again, and start it")
 

@@ -17,6 +17,7 @@ from eselab.maintenance.zeroing import DatabaseZeroing
 from esewatch.scan.lost_writes import lost_writes
 from esewatch.scan.structure.structure_check import Structure, check_structure
 from tests.eselab import defragging, zeroed
+from tests.eselab.killing import ROOT
 from tests.eselab.mailing import NAME, PLAN, SimLife, built
 from tests.eselab.readers.test_readers import SIZES
 from tests.eselab.running import run
@@ -154,9 +155,10 @@ def test_the_command_says_so_of_each_database_of_a_run(tmp_path: Path) -> None:
     run(tmp_path, Plan(databases=databases, sample=600.0), 3.0)
     paths = sorted(tmp_path.rglob("*.edb"))
     done = subprocess.run(
-        [sys.executable, "-m", "esewatch", "check", "--deep", "--format", "json", *paths],
+        [sys.executable, "-m", "tests.cli.one_disk", "check", "--deep", "--format", "json", *paths],
         capture_output=True,
         check=False,
+        cwd=ROOT,
     )
     assert done.stderr == b""
     found = [msgspec.json.decode(line) for line in done.stdout.splitlines()]

@@ -7,7 +7,8 @@ import pytest
 
 from esewatch.config import Kafka
 from esewatch.model import SourceError
-from esewatch.sources.kafka.changelog import BehindError, Changelog
+from esewatch.sources.kafka.changelog import BehindError, Changelog, FencedError
+from esewatch.sources.kafka.client import library
 from esewatch.sources.kafka.kafka_source import KafkaSource
 from tests.e2e.harness import wait_for
 from tests.e2e.kafka_fleet import all_held
@@ -248,6 +249,33 @@ def test_before_each_transaction_an_owner_without_the_journal_loses_and_repeats_
         read(new)
         assert (told(new).records, told(new).missed, told(new).duplicates) == (60, 0, 0), moment
         new.close()
+
+
+def test_a_producer_that_was_fenced_says_so_whichever_call_meets_it(
+    broker: Broker, topic: str
+) -> None:
+    """The brokers tell it while rows are handed over: the next of them is refused without a word."""
+    kafka = library()
+    entry = Kafka(
+        type="kafka",
+        name="fleet",
+        brokers=[broker.address],
+        topics=[topic],
+        group=topic,
+        client={"log_level": "0"},
+    )
+    former = Changelog(entry, f"{topic}-state", 0)
+    former.claim({})
+    former.note({("database", "ex00", "a"): b"1"})
+    former.write()
+    Changelog(entry, f"{topic}-state", 0)
+    former.note({("database", "ex00", "a"): b"2"})
+    with pytest.raises(FencedError):
+        former.write()
+    # As it is where the brokers' answer comes between two rows.
+    with pytest.raises(kafka.KafkaException, match="Fatal") as refused:
+        former._produce(b"key", b"value")
+    assert isinstance(former._judged(refused.value.args[0]), FencedError)
 
 
 def at_end(source: KafkaSource) -> bool:

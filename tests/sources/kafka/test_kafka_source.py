@@ -163,7 +163,7 @@ def test_messages_that_the_topic_dropped_unread_are_counted_and_all_that_is_ther
 
     assert told(again).missed == 7
     assert told(again).records == 5 + 3
-    assert "7 are lost for ever" in caplog.text
+    assert "and 5 is the next to read: 7 are lost" in caplog.text
 
 
 def test_a_topic_that_was_made_anew_is_read_from_its_beginning(

@@ -183,9 +183,19 @@ class Changelog:
         self._producer.commit_transaction(SECONDS)
         self._committing, self._begun = None, False
 
+    def _cause(self, error: Any) -> Any:
+        """Why the producer is of no use any more: `produce` says only that it is."""
+        try:
+            self._producer.abort_transaction(SECONDS)
+        except self._kafka.KafkaException as cause:
+            return cause.args[0]
+        return error
+
     def _judged(self, error: Any) -> Exception:
         """What to do about an error: a transaction that must be aborted is written anew."""
         codes = self._kafka.KafkaError
+        if error.code() == codes._FATAL:
+            error = self._cause(error)
         fenced = {codes._FENCED, codes.PRODUCER_FENCED, codes.INVALID_PRODUCER_EPOCH}
         if error.code() in fenced:
             return FencedError(error.str())
