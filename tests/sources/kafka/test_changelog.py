@@ -254,7 +254,7 @@ def test_before_each_transaction_an_owner_without_the_journal_loses_and_repeats_
 def test_a_producer_that_was_fenced_says_so_whichever_call_meets_it(
     broker: Broker, topic: str
 ) -> None:
-    """The brokers tell it while rows are handed over: the next of them is refused without a word."""
+    """The brokers tell it while rows are handed over: the next row is refused without a word."""
     kafka = library()
     entry = Kafka(
         type="kafka",
