@@ -184,11 +184,20 @@ class Changelog:
         self._committing, self._begun = None, False
 
     def _cause(self, error: Any) -> Any:
-        """Why the producer is of no use any more: `produce` says only that it is."""
-        try:
-            self._producer.abort_transaction(SECONDS)
-        except self._kafka.KafkaException as cause:
-            return cause.args[0]
+        """Why the producer is of no use any more: `produce` says only that it is.
+
+        Which call says why depends on the one that failed first. None of them can succeed now.
+        """
+        for ask in (
+            self._producer.poll,
+            self._producer.abort_transaction,
+            self._producer.commit_transaction,
+        ):
+            try:
+                ask(0)
+            except self._kafka.KafkaException as cause:
+                if cause.args[0].fatal():
+                    return cause.args[0]
         return error
 
     def _judged(self, error: Any) -> Exception:
