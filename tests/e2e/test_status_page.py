@@ -31,13 +31,13 @@ HOSTILE = "C:\\x\\<script>alert(1)</script>\"'&{{ 7*7 }}\u202ebde.exe"
 PRIV06 = ("ex01", "e:\\mdb06\\priv06.edb")
 
 
-def write_hostile(path: Path) -> None:
-    """A bad page of a database whose name is a script, with quotes and turned letters."""
+def write_hostile(path: Path, now: datetime) -> None:
+    """Three hours ago, a bad page of a database whose name is a script, with turned letters."""
     with EvtxWriter(path, "WS07.corp.example", "Application") as writer:
         head = ["Strange", "77", "<b>i</b>: ", HOSTILE]
         place = ["8192 (0x2000)", "8192 (0x2000)", "-1018 (0xfffffc06)"]
         sums = ["[00d50e7c2a1f3b44]", "[00d50e7c2a1f3b45]", "0 (0x0)"]
-        at = datetime.now(UTC) - timedelta(hours=3)
+        at = now - timedelta(hours=3)
         writer.write(474, [*head, *place, *sums], provider="ESENT", time=at, level=2)
 
 
@@ -51,7 +51,7 @@ def browser() -> Iterator[Browser]:
 def agent(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     """The farm and one more computer; started after the browser, which may be missing."""
     folder = tmp_path_factory.mktemp("farm")
-    write_hostile(folder / "WS07.evtx")
+    write_hostile(folder / "WS07.evtx", datetime.now(UTC))
     more = [{"type": "evtx", "path": str(folder / "WS07.evtx"), "name": "strange"}]
     with farm_agent(folder, more) as running:
         wait_for("five databases", lambda: len(told(running, "databases")) == 5)

@@ -33,10 +33,10 @@ def farm_agent(folder: Path, more: Sequence[dict[str, Any]] = ()) -> Iterator[Ag
         yield agent
 
 
-def farm_report(folder: Path, more: Sequence[Path] = ()) -> Path:
-    """The report of the farm's logs and `more` inputs."""
+def farm_report(folder: Path, now: datetime, more: Sequence[Path] = ()) -> Path:
+    """The report of the farm's logs, the last night before `now`, and `more` inputs."""
     logs = folder / "report-logs"
-    build(logs, datetime.now(UTC))
+    build(logs, now)
     config, page = folder / "report.yml", folder / "report.html"
     config.write_text(yaml.safe_dump(RULES))
     inputs = [str(logs), *map(str, more)]
