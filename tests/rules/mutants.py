@@ -46,7 +46,8 @@ TOKEN = re.compile(
     r'"(?:[^"\\]|\\.)*"|(?<![\w:])(?:unless|and|or)(?![\w:])|=~|!~|!=|>=|<=|==|[><=/*-]|[\w:.]+'
 )
 BY_ONE = re.compile(
-    r"\s*(?:on|ignoring) \([^)]*\) group_left \([^)]*\)\s*(?:topk by \([^)]*\) \(1, )?\w+_info\b"
+    r"\s*(?:on|ignoring) \([^)]*\) group_left \([^)]*\)\s*"
+    r"(?:(?:topk by \([^)]*\) \(1, )?\w+_info\b|database:ese_database_info:alone\b)"
     r"|\s*ese_database_verdict\b"
 )
 """A join with what is 1: to divide by it is the same, as it is for 0."""
