@@ -15,8 +15,6 @@ FILES = [
     for path in TESTS
 ]
 ADDS_UP_WORKERS = {
-    "EseHungIo": "it adds up what workers counted: of two agents on one computer it counts twice",
-    "EseSlowIo": "the same",
     "EsewatchPartitionUnowned": "it is about the workers",
 }
 LATER = {
@@ -27,11 +25,6 @@ LATER = {
     "a failed pass is not told while the logs of the computer are not read to the end",
     # It takes 35 minutes of a worker's own until a fall of free space is told.
     "of a few minutes nothing is said",
-    # Its days begin anew with the worker.
-    "a ratio that falls under half of what it was is told after a day, over a restart of the agent"
-    " and a reset of the counters",
-    "a ratio that rises above twice of what it was is told after a day, whatever was down a week"
-    " before",
     # It is about the workers.
     "what a worker owned that died is told after a quarter of an hour, until another one has it",
 }
