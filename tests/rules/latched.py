@@ -174,11 +174,18 @@ def ends(of: Latched) -> Iterator[Story]:
     moved.silent(24, 30)
     yield moved
 
-    forgotten = Story(of, "what its agent has forgotten ends after an hour")
-    forgotten.agent("-x3", "+x3", "?x18")
-    forgotten.fires(3, 11)
-    forgotten.silent(14, 20)
+    day = 26 * HOURS
+    forgotten = Story(of, "what its agent of many days has forgotten ends after an hour")
+    forgotten.agent(f"-x{day}", "+x3", "?x18")
+    forgotten.fires(day, day + 8)
+    forgotten.silent(day + 11, day + 17)
     yield forgotten
+
+    over = Story(of, "what is over ends at once, also of an agent that has logs to read")
+    over.agent("-x3", "+x3", "-x6", caught_up="0")
+    over.fires(3, 5)
+    over.silent(7, 11)
+    yield over
 
     retired = Story(of, "a computer that is gone for good")
     retired.agent("-x3", "+x3", f"_x{6 * HOURS}")
@@ -226,6 +233,16 @@ def elsewhere(of: Latched) -> Iterator[Story]:
         observed.fires(3, 13, severity=of.observed)
         observed.silent(15, 20)
         yield observed
+
+        turned = Story(of, "of a database that is not watched any more it is a ticket at once")
+        turned.agent("-x3", "+x18")
+        del turned.series[1]
+        common = {**SITE, **COMPUTER, **DATABASE, **TRAITS}
+        turned.add("ese_database_info", {"tier": "watched"}, common, [("1", "12"), ("_", "9")])
+        turned.add("ese_database_info", {"tier": "observed"}, common, [("_", "12"), ("1", "9")])
+        turned.fires(4, 11)
+        turned.fires(13, 20, severity=of.observed)
+        yield turned
 
 
 def name(of: Latched) -> str:
