@@ -1,7 +1,10 @@
 """What a person reads is written in the words of the field: CONTRIBUTING.md, Style."""
 
+import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,8 +20,9 @@ PRIVATE = re.compile(
 )
 """Words and phrases that only this project used, and those that need a second reading."""
 CODE = re.compile(r"```.*?```|^ {4,}.*$|`[^`\n]*`|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
+SHOWN = {"title", "description", "noValue", "displayName", "text", "label"}
+"""Settings of a dashboard whose text a person reads."""
 UNEDITED = {
-    "dashboards.md",
     "engine.md",
     "kafka.md",
     "lab.md",
@@ -33,7 +37,8 @@ UNEDITED = {
 
 def pages() -> list[Path]:
     docs = [path for path in (ROOT / "docs").glob("*.md") if path.name not in UNEDITED]
-    return sorted([*docs, *(ROOT / "docs" / "runbooks").glob("*.md"), ROOT / "README.md"])
+    others = [ROOT / each / "README.md" for each in (".", "alerts", "dashboards")]
+    return sorted([*docs, *(ROOT / "docs" / "runbooks").glob("*.md"), *others])
 
 
 def private(sentence: str) -> list[str]:
@@ -52,7 +57,26 @@ def test_no_alert_says_anything_in_private_words() -> None:
     assert [note for note in said if private(note)] == []
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda page: page.stem)
+def shown(board: Any) -> Iterator[str]:
+    """All that a dashboard shows: of titles, descriptions, links, empty panels and values."""
+    if isinstance(board, list):
+        for each in board:
+            yield from shown(each)
+    elif isinstance(board, dict):
+        for key, value in board.items():
+            if isinstance(value, str) and key in SHOWN:
+                yield value
+            yield from shown(value)
+
+
+def test_no_dashboard_says_anything_in_private_words() -> None:
+    boards = sorted((ROOT / "dashboards").glob("*.json"))
+    said = [text for path in boards for text in shown(json.loads(path.read_text()))]
+    assert len(said) > 500
+    assert [text for text in said if private(text)] == []
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: f"{page.parent.name}/{page.stem}")
 def test_no_page_of_the_guide_uses_private_words(page: Path) -> None:
     text = CODE.sub("", page.read_text(encoding="utf-8"))
     assert [line for line in text.splitlines() if private(line)] == []
