@@ -26,7 +26,6 @@ UNEDITED = {
     "engine.md",
     "kafka.md",
     "lab.md",
-    "metrics.md",
     "performance.md",
     "reliability.md",
     "situations.md",
