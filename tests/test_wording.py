@@ -24,12 +24,10 @@ SHOWN = {"title", "description", "noValue", "displayName", "text", "label"}
 """Settings of a dashboard whose text a person reads."""
 UNEDITED = {
     "engine.md",
-    "kafka.md",
     "lab.md",
     "performance.md",
     "reliability.md",
     "situations.md",
-    "windows.md",
 }
 """Pages that are generated, in whole or in part, or describe what is still named so."""
 
