@@ -26,7 +26,6 @@ UNEDITED = {
     "engine.md",
     "lab.md",
     "performance.md",
-    "reliability.md",
     "situations.md",
 }
 """Pages that are generated, in whole or in part, or describe what is still named so."""
