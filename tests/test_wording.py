@@ -25,8 +25,6 @@ SHOWN = {"title", "description", "noValue", "displayName", "text", "label"}
 UNEDITED = {
     "engine.md",
     "lab.md",
-    "performance.md",
-    "situations.md",
 }
 """Pages that are generated, in whole or in part, or describe what is still named so."""
 
