@@ -43,7 +43,7 @@ VERDICTS = {
     "unverified": (3, "unverified", YELLOW),
     "blind": (2, "missing data", PURPLE),
     "look": (1, "attention", SKY),
-    "ok": (0, "ok", GREEN),
+    "ok": (0, "no known problem", GREEN),
     "none": (-1, "not judged yet", GREY),
 }
 """Verdict -> rank, words, colour."""
