@@ -35,11 +35,12 @@ NAMES = (
 INTRODUCTION = """\
 # Performance
 
-What watching costs. Each row is a ratio measured in one run, ours beside a peer, or a figure
-beside its limit; it was written by the command in it, and nothing here is typed by hand.
-`make bench` measures all again. Figures are of one machine; the ratios should hold on yours.
+The cost of watching. Each row is a ratio of esewatch ("ours") to a peer, measured in one run, or a
+figure with its limit. The command in the row measured the figures and wrote them. `make bench`
+measures all again. **Not kept** marks a limit that was missed. The figures are of one machine; the
+ratios should hold on yours.
 
-| what | measured | limit | how | command | measured on |
+| what | measured | limit | conditions | command | measured on |
 | --- | --- | --- | --- | --- | --- |
 """
 

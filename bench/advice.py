@@ -69,7 +69,7 @@ def _in_a_snapshot(now: float) -> Figure:
         "x",
         "under",
         1.25,
-        f"nothing to judge; CPU time of the others {1000 * others:.0f} ms, of advice"
+        f"no database due for advice; CPU time of the others {1000 * others:.0f} ms, of advice"
         f" {1000 * advice:.0f}",
     )
 
@@ -104,7 +104,7 @@ def _kept(now: float) -> Figure:
         kept = tracemalloc.get_traced_memory()[0] / SMALL / 1000
     finally:
         tracemalloc.stop()
-    details = f"{SMALL} databases, the state of each left out"
+    details = f"{SMALL} databases, without the state of each"
     return Figure("memory that advice keeps of a database", kept, "KB", "under", 20, details)
 
 

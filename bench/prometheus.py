@@ -69,7 +69,7 @@ def _rules(made: Estate) -> Iterator[Figure]:
         "CPU-s",
         "under",
         most,
-        f"{rules} rules, each group as often as it is shipped, {HISTORY}; {_dearest(groups)}",
+        f"{rules} rules, each group at its shipped interval, {HISTORY}; {_dearest(groups)}",
     )
     each = {
         rule: part / all_of_it * spent for rules in took.values() for rule, part in rules.items()

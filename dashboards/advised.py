@@ -2,7 +2,7 @@
 
 REASONS = {
     "evidence": "there is too little evidence",
-    "bad_pages": "what is damaged is to be looked into first",
+    "bad_pages": "damage must be resolved first",
     "quiet": "something changed in the last 14 days",
     "backup": "a backup runs in it",
     "late": "passes take too long",
@@ -11,6 +11,6 @@ REASONS = {
     "ratio_high": "little is left to free",
     "completes_often": "passes complete every day or two",
     "no_ratio": "there is too little evidence",
-    "otherwise": "what it frees is worth what it reads",
+    "otherwise": "it frees enough for the pages that it reads",
 }
 """Rule of the window advice -> why."""

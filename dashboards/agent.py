@@ -58,7 +58,8 @@ def glance() -> list[Panel]:
             number(*ALARM),
             Words(
                 "Agents gone",
-                "Agents that do not answer, and those that were asked today but are no more.",
+                "Agents that do not answer, and those that were scraped within the last day and"
+                " no longer are.",
                 "short",
                 NO_AGENT,
             ),
@@ -80,8 +81,9 @@ def glance() -> list[Panel]:
         finish(
             number(*WARNING),
             Words(
-                "Computers nobody sees whole",
-                "The blind hosts of the dashboard of the fleet, which the table below names.",
+                "Hosts with missing data",
+                "The same number as on the dashboard of the fleet; the table below names the"
+                " computers.",
                 "short",
                 "No computer is known",
             ),
@@ -92,8 +94,8 @@ def glance() -> list[Panel]:
             number(*WARNING),
             Words(
                 "Databases left out",
-                "Databases, instances and devices that were not taken in within the last 7 days,"
-                " for there are more than max_databases.",
+                "Databases, instances and devices that were left out within the last 7 days,"
+                " because there are more than max_databases.",
                 "short",
                 NO_AGENT,
             ),
@@ -102,11 +104,11 @@ def glance() -> list[Panel]:
         ),
         rows(
             Words(
-                "What nobody sees whole",
-                "The computers of the number above, the sources and agents whose computers nobody"
-                " knows, and why.",
+                "Missing data and its reasons",
+                "The computers counted above, and the sources and agents whose computers are not"
+                " known, each with the reason.",
                 "short",
-                "Everything that is known is seen whole",
+                "No data is known to be missing",
             ),
             {
                 "computer": "Computer",
@@ -172,7 +174,7 @@ def sources() -> list[Panel]:
         ),
         finish(
             lines(),
-            Words("Records taken in", "Records per second from each source.", "cps", NO_SOURCE),
+            Words("Records read", "Records per second from each source.", "cps", NO_SOURCE),
             [Query(f"rate(esewatch_source_records_total{{{AGENT}}}[$__rate_interval])", SOURCE)],
         ),
     ]
@@ -238,7 +240,7 @@ def gaps() -> list[Panel]:
         rows(
             Words(
                 "Not rebuilt after the journal was damaged",
-                "From when until when the records of a source could not be read once more.",
+                "The time range for which the records of a source could not be read again.",
                 "dateTimeAsIso",
                 "Nothing is missing since a journal was damaged",
             ),
@@ -268,13 +270,12 @@ def journal() -> list[Panel]:
             lines(),
             Words(
                 "Duration of commits",
-                "How long the journal took to write, at most for half of all commits and for 99 of"
-                " 100.",
+                "The time that half of all commits of the journal take at most, and 99 of 100.",
                 "s",
                 "Nothing was committed",
             ),
             [
-                Query(quantile(0.5), "{{instance}} half of them"),
+                Query(quantile(0.5), "{{instance}} 50 %"),
                 Query(quantile(0.99), "{{instance}} 99 %"),
             ],
         ),
@@ -282,8 +283,7 @@ def journal() -> list[Panel]:
             bars(),
             Words(
                 "Failed commits in a day",
-                "Commits that the disk did not take within 24 hours; nothing is read until one"
-                " succeeds.",
+                "Commits that failed within 24 hours; nothing more is read until one succeeds.",
                 "short",
                 NO_AGENT,
             ),
@@ -295,10 +295,10 @@ def journal() -> list[Panel]:
             ],
         ),
         finish(
-            states({"0": ("refused", VERMILION), "1": ("taken up", GREEN)}, height=8),
+            states({"0": ("refused", VERMILION), "1": ("loaded", GREEN)}, height=8),
             Words(
                 "Configuration",
-                "Whether each agent took up its configuration at the latest attempt.",
+                "Whether each agent loaded its configuration at the latest attempt.",
                 "short",
                 NO_AGENT,
             ),
@@ -335,7 +335,8 @@ def cost() -> list[Panel]:
         rows(
             Words(
                 "Versions",
-                "What runs, since when, and what verifies the checksums of pages.",
+                "The version of each agent, its start, and the kernel that verifies the"
+                " checksums of pages.",
                 "short",
                 NO_AGENT,
             ),
@@ -367,7 +368,7 @@ AGENT_BOARD = Board(
     "Sources, gaps, hidden counters, journal and cost of the agents of esewatch.",
     (computer_variable(),),
     (
-        Row("Can it be believed?", glance),
+        Row("Can the data be trusted?", glance),
         Row("Sources", sources),
         Row("What is missing", gaps),
         Row("Journal and configuration", journal),

@@ -82,8 +82,8 @@ def _when() -> Panel:
     panel: Panel = finish(
         states({"0": ("none", GREY), "1": ("backup", SKY)}),
         Words(
-            "Who was backed up when",
-            "Backups of each database, sorted by device as scans are above.",
+            "Backups by device",
+            "Backups of each database, sorted by device.",
             "short",
             NO_BACKUP,
         ),
@@ -98,10 +98,10 @@ def _age() -> Panel:
     return against(
         Words(
             "Age of the last backup against policy",
-            "Age of the last backup of a database or of a copy of it, as a part of what its policy"
-            " allows.",
+            "Age of the last backup of a database or of a copy of it, as a part of the age that"
+            " its policy allows.",
             "percentunit",
-            "No backup was ever seen, or none is needed",
+            "No backup was ever seen, or none is required",
         ),
         [Query(part, "{{computer}} {{database}}")],
         [drawn(1, part, "policy")],
@@ -114,10 +114,10 @@ def _restorable() -> Panel:
     panel = against(
         Words(
             "Age of the last copy that would mount against policy",
-            "Age of the last copy of a database that was found restorable, as a part of what its"
-            " policy allows.",
+            "Age of the last copy of a database that was found restorable, as a part of the age"
+            " that its policy allows.",
             "percentunit",
-            "No copies are judged: a page_scan source with check: recovery does it",
+            "No copies are checked: configure a page_scan source with check: recovery",
         ),
         [Query(part, "{{computer}} {{database}}")],
         [drawn(1, part, "policy")],

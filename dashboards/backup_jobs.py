@@ -42,8 +42,8 @@ def backup_jobs() -> list[Panel]:
         against(
             Words(
                 "Last set against the first",
-                "Throughput of the last set of the latest job as a part of that of its first; a job"
-                " below the line slowed.",
+                "Throughput of the last set of the latest job as a part of that of its first"
+                " set; below the line the job slowed.",
                 "percentunit",
                 NO_JOB,
             ),
@@ -59,7 +59,7 @@ def backup_jobs() -> list[Panel]:
                 NO_JOB,
             ),
             [Query(slow, COMPUTER_ALONE)],
-            [drawn(SLOW_JOBS, slow, "again and again")],
+            [drawn(SLOW_JOBS, slow, "too often")],
             [runbook("EseBackupMissing")],
         ),
         _sets(),

@@ -90,7 +90,7 @@ def _against_policy() -> Panel:
             "Age of the last CHECKDB against policy",
             "Time without a full DBCC CHECKDB as a part of what the policy allows.",
             "percentunit",
-            f"{NO_CHECK}, or none is asked for",
+            f"{NO_CHECK}, or none is required",
         ),
         [Query(OF_POLICY, NAME)],
         [drawn(1, OF_POLICY, "policy")],
@@ -103,7 +103,8 @@ def _duration() -> Panel:
         lines(),
         Words(
             "Duration of CHECKDB",
-            "How long the latest DBCC CHECKDB took, full ones and those with PHYSICAL_ONLY apart.",
+            "Duration of the latest DBCC CHECKDB, separately for full ones and those with"
+            " PHYSICAL_ONLY.",
             "s",
             NO_CHECK,
         ),
@@ -120,7 +121,7 @@ def _left() -> Panel:
     return against(
         Words(
             "Errors that CHECKDB left",
-            "Errors that the latest DBCC CHECKDB found and did not repair; one is too many.",
+            "Errors that the latest DBCC CHECKDB found and did not repair; there should be none.",
             "short",
             NO_CHECK,
         ),
@@ -158,8 +159,8 @@ def _devices() -> list[Panel]:
         lines(),
         Words(
             "Reads by device of SQL Server",
-            "Bytes a second read from each device of a database, whoever asked; while DBCC CHECKDB"
-            " runs all of them should be busy.",
+            "Bytes a second read from each device of a database by any program; while DBCC"
+            " CHECKDB runs, all devices should be busy.",
             "Bps",
             NO_DEVICES,
         ),
@@ -169,10 +170,10 @@ def _devices() -> list[Panel]:
     share = against(
         Words(
             "Busiest device of SQL Server",
-            "What the busiest device of a database gives of all that is read, where that is"
-            " 50 MiB/s or more; above the line the others idle.",
+            "Share of the busiest device in all reads of a database, where these are 50 MiB/s or"
+            " more; above the line the other devices idle.",
             "percentunit",
-            "The devices are not known, or nothing reads them fast",
+            "The devices are not known, or none is read fast",
         ),
         [Query(busiest, NAME)],
         [drawn(ONE_AT_A_TIME, busiest, "one at a time")],
@@ -185,7 +186,7 @@ _SEEN = "sqlserver_database_first_seen_timestamp_seconds"
 SQLSERVER = Board(
     "esewatch-sqlserver",
     "SQL Server: DBCC CHECKDB",
-    "How old the last DBCC CHECKDB of each database of SQL Server is, what it found, how it read.",
+    "Age, result and read rate of the last DBCC CHECKDB of each database of SQL Server.",
     (
         variable("computer", "Computer", f"label_values({_SEEN}{{{AGENT}}}, computer)"),
         variable(

@@ -67,7 +67,7 @@ def active_and_passive() -> list[Panel]:
 COPIES = Board(
     "esewatch-copies",
     "ESE: copies and backups",
-    "Whether passive copies keep up, and backups run, as fast as they did and often enough.",
+    "Whether passive copies keep up, and whether backups run as fast as before and often enough.",
     of_one_computer(),
     (
         Row("Copies", active_and_passive),

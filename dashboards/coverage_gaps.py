@@ -1,6 +1,6 @@
-"""Which computers nobody sees now: their sources cannot be read, have gaps, or their agent is gone.
+"""Which computers have missing data: a source cannot be read or has gaps, or the agent is gone.
 
-What an agent told of is remembered for a day after it was gone (rules/fleet.rules.yml).
+What an agent reported is remembered for a day after it was gone (rules/fleet.rules.yml).
 """
 
 from dashboards.parts import AGENT, COMPUTER
@@ -23,7 +23,7 @@ _REASONS = {
         f" unless on (job, instance, computer) {_UP} == 0"
     ),
     "events are missing": f"max by (job, instance, computer) ({_GAPS})",
-    # Of a computer that another agent tells of, only while the first is still to be scraped.
+    # Of a computer that another agent reports, only while the first is still to be scraped.
     "its agent is gone": (
         "max by (job, instance, computer)"
         f" ({_LOST} unless on (job, computer) {_SEEN}"
@@ -46,7 +46,7 @@ SOURCES = (
     " and on (job, instance, source)"
     f" esewatch_source_computers{{{everywhere(AGENT)}}} == 0)"
 )
-"""Sources that are down and never told of a computer: those they would tell of are blind."""
+"""Sources that are down and never had a record of a computer: that of some computers is missing."""
 _RUNNING = f"esewatch_build_info{{{AGENT}}}"
 KNOWN = f"({_RUNNING} or last_over_time({_RUNNING}{REMEMBERED}))"
 """The agents that answered within the last day, and so the jobs that are ours."""
@@ -57,11 +57,11 @@ AGENTS = (
 """Agents that do not answer and of whose computers nothing is remembered."""
 EVERYTHING = (
     f"{COMPUTERS} or "
-    f'label_replace({SOURCES}, "reason", "cannot be read, and never told of a computer", "", "")'
-    f' or label_replace({AGENTS}, "reason", "does not answer, nor told of a computer", "", "")'
+    f'label_replace({SOURCES}, "reason", "cannot be read; its computers are not known", "", "")'
+    f' or label_replace({AGENTS}, "reason", "does not answer; its computers are not known", "", "")'
 )
-"""A series for all that is blind, and why; the labels computer and source where there is one."""
+"""A series for each that misses data, and why; labels computer and source where there is one."""
 NUMBER = (
     f"count(count by (job, computer) ({COMPUTERS}) or {SOURCES} or {AGENTS}) or 0 * count({_SEEN})"
 )
-"""How many are blind; a computer that two agents tell of is one."""
+"""How many miss data; a computer that two agents report is one."""

@@ -93,8 +93,8 @@ def glance() -> list[Panel]:
         rows(
             Words(
                 "Verdict and key figures",
-                "The worst that holds of it, what is known of its pages, and its window; its page"
-                " at the agent says it in a sentence.",
+                "The verdict, the state of its pages, and its window; its page at the agent"
+                " explains them in a sentence.",
                 "short",
                 NO_DATABASE,
             ),
@@ -150,12 +150,12 @@ def glance() -> list[Panel]:
             height=6,
         ),
         finish(
-            states({"1": ("to be looked into", ORANGE)}, span=24, height=5),
+            states({"1": ("found", ORANGE)}, span=24, height=5),
             Words(
-                "To be looked into",
-                "What a person should look into, while it lasted.",
+                "Findings",
+                "The findings of the database, for as long as they lasted.",
                 "short",
-                "Nothing to look into",
+                "The database has no finding",
             ),
             [Query(f"ese_finding{{{DATABASE}}}", f"{{{{finding}}}} {SERIES}")],
             [
@@ -192,8 +192,8 @@ def nights() -> list[Panel]:
             panel,
             Words(
                 "The nights",
-                "When the window was open, a backup, online defragmentation and the scan ran, and"
-                " a pass was interrupted.",
+                "When the window was open, when a backup, online defragmentation and the scan"
+                " ran, and when a pass was interrupted.",
                 "short",
                 NO_WINDOW,
             ),
@@ -219,7 +219,7 @@ def proofs() -> list[Panel]:
                 "Time until the pass is done, with a chance of 50 % and of 90 %, against its"
                 " deadline.",
                 "s",
-                "No pass is running, or nothing tells yet how long it takes",
+                "No pass is running, or its duration is not known yet",
             ),
             [
                 Query(f'{forecast}{{{DATABASE},confidence="p50"}} - time()', f"{series} 50 %"),
@@ -237,7 +237,7 @@ def proofs() -> list[Panel]:
                 "Progress of the running pass",
                 "Part of the running pass that is done.",
                 "percentunit",
-                "No pass is running, or nothing tells yet how long it takes",
+                "No pass is running, or its duration is not known yet",
             ),
             [Query(f"ese_pass_progress_ratio{{{DATABASE}}}", series)],
             [runbook("EseVerificationAtRisk"), to_status_page()],
@@ -246,7 +246,7 @@ def proofs() -> list[Panel]:
             limits(lines(span=24), "B"),
             Words(
                 "Time since the last full verification",
-                "Time since every page was read and found good, by who read it, against the"
+                "Time since the last full verification by each kind of reader, against the"
                 " deadline.",
                 "s",
                 NEVER,
@@ -277,7 +277,7 @@ def window() -> list[Panel]:
             limits(lines(span=24), "A"),
             Words(
                 "Window: configured and recommended",
-                "How long the maintenance window is, and how long it should be.",
+                "The configured and the recommended length of the maintenance window.",
                 "s",
                 NO_WINDOW,
             ),
@@ -305,7 +305,7 @@ def window() -> list[Panel]:
 DATABASE_BOARD = Board(
     "esewatch-database",
     "ESE: a database",
-    "One database: what is known of its pages, its nights, forecasts, passes and its window.",
+    "One database: the state of its pages, its nights, forecasts, passes and its window.",
     (computer_variable(all_first=False), instance_variable(), database_variable()),
     (
         Row("At a glance", glance),

@@ -43,7 +43,7 @@ NO_DISKS = "No source reads the disks of these computers"
 PATH = "{{computer}} {{database}}"
 ON_DISK = "{{computer}} {{device}}"
 TASKS = {
-    "0": ("at rest", GREY),
+    "0": ("idle", GREY),
     "1": ("defragmentation", SKY),
     "2": ("scan", BLUE),
     "3": ("scan, and another on the device", VERMILION),
@@ -55,16 +55,16 @@ def now() -> list[Panel]:
     shared = f"max by (job, computer, device) ({SHARED_BY} > bool 1)"
     collide = of_databases(f'ese_finding{{{DATABASE},finding="scans_collide"}}')
     numbers = (
-        ("Shared devices", "Devices that several databases lie on.", f"sum({shared})", NO_DEVICE),
+        ("Shared devices", "Devices that hold several databases.", f"sum({shared})", NO_DEVICE),
         (
             "Scanned at once",
-            "Databases that are scanned now while another one of their device is.",
+            "Databases that are scanned now at the same time as another one on their device.",
             copies(SCANNED_AT_ONCE),
             NO_DEVICE,
         ),
         (
             "Scans that collide",
-            "Databases whose latest scan met that of another one on the same disks.",
+            "Databases whose latest scan overlapped with that of another one on the same disks.",
             f"{copies(collide)} or 0 * count({PLACED})",
             "No database matches the selection",
         ),
@@ -97,7 +97,8 @@ def devices() -> list[Panel]:
         rows(
             Words(
                 "Databases by device",
-                "Which databases lie on which device, those that share one with most others first.",
+                "The databases on each device, those that share a device with the most others"
+                " first.",
                 "short",
                 NO_DEVICE,
             ),
@@ -122,9 +123,9 @@ def devices() -> list[Panel]:
         finish(
             states(TASKS, span=24, height=12),
             Words(
-                "Who worked when",
-                "Scans and defragmentation of each database, sorted by device, so that what met on"
-                " one device is seen.",
+                "Scans and defragmentation by device",
+                "Scans and defragmentation of each database, sorted by device, so that an"
+                " overlap on one device shows.",
                 "short",
                 "No database with a pass matches the selection",
             ),
@@ -162,7 +163,7 @@ def throughput() -> list[Panel]:
             Words(
                 "Scan throughput against its own history",
                 "The latest day with a scan as a part of the median of 28 days; below the dashed"
-                " line something else takes the disks.",
+                " line something else uses the disks.",
                 "percentunit",
                 "No history of scans yet: it takes four days with one",
             ),
@@ -194,7 +195,7 @@ def device_panels() -> list[Panel]:
     return [
         both(
             "Device throughput",
-            "Bytes a second that each device read and wrote, whoever asked for them.",
+            "Bytes a second that each device read and wrote, for any program.",
             "Bps",
             rate("ese_device_read_bytes_total"),
             rate("ese_device_write_bytes_total"),
@@ -210,7 +211,7 @@ def device_panels() -> list[Panel]:
             lines(),
             Words(
                 "Corrected pages",
-                "Pages of the databases of each device that the engine read wrong and corrected:"
+                "Pages of the databases of each device with an error that the engine corrected:"
                 " several in a day are a failing disk.",
                 "short",
                 "No watched database matches the selection",

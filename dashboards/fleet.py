@@ -41,9 +41,9 @@ VERDICTS = {
     "bad_pages": (5, "bad pages", VERMILION),
     "writes_at_risk": (4, "writes at risk", ORANGE),
     "unverified": (3, "unverified", YELLOW),
-    "blind": (2, "blind", PURPLE),
-    "look": (1, "have a look", SKY),
-    "ok": (0, "ok", GREEN),
+    "blind": (2, "missing data", PURPLE),
+    "look": (1, "attention", SKY),
+    "ok": (0, "no known problem", GREEN),
     "none": (-1, "not judged yet", GREY),
 }
 """Verdict -> rank, words, colour."""
@@ -58,7 +58,7 @@ LISTED = 100
 """Rows of a table: nobody reads more, and each is paid for each minute."""
 RANK = "database:ese_database_verdict:rank"
 GONE = f"{RANK}_gone"
-"""Of databases of which no agent tells any more."""
+"""Of databases that no agent reports any more."""
 
 
 def ranked(selection: str) -> str:
@@ -115,8 +115,8 @@ def numbers() -> list[Panel]:
             number(*ALARM),
             Words(
                 "Copies with bad pages",
-                "Copies of databases with a page that is known to be bad, by whatever application;"
-                " a page that the engine corrected is not counted.",
+                "Copies of databases of any application with a known bad page; a page that the"
+                " engine corrected is not counted.",
                 "short",
                 NO_DATABASE,
             ),
@@ -133,8 +133,7 @@ def numbers() -> list[Panel]:
             number(*WARNING),
             Words(
                 "Copies unverified",
-                "Copies of which not all pages were read and found good within their deadline, or"
-                " never.",
+                "Copies that were never verified, or not within their deadline.",
                 "short",
                 "No database is judged",
             ),
@@ -146,8 +145,8 @@ def numbers() -> list[Panel]:
             number(*ALARM),
             Words(
                 "Writes at risk",
-                "Databases that refuse writes or are about to, by their log, disk, size or version"
-                " store.",
+                "Databases that refuse writes or are about to, because of their log, disk, size"
+                " or version store.",
                 "short",
                 "No database is judged",
             ),
@@ -158,16 +157,16 @@ def numbers() -> list[Panel]:
         finish(
             number(*WARNING),
             Words(
-                "Blind hosts",
-                "Computers of which something may go unseen, for a source is down or behind, events"
-                " are missing, or the agent is gone since yesterday at the earliest.",
+                "Hosts with missing data",
+                "Computers with missing or stale data: a source is down or behind, events are"
+                " missing, or the agent is gone since yesterday at the earliest.",
                 "short",
                 "No computer is known",
             ),
             [Query(coverage_gaps.NUMBER, "computers")],
             [
                 Link(
-                    "Why they are blind",
+                    "Why data is missing",
                     "/d/esewatch-agent?${__url_time_range}&var-datasource=${datasource}"
                     "&${job:queryparam}&${instance:queryparam}&${computer:queryparam}",
                 )
@@ -193,7 +192,8 @@ def urgency() -> list[Panel]:
         rows(
             Words(
                 "Databases by urgency",
-                f"The {LISTED} most urgent of all watched copies and of the others with bad pages.",
+                f"The {LISTED} most urgent of all watched copies, and of other copies with bad"
+                " pages.",
                 "short",
                 "No database matches the selection and the verdicts",
             ),
@@ -205,7 +205,7 @@ def urgency() -> list[Panel]:
                     of_listed(age),
                     "dtdurations",
                     decimals=1,
-                    empty="never, or not told now",
+                    empty="never, or not known now",
                 ),
                 Column(
                     "Deadline", of_listed(deadline), "dtdurations", decimals=1, empty="not known"
@@ -243,7 +243,7 @@ def trends() -> list[Panel]:
             _stacked(lines()),
             Words(
                 "Databases by verdict",
-                "How many watched databases of the chosen agents had which verdict.",
+                "Number of watched databases of the chosen agents with each verdict.",
                 "short",
                 "No database is judged",
             ),
@@ -258,8 +258,8 @@ def trends() -> list[Panel]:
             lines(),
             Words(
                 "Share of databases verified",
-                "Of the watched databases of each agent the part of which all pages were verified"
-                " within the deadline.",
+                "Share of the watched databases of each agent that were verified within their"
+                " deadline.",
                 "percentunit",
                 "No database is watched, or the recording rules are not loaded",
             ),
@@ -272,9 +272,9 @@ def trends() -> list[Panel]:
             lines(),
             Words(
                 "Bad pages by computer",
-                "Pages that are known to be bad, of the ten computers that have most.",
+                "Known bad pages of the ten computers that have the most.",
                 "short",
-                "No page is known to be bad",
+                "No bad page is known",
             ),
             [
                 Query(
@@ -288,7 +288,8 @@ def trends() -> list[Panel]:
             lines(),
             Words(
                 "Passes at work",
-                "How many databases of the chosen agents each maintenance task was at work on.",
+                "Number of databases of the chosen agents that each maintenance task was at work"
+                " on.",
                 "short",
                 NO_DATABASE,
             ),
@@ -300,12 +301,12 @@ def trends() -> list[Panel]:
 
 
 def _stacked(panel: timeseries.Panel) -> timeseries.Panel:
-    """Areas on top of each other, each verdict in its colour."""
+    """Areas on top of each other, each verdict in its words and colour."""
     stack = common_builder.StackingConfig().mode(common.StackingMode.NORMAL).group("A")
     panel.stacking(stack).fill_opacity(60).line_width(1)
-    for verdict, (_, _, colour) in VERDICTS.items():
+    for verdict, (_, words, colour) in VERDICTS.items():
         fixed = config("color", {"mode": "fixed", "fixedColor": colour})
-        panel.override_by_name(verdict, [fixed])
+        panel.override_by_name(verdict, [fixed, config("displayName", words)])
     return panel
 
 
@@ -326,7 +327,7 @@ def windows() -> list[Panel]:
         rows(
             Words(
                 "Window advice",
-                f"What the evidence says of maintenance windows, the {LISTED} surest first.",
+                f"Advice on maintenance windows, the {LISTED} most certain first.",
                 "short",
                 NO_WINDOW,
             ),
@@ -371,8 +372,8 @@ def windows() -> list[Panel]:
 FLEET = Board(
     "esewatch-fleet",
     "ESE: the fleet",
-    "Copies with bad pages, unverified copies, writes at risk and blind hosts; then each database"
-    " by urgency.",
+    "Copies with bad pages, unverified copies, writes at risk and hosts with missing data; then"
+    " each database by urgency.",
     (computer_variable(), verdict_variable()),
     (
         Row("Is anything wrong?", numbers),

@@ -34,15 +34,15 @@ def latencies() -> list[Panel]:
     found = [
         _latency(
             "Database read latency",
-            "Median of 15 minutes of reads from attached databases; the alert looks where there is"
-            " load and no window is open.",
+            "Median of 15 minutes of reads from attached databases; the alert applies where there"
+            " is load and no window is open.",
             'file="database",operation="read",phase!="recovery"',
             ("warning", "critical"),
         ),
         _latency(
             "Database write latency",
-            "Median of 15 minutes of writes to attached databases; the alert looks where there is"
-            " load and no window is open.",
+            "Median of 15 minutes of writes to attached databases; the alert applies where there"
+            " is load and no window is open.",
             'file="database",operation="write",phase!="recovery"',
             ("warning",),
         ),
@@ -129,7 +129,7 @@ def requests() -> list[Panel]:
             bars(),
             Words(
                 "Slow and hung requests",
-                "Requests that the engine reported as abnormally slow, or as not come back.",
+                "Requests that the engine reported as abnormally slow or as not completed.",
                 "short",
                 "No watched database matches the selection",
             ),
@@ -154,8 +154,9 @@ def write_cache() -> timeseries.Panel:
     panel = against(
         Words(
             "Log writes against their own history",
-            "Latency of log writes in an hour as a multiple of its median of 28 days; thick is"
-            " direct-attached storage, where far above the line the write cache may be lost.",
+            "Latency of log writes in an hour as a multiple of its median of 28 days; thick"
+            " lines are direct-attached storage, where the write cache may be lost when a line is"
+            " far above the limit.",
             "short",
             NO_COUNTERS,
         ),

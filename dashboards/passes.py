@@ -35,7 +35,7 @@ def passes() -> list[Panel]:
             lines(),
             Words(
                 "Time since the last completed pass",
-                "A line that only climbs is a task that does not come to its end.",
+                "A line that only climbs is a task that does not complete.",
                 "s",
                 NO_PASS,
             ),
@@ -94,8 +94,9 @@ def damage() -> list[Panel]:
             lines(),
             Words(
                 "Known bad pages and damage by kind",
-                "The latched set: a page leaves it when it is read good, repaired or acknowledged,"
-                " damage without a bad checksum when it is acknowledged or the database restored.",
+                "Pages and damage that are not resolved: a page stays until it is read good,"
+                " repaired or acknowledged, damage without a bad checksum until it is"
+                " acknowledged or the database is restored.",
                 "short",
                 NO_DATABASE,
             ),
@@ -129,8 +130,8 @@ def damage() -> list[Panel]:
             lines(),
             Words(
                 "Errors that the header counted",
-                "Bad checksums, corrected pages and pages that could not be corrected, as its"
-                " header has counted them.",
+                "Bad checksums, corrected pages and pages that could not be corrected, as"
+                " counted in its header.",
                 "short",
                 "Nothing has read its header: a page scan does",
             ),
@@ -145,7 +146,7 @@ def damage() -> list[Panel]:
             bars(),
             Words(
                 "Slow and hung requests in a day",
-                "Requests that were abnormally slow, and those that had not come back when they"
+                "Requests that were abnormally slow, and those that had not completed when they"
                 " were reported, within the last 24 hours.",
                 "short",
                 NO_DATABASE,

@@ -24,8 +24,8 @@ def memory() -> list[Panel]:
         against(
             Words(
                 "Database cache",
-                "Cache of each process, and dashed what the mailboxes of all active databases of"
-                " the computer should have.",
+                "Cache of each process, and dashed the cache that the mailboxes of all active"
+                " databases of the computer should have.",
                 "bytes",
                 NO_COUNTERS,
             ),
@@ -36,8 +36,8 @@ def memory() -> list[Panel]:
         against(
             Words(
                 "Cache against policy",
-                "Cache of the store as a part of what the mailboxes of all active databases of the"
-                " computer should have.",
+                "Cache of the store as a part of the cache that the mailboxes of all active"
+                " databases of the computer should have.",
                 "percentunit",
                 "No database has its number of mailboxes configured, or no counters",
             ),

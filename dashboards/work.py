@@ -29,7 +29,7 @@ SERIES = "{{computer}} {{database}}"
 OF_INSTANCE = "{{computer}} {{ese_instance}}"
 RATIO = "ese_instance:ese_defrag_pages_read_per_freed:ratio_increase"
 NOT_SAMPLED = "Its counters are not sampled, or hidden"
-NO_RATIO = f"{NO_WINDOW}, or its counters are hidden"
+NO_RATIO = f"{NO_WINDOW}; or the counters are hidden"
 TO_STORAGE = to_board("esewatch-storage", "Open its storage", {"computer": "computer"})
 
 
@@ -80,8 +80,8 @@ def evidence() -> list[Panel]:
             lines(span=24).min(0).max(1),
             Words(
                 "Certainty",
-                "How sure the advice on the window is, and the part of the last 24 hours that the"
-                " counters cover.",
+                "The confidence of the advice on the window, and the part of the last 24 hours"
+                " that the counters cover.",
                 "percentunit",
                 NO_RATIO,
             ),
@@ -127,8 +127,8 @@ def _pages() -> list[Panel]:
             limits(logarithmic(lines()), "B"),
             Words(
                 "Pages read in 28 days",
-                "What the ratio is made of, against the pages that the policy wants read before it"
-                " is judged.",
+                "The pages behind the ratio, against the number that the policy requires before"
+                " the ratio is judged.",
                 "short",
                 NO_RATIO,
             ),
@@ -142,8 +142,8 @@ def _pages() -> list[Panel]:
             bars(),
             Words(
                 "Pages zeroed in a day",
-                "Pages that the scan zeroed within the last 24 hours by its counter, and what"
-                " zeroing met by its events.",
+                "Pages that the scan zeroed within the last 24 hours by its counter, and the"
+                " pages and records that zeroing handled by its events.",
                 "short",
                 "Zeroing is off, or neither its counters nor its events are there",
             ),
@@ -225,7 +225,7 @@ def _logs() -> list[Panel]:
                 "Free space for logs",
                 "Free bytes of the volume that its logs are on.",
                 "bytes",
-                "Nothing tells which volume its logs are on: set log_path",
+                "The volume of its logs is not known: set log_path",
             ),
             [Query(of_selected(f"ese_log_disk_free_bytes{{{INSTANCE}}}"), OF_INSTANCE)],
             [
@@ -273,9 +273,9 @@ def _space() -> list[Panel]:
             lines(span=24).min(0),
             Words(
                 "Size and white space",
-                "Size of the database file, and what is free inside.",
+                "Size of the database file, and the white space in it.",
                 "bytes",
-                "Nothing tells its size: a page scan, its header or event 1646 does",
+                "Its size is not known: a page scan, its header or event 1646 has it",
             ),
             [
                 Query(f"ese_database_size_bytes{{{DATABASE}}}", f"{SERIES} size"),

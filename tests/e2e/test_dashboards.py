@@ -49,7 +49,7 @@ SCRAPED_EVERY = 5.0
 """Seconds that Grafana believes to lie between two scrapes; it is one, some are late."""
 ALWAYS_ZERO = {
     ("esewatch-agent", "Hidden counters", "A"),
-    ("esewatch-agent", "What nobody sees whole", "A"),
+    ("esewatch-agent", "Missing data and its reasons", "A"),
 }
 """Queries whose series say by their labels what is 0."""
 CHECK = (

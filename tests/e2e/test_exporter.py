@@ -109,9 +109,10 @@ ILLS: dict[str, tuple[Answer, str]] = {
 
 
 @pytest.mark.fault(
-    "exporters fall ill",
-    provoked="one answers 500, one garbage, one hangs, one is dead, then all are well",
-    lost="no growth: their running counts hold it; levels and latencies of that time",
+    "exporters fail",
+    provoked="one answers 500, one sends garbage, one hangs, one is dead; then all recover",
+    lost="no growth, because their running counts include it; levels and latencies of that time"
+    " are lost",
 )
 def test_exporters_that_fall_ill_are_down_and_come_back(tmp_path: Path) -> None:
     with ExitStack() as stack:

@@ -155,8 +155,8 @@ def test_a_full_disk_is_told_and_loses_nothing_not_even_with_a_kill(
 
 @pytest.mark.fault(
     "the disk of the journal becomes read-only under the agent",
-    provoked="the kernel is told to give up that file system, as after an error of its disk; "
-    "`SIGTERM`, `e2fsck`, mounted again",
+    provoked="the kernel shuts down that file system, as after an error of its disk; `SIGTERM`,"
+    " `e2fsck`, mounted again",
     lost="nothing",
     again="the next start, on the file system that was checked",
 )
@@ -224,9 +224,9 @@ def test_a_stop_on_a_full_disk_is_in_time_and_what_was_not_stored_is_read_again(
 
 
 @pytest.mark.fault(
-    "the journal lies on a read-only disk at the start",
+    "the journal is on a read-only disk at the start",
     provoked="the disk remounted read-only",
-    lost="nothing: it does not start, one line says why",
+    lost="nothing: it does not start, one line gives the reason",
     again="the next start",
 )
 def test_a_start_without_leave_to_write_is_one_line_and_exit_2(tmp_path: Path, disk: Path) -> None:
@@ -243,7 +243,7 @@ def test_a_start_without_leave_to_write_is_one_line_and_exit_2(tmp_path: Path, d
 @pytest.mark.fault(
     "the disk of the journal is full at the start",
     provoked="the same disk, filled before the start",
-    lost="nothing: it does not start, one line says why",
+    lost="nothing: it does not start, one line gives the reason",
     again="the next start",
 )
 def test_a_start_on_a_full_disk_is_one_line_and_exit_2(tmp_path: Path, disk: Path) -> None:
@@ -327,8 +327,8 @@ def test_after_a_damaged_journal_the_figures_are_those_of_a_fresh_reading(tmp_pa
 
 @pytest.mark.fault(
     "the journal is damaged, older logs are gone",
-    provoked="one byte of it, one of two logs deleted",
-    lost="what is no longer in the logs; its time range is told and a metric",
+    provoked="one byte of it damaged, one of two logs deleted",
+    lost="records that are no longer in the logs; their time range is reported and a metric",
     again="the next start; the range stays",
 )
 def test_what_a_damaged_journal_knew_and_nobody_has_any_more_is_told_also_after_a_restart(
@@ -389,7 +389,7 @@ def line(stamp: str, event_id: int) -> str:
 @pytest.mark.fault(
     "a server's clock is far ahead",
     provoked="a record of the year 2100 between two of 2026",
-    lost="its time; it is counted",
+    lost="only its time; the record is counted",
     again="at once",
 )
 def test_a_record_of_the_year_2100_is_counted_and_settles_nothing(tmp_path: Path) -> None:
@@ -423,7 +423,7 @@ def test_a_record_of_the_year_2100_is_counted_and_settles_nothing(tmp_path: Path
 
 @pytest.mark.fault(
     "the agent is stopped in a storm of events",
-    provoked="`SIGTERM` amid 60,000 events; it ends within 5 s",
+    provoked="`SIGTERM` during 60,000 events; the agent ends within 5 s",
     lost="nothing",
 )
 def test_a_stop_in_the_middle_of_a_storm_is_in_time_and_loses_nothing(tmp_path: Path) -> None:
@@ -457,9 +457,9 @@ def answering(agent: Agent) -> bool:
 
 
 @pytest.mark.fault(
-    "clients do not read at the end",
-    provoked="silence, half a request, answers that are not read; it ends within 5 s",
-    lost="nothing; their answers",
+    "clients do not read when the agent stops",
+    provoked="silence, half a request, answers that are not read; the agent ends within 5 s",
+    lost="only their answers",
     again="at once",
 )
 def test_a_stop_does_not_wait_for_clients_that_do_not_read(tmp_path: Path) -> None:
@@ -518,9 +518,9 @@ def run_script(folder: Path, code: str) -> tuple["subprocess.Popen[bytes]", str,
 
 
 @pytest.mark.fault(
-    "a source does not answer at the end",
-    provoked="a source that waits for ever, in `poll` and `close`; it ends within 5 s",
-    lost="nothing: what it had not handed out is read at the next start",
+    "a source does not answer when the agent stops",
+    provoked="a source that never returns, in `poll` and `close`; the agent ends within 5 s",
+    lost="nothing: its remaining records are read at the next start",
     again="the next start",
 )
 def test_a_stop_does_not_wait_for_a_source_that_does_not_answer(tmp_path: Path) -> None:
@@ -554,7 +554,7 @@ sys.exit(main(sys.argv[1:]))
 
 @pytest.mark.fault(
     "the clock of the agent jumps",
-    provoked="by 5 hours, 80 years, back by 120 years, and right again",
+    provoked="by 5 hours, 80 years, back by 120 years, then to the correct time",
     lost="nothing",
 )
 def test_a_clock_that_jumps_by_years_and_back_changes_no_figure(tmp_path: Path) -> None:

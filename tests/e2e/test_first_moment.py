@@ -77,8 +77,8 @@ class Run:
 
 
 @pytest.mark.fault(
-    "`SIGHUP` again and again while the agent starts",
-    provoked="one with every module that is imported, from the first line of the agent on",
+    "repeated `SIGHUP` while the agent starts",
+    provoked="one with each imported module, from the first line of the agent on",
     lost="nothing",
     again="one reload, when it is ready",
 )

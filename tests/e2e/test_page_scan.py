@@ -120,9 +120,9 @@ def test_a_bad_page_is_a_metric_at_once_and_a_repaired_copy_clears_it(
 
 @pytest.mark.fault(
     "the agent is killed during a page scan",
-    provoked="`kill -9` in three parts of the scan",
+    provoked="`kill -9` in three stages of the scan",
     lost="nothing: every page is counted once",
-    again="the next start: on from the last committed place",
+    again="the next start: it continues from the last committed place",
 )
 def test_kills_of_the_agent_leave_no_process_and_count_every_page_once(
     agent: Agent, tmp_path: Path

@@ -128,9 +128,9 @@ def test_fifty_reloads_under_growing_logs_lose_nothing_and_count_nothing_twice(
 
 
 @pytest.mark.fault(
-    "the configuration is broken at a reload",
+    "the configuration is invalid at a reload",
     provoked="a misspelt key",
-    lost="nothing: the old one stays, a metric and one line say so",
+    lost="nothing: the old one stays, a metric and one line report it",
     again="the next reload",
 )
 def test_a_wrong_configuration_is_one_line_and_the_old_one_stays(tmp_path: Path) -> None:

@@ -179,10 +179,10 @@ def test_local_commands_get_in_or_say_what_to_do(guarded: Guarded) -> None:
 
 
 @pytest.mark.fault(
-    "the web configuration is broken while it is in use",
-    provoked="a password that is no hash",
-    lost="nothing: the old one stays, a metric says so",
-    again="the next connection after it is mended",
+    "the web configuration becomes invalid while it is in use",
+    provoked="a password that is not a hash",
+    lost="nothing: the old one stays, a metric reports it",
+    again="the next connection after the repair",
 )
 def test_a_web_configuration_is_taken_up_while_it_runs_and_a_broken_one_is_a_metric(
     guarded: Guarded,

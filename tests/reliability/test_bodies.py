@@ -71,10 +71,10 @@ def _agent(tmp_path: Path) -> Iterator[Agent]:
 
 
 @pytest.mark.fault(
-    "250 clients send bodies of 1 MB at once and do not end",
-    provoked="with a length, in chunks, to a page that takes one and to none; the process stands"
-    " still until all of them have sent",
-    lost="nothing; their requests",
+    "250 clients send bodies of 1 MB at once and do not complete them",
+    provoked="with a length, in chunks, to a page that accepts bodies and to one that does not;"
+    " the process is suspended until all have sent",
+    lost="only their requests",
     again="never wrong",
 )
 def test_bodies_of_1_mb_of_250_clients_cost_less_than_40_mb(agent: Agent) -> None:

@@ -99,9 +99,9 @@ BOMBS: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.fault(
-    "a log that is a bomb",
-    provoked="1 GB of zeros in 1 MB of gzip, and that compressed again",
-    lost="that file; it is told, and counted as unreadable",
+    "a log is a gzip bomb",
+    provoked="1 GB of zeros in 1 MB of gzip, also compressed twice",
+    lost="that file; it is reported and counted as unreadable",
     again="never wrong",
 )
 @pytest.mark.parametrize("form", BOMBS)
@@ -195,10 +195,10 @@ def hostile_answers() -> dict[str, Answer]:
 
 
 @pytest.mark.fault(
-    "an exporter answers to do harm",
-    provoked="bodies, series, lines, labels, headers and chunks without end, bombs, redirects to"
-    " files and to itself, a byte now and then",
-    lost="those scrapes; the counters go on where they stood",
+    "an exporter gives hostile answers",
+    provoked="endless bodies, series, lines, labels, headers and chunks, gzip bombs, redirects"
+    " to files and to itself, single bytes with pauses",
+    lost="those scrapes; the counters continue from their values",
 )
 def test_no_answer_of_an_exporter_costs_more_than_100_mb(tmp_path: Path) -> None:
     with metrics_server() as server:
@@ -282,8 +282,8 @@ LINES: dict[str, Callable[[int], str]] = {
 
 @pytest.mark.fault(
     "a million names, or bad pages",
-    provoked="a log of a million lines, each of another database, computer or bad page",
-    lost="what is beyond the limits, counted",
+    provoked="a log of a million lines, each with a different database, computer or bad page",
+    lost="names and pages beyond the limits, counted",
     again="never wrong for what was known before",
 )
 @pytest.mark.parametrize("what", LINES)

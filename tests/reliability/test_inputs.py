@@ -159,8 +159,8 @@ def write(log: EvtxWriter, count: int, event_id: int = 704) -> None:
 
 @pytest.mark.fault(
     "an event log wraps while the agent is down",
-    provoked="`kill -9`, 2,000 records into a log that holds some hundreds",
-    lost="the records written over; each is counted as missed",
+    provoked="`kill -9`, 2,000 records written to a log that holds some hundreds",
+    lost="the overwritten records; each is counted as missed",
 )
 def test_records_that_a_log_wrapped_over_while_the_agent_was_down_are_counted_as_missed(
     tmp_path: Path,
@@ -236,7 +236,7 @@ def _without_rights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.fault(
-    "the folder of a source may no longer be read",
+    "the folder of a source is no longer readable",
     provoked="`chmod 000`, 20 more lines, `chmod 700`",
     lost="nothing",
 )
@@ -277,8 +277,8 @@ def test_a_folder_that_is_gone_for_a_while_is_told_and_costs_no_line(
 
 
 @pytest.mark.fault(
-    "a folder inside a pattern may no longer be read, then none of them",
-    provoked="two folders behind a `*`; `chmod 000` of one, of both; 20 more lines in each",
+    "a folder inside a pattern is no longer readable, then none of them",
+    provoked="two folders matched by a `*`; `chmod 000` of one, of both; 20 more lines in each",
     lost="nothing",
 )
 @pytest.mark.usefixtures("without_rights")
@@ -371,9 +371,9 @@ def test_beside_a_share_that_hangs_others_are_read_and_reload_and_stop_do_not_wa
 
 @pytest.mark.slow
 @pytest.mark.fault(
-    "a share hangs: opening a file does not come back",
+    "a share hangs: opening a file does not return",
     provoked="a FUSE file system whose server does not answer, over the folder of one source",
-    lost="nothing; other sources go on meanwhile",
+    lost="nothing; other sources continue meanwhile",
 )
 def test_after_a_share_hung_for_a_while_its_lines_are_counted_once(
     tmp_path: Path, logs: Path
@@ -410,8 +410,9 @@ def dialled(stack: ExitStack, agent: Agent, most: int) -> int:
 @pytest.mark.slow
 @pytest.mark.fault(
     "the agent has no file descriptors left",
-    provoked="10 more allowed than it has, and connections that stay, until no more are taken",
-    lost="nothing; scrapes meanwhile",
+    provoked="10 more allowed than it has; then connections that stay open until no more are"
+    " accepted",
+    lost="only scrapes meanwhile",
 )
 def test_without_descriptors_nothing_is_lost_and_it_answers_again(
     tmp_path: Path, logs: Path
@@ -479,7 +480,7 @@ def locked(agent: Agent) -> Iterator[None]:
 @pytest.mark.fault(
     "the journal is deleted while the agent is stopped",
     provoked="one of two logs deleted as well",
-    lost="what is no longer in the logs",
+    lost="records that are no longer in the logs",
 )
 def test_without_a_journal_all_that_is_there_is_read_anew(tmp_path: Path, logs: Path) -> None:
     append(logs / "old.ndjson", 50)
@@ -496,8 +497,8 @@ def test_without_a_journal_all_that_is_there_is_read_anew(tmp_path: Path, logs: 
 @pytest.mark.slow
 @pytest.mark.fault(
     "Prometheus is down",
-    provoked="the real one is stopped, 20 events come, 30 s later it starts on its data",
-    lost="its samples of that time, none of the counts: they are in its next scrape",
+    provoked="a real Prometheus is stopped, 20 events come, 30 s later it starts with its data",
+    lost="its samples of that time, but no counts: its next scrape has them",
 )
 def test_what_happened_while_prometheus_was_down_is_in_its_next_scrape(
     tmp_path: Path, logs: Path

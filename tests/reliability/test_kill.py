@@ -130,7 +130,7 @@ def _settled(agent: Agent, expected: dict[str, float]) -> tuple[dict[str, float]
 
 @pytest.mark.fault(
     "the agent is killed",
-    provoked="20 times `kill -9` at random moments; four logs grow, rotate, end in half lines",
+    provoked="20 times `kill -9` at random moments; four logs grow, rotate and end in half lines",
     lost="nothing, and nothing is counted twice",
 )
 def test_twenty_kills_lose_nothing_and_count_nothing_twice(tmp_path: Path) -> None:

@@ -37,9 +37,9 @@ def sample(path: Path, minutes: int) -> None:
 
 
 @pytest.mark.fault(
-    "a file beside the logs has a name that is no text",
+    "a file beside the logs has a name that is not text",
     provoked="files named `b\\xff` for logs of events and counters and a database; `kill -9`",
-    lost="nothing: they are read as any other, and the name is shown escaped",
+    lost="nothing: they are read like any other, and the name is shown escaped",
 )
 def test_a_file_whose_name_is_no_text_is_read_and_counted_once_over_kills(tmp_path: Path) -> None:
     logs = tmp_path / "logs"

@@ -30,8 +30,8 @@ def test_there_is_a_journal_of_each_older_schema() -> None:
 
 
 @pytest.mark.fault(
-    "the journal is one of an older version",
-    provoked="those of the schemas 1, 2 and 3, as they were written; the logs went on meanwhile",
+    "the journal is of an older version",
+    provoked="journals of the schemas 1, 2 and 3 as written then; the logs grew meanwhile",
     lost="nothing",
     again="at once",
 )

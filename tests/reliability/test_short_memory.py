@@ -110,9 +110,9 @@ def of_logs(found: Samples) -> dict[str, float]:
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no prlimit")
 @pytest.mark.fault(
     "memory is short",
-    provoked="five times for 3 s no more address space than the process has (and 0 to 16 MiB);"
-    " four logs grow and rotate, an exporter counts; scrapes meanwhile",
-    lost="nothing; scrapes meanwhile",
+    provoked="five times for 3 s, a limit of the address space at its current size (plus 0 to 16"
+    " MiB); four logs grow and rotate, an exporter counts; scrapes meanwhile",
+    lost="only scrapes meanwhile",
 )
 # Threads have up to 64 MiB of address space ahead each, so that only new ones find none; with one
 # arena for all of them nobody has.

@@ -180,7 +180,7 @@ def assert_unharmed(outcome: Outcome) -> None:
 
 @pytest.mark.fault(
     "100,000 events in a second",
-    provoked="a real log that is written so fast, for a second; scrapes meanwhile",
+    provoked="a real log that is written at this rate for a second; scrapes meanwhile",
     lost="nothing",
 )
 def test_a_second_of_a_storm_is_counted_exactly_and_harms_no_scrape(tmp_path: Path) -> None:

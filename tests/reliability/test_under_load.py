@@ -72,7 +72,7 @@ def _server(tmp_path: Path) -> Server:
 
 
 @pytest.mark.fault(
-    "the disk takes not one byte more, for the journal or for the log of the agent itself",
+    "the disk accepts no more bytes, for the journal or for the log of the agent itself",
     provoked="a limit of 0 on the size of files, while four logs grow; `kill -9`; the limit again",
     lost="nothing",
 )
@@ -108,7 +108,8 @@ def test_a_disk_that_takes_nothing_for_a_while_costs_no_record(
 
 @pytest.mark.fault(
     "the clock of the agent jumps under load",
-    provoked="by 5 hours and back, 80 years, back by 120, and right again, while four logs grow",
+    provoked="by 5 hours and back, 80 years, back by 120, then to the correct time, while four"
+    " logs grow",
     lost="nothing",
 )
 @pytest.mark.slow

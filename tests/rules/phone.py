@@ -29,8 +29,8 @@ INTRODUCTION = f"""\
 Generated from the promtool cases of the alerts and from `alerts/alertmanager/esewatch.tmpl`; do
 not edit.
 
-What wakes a person, alone, as mail and chat show it: the subject (also on the locked screen), then
-the text, in lines of {COLUMNS} characters. Where an alert has several wordings, each is here.
+Each critical alert alone, as mail and chat show it: the subject (which a locked screen shows too),
+then the text, in lines of {COLUMNS} characters. An alert with several wordings is here with each.
 """
 
 

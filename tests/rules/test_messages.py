@@ -142,7 +142,7 @@ def test_what_outlives_its_agent_says_so_and_no_number(name: str, tmp_path: Path
 
     told, kept = answers(name, [(group, before), (group, after)], tmp_path)
 
-    silent = "No agent tells of it any more; when last heard of: "
+    silent = "No agent reports it any more; last report: "
     assert silent not in told[1]["description"]
     assert kept[1]["description"].startswith(silent)
     assert not re.search(r"\b0 |<no value>|  ", kept[1]["description"])

@@ -57,10 +57,10 @@ SITUATIONS = (
         name="exchange-pair",
         title="A current Exchange server and its passive copy",
         happens=(
-            "DB01 has 200 GB. It is active on EX01, and EX02 has a passive copy of it. Both "
-            "servers scan their own copy in the background: a scan takes 56 hours, and the next "
-            "one starts a day later. EX02 was restarted for updates in the middle of a scan, and "
-            "went on with it from where it was."
+            "DB01 has 200 GB. It is active on EX01, and EX02 has a passive copy of it. Both"
+            " servers scan their own copy in the background: a scan takes 56 hours, and the next"
+            " one starts a day later. EX02 was restarted for updates in the middle of a scan, and"
+            " resumed the scan where it had stopped."
         ),
         history=logs.exchange_pair,
         told=(
@@ -81,10 +81,10 @@ SITUATIONS = (
         name="exchange-switchover",
         title="A switchover in the middle of a scan",
         happens=(
-            "EX01 had scanned half of DB01 when the active copy was moved to EX02. The place of "
-            "the scan is kept in the database, so EX02 went on from the middle and completed the "
-            "scan that EX01 had begun. EX01 became the passive copy, began a scan of its own and "
-            "completed it."
+            "EX01 had scanned half of DB01 when the active copy was moved to EX02. The position"
+            " of the scan is stored in the database, so EX02 resumed from the middle and"
+            " completed the scan that EX01 had started. EX01 became the passive copy, started its"
+            " own scan and completed it."
         ),
         history=logs.exchange_switchover,
         told=(
@@ -106,9 +106,9 @@ SITUATIONS = (
         name="exchange-scan-off",
         title="Background scan switched off",
         happens=(
-            "On day 10 somebody switched background maintenance of DB03 off and mounted it again. "
-            "Users notice nothing. A full backup by shadow copy succeeds every night, and says "
-            "nothing about pages."
+            "On day 10 somebody switched off background maintenance of DB03 and mounted it"
+            " again. Users notice nothing. A full backup by shadow copy succeeds every night, but"
+            " does not verify any page."
         ),
         history=logs.exchange_scan_off,
         told=(
@@ -122,8 +122,8 @@ SITUATIONS = (
                  findings=frozenset({"scan_off", "verification_overdue"}), late=True),
         ),
         to_do=(
-            "Ask why it was switched off, switch it on with `Set-MailboxDatabase DB03 "
-            "-BackgroundDatabaseMaintenance $true`, and mount the database again."
+            "Find out why it was switched off, switch it on with `Set-MailboxDatabase DB03"
+            " -BackgroundDatabaseMaintenance $true`, and mount the database again."
         ),
         status=1,
         says=(r"Get-MailboxDatabase .*BackgroundDatabaseMaintenance",),
@@ -133,9 +133,9 @@ SITUATIONS = (
         name="domain-controllers",
         title="Healthy domain controllers",
         happens=(
-            "DC01 and DC02 collect garbage every 12 hours and defragment their directory after "
-            "it; each pass takes less than a second and frees nothing. Each was restarted once "
-            "for updates. No one ever checked the pages of the files."
+            "DC01 and DC02 collect garbage every 12 hours and then defragment their directory;"
+            " each pass takes less than a second and frees nothing. Each was restarted once for"
+            " updates. The pages of the files were never verified."
         ),
         history=logs.controllers_healthy,
         told=(
@@ -148,7 +148,7 @@ SITUATIONS = (
             Copy("dc01", NTDS, "garbage_collection", {}, frozenset()),
             Copy("dc02", NTDS, "garbage_collection", {}, frozenset()),
         ),
-        to_do="Nothing has to be done; a page scan of a snapshot now and then is worth its time.",
+        to_do="No action is required; an occasional page scan of a snapshot is worthwhile.",
         says=("snapshot",),
         says_once=ESENTUTL,
     ),
@@ -156,8 +156,8 @@ SITUATIONS = (
         name="domain-controller-off",
         title="A domain controller that was off for three weeks",
         happens=(
-            "DC03 was shut down on day 25 and switched on again on day 46. Its log was fetched in "
-            "the first minute, before garbage was collected again."
+            "DC03 was shut down on day 25 and switched on again on day 46. Its log was fetched"
+            " in the first minute, before the next garbage collection."
         ),
         history=logs.controller_off,
         told=(
@@ -166,7 +166,7 @@ SITUATIONS = (
             "for information."
         ),
         copies=(Copy("dc03", NTDS, "garbage_collection", {}, frozenset()),),
-        to_do="Nothing for the database; see to it that replication to the controller catches up.",
+        to_do="Nothing for the database. Check that replication to the controller catches up.",
         says=("snapshot",),
         says_once=ESENTUTL,
         never_says=(r"should complete within", r"overdue"),
@@ -175,9 +175,9 @@ SITUATIONS = (
         name="domain-controller-alone",
         title="A domain controller alone in its domain",
         happens=(
-            "BRANCH-DC is the only controller of its domain. Windows Server Backup takes a shadow "
-            "copy every night. No one ever checked the pages of the directory, and there is no "
-            "second copy of it to compare with or to go back to."
+            "BRANCH-DC is the only controller of its domain. Windows Server Backup takes a"
+            " shadow copy every night. The pages of the directory were never verified, and there"
+            " is no second copy of it to compare with or to restore from."
         ),
         history=logs.controller_alone,
         told=(
@@ -187,8 +187,8 @@ SITUATIONS = (
         ),
         copies=(Copy("branch-dc", NTDS, "garbage_collection", {}, frozenset()),),
         to_do=(
-            "Run a page scan of a snapshot: a bad page would be in the backups too, and no other "
-            "controller has a good one."
+            "Run a page scan of a snapshot: a bad page would also be in the backups, and no"
+            " other controller has a good one."
         ),
         says=("snapshot",),
         says_once=ESENTUTL,
@@ -197,8 +197,8 @@ SITUATIONS = (
         name="ad-lds",
         title="Active Directory Lightweight Directory Services",
         happens=(
-            "LDS01 runs the instance `instance1` of AD LDS. It has an event log of its own, `ADAM "
-            "(instance1)`, and collects garbage every 12 hours as a domain controller does."
+            "LDS01 runs the instance `instance1` of AD LDS. The instance has its own event log,"
+            " `ADAM (instance1)`, and collects garbage every 12 hours like a domain controller."
         ),
         history=logs.lightweight_directory,
         told=(
@@ -210,7 +210,7 @@ SITUATIONS = (
             Copy("lds01", r"c:\program files\microsoft adam\instance1\data\adamntds.dit",
                  "garbage_collection", {}, frozenset()),
         ),
-        to_do="Nothing has to be done; a page scan of a snapshot now and then is worth its time.",
+        to_do="No action is required; an occasional page scan of a snapshot is worthwhile.",
         says=("snapshot",),
         says_once=ESENTUTL,
     ),
@@ -237,8 +237,8 @@ SITUATIONS = (
         name="dhcp",
         title="A DHCP server",
         happens=(
-            "NET01 gives out addresses. The DHCP service saves its database every hour by a "
-            "streaming backup of its own, as it does by default."
+            "NET01 leases addresses. The DHCP service saves its database every hour by its own"
+            " streaming backup, which is the default."
         ),
         history=logs.dhcp_server,
         told=(
@@ -256,9 +256,9 @@ SITUATIONS = (
         name="search-index",
         title="The index of Windows Search",
         happens=(
-            "PC17 is a desktop that is switched off every evening. Once it crashed, and the index "
-            "was recovered from its logs; twice a write took 21 seconds. Nobody verifies the "
-            "index, and nobody has to: Windows can build it again."
+            "PC17 is a desktop that is switched off every evening. It crashed once, and the"
+            " index was recovered from its logs; two writes took 21 seconds each. The index is"
+            " not verified, and need not be: Windows can rebuild it."
         ),
         history=logs.search_index,
         told=(
@@ -299,10 +299,10 @@ SITUATIONS = (
         name="exchange-2007",
         title="Exchange 2007 with a window and a nightly streaming backup",
         happens=(
-            "EX07 may maintain its mailbox database from 01:00 to 05:00. Online defragmentation "
-            "completes a pass every night, in about two and a half hours. The scan is off, as it "
-            "is by default. A full streaming backup runs from 22:00 to 23:20. Counters were not "
-            "collected; the window is in `esewatch.yml`."
+            "The maintenance window of the mailbox database on EX07 is from 01:00 to 05:00."
+            " Online defragmentation completes a pass every night, in about two and a half hours."
+            " The scan is off, which is the default. A full streaming backup runs from 22:00 to"
+            " 23:20. Counters were not collected; the window is in `esewatch.yml`."
         ),
         history=logs.exchange_2007,
         told=(
@@ -315,6 +315,6 @@ SITUATIONS = (
                  {"streaming_backup": logs.STREAMED}, action="shrink",
                  window=(4 * HOUR, 2 * HOUR, 3.75 * HOUR)),
         ),
-        to_do="Make the window shorter as advised, and look again in two weeks.",
+        to_do="Make the window shorter as advised, and check the advice again in two weeks.",
     ),
 )  # fmt: skip

@@ -28,24 +28,23 @@ VARIABLE = "ESEWATCH_FIGURES"
 INTRODUCTION = """\
 ## Faults
 
-Each row is a test that provokes the fault and fails when more is lost than stands here. Seconds
-were measured by the test, from the moment the cause is gone (the file back, the disk free, the
-process started again) until the figures are the true ones. `make test-slow` runs these tests and
-writes the table; `make test` runs all but the slowest. What a person does in such a case is in
-[operation](operation.md).
+Each row is a test that causes the fault and fails when more is lost than listed here. The test
+measures the seconds from the end of the cause (the file back, the disk free, the process started
+again) until the figures are correct. `make test-slow` runs these tests and writes the table;
+`make test` runs all but the slowest. [Operation](operation.md) explains what to do in each case.
 
-| fault | how provoked | lost | right again after | test |
+| fault | how it was caused | lost | correct again after | test |
 | --- | --- | --- | --- | --- |
 """
 
 FIGURES = """
-Not tried: a power cut (it rests on SQLite), a machine without memory (its kernel ends
-processes as `kill -9` does), a million files in one folder: beyond the limit they are listed, not
-followed.
+Not tried: a power cut (SQLite handles it), a machine that is out of memory (its kernel ends
+processes as `kill -9` does), a million files in one folder (beyond the limit they are listed, not
+followed).
 
 ## Figures
 
-Each row was measured by the command beside it and written by it.
+The command in each row measured its figure and wrote it.
 
 | what was tried | figure | command | measured |
 | --- | --- | --- | --- |
@@ -81,7 +80,7 @@ def append(line: str) -> None:
 
 @contextmanager
 def until_right_again() -> Iterator[None]:
-    """Measure the block for the row of the test that runs: from the mending to the true figures."""
+    """Measure the block for the row of the test that runs: from repair to correct figures."""
     begin = time.monotonic()
     yield
     seconds = time.monotonic() - begin

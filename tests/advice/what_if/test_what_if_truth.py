@@ -128,7 +128,7 @@ def test_eight_of_ten_simulated_passes_lie_in_the_range(world_name: str) -> None
     within = sum(each.passes for each in outcomes) / days
     widths = sorted(each.said[2] / each.said[0] for each in outcomes)
     record(
-        f"Days per pass told for another window, simulated ({world_name})",
+        f"Days per pass forecast for another window, simulated ({world_name})",
         f"{means} of {len(outcomes)} ranges hold the mean, {within:.0%} of {days} passes lie"
         f" within; usual range: high is {widths[len(widths) // 2]:.2f} times low",
     )
@@ -152,7 +152,7 @@ def test_nine_of_ten_ranges_hold_for_windows_of_a_third_to_four_times_the_length
     within = sum(each.passes for each in outcomes)
     widths = sorted(each.said[2] / each.said[0] for each in outcomes)
     record(
-        "Days per pass told for another window, then run with it",
+        "Days per pass forecast for another window, then run with it",
         f"{good} of {len(outcomes)} ranges hold the mean, {within / days:.0%} of {days} passes lie"
         f" within; usual range: high is {widths[len(widths) // 2]:.2f} times low",
     )

@@ -201,8 +201,8 @@ def check_answered(target: Served, calm: Served, scrapes: int, what: str) -> Non
 
 @pytest.mark.fault(
     "500 slow clients and malformed requests",
-    provoked="connections that send a byte now and then, while it is scraped",
-    lost="nothing; each scrape is answered while they hold on",
+    provoked="connections that send single bytes with pauses, while the agent is scraped",
+    lost="nothing; each scrape is answered meanwhile",
     again="never wrong",
 )
 @pytest.mark.e2e
@@ -213,8 +213,9 @@ def test_beside_500_slow_connections_scrapes_are_answered() -> None:
 
 @pytest.mark.fault(
     "500 slow clients and malformed handshakes over TLS",
-    provoked="connections that send a byte of the handshake now and then, while it is scraped",
-    lost="nothing; each scrape is answered while they hold on",
+    provoked="connections that send single bytes of the handshake with pauses, while the agent"
+    " is scraped",
+    lost="nothing; each scrape is answered meanwhile",
     again="never wrong",
 )
 @pytest.mark.e2e

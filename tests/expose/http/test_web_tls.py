@@ -262,10 +262,10 @@ def test_a_new_certificate_holds_for_the_next_connection(tmp_path: Path) -> None
 
 
 @pytest.mark.fault(
-    "certificate and key do not belong together",
+    "certificate and key do not match",
     provoked="the key replaced alone, then both; then the file deleted",
-    lost="nothing: the old certificate stays, one line says so",
-    again="the next connection after it is mended",
+    lost="nothing: the old certificate stays, one line reports it",
+    again="the next connection after the repair",
 )
 def test_a_broken_change_keeps_what_held_and_says_so_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture

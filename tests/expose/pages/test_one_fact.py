@@ -86,14 +86,14 @@ def window_advice(text: str) -> Iterator[tuple[str, str]]:
 
 
 def verdict(text: str) -> Iterator[tuple[str, str]]:
-    """Ok beside bad pages or an overdue verification."""
-    ok = first("● ok", text)
+    """No known problem beside bad pages or an overdue verification."""
+    none = first("● no known problem", text)
     for wrong in (
         first(r"Known bad pages [1-9][\d,]*:", text),
         first("overdue, the deadline", text),
     ):
-        if ok and wrong:
-            yield ok, wrong
+        if none and wrong:
+            yield none, wrong
 
 
 RULES: tuple[Rule, ...] = (
@@ -150,7 +150,7 @@ def test_nor_do_those_of_a_farm_with_counters_and_bad_pages(rule: Rule, tmp_path
         (ratio, "there is no ratio. Read : freed 59.7 : 1 within the band 50 to 100"),
         (ratio, "It read 143.2 pages for each one freed. Read : freed 59.7 : 1 within the band"),
         (window_advice, "advice shrink to 2 h, because. Window advice shrink 4 h → 3 h"),
-        (verdict, "● ok DB01 Known bad pages 2: 2 bad"),
+        (verdict, "● no known problem DB01 Known bad pages 2: 2 bad"),
     ],
 )
 def test_the_rules_find_what_was_seen(rule: Rule, text: str) -> None:

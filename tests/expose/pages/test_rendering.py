@@ -144,6 +144,14 @@ def test_a_domain_controller_shows_no_ratio_and_says_why() -> None:
     assert " : 1" not in page.text
 
 
+def test_what_was_never_verified_is_not_called_ok() -> None:
+    """Nothing proves the pages of a directory good: of it only the absence of problems is known."""
+    text = database_page(NTDS).text
+    assert "Never seen verified" in text
+    assert "● no known problem NTDSA on dc01" in text
+    assert "● ok" not in text + status().text
+
+
 def test_the_ratio_of_a_window_comes_with_its_verdict_and_evidence() -> None:
     text = Page(status_html(example(), advice=())).text
     assert "143.2 : 1 above the band 50 to 100: little is left to free" in text

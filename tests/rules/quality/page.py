@@ -29,8 +29,8 @@ INTRODUCTION = """\
 Generated from `alerts/*.yml` and from the long tests; do not edit.
 
 `critical` wakes somebody, `warning` is a ticket, `info` is for a dashboard and the weekly digest.
-An alert of two severities stands here twice: Alertmanager's critical inhibits the warning. Some
-pages outlive their agent. Both: [alertmanager](alertmanager.md).
+An alert of two severities is listed twice: in Alertmanager the critical one inhibits the warning.
+Some critical alerts outlive their agent. For both see [alertmanager](alertmanager.md).
 """
 
 QUALITY = "## Quality"
@@ -59,10 +59,10 @@ def quality_part(verdicts: Sequence[Verdict]) -> str:
 {QUALITY}
 
 Measured by `make test-slow` (tests/rules/test_quality.py): logs of {DAYS} days are replayed
-(`esewatch replay --advice 1h`); Prometheus evaluates recorded series and alerts each five minutes.
-Months of Exchange 2007 come from the engine that comes along, with backups added. It does not make
-domain controllers, background scans of Exchange 2013 and later, and Windows Search: those logs are
-written by the tests, without counters. "Allowed within" is the bound that the test checks.
+(`esewatch replay --advice 1h`); Prometheus evaluates recorded series and alerts every five minutes.
+The months of Exchange 2007 come from the bundled engine, with backups added. It does not produce
+domain controllers, background scans of Exchange 2013 and later, or Windows Search: the tests write
+those logs, without counters. "Allowed within" is the bound that the test checks.
 
 {len(healthy)} healthy database-months: {_count(healthy)} warnings or criticals.
 

@@ -1,5 +1,5 @@
-"""One broken array: what people are told, in order. tests/e2e/test_array.py proves each row with
-real servers, and docs/alerts.md shows them."""
+"""One broken array: the messages that people get, in order. tests/e2e/test_array.py proves each row
+with real servers, and docs/alerts.md shows them."""
 
 from typing import NamedTuple
 
@@ -43,7 +43,7 @@ TOLD = (
         dict.fromkeys(("EseIoError", "EseLogSequenceHalted", "EseRecoveryFailed"), DATABASES),
     ),
     Told(
-        "the same: passes that failed have still to be made good",
+        "the same: the passes that failed have not completed yet",
         "ticket",
         "firing",
         {"EseMaintenanceError": DATABASES},
@@ -65,12 +65,13 @@ def trial_part() -> str:
     return f"""\
 ## One broken array
 
-Asserted by tests/e2e/test_array.py with real servers and the example of Alertmanager, an hour in 6
+tests/e2e/test_array.py asserts it with real servers and the example of Alertmanager, an hour in 6
 seconds: {DATABASES} databases on one array, each in its instance. The array dies (requests hang,
-are slow, fail; a pass fails, the log is halted, the instance stops), an hour later the agent too.
-One page tells of the array, however many databases are on it, and nothing of it is resolved before
-the instances came up. An agent that is dead for 4 hours is a page of its own, as nothing else that
-happens to its computers is seen. Repetitions (every 4 hours, every day) are left out.
+are slow, fail; a pass fails, the log is halted, the instance stops); an hour later the agent too.
+One page reports the array, however many databases are on it, and none of its alerts is resolved
+before the instances have come up. An agent that is dead for 4 hours is a page of its own, because
+nothing else that happens to its computers is seen. Repetitions (every 4 hours, every day) are left
+out.
 
 | when | receiver | status | alerts |
 | --- | --- | --- | --- |

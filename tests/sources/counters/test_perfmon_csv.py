@@ -304,7 +304,7 @@ def times(texts: Iterable[str], **settings: object) -> list[float]:
 
 
 @pytest.mark.fault(
-    "an hour comes twice at the end of summer time",
+    "an hour occurs twice at the end of summer time",
     provoked="samples every 20 minutes through that night, in local time",
     lost="nothing: each has its own time",
     again="never wrong",

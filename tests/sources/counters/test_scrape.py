@@ -183,8 +183,8 @@ def test_a_server_that_hangs_or_drips_ends_with_the_time_limit(
 
 
 @pytest.mark.fault(
-    "an exporter answers a byte at a time",
-    provoked="a real server that drips, with a length and without",
+    "an exporter answers one byte at a time",
+    provoked="a real server that sends slowly, with a length and without",
     lost="that scrape; no other source waits for it",
     again="the next scrape",
 )

@@ -215,8 +215,8 @@ def test_damage_in_an_open_log_is_believed_the_second_time(tmp_path: Path) -> No
 
 
 @pytest.mark.fault(
-    "a chunk of an event log is caught half written",
-    provoked="a record of it damaged at one poll and whole at the next",
+    "a chunk of an event log is read while it is half written",
+    provoked="a record of it damaged at one poll and complete at the next",
     lost="nothing",
     again="the next poll",
 )
@@ -253,9 +253,9 @@ def test_a_chunk_that_changes_while_it_is_read_is_read_again(
 
 
 @pytest.mark.fault(
-    "the disk does not give a part of a log",
+    "the disk fails to return a part of a log",
     provoked="`EIO` for one chunk",
-    lost="nothing, if it can be read later; the others come out",
+    lost="nothing, if it can be read later; the other records are read",
     again="the next poll",
 )
 def test_a_chunk_the_disk_does_not_give_is_told_once_and_tried_again(

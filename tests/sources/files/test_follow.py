@@ -89,10 +89,10 @@ def test_a_growing_file_gives_each_whole_line_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.fault(
-    "a line is caught half written",
+    "a line is read while it is half written",
     provoked="a line without its end",
     lost="nothing",
-    again="the poll after its end is there",
+    again="the poll after its end is written",
 )
 def test_half_a_line_waits_for_its_newline_until_the_poll_is_final(tmp_path: Path) -> None:
     path = write(tmp_path / "a.log", b"whole\nhalf")
@@ -298,7 +298,7 @@ def sparse(path: Path, size: int) -> Path:
 @pytest.mark.fault(
     "a text has a line of 1 GB",
     provoked="a real file, 400 MB of address space",
-    lost="that line: it is told, and counted as unreadable",
+    lost="that line; it is reported and counted as unreadable",
     again="the next line",
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="address space limits are of Linux")
@@ -312,7 +312,7 @@ def test_a_line_of_1_gb_is_skipped_within_400_mb_of_address_space(tmp_path: Path
 def test_a_line_of_10_gb_is_skipped_within_400_mb_of_address_space(tmp_path: Path) -> None:
     path = sparse(tmp_path / "a.log", 10 << 30)
     assert limited(path) == "['one', 'last'] ['a.log: line 2: line longer than 8 MiB']"
-    record("one line of 10 GB", "skipped and told, within 400 MB of address space")
+    record("one line of 10 GB", "skipped and reported, within 400 MB of address space")
 
 
 def test_a_record_that_never_ends_gives_way_line_by_line(tmp_path: Path) -> None:

@@ -292,10 +292,10 @@ def test_kills_of_the_daemon_lose_no_page_and_count_none_twice(make: Make, seed:
 
 
 @pytest.mark.fault(
-    "the process that scans pages is killed, as by a machine without memory",
+    "the process that scans pages is killed, as by a machine that is out of memory",
     provoked="`kill -9` of that process, twice",
     lost="nothing: every page is counted once",
-    again="a pause of seconds: it is begun again by itself",
+    again="a pause of seconds: the scan restarts by itself",
 )
 def test_kills_of_the_process_lose_no_page_and_are_one_line_each(make: Make) -> None:
     bench = make(**SLOWEST)

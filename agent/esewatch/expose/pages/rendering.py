@@ -73,8 +73,9 @@ VERDICTS: dict[Verdict, str] = {
     "unverified": "unverified",
     "blind": "missing data",
     "look": "attention",
-    "ok": "ok",
+    "ok": "no known problem",
 }
+"""As pages say them. Not "ok": such a database may be unverified."""
 SIGNS: dict[Verdict, str] = {
     "bad_pages": "✖",
     "writes_at_risk": "◆",

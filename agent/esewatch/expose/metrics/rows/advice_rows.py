@@ -13,8 +13,8 @@ ADVICE = (
     gauge(
         "ese_database_verdict",
         (*D, "verdict"),
-        "1 for the worst that holds of the database, all else absent; verdict, worst first:"
-        f" {', '.join(VERDICTS)}.",
+        "1 for the verdict of the database, the others absent; verdict, worst first:"
+        f" {', '.join(f'`{verdict}`' for verdict in VERDICTS)}.",
         "known bad pages, findings, failed tasks and the state of the sources",
     ),
     gauge(
@@ -26,39 +26,39 @@ ADVICE = (
     gauge(
         "ese_window_recommended_seconds",
         D,
-        "Length that the maintenance window should have; absent when nothing can be said.",
+        "Recommended length of the maintenance window; absent when there is no recommendation.",
         EVIDENCE,
     ),
     gauge(
         "ese_window_advice",
         (*D, "action"),
-        f"1 for what to do with the window, 0 for all else; action: {', '.join(ACTIONS)}.",
+        f"1 for the advised action on the window, 0 for the others; action: {', '.join(ACTIONS)}.",
         EVIDENCE,
     ),
     gauge(
         "ese_window_advice_reason",
         (*D, "reason"),
-        f"1 for the rule that decided, all else absent; reason: {', '.join(REASONS)}.",
+        f"1 for the rule that decided, the others absent; reason: {', '.join(REASONS)}.",
         EVIDENCE,
     ),
     gauge(
         "ese_window_advice_confidence_ratio",
         D,
-        "How sure the advice is, 0 to 1: depth of the evidence times agreement in 7 days.",
+        "Confidence of the advice, 0 to 1: depth of the evidence times agreement in 7 days.",
         EVIDENCE,
     ),
     gauge(
         "ese_finding",
         (*D, "finding"),
-        f"1 for what a person should look into, else absent; finding: {', '.join(FINDINGS)}.",
+        f"1 for each finding of the database, else absent; finding: {', '.join(FINDINGS)}.",
         "known bad pages, verifications, openings of the window, scans of the same disks,"
         " errors and version buckets of the instance, events of other providers",
     ),
     gauge(
         "ese_verification_deadline_seconds",
         D,
-        "Age at which the last verification is overdue, of time at work.",
-        "the policy, else event 735 and what is usual between completed scans",
+        "Age at which the last verification is overdue, counted in time at work.",
+        "the policy, else event 735 and the usual time between completed scans",
     ),
     gauge(
         "ese_pass_progress_ratio",
@@ -69,13 +69,13 @@ ADVICE = (
     gauge(
         "ese_pass_forecast_completion_timestamp_seconds",
         (*TASK, "confidence"),
-        "When the running pass will be done, with a chance of 50 % (p50) and of 90 % (p90).",
+        "Expected completion of the running pass, with 50 % (p50) and 90 % (p90) confidence.",
         HISTORY,
     ),
     gauge(
         "ese_pass_deadline_timestamp_seconds",
         TASK,
-        "By when the pass should be done.",
+        "Time by which the pass should be completed.",
         "the policy, else the time that scans of its size take",
     ),
 )

@@ -18,7 +18,7 @@ POLICY = (
         gauge(
             f"esewatch_policy_default_{name}",
             (),
-            f"{what}, of all databases that have none of their own; absent where there is none.",
+            f"{what}, for databases without a value of their own; absent where there is none.",
             CONFIGURATION,
         )
         for name, what in _SHARED.items()
@@ -27,7 +27,7 @@ POLICY = (
         gauge(
             f"esewatch_policy_{name}",
             D,
-            f"{what}; absent where it is that of all, +Inf where there is none of this database.",
+            f"{what}; absent where the value for all applies, +Inf where this database has none.",
             "the configuration",
         )
         for name, what in _SHARED.items()
@@ -53,13 +53,13 @@ POLICY = (
     gauge(
         "esewatch_policy_version_buckets",
         D,
-        "Most version buckets that the engine is configured for; absent unless set.",
+        "Maximum number of version buckets that the engine is configured for; absent unless set.",
         CONFIGURATION,
     ),
     gauge(
         "esewatch_policy_direct_attached",
         D,
-        "1 where the database lies on disks of the server itself, else absent.",
+        "1 where the database is on disks of the server itself, else absent.",
         "storage of the configuration",
     ),
 )
@@ -69,10 +69,10 @@ SOURCES = (
     gauge(
         "esewatch_source_caught_up",
         S,
-        "1 when the source has handed out all there was to read.",
+        "1 when the source has been read to its end.",
         "the latest poll",
     ),
-    counter("esewatch_source_records_total", S, "Records taken in.", POLLS),
+    counter("esewatch_source_records_total", S, "Records that were accepted.", POLLS),
     counter(
         "esewatch_source_unreadable_total",
         S,
@@ -82,8 +82,8 @@ SOURCES = (
     counter(
         "esewatch_source_missed_records_total",
         S,
-        "Records that were never seen.",
-        "holes in the record ids of complete channels",
+        "Records that were lost before they could be read.",
+        "gaps in the record ids of complete channels",
     ),
     gauge(
         "esewatch_source_last_record_timestamp_seconds",
@@ -94,7 +94,7 @@ SOURCES = (
     gauge(
         "esewatch_source_backlog_bytes",
         S,
-        "Input that is there and not read yet.",
+        "Input that is not read yet.",
         "the latest poll",
     ),
     gauge(
@@ -106,7 +106,7 @@ SOURCES = (
     gauge(
         "esewatch_source_partitions_owned",
         S,
-        "Those of them that this process owns.",
+        "Partitions that this process owns; of a source `kafka` only.",
         "the consumer group",
     ),
     counter(
@@ -118,25 +118,27 @@ SOURCES = (
     counter(
         "esewatch_source_implausible_times_total",
         S,
-        "Records whose time lies more than a day in the future: not believed.",
+        "Records whose time is more than a day in the future; the time is not used.",
         "record times against the agent's clock",
     ),
     counter(
         "esewatch_source_set_aside_total",
         S,
-        "Records that could not be taken in, for a defect of esewatch; the log names them.",
+        "Records that could not be processed because of a defect of esewatch; the log names them.",
         "the records of this source",
     ),
     gauge(
         "esewatch_source_unrebuilt_from_timestamp_seconds",
         S,
-        "Begin of what could not be rebuilt after the journal was damaged; absent: unknown.",
+        "Start of the time that could not be rebuilt after the journal was damaged; absent:"
+        " unknown.",
         "the oldest record that the damaged journal knew",
     ),
     gauge(
         "esewatch_source_unrebuilt_until_timestamp_seconds",
         S,
-        "End of what could not be rebuilt after the journal was damaged; absent: all was.",
+        "End of the time that could not be rebuilt after the journal was damaged; absent: all"
+        " was rebuilt.",
         "the oldest record that was still there",
     ),
     gauge(
@@ -176,9 +178,9 @@ AGENT = (
     counter(
         "esewatch_databases_dropped_total",
         (),
-        "Databases, instances, devices, computers, channels and event ids that were not taken in"
+        "Databases, instances, devices, computers, channels and event ids that were left out"
         " because of max_databases.",
-        "records of unknown ones beyond the limit",
+        "records of new ones beyond the limit",
     ),
     MetricRow(
         "esewatch_journal_commit_duration_seconds",
@@ -191,19 +193,20 @@ AGENT = (
     counter(
         "esewatch_journal_commit_failures_total",
         (),
-        "Commits that the disk did not take; nothing more is read until one succeeds.",
+        "Commits that failed; nothing more is read until one succeeds.",
         "the journal",
     ),
     gauge(
         "esewatch_journal_set_aside_timestamp_seconds",
         (),
-        "When a damaged journal was set aside last; absent when none lies beside the journal.",
+        "Time at which a damaged journal was last set aside; absent when there is none beside"
+        " the journal.",
         "the files set aside",
     ),
     counter(
         "esewatch_internal_errors_total",
         ("part",),
-        "Times a part of esewatch failed unexpectedly; it is tried again later and later.",
+        "Times a part of esewatch failed unexpectedly; it is tried again at growing intervals.",
         "the daemon",
     ),
     gauge(
@@ -221,14 +224,14 @@ AGENT = (
     gauge(
         "esewatch_web_config_last_reload_successful",
         (),
-        "1 when the web configuration holds as its files are now; absent without one.",
-        "the look at its files at each connection and request",
+        "1 when the web configuration is valid as its files are now; absent without one.",
+        "the check of its files at each connection and request",
     ),
     gauge(
         "esewatch_web_config_last_reload_success_timestamp_seconds",
         (),
         "When the web configuration was loaded; absent without one.",
-        "the look at its files at each connection and request",
+        "the check of its files at each connection and request",
     ),
     counter("process_cpu_seconds_total", (), "User and system time of the process.", PROCESS),
     gauge("process_max_fds", (), "Most file descriptors that may be open.", PROCESS),

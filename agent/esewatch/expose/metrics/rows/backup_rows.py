@@ -77,7 +77,7 @@ BACKUPS = (
     gauge(
         "ese_backup_slow_jobs",
         ("computer",),
-        f"In how many of the last {LATEST} such jobs the last set ran at less than half the"
+        f"Number of the last {LATEST} such jobs whose last set ran at less than half the"
         " throughput of the first.",
         JOBS,
     ),

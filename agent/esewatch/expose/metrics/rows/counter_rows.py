@@ -109,8 +109,10 @@ COMPUTERS = (
 _DISKS = "the disks of this machine and the physical_disk collector of windows_exporter"
 
 DEVICES = (
-    counter("ese_device_read_seconds_total", V, "Time of reads, all requests added up.", _DISKS),
-    counter("ese_device_write_seconds_total", V, "Time of writes, all requests added up.", _DISKS),
+    counter("ese_device_read_seconds_total", V, "Time of reads, summed over all requests.", _DISKS),
+    counter(
+        "ese_device_write_seconds_total", V, "Time of writes, summed over all requests.", _DISKS
+    ),
     counter("ese_device_read_bytes_total", V, "Bytes read.", _DISKS),
     counter("ese_device_write_bytes_total", V, "Bytes written.", _DISKS),
     counter("ese_device_reads_total", V, "Reads.", _DISKS),
@@ -118,7 +120,7 @@ DEVICES = (
     gauge(
         "ese_database_device_info",
         (*D, "device"),
-        "The device that a database lies on, always 1; absent when it is not known.",
+        "The device that holds a database, always 1; absent when it is not known.",
         "the configuration, else the volumes of its computer",
     ),
 )

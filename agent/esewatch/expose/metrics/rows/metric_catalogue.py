@@ -56,7 +56,7 @@ DATABASES = (
             "generation",
             "page_size",
         ),
-        "A known database and its traits, always 1.",
+        "A known database and its properties, always 1.",
         "all events of the database and the configuration",
     ),
     gauge(
@@ -133,7 +133,7 @@ DEFRAG = (
     counter(
         "ese_defrag_log_bytes_total",
         I,
-        "Log volume that online defragmentation made, integrated.",
+        "Log volume that online defragmentation produced, integrated.",
         "the counter Online Defrag Log Bytes/sec",
     ),
 )
@@ -162,13 +162,13 @@ SCAN = (
     counter(
         "ese_zeroing_pages_total",
         KIND,
-        f"Pages, records and chunks that zeroing met; kind: {_list(ZEROING_KINDS.values())}.",
+        f"Pages, records and chunks that zeroing handled; kind: {_list(ZEROING_KINDS.values())}.",
         "the summaries of events 707, 722",
     ),
 )
 
 HEADER = "the database header, as a page scan reads it and eseutil /mh shows it"
-SCANNED = "our reader, over all copies that stand for the database"
+SCANNED = "the page scan, over all copies that represent the database"
 
 INTEGRITY = (
     counter("ese_page_scan_pages_total", D, "Pages that page scans read.", SCANNED),
@@ -176,7 +176,7 @@ INTEGRITY = (
     counter(
         "ese_page_scan_bad_pages_total",
         D,
-        "Bad pages that page scans met, each time they did, corrected and unreadable ones too.",
+        "Bad pages that page scans found, counted each time, corrected and unreadable ones too.",
         SCANNED,
     ),
     counter(
@@ -206,8 +206,8 @@ INTEGRITY = (
     gauge(
         "ese_known_damage",
         KIND,
-        f"Reports of damage that has no page checksum error, as far as it stands, of kinds that"
-        f" there ever were; kind: {_list(EXPOSED_KINDS)}.",
+        "Unresolved reports of damage without a bad checksum, of kinds that were ever reported;"
+        f" kind: {_list(EXPOSED_KINDS)}.",
         DAMAGE_EVENTS,
     ),
     gauge(
@@ -243,20 +243,20 @@ INTEGRITY = (
     gauge(
         "ese_last_full_verification_timestamp_seconds",
         (*D, "by"),
-        "Time at which every page was last proven good; absent means never.",
+        "Time at which every page was last verified as good; absent means never.",
         f"complete scans without a bad page ({events_text(SCANS)}), page scans, streaming backups"
         " (events 210, 213, 220, 221), eseutil /k logs",
     ),
     gauge(
         "ese_copy_restorable",
         D,
-        "1: the newest copy that was judged would mount, 0: it would not; absent: unknown.",
+        "1: the newest copy that was checked would mount, 0: it would not; absent: unknown.",
         VERDICTS,
     ),
     gauge(
         "ese_copy_restorable_timestamp_seconds",
         D,
-        "Time of the content of the newest copy that was judged.",
+        "Time of the content of the newest copy that was checked.",
         VERDICTS,
     ),
     gauge(
@@ -283,7 +283,7 @@ INPUT_OUTPUT = (
     counter(
         "ese_hung_io_reports_total",
         OPERATION,
-        "Requests that had not come back when they were reported.",
+        "Requests that had not completed when they were reported.",
         events_text(HUNG_IO),
     ),
 )
@@ -295,9 +295,9 @@ ENGINE = (
     counter(
         "ese_engine_errors_total",
         INSTANCE_KIND,
-        f"Errors that the engine logged, of kinds that it ever did; kind and its events:"
+        "Errors that the engine logged, of kinds that it ever logged; kind and its events:"
         f" {KINDS_OF_ERRORS}.",
-        "these events, those about files of ignored databases left out",
+        "these events, except those about files of ignored databases",
     ),
     gauge(
         "ese_engine_error_last_timestamp_seconds",
@@ -308,8 +308,8 @@ ENGINE = (
     gauge(
         "ese_engine_errors_open",
         INSTANCE_KIND,
-        "Such errors that nothing has ended yet, of kinds that were ever logged; ended by an"
-        " instance that came up again or an acknowledgement.",
+        "Unresolved errors, of kinds that were ever logged; resolved when the instance comes up"
+        " again, or by an acknowledgement.",
         f"the same events, {events_text(MOUNTED)} and esewatch ack",
     ),
 )

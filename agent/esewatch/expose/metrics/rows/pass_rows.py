@@ -49,13 +49,13 @@ PASSES = (
     gauge(
         "ese_pass_last_late_timestamp_seconds",
         TASK,
-        "Time at which the engine said last that a pass is late, or broke one off.",
+        "Time at which the engine last reported a pass as late or aborted.",
         events_text(passes.TOLD_LATE),
     ),
     gauge(
         "ese_pass_running",
         TASK,
-        "1 while a pass is at work, 0 otherwise and when it fell silent.",
+        "1 while a pass is at work, 0 otherwise and when it stopped reporting.",
         "the start, interruption and completion events of the task",
     ),
     gauge("ese_pass_last_start_timestamp_seconds", TASK, "Start of the latest pass.", STARTS),
@@ -92,7 +92,7 @@ PASSES = (
     gauge(
         "ese_pass_last_uninitialized_pages",
         TASK,
-        "Pages that were never used, as the newest summary that counts them saw.",
+        "Pages that were never used, by the newest summary that counts them.",
         events_text(UNINITIALIZED),
     ),
     counter("ese_pass_pages_seen_total", TASK, "Pages that completed passes read.", SUMMARIES),
@@ -108,15 +108,15 @@ LIFETIMES = (
     gauge(
         "ese_defrag_lifetime_completions",
         D,
-        "Whole passes of online defragmentation since the database was created, as the newest"
-        " completion says.",
+        "Completed passes of online defragmentation since the database was created, by the"
+        " newest completion event.",
         events_text(LIFETIME),
     ),
     gauge(
         "ese_defrag_lifetime_seconds",
         D,
-        "Age of online defragmentation of the database in whole days, as the newest completion"
-        " that has it says (Exchange 2007).",
+        "Age of online defragmentation of the database in whole days, by the newest completion"
+        " event that has it (Exchange 2007).",
         events_text(LIFETIME),
     ),
 )

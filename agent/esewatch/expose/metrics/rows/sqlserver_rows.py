@@ -40,7 +40,7 @@ SQLSERVER = (
     gauge(
         "sqlserver_database_device_info",
         (*D, "device"),
-        "A device that files of the database of SQL Server lie on, always 1.",
+        "A device that holds files of the database of SQL Server, always 1.",
         "devices of the configuration",
     ),
     gauge(
