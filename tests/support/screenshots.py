@@ -33,7 +33,7 @@ def main(folder: Path = IMAGES) -> None:
             page = f"{url}/database?{urlencode(_database(demo.folder))}"
             take(browser, page, folder / "database.png", 1280, 900)
             take(browser, page, folder / "database-phone.png", 390, 1500)
-            take(browser, f"{url}/", folder / "status.png", 1280, 1200)
+            take(browser, f"{url}/", folder / "status.png", 1280, 1100)
             take(browser, f"{url}/", folder / "status-phone.png", 390, 1500)
             report = _report(demo.folder).as_uri()
             take(browser, report, folder / "report.png", 1280, 1200)
