@@ -13,30 +13,30 @@ INTRODUCTION = """\
 
 Written by `make lab`; do not edit.
 
-Experiments put what comes out here beside the figures of the articles that esewatch is built on:
+The experiments compare their results with the figures of the articles that esewatch is based on:
 
     esewatch lab list
     esewatch lab run
     esewatch lab run checksum-parallel checkdb-luns -o lab.html
 
 `lab run` without names runs all. `--format json` prints one object for each figure, statement and
-experiment; `-o` writes a page with pictures. `--seed` is of all chance, `--dir` the folder to work
-in, which is kept then and must be empty for each experiment.
+experiment; `-o` writes a page with pictures. `--seed` sets all random choices. `--dir` is the
+working folder; it is kept afterwards and must be empty for each experiment.
 
-- *Published* is the article's figure, *ours* what came out. Machines of 2007 and ours differ, so
-  ratios are compared: ours by the published one. Between 0.5 and 2 the shape is as published, if
-  the same side is the larger one.
-- Where it is not, that is a result, and the reason stands below the table.
-- What is taken on real files is measured several times: the median stands there, and from the
-  least to the most. *Not decided* is what these runs do not agree on, and what was measured where
-  the cause that the article names was not at work.
+- *Published* is the article's figure, *ours* is the result here. Machines of 2007 and ours differ,
+  so ratios are compared: ours divided by the published one. Between 0.5 and 2 the shape is as
+  published, if the same side is the larger one.
+- A statement that is not as published is a result too; the reason is below the table.
+- Figures of real files are measured several times: the table has the median and the range. A
+  statement is *not decided* if these runs disagree, or if the cause that the article names was not
+  present.
 - Each figure has a kind. *engine-counted*: counted by the [bundled engine](engine.md). *modelled
-  disk*: taken on drives that are modelled by data sheets, one set for all experiments. *real
-  files*: taken on this machine. The same seed gives the same bytes, but for real files, which
-  are marked `"repeatable":false`.
-- Where alerts or the advice tell a bad side from a good one, a table says by what. That of
-  old-ratio is tested through the rules that are shipped.
-- Exit status 0: the experiments were run, whatever came out. 2: one could not be run.
+  disk*: measured on drives that are modelled by data sheets, one set for all experiments. *real
+  files*: measured on this machine. The same seed produces the same bytes, except for real files,
+  which are marked `"repeatable":false`.
+- Where alerts or the advice distinguish a bad side from a good one, a table shows which ones. That
+  of old-ratio is tested through the shipped rules.
+- Exit status 0: the experiments were run, whatever the result. 2: one could not be run.
 """
 
 

@@ -22,15 +22,10 @@ PRIVATE = re.compile(
 CODE = re.compile(r"```.*?```|^ {4,}.*$|`[^`\n]*`|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
 SHOWN = {"title", "description", "noValue", "displayName", "text", "label"}
 """Settings of a dashboard whose text a person reads."""
-UNEDITED = {
-    "engine.md",
-    "lab.md",
-}
-"""Pages that are generated, in whole or in part, or describe what is still named so."""
 
 
 def pages() -> list[Path]:
-    docs = [path for path in (ROOT / "docs").glob("*.md") if path.name not in UNEDITED]
+    docs = (ROOT / "docs").glob("*.md")
     others = [ROOT / each / "README.md" for each in (".", "alerts", "dashboards")]
     return sorted([*docs, *(ROOT / "docs" / "runbooks").glob("*.md"), *others])
 

@@ -99,7 +99,7 @@ def markdown(result: Result) -> Iterator[str]:
     if unlike:
         yield ""
     if experiment.signals:
-        yield "What tells the sides apart:"
+        yield "How alerts and advice distinguish the sides:"
         yield ""
         yield from _table(SIGNALS, signal_cells(experiment.signals))
 

@@ -37,4 +37,4 @@ def test_a_result_without_signals_has_no_table_of_them() -> None:
     experiment = msgspec.structs.replace(RESULT.experiment, signals=[])
 
     found = document([Result(experiment=experiment, findings=RESULT.findings)])
-    assert "What tells the sides apart" not in found
+    assert "How alerts and advice distinguish the sides" not in found

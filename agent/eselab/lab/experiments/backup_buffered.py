@@ -35,9 +35,7 @@ _VICTIM: Final = 16
 _PAIRS: Final = 5
 """Jobs of each manner."""
 _KIND: Final = "real files"
-_ROOM: Final = (
-    "all that was copied found room in free memory: the cache had to give up nothing for it"
-)
+_ROOM: Final = "all copied data fitted into free memory: the cache had to evict nothing for it"
 _OTHER: Final = "memory and disks here are far faster, and their share in the time is another"
 _UNKNOWN: Final = "whether the cache had to give up anything is not known on this system"
 
@@ -74,8 +72,9 @@ def run(bench: Bench, total: int = TOTAL) -> Findings:
     bench.need(2 * total + total // _VICTIM)
     memory = psutil.virtual_memory()
     remark = (
-        f"File system: {real_files.file_system(bench.folder)}. Memory: {memory.total / 2**30:.0f}"
-        f" GiB, of which {memory.available / 2**30:.0f} GiB could be had."
+        f"File system: {real_files.file_system(bench.folder)}. Memory:"
+        f" {memory.total / 2**30:.0f} GiB, of which {memory.available / 2**30:.0f} GiB were"
+        " available."
     )
     sources = _make(bench.folder, total)
     buffered: list[Job] = []
@@ -206,11 +205,11 @@ EXPERIMENT: Final = Experiment(
     question="Does a backup of large files slow down when it goes through the page cache?",
     setup=[
         f"Four files of {TOTAL // MIB} MiB together, in the proportions of the published storage"
-        f" groups, copied one behind the other: {_PAIRS} jobs buffered and {_PAIRS} past the cache"
-        " (O_DIRECT), in turns. Figures are those of these jobs together; statements are of pairs"
-        " of jobs: their median, and from the least to the most.",
-        "The originals are not in the cache before, and a set is done when its copy is on the disk."
-        " MB are millions of bytes.",
+        f" groups, copied one after the other: {_PAIRS} jobs buffered and {_PAIRS} past the cache"
+        " (O_DIRECT), alternating. Figures are of these jobs together; statements are of pairs"
+        " of jobs: their median and their range.",
+        "The originals are not in the cache at the start, and a set is complete when its copy is"
+        " on the disk. MB are millions of bytes.",
         f"Another file, of {TOTAL // _VICTIM // MIB} MiB, was read before each job: how much of it"
         " is still in the cache is counted with mincore.",
     ],

@@ -60,7 +60,7 @@ def run(bench: Bench, pages: int = PAGES) -> Findings:
             f"{len(letter)} lane of {len(letter[0])} files by letter,"
             f" {len(device)} lanes of {len(device[0])} by device.",
             "CHECKDB does more than read: the published runs stayed under 400 MB/s where a"
-            " backup had over 700. Here files are only read, so the hours are fewer.",
+            " backup had over 700. Here the files are only read, so it takes fewer hours.",
         ],
     )
 
@@ -114,11 +114,11 @@ EXPERIMENT: Final = Experiment(
     article="P5",
     question="What does it cost to plan reads by drive letter when each file has its own LUN?",
     setup=[
-        f"{FILES} files of 350 GB on {FILES} LUNs that are mounted below one letter: those of a"
-        " lane one behind the other, lanes at the same time, as the plan of the page scan says.",
-        "The rate of a LUN is that of a checksum scan on 8 modelled drives of 10,000 turns a"
-        " minute. The path to the host is the published one: 800 MB/s for all LUNs. What"
-        " that has by the rate of a LUN is the most that a plan can win.",
+        f"{FILES} files of 350 GB on {FILES} LUNs that are mounted below one letter: the files"
+        " of a lane one after the other, the lanes in parallel, by the plan of the page scan.",
+        "The rate of a LUN is that of a checksum scan on 8 modelled drives of 10,000 rpm. The"
+        " path to the host is the published one: 800 MB/s for all LUNs. This divided by the rate"
+        " of a LUN is the maximum gain of a plan.",
         "The published 4 hours are a lower bound.",
     ],
     steps=1,

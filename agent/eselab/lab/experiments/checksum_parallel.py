@@ -129,8 +129,8 @@ def _comparisons(one: Measured, two: Measured) -> list[Comparison]:
         compared(
             "read latency of two, by that of one",
             _KIND, slow / quick, ratio(two.latency, one.latency),
-            why="the published single scan had several reads at the drives, which wait for each"
-            " other already; the engine's has one, which waits for nothing",
+            why="the published single scan had several outstanding reads, which already wait for"
+                " each other; the engine's scan has one, which waits for nothing",
         ),
     ]  # fmt: skip
 
@@ -142,9 +142,9 @@ def _in_flight() -> str:
         for rate, latency in zip(_PUBLISHED["MB"], _PUBLISHED["latency"], strict=True)
     ]
     return (
-        f"By its rate and latency the published scan had {reads[0]:.1f} reads of 320 KB under way"
-        f" alone; in the second row it is {reads[1]:.1f} if that is the sum, {2 * reads[1]:.1f} if"
-        " it is one of two. The engine has one for each scan."
+        f"By its rate and latency the published single scan had {reads[0]:.1f} outstanding reads"
+        f" of 320 KB; in the second row it is {reads[1]:.1f} if that is the sum,"
+        f" {2 * reads[1]:.1f} if it is one of two. The engine has one for each scan."
     )
 
 
@@ -153,12 +153,12 @@ EXPERIMENT: Final = Experiment(
     article="P1",
     question="What does it cost to checksum two databases on one LUN at the same time?",
     setup=[
-        f"Databases of {PAGES:,} pages of 8 KB on a LUN of 8 modelled drives of 10,000 turns a"
-        " minute behind 256 MiB of write cache, read 320 KB at a time without pauses.",
-        "MB are millions of bytes. Rates are pages seen by the time between events 717 and 721;"
-        " latency is the counter of database reads while the scan reads.",
+        f"Databases of {PAGES:,} pages of 8 KB on a LUN of 8 modelled drives of 10,000 rpm with"
+        " 256 MiB of write cache, read 320 KB at a time without pauses.",
+        "MB are millions of bytes. Rates are pages seen divided by the time between events 717"
+        " and 721; latency is the counter of database reads during the scan.",
         "The published second row does not say whether it is one database or the sum of both:"
-        " each reading has a line.",
+        " each interpretation has a line.",
     ],
     steps=3,
     run=run,

@@ -67,9 +67,9 @@ STEPS: Final = (
     Step(
         name="pages of 8 KB", iops=0.27, cache=_LARGE, depth=28 * _DEPTH, page_size=8192,
         saves="",
-        why="the engine logs a page as a whole the first time it changes: checkpoint depth has room"
-        " for about half as many pages of 8 KB, as the cache has, and a message is one record in"
-        " pages of either size",
+        why="the engine logs a whole page the first time it changes: checkpoint depth and cache"
+            " hold about half as many pages of 8 KB, and a message is one record in pages of"
+            " either size",
     ),
 )  # fmt: skip
 
@@ -162,16 +162,17 @@ EXPERIMENT: Final = Experiment(
     " save?",
     setup=[
         f"One mailbox in {BYTES >> 20} MiB. Cache and checkpoint depth are those of the"
-        f" article's server with {USERS:,} users, by {USERS:,}: 900 MB of cache, then 20 GB; 20 MB"
-        " of depth for each of 4 storage groups, then for each of 28; pages of 4 KB, then of 8.",
+        f" article's server with {USERS:,} users, divided by {USERS:,}: 900 MB of cache, then 20"
+        " GB; 20 MB of depth for each of 4 storage groups, then for each of 28; pages of 4 KB,"
+        " then of 8.",
         "Requests are reads and writes of the database file between 06:00 and 24:00, after"
         f" {WARM} days of {DAYS}, without nightly maintenance. Published are 1.0, 0.54, 0.43 and"
         " 0.27 a second and user.",
-        "The size of the article's mailboxes is not known. Messages come and go so slowly here that"
-        " half an hour logs about what the smallest depth has room for. Where they are kept"
-        " 300 days and not 1,000, it is 1, 0.64, 0.38 and 0.37.",
-        "A step saves reads, or writes, where they are nine tenths of what is gone. Of 8 KB pages"
-        " the article does not say which they save.",
+        "The size of the article's mailboxes is not known. Messages come and go so slowly here"
+        " that half an hour fills about the smallest depth with logs. If they are kept 300 days"
+        " and not 1,000, the results are 1, 0.64, 0.38 and 0.37.",
+        "A step is said to save reads, or writes, where these are nine tenths of the saved"
+        " requests. The article does not say which of them pages of 8 KB save.",
     ],
     steps=len(STEPS),
     run=run,

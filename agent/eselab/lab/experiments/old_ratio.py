@@ -145,15 +145,16 @@ def _comparisons(churn: Churn, advice: Advice | None) -> list[Comparison]:
 EXPERIMENT: Final = Experiment(
     name="old-ratio",
     article="P1",
-    question="Does the ratio of pages read to pages freed tell how long the window should be?",
+    question="Does the ratio of pages read to pages freed show how long the window should be?",
     setup=[
         f"A month of four databases of {PAGES:,} pages with a window of four hours each night, half"
         " of it for online defragmentation. Messages are kept 960 days (quiet), 300 (steady), 112"
         " (busy) and 63 (nightly).",
-        "A pass takes about four nights, as in the article's event 703, in nightly less than one:"
-        " there the article says that the window can shrink, whatever the ratio.",
-        "Ratio and advice are what esewatch advise says after that month; the floor of its"
-        f" evidence is {2 * PAGES:,} pages read. The article's event 703 stands beside busy; its"
+        "A pass takes about four nights, as in the article's event 703. In nightly it takes less"
+        " than one night: in that case the article says that the window can shrink, whatever the"
+        " ratio.",
+        "Ratio and advice are the output of esewatch advise after that month; it requires at"
+        f" least {2 * PAGES:,} pages read. The article's event 703 is compared with busy; its"
         " database is far larger.",
     ],
     steps=1,

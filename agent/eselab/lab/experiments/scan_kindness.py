@@ -85,13 +85,14 @@ EXPERIMENT: Final = Experiment(
     article="P1",
     question="What do users wait for while a database is verified?",
     setup=[
-        f"Users have {OUTSTANDING} random reads of 8 KB under way on a LUN of 8 modelled drives of"
-        f" 10,000 turns a minute; each case lasts {SECONDS:g} s.",
-        "Beside them the LUN is read from its begin on: by the online scan, 320 KB at a time with"
-        " 20 ms after each read, or without pauses; or by eseutil /k, 1,024 reads of 64 KB at once,"
-        " or throttled as by /p20, which is a second after every 20 reads.",
-        "The article says kinder and has no figures. Here the one is that beside which users wait"
-        " less. MB are millions of bytes.",
+        f"Users have {OUTSTANDING} outstanding random reads of 8 KB on a LUN of 8 modelled"
+        f" drives of 10,000 rpm; each case lasts {SECONDS:g} s.",
+        "At the same time the LUN is read from its start: by the online scan, 320 KB at a time,"
+        " with pauses of 20 ms after each read or without; or by eseutil /k, with 1,024 reads of"
+        " 64 KB at once, or throttled as by /p20, which is a pause of a second after every 20"
+        " reads.",
+        "The article calls one of them kinder and has no figures. Here it is the one during"
+        " which users wait less. MB are millions of bytes.",
     ],
     steps=len(CASES),
     run=run,

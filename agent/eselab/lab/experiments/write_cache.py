@@ -178,9 +178,9 @@ def _of_model(found: Sequence[Modelled]) -> list[Comparison]:
             _MODEL,
             _IOPS[0] / _IOPS[1],
             ratio(on.iops, off.iops),
-            why="the published test had 6 threads with the cache and 1 without, as many as the log"
-            " latency allowed; the engine has one, which reads as often as it writes, and"
-            " commits many changes with one log write",
+            why="the published test had 6 threads with the cache and 1 without, as many as the"
+            " log latency allowed; the engine has one thread, which reads as often as it"
+            " writes and commits many changes with one log write",
         ),
         *latency,
     ]
@@ -189,7 +189,7 @@ def _of_model(found: Sequence[Modelled]) -> list[Comparison]:
 def _of_files(back: Sequence[Written], through: Sequence[Written], why: str) -> list[Comparison]:
     pairs = list(zip(back, through, strict=False))
     memory = why or (
-        "buffered writes end in memory, and what is under O_DSYNC here may have a cache of its own"
+        "buffered writes end in memory, and the device behind O_DSYNC may have its own cache here"
     )
     return [
         repeated(
@@ -209,13 +209,14 @@ EXPERIMENT: Final = Experiment(
     article="P4",
     question="What is lost when a storage controller has no write-back cache?",
     setup=[
-        f"Modelled: a store of {PAGES:,} pages on 8 drives of 10,000 turns a minute, with more mail"
-        f" than they keep up with, behind a controller with {_CACHE >> 20} MiB of cache or none."
+        f"Modelled: a store of {PAGES:,} pages on 8 drives of 10,000 rpm, with more mail than"
+        f" they can handle, behind a controller with {_CACHE >> 20} MiB of cache or none."
         f" Requests are those of database and log. Log writes over {_LIMIT:g} ms on average fail.",
-        f"Real: 4 KB at a time for the requests, 64 KB at a time for a file of {CREATED >> 20} MiB;"
-        " each write on the disk before the next (O_DSYNC), or only in memory. Published is the"
-        f" creation of 40 GB. After {_REAL_SECONDS:g} s the rest is reckoned. {_RUNS} runs of"
-        " either manner, in turns: figures are medians, statements are of pairs of runs.",
+        f"Real: 4 KB at a time for the requests, 64 KB at a time for a file of {CREATED >> 20}"
+        " MiB; each write on the disk before the next (O_DSYNC), or only in memory. The"
+        f" published figure is for the creation of 40 GB. After {_REAL_SECONDS:g} s the rest is"
+        f" extrapolated. {_RUNS} runs of each kind, alternating: figures are medians, statements"
+        " are of pairs of runs.",
     ],
     steps=2 + _RUNS,
     run=run,

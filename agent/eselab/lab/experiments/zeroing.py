@@ -37,7 +37,9 @@ _QUANTITIES: Final = (
 )
 """Published with one database and with two."""
 _OTHER: Final = "two scans together lose another share of what one does alone"
-_MORE: Final = "read so, two published scans together did more than one alone; here they do less"
+_MORE: Final = (
+    "in this reading, two published scans together did more than one alone; here they do less"
+)
 _FIRST: Final = Span(least=2.0, most=5.0)
 _DISK: Final = "modelled disk"
 _COUNTED: Final = "engine-counted"
@@ -162,8 +164,8 @@ def _of_rates(one: Rates, two: Rates) -> list[Comparison]:
         compared(
             "read latency of two, by that of one", _DISK, both / alone,
             ratio(two.total[-1], one.total[-1]),
-            why="in the engine a request is done before the next is looked at, and one step of a"
-            " database can write much that the other's reads wait for",
+            why="the engine completes a request before it considers the next, and one step of a"
+                " database can write much that the other's reads wait for",
         )
     )  # fmt: skip
     return found
@@ -179,8 +181,8 @@ def _of_logs(logs: Logs) -> list[Comparison]:
         compared(
             "logs of a later pass, by those of online defragmentation in a night", _COUNTED, 1.0,
             ratio(logs.later, logs.defrag),
-            why="a page that was zeroed is logged as a whole, and after a day far more pages have"
-            " something to zero than defragmentation frees",
+            why="a zeroed page is logged as a whole, and after a day far more pages have"
+                " something to zero than defragmentation frees",
         ),
     ]  # fmt: skip
 
@@ -190,9 +192,9 @@ EXPERIMENT: Final = Experiment(
     article="P1",
     question="What does page zeroing cost, alone and for two databases on one LUN?",
     setup=[
-        f"Databases of {PAGES:,} pages of 8 KB on a LUN of 8 modelled drives of 10,000 turns a"
-        f" minute behind 256 MiB of write cache, one for {NIGHTS} nights, then two for"
-        " one. Rates are of the first pass, by the time between events 718 and 722; MB are"
+        f"Databases of {PAGES:,} pages of 8 KB on a LUN of 8 modelled drives of 10,000 rpm with"
+        f" 256 MiB of write cache, one database for {NIGHTS} nights, then two for one night."
+        " Rates are of the first pass, divided by the time between events 718 and 722; MB are"
         " millions of bytes.",
         "The published second row does not say whether it is one database or the sum of both.",
         "Logs are counted in generations of 1 MiB while the pass runs; those of online"
