@@ -37,6 +37,8 @@ def main(folder: Path = IMAGES) -> None:
             take(browser, f"{url}/", folder / "status-phone.png", 390, 1500)
             report = _report(demo.folder).as_uri()
             take(browser, report, folder / "report.png", 1280, 1200)
+            # It waits where nobody reads: the screens that it wrote while the pictures were taken.
+            demo.rest()
             demo.type(b"q")
             demo.process.wait(60)
         finally:
