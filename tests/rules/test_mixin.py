@@ -1,0 +1,166 @@
+"""`_config` of a site: rules, alerts and dashboards that read no series of another one."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from scripts.mixin import ROOT, SHIPPED, main
+from tests.rules import promtool
+from tests.rules.expressions import golden, uses
+from tests.support.tools import require
+
+NORTH = "cluster"
+CONFIG = '_config:\n  selector: cluster=~"north|n\\\\d"\n  job: ese-north\n'
+SERIES = frozenset(golden()) | {"up"}
+
+
+@pytest.fixture(scope="module")
+def north(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of a site of its own."""
+    folder = tmp_path_factory.mktemp("north")
+    (folder / "site.yml").write_text(CONFIG)
+    assert main([str(folder / "site.yml"), str(folder)]) == 0
+    return folder
+
+
+def expressions(file: Path) -> Iterator[str]:
+    """Of rules; of a dashboard those of panels."""
+    if file.suffix == ".json":
+        yield from _found(json.loads(file.read_text()))
+        return
+    for group in yaml.safe_load(file.read_text())["groups"]:
+        yield from (rule["expr"] for rule in group["rules"])
+
+
+def _found(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        if isinstance(node.get("expr"), str):
+            yield node["expr"]
+        node = list(node.values())
+    if isinstance(node, list):
+        for each in node:
+            yield from _found(each)
+
+
+def plain(expression: str) -> str:
+    """Without the variables of Grafana, which are no durations."""
+    for name in ("$__rate_interval", "$__interval", "$__range"):
+        expression = expression.replace(name, "5m")
+    return expression
+
+
+def test_a_site_that_sets_nothing_has_the_shipped_files(tmp_path: Path) -> None:
+    (tmp_path / "site.yml").write_text("_config: {}\n")
+    assert main([str(tmp_path / "site.yml"), str(tmp_path)]) == 0
+
+    shipped = [file for pattern in SHIPPED for file in ROOT.glob(pattern)]
+    assert len(shipped) >= 15
+    for file in shipped:
+        assert (tmp_path / file.relative_to(ROOT)).read_bytes() == file.read_bytes(), file.name
+
+
+def test_each_series_of_esewatch_has_the_selector_and_the_job_is_that_of_the_site(
+    north: Path,
+) -> None:
+    asked, wrong = 0, []
+    for pattern in SHIPPED:
+        for file in sorted(north.glob(pattern)):
+            for expression in expressions(file):
+                for selector in uses(plain(expression)).selectors:
+                    matchers = dict(selector.matchers)
+                    own = selector.metric in SERIES
+                    asked += own
+                    if (matchers.get(NORTH) == r"north|n\d") is not own or (
+                        selector.metric == "up" and matchers.get("job") not in {"ese-north", "$job"}
+                    ):
+                        wrong.append((file.name, selector))
+    assert asked > 300
+    assert wrong == []
+
+
+def test_variables_of_a_dashboard_list_what_is_of_the_site(north: Path) -> None:
+    for file in sorted((north / "dashboards").glob("*.json")):
+        queries = [
+            variable["query"]
+            for variable in json.loads(file.read_text())["templating"]["list"]
+            if variable["type"] == "query"
+        ]
+        assert queries, file.name
+        assert [query for query in queries if 'cluster=~"north|n\\\\d"' not in query] == []
+
+
+def test_the_rules_of_a_site_fire_for_it_alone(north: Path, tmp_path: Path) -> None:
+    bad = '{computer="ex01",database="a",instance="ex01:19703",job="ese-north",kind="uncorrectable"'
+    up = 'up{instance="ex01:19703",job='
+    series = [
+        {"series": f'ese_known_bad_pages{bad},cluster="n1"}}', "values": "1x30"},
+        {"series": f'ese_known_bad_pages{bad},cluster="south"}}', "values": "1x30"},
+        {"series": f'{up}"ese-north",cluster="north"}}', "values": "0x30"},
+        {"series": f'{up}"ese-north",cluster="south"}}', "values": "0x30"},
+        {"series": f'{up}"esewatch",cluster="north"}}', "values": "0x30"},
+    ]
+    of_north = {"job": "ese-north"}
+    page = {**of_north, "cluster": "n1", "computer": "ex01", "database": "a"}
+    page |= {"kind": "uncorrectable", "severity": "critical"}
+    down = {**of_north, "cluster": "north", "instance": "ex01:19703", "severity": "warning"}
+    cases = [
+        {"eval_time": "20m", "alertname": name, "exp_alerts": [{"exp_labels": labels}]}
+        for name, labels in (("EseKnownBadPage", page), ("EsewatchDown", down))
+    ]
+    files = sorted((north / "alerts").glob("*.yml"))
+    for file in files:
+        rules = promtool.without_texts(yaml.safe_load(file.read_text()))
+        (tmp_path / file.name).write_text(yaml.safe_dump(rules))
+    document = {
+        "rule_files": [file.name for file in files],
+        "evaluation_interval": "1m",
+        "tests": [{"interval": "1m", "input_series": series, "alert_rule_test": cases}],
+    }
+    (tmp_path / "site_test.yml").write_text(yaml.safe_dump(document))
+
+    done = promtool.run([tmp_path / "site_test.yml"])
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_prometheus_loads_the_rules_with_their_texts(north: Path) -> None:
+    files = [*(north / "rules").glob("*.yml"), *(north / "alerts").glob("*.yml")]
+    done = subprocess.run(
+        [require("promtool"), "check", "rules", *files], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("_config: {selektor: a}\n", "_config has no 'selektor'; it has selector and job"),
+        ("groups: []\n", "there is no _config with settings"),
+        ("_config: {job: 7}\n", "job is no text: 7"),
+        ("_config: {job: 'a\"b'}\n", "job is no name of a job: 'a\"b'"),
+        ("_config: {selector: cluster}\n", "selector is no list of matchers"),
+        ("_config: [\n", "no YAML: "),
+    ],
+)
+def test_a_configuration_that_is_wrong_is_one_line(
+    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "site.yml"
+    config.write_text(text)
+
+    assert main([str(config), str(tmp_path / "out")]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"{config}: {said}")
+    assert told.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_configuration_that_is_not_there_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(tmp_path / "none.yml"), str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"{tmp_path / 'none.yml'}: No such file or directory\n"
