@@ -22,7 +22,11 @@ from esewatch.expose.metrics.rows.metric_catalogue import SECTIONS
 ROOT = Path(__file__).resolve().parents[1]
 SHIPPED = ("rules/*.yml", "alerts/*.yml", "dashboards/*.json")
 JOB = "esewatch"
-_METRICS = "|".join(sorted(row.name for rows in SECTIONS.values() for row in rows))
+_METRICS = "|".join(
+    f"{row.name}(?:_bucket|_count|_sum)?" if row.type == "histogram" else row.name
+    for rows in SECTIONS.values()
+    for row in rows
+)
 _NAME = rf"(?<![\w:])(?P<name>up|{_METRICS})(?![\w:])"
 _STRING = r'\\?"(?:[^"\\]|\\[^"]|\\\\")*\\?"'
 _IN_EXPRESSION = re.compile(rf"{_STRING}|{_NAME}(?P<matchers>\{{)?")
