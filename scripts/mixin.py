@@ -30,8 +30,9 @@ _METRICS = "|".join(
 _NAME = rf"(?<![\w:])(?P<name>up|{_METRICS})(?![\w:])"
 _STRING = r'\\?"(?:[^"\\]|\\[^"]|\\\\")*\\?"'
 _IN_EXPRESSION = re.compile(rf"{_STRING}|{_NAME}(?P<matchers>\{{)?")
-_WITH_MATCHERS = re.compile(rf"{_NAME}(?P<matchers>\{{)")
-"""In the text of an alert, which may query: a name there is a series only with its matchers."""
+_WITH_MATCHERS = re.compile(rf'{_NAME}(?P<matchers>\{{)|(?<=")(?P<alone>\{{)(?=\w+=%q)')
+"""In the text of an alert, which may query: a name there is a series only with its matchers, which
+stand alone where several queries share them."""
 _MATCHER = re.compile(r'\w+\s*(=~|!~|!=|=)\s*"(?:[^"\\]|\\.)*"')
 
 
@@ -110,6 +111,8 @@ def _changed(site: Site, pattern: re.Pattern[str], text: str, quote: str) -> str
         matchers = matchers.replace("\\", "\\\\").replace('"', quote)
 
     def with_selector(found: re.Match[str]) -> str:
+        if found.groupdict().get("alone"):
+            return f"{{{matchers},"
         if not found["name"]:
             return found[0]
         return f"{found['name']}{{{matchers}" + ("," if found["matchers"] else "}")

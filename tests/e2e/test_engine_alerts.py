@@ -64,9 +64,9 @@ def assert_told_of_nothing_else(site: Site, expected: set[tuple[str, str, str]])
 def bad_page_text(database: str) -> str:
     return (
         f"Database {database} on ex01 holds 1 bad page(s) of kind uncorrectable. Keep the database"
-        " as it is; activate or check another copy first, on other storage if writes were lost,"
-        " then reseed or restore. The pages are named by events 474 to 476 and 530 in its"
-        " Application log (Active Directory: Directory Service)."
+        " as it is. First activate or check another copy, on other storage if writes were lost;"
+        " then reseed or restore. Events 474 to 476 and 530 in its Application log (Active"
+        " Directory: Directory Service) name the pages."
     )
 
 
@@ -102,8 +102,8 @@ def test_flipped_bits_page_at_once_and_one_that_is_corrected_makes_a_ticket(
     assert text(page) == bad_page_text(lost)
     assert text(ticket) == (
         f"Database {corrected} on ex01 had 1 page(s) with a single-bit error that was corrected"
-        " while reading. The data is right; the disk, cable, controller or memory that damaged it"
-        " is not: check them."
+        " while reading. The data is right, but a disk, cable, controller or memory damaged it:"
+        " check them."
     )
     assert page["arrived"] - events(engine, 474)[0] < MOST_SECONDS
     assert ticket["arrived"] - events(engine, 399)[0] < MOST_SECONDS + GROUP_SECONDS
@@ -129,16 +129,16 @@ def test_a_window_that_is_too_short_makes_a_ticket_and_a_note_with_the_length_ad
     )
     assert (ticket["path"], note["path"]) == ("/ticket", "/digest")
     assert text(ticket) == (
-        f"Online defragmentation of {database} on ex01 should have completed N ago and has not. See"
-        " what interrupts it, then make its window longer: esewatch advise"
+        f"Online defragmentation of {database} on ex01 should have completed N ago and has not."
+        " Find out what interrupts it, then make its window longer: esewatch advise"
         " --config.file /etc/esewatch/esewatch.yml"
     )
     # How sure it is depends on the hour at which the logs end.
     (advised,) = json.loads(get(f"{site.agent.url}/api/v1/advice"))["advice"]
     assert text(note) == (
         f"Advised for {database} on ex01, action grow: make the window longer from 1h to 2h"
-        f" (confidence {advised['confidence']:.0%}). The reasons: esewatch advise --explain"
-        " --config.file /etc/esewatch/esewatch.yml"
+        f" (confidence {advised['confidence']:.0%}). For the reasons: esewatch advise"
+        " --explain --config.file /etc/esewatch/esewatch.yml"
     )
 
 
@@ -153,10 +153,10 @@ def test_two_scans_on_one_disk_make_a_note_for_each_database(stage: Stage, tmp_p
     assert_told_of_nothing_else(site, {("EseScansCollide", "info", each) for each in databases})
     assert [note["path"] for note in notes] == ["/digest"] * 2
     assert [text(note) for note in notes] == [
-        f"{database} on ex01 is scanned while others on its disks are too, or those leave it no"
-        " room. Each makes the others slower. Give each its own time or more hours, or put a"
-        " database on other disks; the status page of the agent proposes times, how much is missing"
-        " says: esewatch advise --config.file /etc/esewatch/esewatch.yml"
+        f"{database} on ex01 is scanned at the same time as other databases on its disks, or their"
+        " scans leave it no time. Each scan slows the others. Give each its own time or more hours,"
+        " or put a database on other disks. The status page of the agent proposes times. To see how"
+        " much time is missing: esewatch advise --config.file /etc/esewatch/esewatch.yml"
         for database in databases
     ]
 

@@ -1,6 +1,7 @@
 """`_config` of a site: rules, alerts and dashboards that read no series of another one."""
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,6 +82,21 @@ def test_each_series_of_esewatch_has_the_selector_and_the_job_is_that_of_the_sit
                         wrong.append((file.name, selector))
     assert asked > 300
     assert wrong == []
+
+
+def test_queries_in_the_text_of_an_alert_have_the_selector(north: Path) -> None:
+    queries = [
+        (file.name, query)
+        for file in sorted((north / "alerts").glob("*.yml"))
+        for group in yaml.safe_load(file.read_text())["groups"]
+        for rule in group["rules"]
+        for text in rule["annotations"].values()
+        for query in re.findall(r"[\w:]*\{[^{}]*=%q[^{}]*\}", text)
+    ]
+    recorded = [each for each in queries if ":" in each[1]]
+    assert len(queries) > len(recorded) > 0
+    assert [each for each in queries if each not in recorded and NORTH not in each[1]] == []
+    assert [each for each in recorded if NORTH in each[1]] == []
 
 
 def test_variables_of_a_dashboard_list_what_is_of_the_site(north: Path) -> None:
