@@ -4,7 +4,7 @@ CONFIG is a YAML file in the form of `_config` of the Prometheus mixins; what it
 is shipped (alerts/README.md):
 
     _config:
-      selector: cluster="north"   # on each series that esewatch exposes
+      selector: cluster="north"   # labels of targets, on each series that esewatch exposes
       job: ese                    # the job by which Prometheus scrapes the agents
 
 FOLDER gets `rules/`, `alerts/` and `dashboards/`, with the names that they have here.
@@ -18,6 +18,7 @@ from typing import NamedTuple
 import yaml
 
 from esewatch.expose.metrics.rows.metric_catalogue import SECTIONS
+from esewatch.expose.metrics.rows.metric_row import LABELS
 
 ROOT = Path(__file__).resolve().parents[1]
 SHIPPED = ("rules/*.yml", "alerts/*.yml", "dashboards/*.json")
@@ -27,13 +28,14 @@ _METRICS = "|".join(
     for rows in SECTIONS.values()
     for row in rows
 )
-_NAME = rf"(?<![\w:])(?P<name>up|{_METRICS})(?![\w:])"
+# An alert that keeps itself reads ALERTS: without the selector it would keep those of another site.
+_NAME = rf"(?<![\w:])(?P<name>up|ALERTS|{_METRICS})(?![\w:])"
 _STRING = r'\\?"(?:[^"\\]|\\[^"]|\\\\")*\\?"'
 _IN_EXPRESSION = re.compile(rf"{_STRING}|{_NAME}(?P<matchers>\{{)?")
 _WITH_MATCHERS = re.compile(rf'{_NAME}(?P<matchers>\{{)|(?<=")(?P<alone>\{{)(?=\w+=%q)')
 """In the text of an alert, which may query: a name there is a series only with its matchers, which
 stand alone where several queries share them."""
-_MATCHER = re.compile(r'\w+\s*(=~|!~|!=|=)\s*"(?:[^"\\]|\\.)*"')
+_MATCHER = re.compile(r'(?P<label>\w+)\s*(?:=~|!~|!=|=)\s*"(?:[^"\\]|\\.)*"')
 
 
 class Site(NamedTuple):
@@ -61,6 +63,10 @@ def site(file: Path) -> Site:
     rest = re.sub(r"^,|,$", "", re.sub(r"\s+", "", _MATCHER.sub("", found.selector)))
     if rest.strip(","):
         raise ValueError(f'selector is no list of matchers such as cluster="a": {found.selector!r}')
+    for matcher in _MATCHER.finditer(found.selector):
+        # `up` has no label of a metric, and an alert that outlives its agent has no instance.
+        if matcher["label"] in {"instance", *LABELS}:
+            raise ValueError(f"selector has {matcher['label']!r}: use a label of your targets")
     if not re.fullmatch(r"[\w./-]+", found.job):
         raise ValueError(f"job is no name of a job: {found.job!r}")
     return found

@@ -17,7 +17,7 @@ from tests.support.tools import require
 
 NORTH = "cluster"
 CONFIG = '_config:\n  selector: cluster=~"north|n\\\\d"\n  job: ese-north\n'
-SERIES = frozenset(golden()) | {"up"}
+SERIES = frozenset(golden()) | {"up", "ALERTS"}
 
 
 @pytest.fixture(scope="module")
@@ -128,19 +128,50 @@ def test_the_rules_of_a_site_fire_for_it_alone(north: Path, tmp_path: Path) -> N
         {"eval_time": "20m", "alertname": name, "exp_alerts": [{"exp_labels": labels}]}
         for name, labels in (("EseKnownBadPage", page), ("EsewatchDown", down))
     ]
-    files = sorted((north / "alerts").glob("*.yml"))
-    for file in files:
-        rules = promtool.without_texts(yaml.safe_load(file.read_text()))
-        (tmp_path / file.name).write_text(yaml.safe_dump(rules))
+    done = _run(tmp_path, series, cases, [north])
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_an_alert_of_one_site_is_not_kept_by_the_rules_of_another(tmp_path: Path) -> None:
+    sites = [tmp_path / name for name in ("north", "south")]
+    for site in sites:
+        site.mkdir()
+        (site / "site.yml").write_text(f"_config: {{selector: 'cluster=\"{site.name}\"'}}\n")
+        assert main([str(site / "site.yml"), str(site)]) == 0
+    target = 'computer="ex01",instance="ex01:19703",job="esewatch",cluster="south"'
+    of_page = 'database="a",kind="uncorrectable"'
+    series = [
+        {"series": f"ese_known_bad_pages{{{target},{of_page}}}", "values": "1x30 0x90"},
+        {"series": f"esewatch_host_caught_up{{{target}}}", "values": "1x120"},
+    ]
+    page = {"job": "esewatch", "cluster": "south", "computer": "ex01", "database": "a"}
+    page |= {"kind": "uncorrectable", "severity": "critical"}
+    name = "EseKnownBadPage"
+    cases = [
+        {"eval_time": "20m", "alertname": name, "exp_alerts": [{"exp_labels": page}]},
+        {"eval_time": "110m", "alertname": name, "exp_alerts": []},
+    ]
+    done = _run(tmp_path, series, cases, sites)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _run(
+    folder: Path, series: list[Any], cases: list[Any], sites: list[Path]
+) -> subprocess.CompletedProcess[str]:
+    """The cases, with the alerts of all these sites in one Prometheus."""
+    names = []
+    for site in sites:
+        for file in sorted((site / "alerts").glob("*.yml")):
+            rules = promtool.without_texts(yaml.safe_load(file.read_text()))
+            names.append(f"{site.name}-{file.name}")
+            (folder / names[-1]).write_text(yaml.safe_dump(rules))
     document = {
-        "rule_files": [file.name for file in files],
+        "rule_files": names,
         "evaluation_interval": "1m",
         "tests": [{"interval": "1m", "input_series": series, "alert_rule_test": cases}],
     }
-    (tmp_path / "site_test.yml").write_text(yaml.safe_dump(document))
-
-    done = promtool.run([tmp_path / "site_test.yml"])
-    assert done.returncode == 0, done.stdout + done.stderr
+    (folder / "site_test.yml").write_text(yaml.safe_dump(document))
+    return promtool.run([folder / "site_test.yml"])
 
 
 def test_prometheus_loads_the_rules_with_their_texts(north: Path) -> None:
@@ -159,6 +190,14 @@ def test_prometheus_loads_the_rules_with_their_texts(north: Path) -> None:
         ("_config: {job: 7}\n", "job is no text: 7"),
         ("_config: {job: 'a\"b'}\n", "job is no name of a job: 'a\"b'"),
         ("_config: {selector: cluster}\n", "selector is no list of matchers"),
+        (
+            '_config: {selector: \'cluster="a", instance=~"b.*"\'}\n',
+            "selector has 'instance': use a label of your targets",
+        ),
+        (
+            "_config: {selector: 'computer=\"ex01\"'}\n",
+            "selector has 'computer': use a label of your targets",
+        ),
         ("_config: [\n", "no YAML: "),
     ],
 )
