@@ -167,7 +167,7 @@ class TextFile:
             stored, self._stored = self._stored[:length], self._stored[length:]
             self._advance(stored)
 
-    def _advance(self, stored: bytes) -> None:
+    def _advance(self, stored: bytes | memoryview) -> None:
         self.offset += len(stored)
         if len(self._head) < SAMPLE:
             self._head += stored[: SAMPLE - len(self._head)]

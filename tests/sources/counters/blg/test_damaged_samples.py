@@ -11,11 +11,13 @@ from esewatch.sources.counters.blg.buffers import BUFFER_HEAD, buffer_size
 from tests.support.samples import sample
 
 SHORT = "powershell-CounterSamples.blg"
+LONG = [pytest.mark.slow, pytest.mark.timeout(7200)]
+"""Each takes minutes of a processor, and others may need it, too."""
 STEPS = [
     pytest.param(SHORT, 401, id="quick"),
-    pytest.param(SHORT, 1, id="every-byte", marks=pytest.mark.slow),
-    pytest.param("powershell-BadCounterSamples.blg", 41, id="bad-status", marks=pytest.mark.slow),
-    pytest.param("pal-SampleLog.blg", 101, id="whole-objects", marks=pytest.mark.slow),
+    pytest.param(SHORT, 1, id="every-byte", marks=LONG),
+    pytest.param("powershell-BadCounterSamples.blg", 41, id="bad-status", marks=LONG),
+    pytest.param("pal-SampleLog.blg", 101, id="whole-objects", marks=LONG),
 ]
 """Samples, and the bytes from one place to the next."""
 

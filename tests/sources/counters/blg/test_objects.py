@@ -171,12 +171,14 @@ def test_samples_that_are_alike_are_read_as_a_whole_as_one_by_one(
     rows: list[bytes], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = log(tmp_path_factory.mktemp("log"), *rows)
-    whole = read_log(path)
+    whole, damaged = read_log(path)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ObjectReader, "_lay_out", lambda *_: None)
-        one_by_one = read_log(path)
+        one_by_one, told = read_log(path)
 
-    assert str(whole) == str(one_by_one)
+    # Not a number is equal to none; the order of the counters of a sample is not promised.
+    assert sorted(map(str, whole)) == sorted(map(str, one_by_one))
+    assert damaged == told
 
 
 def test_an_instance_behind_those_that_are_alike_is_seen(tmp_path: Path) -> None:

@@ -81,6 +81,8 @@ class BlgDecoder:
         self._seeded = not self._context.handed
         self._told_to = 0
         """Up to there damage in the data was told."""
+        self._done = 0
+        """Bytes of the sample that the data begins with, where this decoder has handed it out."""
         walk = Buffers(self._size)
         for whole in _wholes(walk, head, _silent):
             self._describe(whole, _silent)
@@ -109,8 +111,8 @@ class BlgDecoder:
         walk = Buffers(self._size, context.phase, context.used)
         tell = partial(_tell, fed, self._told_to)
         joiner = Joiner(data, tell)
-        last = None
-        for event in walk.events(data, tell):
+        last = 0 if self._done else None
+        for event in walk.events(data, tell, self._done):
             whole = joiner.add(event)
             if whole is None:
                 continue
@@ -122,10 +124,10 @@ class BlgDecoder:
             elif not self._seeded:
                 self._sample(whole, [], _silent)
             self._seeded = True
-            last = whole.at
+            last, self._done = whole.at, whole.behind - whole.at
         if final:
             joiner.drop(max(0, len(data) - 1))
-            context.handed = False
+            context.handed, self._done = False, 0
         else:
             kept = last if last is not None else joiner.pending
             fed.consumed = len(data) if kept is None else kept
@@ -237,7 +239,7 @@ def _wholes(walk: Buffers, data: bytes, tell: Tell) -> Iterator[Whole]:
 def _readings(groups: list[Values], time: float, records: list[Record], *, blanks: bool) -> None:
     """`blanks`: also those without value and total, so that it shows that they are there."""
     for labels, values, firsts in groups:
-        records += [
+        found = [
             Reading(
                 time=time,
                 computer=computer,
@@ -252,5 +254,9 @@ def _readings(groups: list[Values], time: float, records: list[Record], *, blank
             for (computer, name, instance, counter, kind, feed), value, first in zip(
                 labels, values, firsts, strict=True
             )
-            if value == value or blanks or kind == "total"  # noqa: PLR0124
         ]
+        records += (
+            found
+            if blanks
+            else [each for each in found if each.value == each.value or each.kind == "total"]
+        )

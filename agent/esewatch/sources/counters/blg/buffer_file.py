@@ -78,7 +78,8 @@ class BufferFile(TextFile):
     def fill(self, want: int) -> None:
         """See `TextFile.fill`; at least one whole buffer."""
         want = max(want, self._size, self._least)
-        parts, there = [self.text], len(self.text)
+        want += -(self.offset + want) % self._size  # what is whole is given without being copied
+        parts, there = [self.text] if self.text else [], len(self.text)
         while there < want and not self.at_end:
             block = self._block(self.offset + there, want - there)
             self.at_end = not block
@@ -95,12 +96,9 @@ class BufferFile(TextFile):
         return read_at(self.raw, self._order[number] * self._size + phase, self._size - phase)
 
     def lines(self, want: int, *, tail: bool) -> Lines:
-        """Whole buffers, up to `want` bytes and at least one; with `tail` also half of one."""
-        want = max(want, self._least)
+        """The whole buffers that are there; with `tail` also half of one."""
         there = self.offset + len(self.text)
-        first = (self.offset // self._size + 1) * self._size
-        goal = max(first, (self.offset + want) // self._size * self._size)
-        end = max(0, min(goal, there // self._size * self._size) - self.offset)
+        end = max(0, there // self._size * self._size - self.offset)
         last = self.at_end and there - self.offset - end < self._size
         if last and tail:
             end = len(self.text)
@@ -111,8 +109,8 @@ class BufferFile(TextFile):
         if not size and not self.at_end:
             self._least = min(LONGEST, max(self._least, 2 * len(self.text)))
             return
-        piece, self.text = self.text[:size], self.text[size:]
-        self._advance(piece)
+        self._advance(memoryview(self.text)[:size])
+        self.text = self.text[size:]
 
     def give_up(self, data: bytes) -> None:
         """Skip all of `data`."""

@@ -78,10 +78,14 @@ class Buffers:
         self.phase = phase
         self.used = used
 
-    def events(self, data: bytes, tell: Tell) -> Iterator[Event]:
-        """The whole events of `data`. What is damaged is told and left out."""
+    def events(self, data: bytes, tell: Tell, begin: int = 0) -> Iterator[Event]:
+        """The whole events of `data`. What is damaged is told and left out.
+
+        `begin`: the end of an event, from which on they are wanted.
+        """
         size, zeros = self.size, 0
-        for base in range(-self.phase, len(data), size):
+        first = (self.phase + begin) // size * size - self.phase
+        for base in range(first, len(data), size):
             if base < 0:
                 used, at = self.used, 0
             else:
@@ -99,6 +103,8 @@ class Buffers:
                 if zeros:  # those at the end of a file are room for more
                     tell(base, f"buffers of zeros before this one: {zeros}")
                     zeros = 0
+            if at < begin:
+                at = begin + (base - begin) % 8
             yield from self._in_buffer(data, base, at, base + used, tell)
 
     def _in_buffer(self, data: bytes, base: int, at: int, end: int, tell: Tell) -> Iterator[Event]:
@@ -148,6 +154,8 @@ class Whole(NamedTuple):
     """Where its first event begins."""
     seen: int
     """Where the event begins that completes it."""
+    behind: int
+    """Where that event ends."""
     time: int
     data: bytes
     start: int
@@ -180,7 +188,7 @@ class Joiner:
         if event.part == event.parts == 1:
             self.drop(event.at)
             at, data = event.at, self._data
-            return Whole(event.type, at, at, event.time, data, event.start, event.end)
+            return Whole(event.type, at, at, event.end, event.time, data, event.start, event.end)
         if event.part == 1:
             self.drop(event.at)
         elif not self._follows(event):
@@ -198,9 +206,10 @@ class Joiner:
         if event.part < event.parts:
             return None
         first = self._parts[0]
-        body = b"".join([self._data[each.start : each.end] for each in self._parts])
+        view = memoryview(self._data)
+        body = b"".join([view[each.start : each.end] for each in self._parts])
         self._parts, self._bytes = [], 0
-        return Whole(first.type, first.at, event.at, first.time, body, 0, len(body))
+        return Whole(first.type, first.at, event.at, event.end, first.time, body, 0, len(body))
 
     def _follows(self, event: Event) -> bool:
         if not self._parts:

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from operator import itemgetter, sub
 from typing import Any, Final, NamedTuple
 
@@ -36,13 +37,17 @@ class Values(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """The columns of a group that have one formula and one frequency."""
+    """Neighbours in a group that have one formula and one frequency."""
 
     formula: Formula
     frequency: float
-    numbers: Sequence[int]
-    pick: Callable[[Sequence[int]], Sequence[int]]
-    """Of numbers of all columns those of these."""
+    begin: int
+    end: int
+
+
+def alike(column: Column) -> tuple[Formula, float]:
+    """The sort key of columns: neighbours with one formula and one frequency cost least."""
+    return column.formula, column.frequency
 
 
 class Group:
@@ -55,16 +60,12 @@ class Group:
         self.columns = columns
         self._labels = [column.labels for column in columns]
         self._before: tuple[Sequence[int], Sequence[int]] | None = None
-        numbers: dict[tuple[Formula, float], list[int]] = {}
-        for number, column in enumerate(columns):
-            numbers.setdefault((column.formula, column.frequency), []).append(number)
-        self._parts = [
-            _Part(*alike, each, picker(each) if len(numbers) > 1 else _whole)
-            for alike, each in numbers.items()
-        ]
-        order = [number for part in self._parts for number in part.numbers]
-        back = sorted(range(len(order)), key=order.__getitem__)
-        self._in_order = picker(back) if len(numbers) > 1 else None
+        self._parts: list[_Part] = []
+        begin = 0
+        for (formula, frequency), neighbours in groupby(columns, alike):
+            end = begin + len(list(neighbours))
+            self._parts.append(_Part(formula, frequency, begin, end))
+            begin = end
 
     def values(self, firsts: Sequence[int], seconds: Sequence[int]) -> Values:
         """The values of this sample, which is the one before from then on."""
@@ -75,11 +76,11 @@ class Group:
             return Values(self._labels, found, firsts)
         found = []
         for part in self._parts:
-            pick = part.pick
+            own = slice(part.begin, part.end)
             found += self._cooked(
-                part, (pick(firsts), pick(seconds)), (pick(before[0]), pick(before[1]))
+                part, (firsts[own], seconds[own]), (before[0][own], before[1][own])
             )
-        return Values(self._labels, self._in_order(found) if self._in_order else found, firsts)
+        return Values(self._labels, found, firsts)
 
     def _cooked(self, part: _Part, now: _Pair, before: _Pair) -> list[float]:
         if part.formula is Formula.RAW:
@@ -88,7 +89,7 @@ class Group:
             passed = now[1][0] - before[1][0]
             if passed > 0:
                 return self._rates(part, now, before, passed / part.frequency)
-        return self._each(part, now, before, range(len(part.numbers)))
+        return self._each(part, now, before, range(part.end - part.begin))
 
     def _rates(self, part: _Part, now: _Pair, before: _Pair, seconds: float) -> list[float]:
         """Of columns with one clock: most counters of a log by far."""
@@ -103,9 +104,9 @@ class Group:
     def _each(self, part: _Part, now: _Pair, before: _Pair, numbers: Sequence[int]) -> list[float]:
         """Of some columns of a part, one by one."""
         (firsts, seconds), (earlier, then) = now, before
-        columns, all_of_them = self.columns, part.numbers
+        columns = self.columns
         return [
-            columns[all_of_them[number]].between(
+            columns[part.begin + number].between(
                 firsts[number], seconds[number], earlier[number], then[number]
             )
             for number in numbers
@@ -124,10 +125,6 @@ def picker(numbers: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
     if len(numbers) == 1:
         return lambda values: [values[numbers[0]]]
     return itemgetter(*numbers)
-
-
-def _whole(values: Sequence[int]) -> Sequence[int]:
-    return values
 
 
 def _is_one(numbers: Sequence[int]) -> bool:

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from esewatch.sources.counters.blg.columns import Group, Values, picker
+from esewatch.sources.counters.blg.columns import Group, Values, alike, picker
 from esewatch.sources.counters.blg.counter_types import Column
 
 
@@ -35,6 +35,7 @@ class Layout:
 
         Raises ValueError where values lie across each other: they are not unpacked as a whole.
         """
+        slots = sorted(slots, key=lambda slot: alike(slot.column))
         stored = {(slot.place, slot.size) for slot in slots}
         stored |= {slot.second for slot in slots if slot.second is not None}
         ordered = sorted(stored)
@@ -59,7 +60,8 @@ class Layout:
         if self._heads.unpack_from(data, at) != self._known:
             return None
         numbers = self._values.unpack_from(data, at)
-        return self._group.values(self._firsts(numbers), self._seconds(numbers + clocks))
+        seconds = self._seconds(numbers + clocks if clocks else numbers)
+        return self._group.values(self._firsts(numbers), seconds)
 
     def part(self) -> None:
         """Put what was stored into the columns."""

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from esewatch.sources.counters.blg.buffers import Tell
 from esewatch.sources.counters.blg.catalogue import Entry, string_at
-from esewatch.sources.counters.blg.columns import Columns, Group, Taken, Values
+from esewatch.sources.counters.blg.columns import Columns, Group, Taken, Values, alike
 from esewatch.sources.counters.blg.counter_types import TIMER_100NS, Column
 from esewatch.sources.counters.blg.layout import Layout, Slot
 from esewatch.sources.counters.blg.objects import DamagedError, ObjectReader
@@ -33,6 +33,7 @@ _UNUSABLE: Final = 0x80000000
 _ASKED_FOR_TIME: Final = 3
 """Counters of a log whose clocks are asked for the time in UTC."""
 _SPARE: Final = 1000
+_MOST_LISTS: Final = 100
 
 
 class _Instances(NamedTuple):
@@ -48,12 +49,17 @@ class _Instances(NamedTuple):
     group: Group
 
 
+_Lists = dict[tuple[tuple[bytes, ...], bytes], list[str]]
+"""Offsets of the names of instances, and their bytes -> the names: an object has many counters."""
+
+
 class _Wildcard:
     """Reads the records of one counter of all instances."""
 
-    def __init__(self, entry: Entry, columns: Columns) -> None:
+    def __init__(self, entry: Entry, columns: Columns, lists: _Lists) -> None:
         self._entry = entry
         self._columns = columns
+        self._lists = lists
         self._made: dict[str, Column | None] = {}
         self._known = _Instances((), b"", None, struct.Struct(""), Group([]))
 
@@ -105,27 +111,30 @@ class _Wildcard:
         self, data: bytes, at: int, span: tuple[int, int, int], places: tuple[bytes, ...]
     ) -> _Instances:
         items, names, end = span
-        seen: Counter[str] = Counter()
-        wanted, columns = [], []
-        offsets = [place for place, _, _, _ in _ITEM.iter_unpack(data[items:names])]
-        for number, place in enumerate(offsets):
-            name = string_at(data, at + place, end)
-            nth = seen[name]
-            seen[name] += 1
-            column = self._column(f"{name}#{nth}" if nth else name)
+        stored = data[names:end]
+        instances = self._lists.get((places, stored))
+        if instances is None:
+            offsets = [place for place, _, _, _ in _ITEM.iter_unpack(data[items:names])]
+            instances = _numbered([string_at(data, at + place, end) for place in offsets])
+            if len(self._lists) >= _MOST_LISTS:
+                self._lists.clear()
+            self._lists[places, stored] = instances
+        found: list[tuple[int, Column]] = []
+        for number, instance in enumerate(instances):
+            column = self._column(instance)
             if column is not None:
-                wanted.append(number)
-                columns.append(column)
-        if len(self._made) > 2 * len(offsets) + _SPARE:
-            there = {column.labels[2] for column in columns}
+                found.append((number, column))
+        if len(self._made) > 2 * len(instances) + _SPARE:
+            there = {column.labels[2] for _, column in found}
             self._made = {name: made for name, made in self._made.items() if name in there}
-        every = len(wanted) == len(offsets)
+        found.sort(key=lambda each: alike(each[1]))
+        wanted = [number for number, _ in found]
         return _Instances(
             places,
-            data[names:end],
-            None if every else wanted,
-            struct.Struct("<" + len(offsets) * "8xqq"),
-            Group(columns),
+            stored,
+            None if wanted == list(range(len(instances))) else wanted,
+            struct.Struct("<" + len(instances) * "8xqq"),
+            Group([column for _, column in found]),
         )
 
     def _column(self, instance: str) -> Column | None:
@@ -144,8 +153,11 @@ class _Run:
         """`clocks`: numbers of those whose clock tells the time in UTC."""
         self.begun = begun
         self.entries = len(columns)
-        self._wanted = [number for number, column in enumerate(columns) if column is not None]
-        self._group = Group([column for column in columns if column is not None])
+        wanted = [(number, column) for number, column in enumerate(columns) if column is not None]
+        wanted.sort(key=lambda each: alike(each[1]))
+        self._wanted = [number for number, _ in wanted]
+        self._every = self._wanted == list(range(self.entries))
+        self._group = Group([column for _, column in wanted])
         self._clocks = [_SINGLE.size * number for number in clocks]
         self._values = struct.Struct("<" + self.entries * _VALUE)
         # Where few are wanted the others are not even unpacked.
@@ -168,7 +180,7 @@ class _Run:
             fields = list(zip(*rows, strict=True))
         marks, sizes, statuses, firsts, seconds = fields
         if set(marks) == {_ONE} and set(sizes) == {size} and max(statuses) < _UNUSABLE:
-            if self._all and len(self._wanted) < self.entries:
+            if self._all and not self._every:
                 firsts = tuple(firsts[number] for number in self._wanted)
                 seconds = tuple(seconds[number] for number in self._wanted)
             taken.groups.append(self._group.values(firsts, seconds))
@@ -231,6 +243,7 @@ class SampleReader:
         self._clocks = set(islice(timed, _ASKED_FOR_TIME))
         self._singles: dict[int, Column | None] = {}
         self._wildcards: dict[int, _Wildcard] = {}
+        self._lists: _Lists = {}
         self._objects: dict[int, ObjectReader] = {}
         self._steps = self._plan()
         self._layouts: dict[int, _Alike] = {}
@@ -390,7 +403,7 @@ class SampleReader:
             if self._columns.wants(entry.object, entry.counter):
                 reader = self._wildcards.get(number)
                 if reader is None:
-                    reader = self._wildcards[number] = _Wildcard(entry, self._columns)
+                    reader = self._wildcards[number] = _Wildcard(entry, self._columns, self._lists)
                 reader.read(data, body, end, taken)
         elif magic == _OBJECT:
             whole = self._objects.get(number)
@@ -409,6 +422,16 @@ def _size_at(data: bytes, at: int, end: int, number: int) -> int:
     if magic & _MAGIC != _SAMPLE or not _HEAD.size <= size <= end - at:
         raise DamagedError(f"record {number + 1} of the sample has no valid head")
     return int(size)
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    """Equal names get a number, from the second one on."""
+    seen: Counter[str] = Counter()
+    found = []
+    for name in names:
+        found.append(f"{name}#{seen[name]}" if seen[name] else name)
+        seen[name] += 1
+    return found
 
 
 def _ignored(_at: int, _reason: str) -> None:
