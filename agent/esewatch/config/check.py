@@ -3,7 +3,7 @@
 import msgspec
 
 from esewatch.config.build import Problems
-from esewatch.config.settings import Policy, Settings
+from esewatch.config.settings import PageScan, Policy, Settings
 from esewatch.config.tree import Node, quote
 
 
@@ -13,6 +13,7 @@ def check(tree: Node, settings: Settings, problems: Problems) -> None:
     _not_empty(tree, problems)
     _client_keys(tree, problems)
     _window_names(tree, settings, problems)
+    _logs_of_copies(tree, settings, problems)
     _pools(tree, problems)
     _aliases(tree, problems)
     _policies(tree, settings, problems)
@@ -67,6 +68,13 @@ def _client_keys(tree: Node, problems: Problems) -> None:
                     node.place,
                     f"a secret is not written here: {key}_file names a file whose first line it is",
                 )
+
+
+def _logs_of_copies(tree: Node, settings: Settings, problems: Problems) -> None:
+    for node, source in zip(_items(tree, "sources"), settings.sources, strict=True):
+        logs = _child(node, "logs")
+        if logs is not None and isinstance(source, PageScan) and source.check == "pages":
+            problems.add(logs.line, logs.place, "is read only with check: recovery or check: deep")
 
 
 def _window_names(tree: Node, settings: Settings, problems: Problems) -> None:

@@ -14,6 +14,7 @@ from esewatch.config.settings import (
     Disks,
     Exporter,
     FileSource,
+    PageScan,
     Settings,
     SourceSettings,
     WindowsCounters,
@@ -79,6 +80,9 @@ def _settled(settings: Settings, folder: Path) -> Settings:
         if isinstance(named, FileSource):
             paths = [str(glob_root / path) for path in named.paths]
             named = msgspec.structs.replace(named, paths=paths)
+            if isinstance(named, PageScan):
+                logs = [str(glob_root / path) for path in named.logs]
+                named = msgspec.structs.replace(named, logs=logs)
         elif isinstance(named, Exporter):
             named = _settled_exporter(named, folder)
         sources.append(named)

@@ -242,6 +242,8 @@ class PageScan(_Source, frozen=True, kw_only=True):
     check: Literal["pages", "recovery", "deep"] = "pages"
     """`recovery`: says of each copy that was read to its end also whether it would mount, by the
     transaction logs and the flush map beside it. `deep`: its structure, too."""
+    logs: list[Text] = []
+    """Further folders, or globs of folders, in which the transaction logs of the copies may lie."""
 
 
 def _client_value(text: str) -> str:

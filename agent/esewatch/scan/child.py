@@ -51,6 +51,7 @@ class ScanJob:
         self._stop = stop
         self._options = job.options
         self._check = job.check
+        self._logs = job.logs
         self._tasks = {task.path: task for task in job.tasks}
         self._deadline = _monotonic(job.deadline)
         targets = [
@@ -102,7 +103,9 @@ class ScanJob:
             result = step.result
             if self._check != "pages" and result is not None and result.ended == "complete":
                 pace = self._paces[lane.locks]
-                result.verdict = verdict_of(result, pace, deep=self._check == "deep")
+                result.verdict = verdict_of(
+                    result, pace, deep=self._check == "deep", folders=self._logs
+                )
             yield step
 
 

@@ -32,6 +32,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     tasks: tuple[Task, ...]
     options: ScanOptions
     check: Check = "pages"
+    logs: tuple[str, ...] = ()
+    """Folders with transaction logs, beside those of the copies."""
     pools: dict[str, list[str]] = {}
     deadline: float | None = None
     """Epoch seconds of the end."""

@@ -50,6 +50,29 @@ def test_a_copy_without_a_log_is_not_and_says_which(bench: Bench) -> None:
     assert bench.known().restorable_last == 0
 
 
+def test_logs_of_a_copy_may_lie_in_folders_of_their_own(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, check="recovery", logs=[f"{tmp_path}/logs-*"])
+    bench.database(pages=20, header=DIRTY)
+    for name in ("logs-of-another", "logs-1"):
+        (tmp_path / name).mkdir()
+    write_logs(tmp_path / "logs-1", series(range(9, 13)))
+    (checked,) = bench.scanned()
+    bench.close()
+
+    assert checked.verdict == "replay_needed"
+
+
+def test_a_folder_of_logs_that_is_not_there_leaves_the_verdict_open(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, check="recovery", logs=[f"{tmp_path}/gone"])
+    bench.database(pages=20, header=DIRTY)
+    write_logs(bench.snap, series(range(9, 13)))
+    (checked,) = bench.scanned()
+    bench.close()
+
+    assert checked.verdict == "unknown"
+    assert f"{tmp_path}/gone" in checked.verdict_reason
+
+
 def broken(bench: Bench) -> None:
     """A copy whose pages all verify, and one of them follows another than its neighbour says."""
     made = ese_database.database()

@@ -1,5 +1,6 @@
 """The verdict on a copy whose pages were read, by what stands beside it and by its structure."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from esewatch.scan.lost_writes import lost_writes_beside
@@ -12,17 +13,20 @@ from esewatch.scan.results import FileResult, Verdict
 from esewatch.scan.structure.structure_check import check_structure
 
 
-def verdict_of(result: FileResult, pace: Pace, *, deep: bool) -> Verdict | None:
+def verdict_of(
+    result: FileResult, pace: Pace, *, deep: bool, folders: Sequence[str] = ()
+) -> Verdict | None:
     """None: there is no header. `pace` is asked before what is read, and may end it.
 
-    The flush map beside the copy is always compared; `deep` checks the structure, too.
+    The flush map beside the copy is always compared; `deep` checks the structure, too. Logs are
+    looked for beside the copy and in `folders`.
     """
     if result.header is None:
         return None
     path = result.path
-    folder = str(Path(path).parent)
+    places = [str(Path(path).parent), *folders]
     try:
-        logs = LogVerifier(LogFolders([folder]), read=pace.wait).of(result.header, path)
+        logs = LogVerifier(LogFolders(places), read=pace.wait).of(result.header, path)
         structure = check_structure(path, pace=pace) if deep else None
         lost = lost_writes_beside(path, pace=pace, only_proofs=not deep)
     except OSError as error:

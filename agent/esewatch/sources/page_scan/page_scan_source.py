@@ -5,10 +5,13 @@ the position up to which they hold, so whichever of the two processes is killed,
 twice and none is left out.
 """
 
+import glob
 import math
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
 from threading import Lock
 from typing import Final
 
@@ -22,6 +25,7 @@ from esewatch.scan.job import Job, Task
 from esewatch.scan.results import FileResult
 from esewatch.scan.verify.file_scan import ScanOptions
 from esewatch.sources.files.file_search import Seen, look
+from esewatch.sources.files.globs import matches
 from esewatch.sources.logs.eseutil_records import Whose
 from esewatch.sources.page_scan import due_copies
 from esewatch.sources.page_scan.child_process import LATE_SECONDS, PROGRAM, Crashes, ScanProcess
@@ -65,6 +69,7 @@ class PageScanSource:
         self._window = settings.windows[entry.window] if entry.window else None
         self._pools = settings.pools
         self._check = entry.check
+        self._logs = entry.logs
         self._options = ScanOptions(
             read_size=entry.read_size, throttle=entry.throttle_ms / 1000, rate=entry.rate
         )
@@ -288,6 +293,7 @@ class PageScanSource:
             tasks=tuple(tasks[:MAX_TASKS]),
             options=self._options,
             check=self._check,
+            logs=tuple(chain.from_iterable(map(_folders, self._logs))),
             pools=self._pools,
             deadline=None if math.isinf(end) else time.time() + end - now,
         )
@@ -309,3 +315,10 @@ class PageScanSource:
             label = label_of(self._whose.computer, self._state.hosts, self._settings)
             known = due_copies.known_of(self._state, label, database)
         return due_copies.task(seen, self._passes.begin(seen), known, now, live=self._live)
+
+
+def _folders(pattern: str) -> list[str]:
+    """The folders that fit a glob. A name is kept: the verdict says that its folder is missing."""
+    if not glob.has_magic(pattern) or Path(pattern).is_dir():
+        return [pattern]
+    return [path for path in matches(pattern) if Path(path).is_dir()]
