@@ -46,6 +46,7 @@ HEADER_FIELDS: Mapping[str, tuple[int, str]] = {
     "incremental_backup_time": (168, "time"),
     "incremental_backup_first": (176, "<I"),
     "incremental_backup_last": (180, "<I"),
+    "unfinished_backup_position": (184, "position"),
     "unfinished_backup_first": (200, "<I"),
     "unfinished_backup_last": (204, "<I"),
     "shadowing_disabled": (208, "<B"),
@@ -169,6 +170,15 @@ def trailer_page(page_size: int) -> bytes:
     for word in (1, 2, 3, 6):
         content[4 * word : 4 * word + 4] = bytes(4)
     return sealed_header(bytes(content))
+
+
+def backup_trailer(header: bytes, first: int, last: int) -> bytes:
+    """That page as it fits to a header page: a restore needs the logs from `first` to `last`."""
+    page = bytearray(len(header))
+    page[40:56] = header[184:200]
+    struct.pack_into("<2I", page, 56, first, last)
+    page[64:92], page[92:120] = header[24:52], header[108:136]
+    return sealed_header(bytes(page))
 
 
 def seal(content: bytes, number: int) -> bytes:

@@ -6,7 +6,14 @@ from typing import Any
 import pytest
 
 from esewatch.cli import main
-from tests.support.edb import Edb, Value, log_position, write_edb
+from tests.support.edb import (
+    Edb,
+    Value,
+    backup_trailer,
+    log_position,
+    sealed_header,
+    write_edb,
+)
 from tests.support.logs import (
     SEGMENT,
     Log,
@@ -247,6 +254,48 @@ def test_what_the_header_asks_for_decides(
     copy = Copy(tmp_path / "copy", header)
     found = verdict(capsys, copy.folder)
     assert found["verdict"] == expected, found["reasons"]
+
+
+OUT_OF_BACKUP: dict[str, Value] = {
+    "unfinished_backup_position": log_position(10, 20, 300),
+    "unfinished_backup_first": 10,
+    "signature_random": 7,
+}
+
+
+def test_the_page_behind_the_last_one_says_which_logs_a_restore_needs(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    copy = Copy(tmp_path / "copy", OUT_OF_BACKUP)
+    append(copy.edb.path, backup_trailer(copy.edb.read(-1), 10, 14))
+    found = verdict(capsys, copy.folder)
+    assert found["verdict"] == "backup_set", found["reasons"]
+    assert found["reasons"][0].endswith("It needs logs 10 to 14 of that set.")
+
+
+def test_a_restore_without_that_page_is_refused(tmp_path: Path, capsys: Captured) -> None:
+    copy = Copy(tmp_path / "copy", OUT_OF_BACKUP)
+    found = verdict(capsys, copy.folder)
+    assert found["verdict"] == "backup_set", found["reasons"]
+    assert "missing or damaged: a restore refuses the file" in found["reasons"][0]
+
+
+@pytest.mark.parametrize("at", [40, 60, 64, 92], ids=["begin", "logs", "database", "log series"])
+def test_that_page_of_another_backup_is_no_backup_set(
+    tmp_path: Path, capsys: Captured, at: int
+) -> None:
+    copy = Copy(tmp_path / "copy", OUT_OF_BACKUP)
+    page = bytearray(backup_trailer(copy.edb.read(-1), 10, 14))
+    page[at : at + 4] = bytes(4) if at == 60 else b"\x99\x99\x99\x99"
+    append(copy.edb.path, sealed_header(bytes(page)))
+    found = verdict(capsys, copy.folder)
+    assert found["verdict"] == "not_restorable", found["reasons"]
+    assert "is of another backup" in found["reasons"][0]
+
+
+def append(path: Path, page: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(page)
 
 
 def test_missing_and_bad_logs_are_named(tmp_path: Path, capsys: Captured) -> None:

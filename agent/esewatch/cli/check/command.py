@@ -70,7 +70,7 @@ def check_copies(options: argparse.Namespace) -> int:
         beyond = deep.of(result)
         verdict = judge(
             header, result, checked.series, checked.checks,
-            structure=beyond.structure, lost=beyond.lost,
+            structure=beyond.structure, lost=beyond.lost, trailer=beyond.trailer,
         )  # fmt: skip
         status = HEALTHY if verdict.outcome in _MOUNTS else WRONG
         if as_json:

@@ -1,4 +1,4 @@
-"""What `check` looks at beyond pages and logs: the flush map, and with --deep the structure."""
+"""What `check` looks at beyond pages and logs: flush map, trailer, with --deep the structure."""
 
 import argparse
 import sys
@@ -14,6 +14,7 @@ from esewatch.names import visible
 from esewatch.scan.lost_writes import LostWrites, lost_writes_beside
 from esewatch.scan.open_errors import why_not_read
 from esewatch.scan.pace import Pace
+from esewatch.scan.recovery.backup_trailer import BackupTrailer, trailer_of
 from esewatch.scan.results import FileResult
 from esewatch.scan.structure.structure_check import STOPPED, Structure, check_structure
 
@@ -26,6 +27,7 @@ class Beyond(NamedTuple):
 
     structure: Structure | None = None
     lost: LostWrites | None = None
+    trailer: BackupTrailer | None = None
 
 
 class Deep:
@@ -45,7 +47,9 @@ class Deep:
         if result.ended != "complete":
             return Beyond()
         try:
-            return Beyond(self._structure(result.path), self._lost_writes(result.path))
+            path, header = result.path, result.header
+            trailer = trailer_of(header, path) if header is not None else None
+            return Beyond(self._structure(path), self._lost_writes(path), trailer)
         except OSError as error:
             complain(why_not_read(result.path, error))
             return Beyond(Structure(checked=False, reason=STOPPED) if self._options.deep else None)

@@ -6,6 +6,7 @@ from pathlib import Path
 from esewatch.scan.lost_writes import lost_writes_beside
 from esewatch.scan.open_errors import why_not_opened
 from esewatch.scan.pace import Pace
+from esewatch.scan.recovery.backup_trailer import trailer_of
 from esewatch.scan.recovery.log_folder import LogFolders
 from esewatch.scan.recovery.log_verification import LogVerifier
 from esewatch.scan.recovery.verdict import judge
@@ -29,8 +30,12 @@ def verdict_of(
         logs = LogVerifier(LogFolders(places), read=pace.wait).of(result.header, path)
         structure = check_structure(path, pace=pace) if deep else None
         lost = lost_writes_beside(path, pace=pace, only_proofs=not deep)
+        trailer = trailer_of(result.header, path)
     except OSError as error:
         return Verdict(
             outcome="unknown", reasons=[f"{why_not_opened(str(error.filename or path), error)}."]
         )
-    return judge(result.header, result, logs.series, logs.checks, structure=structure, lost=lost)
+    return judge(
+        result.header, result, logs.series, logs.checks,
+        structure=structure, lost=lost, trailer=trailer,
+    )  # fmt: skip

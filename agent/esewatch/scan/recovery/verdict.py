@@ -10,6 +10,7 @@ from typing import Final
 
 from esewatch.ese.pages.header import Header
 from esewatch.scan.lost_writes import LostWrites
+from esewatch.scan.recovery.backup_trailer import BackupTrailer, is_out_of_backup
 from esewatch.scan.recovery.log_folder import Series
 from esewatch.scan.recovery.log_verification import LogCheck
 from esewatch.scan.recovery.needed_logs import (
@@ -50,12 +51,14 @@ def judge(
     *,
     structure: Structure | None = None,
     lost: LostWrites | None = None,
+    trailer: BackupTrailer | None = None,
 ) -> Verdict:
     """The verdict; `logs` are those of `replay_generations`, where the series is known.
 
-    `structure`, `lost`: what these checks found, where they were done.
+    `structure`, `lost`: what these checks found, where they were done. `trailer`: that of a file
+    out of a streaming backup.
     """
-    found = [*_of_header(header), *_of_pages(result)]
+    found = [*_of_header(header), *_of_backup(header, trailer), *_of_pages(result)]
     found += [*_of_structure(structure), *_of_lost_writes(lost)]
     required = RequiredLogs()
     if header.header_ok or header.shadow_header_ok:
@@ -82,16 +85,31 @@ def _of_header(header: Header) -> Iterable[_Found]:
             f"Of the two headers one is unusable ({header.remark}). The engine takes the other one,"
             " but the copy is not what was written: copy it anew.",
         )
-    if (
-        header.state in DIRTY
-        and header.unfinished_backup.first
-        and not header.unfinished_backup.last
-    ):
+
+
+def _of_backup(header: Header, trailer: BackupTrailer | None) -> Iterable[_Found]:
+    if not is_out_of_backup(header) or header.state not in DIRTY:
+        return
+    if trailer is not None and trailer.state == "foreign":
         yield (
-            "backup_set",
-            "The file is part of a streaming backup. Plain recovery refuses it: restore it by the"
-            " program that made the backup, from its backup set.",
+            "not_restorable",
+            "The page that the streaming backup put behind the last one is of another backup: no"
+            " restore accepts the file (event 645). Take another backup.",
         )
+        return
+    needs = ""
+    if trailer is not None and trailer.state == "good":
+        needs = f" It needs {_names(trailer.logs.first, trailer.logs.last)} of that set."
+    elif trailer is not None:
+        needs = (
+            " The page that the backup puts behind the last one is missing or damaged: a restore"
+            " refuses the file without it (event 645). Copy it anew from the backup set."
+        )
+    yield (
+        "backup_set",
+        "The file is part of a streaming backup. Plain recovery refuses it: restore it by the"
+        f" program that made the backup, from its backup set.{needs}",
+    )
 
 
 def _of_pages(result: FileResult) -> Iterable[_Found]:
