@@ -253,7 +253,8 @@ def name(of: Latched) -> str:
 def document(of: Latched) -> dict[str, Any]:
     """Its test file."""
     return {
-        "rule_files": [f"../../alerts/{of.file}"],
+        "rule_files": ["../../rules/tiers.rules.yml", f"../../alerts/{of.file}"],
         "evaluation_interval": f"{MINUTES}m",
+        "group_eval_order": ["esewatch-tiers", "esewatch-engine"],
         "tests": [story.group() for story in stories(of)],
     }
