@@ -7,6 +7,7 @@ from dashboards.parts import (
     AGENT,
     ALARM,
     COMPUTER,
+    COUNT,
     GREEN,
     NO_SOURCE,
     ORANGE,
@@ -174,7 +175,9 @@ def sources() -> list[Panel]:
         ),
         finish(
             lines(),
-            Words("Records read", "Records per second from each source.", "cps", NO_SOURCE),
+            Words(
+                "Records read", "Records per second from each source.", "count:records/s", NO_SOURCE
+            ),
             [Query(f"rate(esewatch_source_records_total{{{AGENT}}}[$__rate_interval])", SOURCE)],
         ),
     ]
@@ -200,7 +203,7 @@ def gaps() -> list[Panel]:
                 "Lost in a day",
                 "Records that were gone before they could be read, and pieces of input that could"
                 " not be read, within 24 hours.",
-                "short",
+                COUNT,
                 NO_SOURCE,
             ),
             [
@@ -215,7 +218,7 @@ def gaps() -> list[Panel]:
                 "Left out in a day",
                 "Records that had been seen before, and records from a time more than a day in the"
                 " future, within 24 hours.",
-                "short",
+                COUNT,
                 NO_SOURCE,
             ),
             [
@@ -284,7 +287,7 @@ def journal() -> list[Panel]:
             Words(
                 "Failed commits in a day",
                 "Commits that failed within 24 hours; nothing more is read until one succeeds.",
-                "short",
+                COUNT,
                 NO_AGENT,
             ),
             [

@@ -141,7 +141,7 @@ def _sets() -> Panel:
         {"database_name": "Database", "computer": "Copy on", "kind": "Kind"},
         [
             Column("Ended ago", named(f"time() - ({ended})"), "dtdurations"),
-            Column("In a second", named(of_databases(f"max by ({ON_SET}) ({TODAY})")), "Bps"),
+            Column("Throughput", named(of_databases(f"max by ({ON_SET}) ({TODAY})")), "Bps"),
             Column("Usually", named(of_databases(f"max by ({ON_SET}) ({USUAL})")), "Bps"),
             Column(
                 "Of its policy",

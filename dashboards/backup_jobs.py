@@ -2,7 +2,7 @@
 
 from dashboards.alerted import against, drawn
 from dashboards.links import runbook
-from dashboards.parts import COMPUTER, ON_INSTANCE, Panel, Query, Words, finish, lines
+from dashboards.parts import COMPUTER, COUNT, ON_INSTANCE, Panel, Query, Words, finish, lines
 from dashboards.tables import Column, rows
 from esewatch.fold.state.backup_jobs import SLOW
 
@@ -55,7 +55,7 @@ def backup_jobs() -> list[Panel]:
             Words(
                 "Jobs that slowed",
                 "How many of the last 5 jobs slowed from their first set to their last.",
-                "short",
+                COUNT,
                 NO_JOB,
             ),
             [Query(slow, COMPUTER_ALONE)],
@@ -79,12 +79,13 @@ def _sets() -> Panel:
         [
             Column("Ended ago", f"time() - max by ({ON_SET}) ({ended})", "dtdurations"),
             Column(
-                "In a second, within a day",
+                "Throughput",
                 f"max by ({ON_SET}) ({PACE})",
                 "Bps",
             ),
         ],
         hidden=("job", "instance"),
+        widths={"Ended ago": 110, "Computer": 100, "Kind": 90, "Throughput": 110},
         height=9,
         span=12,
     )

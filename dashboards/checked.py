@@ -7,6 +7,7 @@ from dashboards.parts import (
     AGENT,
     BLUE,
     COMPUTER,
+    COUNT,
     DATABASE,
     DEVICE,
     ON_DATABASE,
@@ -66,7 +67,7 @@ def _latest_checks() -> Panel:
         ),
         {"database": "Database", "computer": "Computer"},
         [
-            Column("Without a full one for", AGE, "dtdurations"),
+            Column("Full check ago", AGE, "dtdurations"),
             Column(
                 "Of its policy",
                 OF_POLICY,
@@ -122,7 +123,7 @@ def _left() -> Panel:
         Words(
             "Errors that CHECKDB left",
             "Errors that the latest DBCC CHECKDB found and did not repair; there should be none.",
-            "short",
+            COUNT,
             NO_CHECK,
         ),
         [Query(LEFT, NAME)],
@@ -138,7 +139,7 @@ def _found() -> Panel:
         Words(
             "Errors that CHECKDB found in a week",
             "Errors that each DBCC CHECKDB of 7 days found, repaired ones too.",
-            "short",
+            COUNT,
             NO_CHECK,
         ),
         [Query(f"sum by ({ON_DATABASE}) ({grown})", NAME)],

@@ -147,6 +147,7 @@ def glance() -> list[Panel]:
                 "Database": [to_status_page(fields)],
                 "Copy on": [to_computer_page(fields), TO_DEVICES],
             },
+            widths={"Database": 300},
             height=6,
         ),
         finish(

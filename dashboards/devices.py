@@ -17,6 +17,7 @@ from dashboards.by_device import (
 from dashboards.links import runbook, to_database, to_device, to_status_page
 from dashboards.parts import (
     BLUE,
+    COUNT,
     DATABASE,
     DEVICE,
     GREY,
@@ -118,6 +119,7 @@ def devices() -> list[Panel]:
                 "Device": [to_device(fields)],
                 "Database": [to_database(fields), to_status_page(fields)],
             },
+            widths={"At work now": 280},
             height=10,
         ),
         finish(
@@ -152,7 +154,7 @@ def throughput() -> list[Panel]:
             Words(
                 "Scan throughput",
                 "Pages a second on the latest day with a scan, and dashed their median of 28 days.",
-                "cps",
+                "count:pages/s",
                 "No scan within 7 days, or no counters of it",
             ),
             [Query(of_databases(latest), PATH)],
@@ -213,7 +215,7 @@ def device_panels() -> list[Panel]:
                 "Corrected pages",
                 "Pages of the databases of each device with an error that the engine corrected:"
                 " several in a day are a failing disk.",
-                "short",
+                COUNT,
                 "No watched database matches the selection",
             ),
             [Query(f"sum by ({ON_DEVICE}) ({corrected})", ON_DISK)],

@@ -14,6 +14,7 @@ from dashboards.parts import (
     ALARM,
     BLUE,
     COMPUTER,
+    COUNT,
     GREEN,
     GREY,
     NO_DATABASE,
@@ -244,7 +245,7 @@ def trends() -> list[Panel]:
             Words(
                 "Databases by verdict",
                 "Number of watched databases of the chosen agents with each verdict.",
-                "short",
+                COUNT,
                 "No database is judged",
             ),
             [
@@ -273,7 +274,7 @@ def trends() -> list[Panel]:
             Words(
                 "Bad pages by computer",
                 "Known bad pages of the ten computers that have the most.",
-                "short",
+                COUNT,
                 "No bad page is known",
             ),
             [
@@ -290,7 +291,7 @@ def trends() -> list[Panel]:
                 "Passes at work",
                 "Number of databases of the chosen agents that each maintenance task was at work"
                 " on.",
-                "short",
+                COUNT,
                 NO_DATABASE,
             ),
             [
@@ -365,6 +366,7 @@ def windows() -> list[Panel]:
             hidden=("job", "instance", "database"),
             links={"Database": [to_database("__data.fields"), to_status_page("__data.fields")]},
             says={"Advice": ACTIONS, "Because": REASONS},
+            widths={"Because": 360},
         )
     ]
 

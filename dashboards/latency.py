@@ -9,6 +9,7 @@ from dashboards.by_device import of_databases, of_instances
 from dashboards.links import runbook, to_database, to_instance
 from dashboards.parts import (
     COMPUTER,
+    COUNT,
     DATABASE,
     ON_DATABASE,
     ON_INSTANCE,
@@ -130,7 +131,7 @@ def requests() -> list[Panel]:
             Words(
                 "Slow and hung requests",
                 "Requests that the engine reported as abnormally slow or as not completed.",
-                "short",
+                COUNT,
                 "No watched database matches the selection",
             ),
             [

@@ -51,6 +51,10 @@ def policy(name: str, selection: str = DATABASE) -> str:
     )
 
 
+COUNT = "locale"
+"""The unit of what is counted one by one: an axis of whole numbers from 0."""
+
+
 class Words(NamedTuple):
     """What a panel says of itself."""
 
@@ -150,6 +154,8 @@ def finish(
 ) -> Any:
     """What every panel has: words, queries, and where its series lead."""
     panel.title(words.title).description(words.description).unit(words.unit)
+    if words.unit == COUNT:
+        panel.decimals(0).min(0)
     panel.no_value(words.empty).datasource(DATASOURCE)
     panel.data_links([built(link) for link in links])
     for index, (expression, legend) in enumerate(queries):

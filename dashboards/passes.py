@@ -3,6 +3,7 @@
 from dashboards.links import runbook, to_board, to_status_page
 from dashboards.parts import (
     CHOSEN,
+    COUNT,
     DATABASE,
     INSTANCE,
     NO_DATABASE,
@@ -63,7 +64,7 @@ def passes() -> list[Panel]:
                 "Interruptions in a day",
                 "How often a pass was stopped before its end within the last 24 hours; once a night"
                 " is normal for online defragmentation.",
-                "short",
+                COUNT,
                 NO_DATABASE,
             ),
             [Query(f"increase(ese_passes_interrupted_total{{{DATABASE}}}[1d])", TASK)],
@@ -74,7 +75,7 @@ def passes() -> list[Panel]:
             Words(
                 "Failed passes in a day",
                 "How often a pass ended with an error within the last 24 hours.",
-                "short",
+                COUNT,
                 NO_DATABASE,
             ),
             [Query(f"increase(ese_passes_failed_total{{{DATABASE}}}[1d])", TASK)],
@@ -97,7 +98,7 @@ def damage() -> list[Panel]:
                 "Pages and damage that are not resolved: a page stays until it is read good,"
                 " repaired or acknowledged, damage without a bad checksum until it is"
                 " acknowledged or the database is restored.",
-                "short",
+                COUNT,
                 NO_DATABASE,
             ),
             [
@@ -118,7 +119,7 @@ def damage() -> list[Panel]:
             Words(
                 "Page error events in a day",
                 "Events about damaged pages within the last 24 hours, by kind.",
-                "short",
+                COUNT,
                 NO_DATABASE,
             ),
             [Query(f"increase(ese_page_error_events_total{{{DATABASE}}}[1d])", KIND)],
@@ -132,7 +133,7 @@ def damage() -> list[Panel]:
                 "Errors that the header counted",
                 "Bad checksums, corrected pages and pages that could not be corrected, as"
                 " counted in its header.",
-                "short",
+                COUNT,
                 "Nothing has read its header: a page scan does",
             ),
             [
@@ -148,7 +149,7 @@ def damage() -> list[Panel]:
                 "Slow and hung requests in a day",
                 "Requests that were abnormally slow, and those that had not completed when they"
                 " were reported, within the last 24 hours.",
-                "short",
+                COUNT,
                 NO_DATABASE,
             ),
             [
@@ -166,7 +167,7 @@ def damage() -> list[Panel]:
             Words(
                 "Errors of the engine in a day",
                 "Errors that the engine of its instance logged within the last 24 hours, by kind.",
-                "short",
+                COUNT,
                 "No error of the engine is known",
             ),
             [

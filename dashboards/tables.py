@@ -41,6 +41,7 @@ def rows(
     hidden: Sequence[str] = (),
     links: Mapping[str, Sequence[Link]] | None = None,
     says: Mapping[str, Mapping[str, str]] | None = None,
+    widths: Mapping[str, int] | None = None,
     height: int = 12,
     span: int = 24,
 ) -> table.Panel:
@@ -48,7 +49,8 @@ def rows(
 
     `labels` are the labels that are shown, in order, with their titles; `hidden` those that the
     queries keep, perhaps for links, and nobody needs to see. `links` and `says` (value -> words)
-    are of labels, by title. It is sorted by the first column of values, greatest first.
+    are of labels, by title; `widths` are pixels, by title: all other columns share the rest
+    equally, so that long words are cut. It is sorted by the first column of values, greatest first.
     """
     panel = finish(
         table.Panel().height(height).span(span).show_header(True),
@@ -87,6 +89,8 @@ def rows(
         panel.override_by_name(title, _of_label(title, links or {}, says or {}))
     for column in columns:
         panel.override_by_name(column.title, _of_column(column))
+    for title, pixels in (widths or {}).items():
+        panel.override_by_name(title, [config("custom.width", pixels)])
     greatest_first = common_builder.TableSortByFieldState().display_name(columns[0].title)
     made: table.Panel = panel.sort_by([greatest_first.desc(True)])
     return made

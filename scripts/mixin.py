@@ -6,15 +6,23 @@ is shipped (alerts/README.md):
     _config:
       selector: cluster="north"   # labels of targets, on each series that esewatch exposes
       job: ese                    # the job by which Prometheus scrapes the agents
+      dashboardUidPrefix: north   # in the place of esewatch, also in links
+      dashboardTags: [north, ese] # the boards with the first one link to each other
+      prometheusRule:             # rules and alerts as custom resources of the Prometheus operator
+        labels: {release: kube-prometheus-stack}
 
-FOLDER gets `rules/`, `alerts/` and `dashboards/`, with the names that they have here.
+FOLDER gets `rules/`, `alerts/` and `dashboards/`, with the names that they have here; as custom
+resources also `rules/site/`, which is yours to edit.
 """
 
+import json
 import re
 import sys
+import textwrap
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated
 
+import msgspec
 import yaml
 
 from esewatch.expose.metrics.rows.metric_catalogue import SECTIONS
@@ -22,7 +30,7 @@ from esewatch.expose.metrics.rows.metric_row import LABELS
 
 ROOT = Path(__file__).resolve().parents[1]
 SHIPPED = ("rules/*.yml", "alerts/*.yml", "dashboards/*.json")
-JOB = "esewatch"
+JOB = UID = "esewatch"
 _METRICS = "|".join(
     f"{row.name}(?:_bucket|_count|_sum)?" if row.type == "histogram" else row.name
     for rows in SECTIONS.values()
@@ -38,11 +46,21 @@ stand alone where several queries share them."""
 _MATCHER = re.compile(r'(?P<label>\w+)\s*(?:=~|!~|!=|=)\s*"(?:[^"\\]|\\.)*"')
 
 
-class Site(NamedTuple):
+class PrometheusRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The custom resources; `labels` are those by which the operator's Prometheus selects them."""
+
+    labels: dict[str, str] = {}
+
+
+class Site(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """What a site sets."""
 
     selector: str = ""
-    job: str = JOB
+    job: Annotated[str, msgspec.Meta(pattern=r"^[\w./-]+\Z")] = JOB
+    dashboard_uid_prefix: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9-]{1,30}\Z")] = UID
+    """A uid of Grafana has 40 characters at most, a name of Kubernetes no underscore."""
+    dashboard_tags: Annotated[list[str], msgspec.Meta(min_length=1)] | None = None
+    prometheus_rule: PrometheusRule | None = None
 
 
 def site(file: Path) -> Site:
@@ -54,12 +72,10 @@ def site(file: Path) -> Site:
     settings = document.get("_config") if isinstance(document, dict) else None
     if not isinstance(settings, dict):
         raise ValueError("there is no _config with settings")
-    for key, value in settings.items():
-        if key not in Site._fields:
-            raise ValueError(f"_config has no {key!r}; it has {' and '.join(Site._fields)}")
-        if not isinstance(value, str):
-            raise ValueError(f"{key} is no text: {value!r}")
-    found = Site(**settings)
+    try:
+        found = msgspec.convert(settings, Site)
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error).replace("`$", "`_config")) from None
     rest = re.sub(r"^,|,$", "", re.sub(r"\s+", "", _MATCHER.sub("", found.selector)))
     if rest.strip(","):
         raise ValueError(f'selector is no list of matchers such as cluster="a": {found.selector!r}')
@@ -67,8 +83,6 @@ def site(file: Path) -> Site:
         # `up` has no label of a metric, and an alert that outlives its agent has no instance.
         if matcher["label"] in {"instance", *LABELS}:
             raise ValueError(f"selector has {matcher['label']!r}: use a label of your targets")
-    if not re.fullmatch(r"[\w./-]+", found.job):
-        raise ValueError(f"job is no name of a job: {found.job!r}")
     return found
 
 
@@ -93,18 +107,35 @@ def rules_of(site: Site, text: str) -> str:
             lines.append(_changed(site, _IN_EXPRESSION, line, '"'))
         else:
             lines.append(_changed(site, _WITH_MATCHERS, line, '\\"'))
-    return "".join(lines)
+    return "".join(lines).replace(f"/d/{UID}-", f"/d/{site.dashboard_uid_prefix}-")
+
+
+def resource_of(rule: PrometheusRule, name: str, text: str) -> str:
+    """A file of rules as the custom resource `name`, in the form of the Helm chart."""
+    head = {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "PrometheusRule",
+        "metadata": {"name": name, "labels": rule.labels},
+    }
+    return f"{yaml.safe_dump(head, sort_keys=False)}spec:\n{textwrap.indent(text, '  ')}"
 
 
 def dashboard_of(site: Site, text: str) -> str:
-    """A dashboard: its queries, and those of its variables."""
+    """A dashboard: its queries, those of its variables, its uid, its tags and its links."""
     field = re.compile(r'(?P<key>"(?:expr|query)": ")(?P<value>(?:[^"\\]|\\.)*)(?P<end>")')
-    return field.sub(
+    text = field.sub(
         lambda found: (
             found["key"] + _changed(site, _IN_EXPRESSION, found["value"], '\\"') + found["end"]
         ),
         text,
     )
+    board = json.loads(text.replace(f"/d/{UID}-", f"/d/{site.dashboard_uid_prefix}-"))
+    board["uid"] = site.dashboard_uid_prefix + board["uid"].removeprefix(UID)
+    if site.dashboard_tags is not None:
+        board["tags"] = site.dashboard_tags
+        for link in board["links"]:
+            link["tags"] = site.dashboard_tags[:1]
+    return json.dumps(board, indent=2) + "\n"
 
 
 def _changed(site: Site, pattern: re.Pattern[str], text: str, quote: str) -> str:
@@ -128,12 +159,18 @@ def _changed(site: Site, pattern: re.Pattern[str], text: str, quote: str) -> str
 
 def write(site: Site, folder: Path) -> int:
     """All files of the site into `folder`; returns their number. Raises OSError."""
-    files = [file for pattern in SHIPPED for file in sorted(ROOT.glob(pattern))]
+    patterns = (*SHIPPED, "rules/site/*.yml") if site.prometheus_rule else SHIPPED
+    files = [file for pattern in patterns for file in sorted(ROOT.glob(pattern))]
     for file in files:
         made = dashboard_of if file.suffix == ".json" else rules_of
+        text = made(site, file.read_text(encoding="utf-8"))
+        if site.prometheus_rule and made is rules_of:
+            subject = file.name.removesuffix(".yml").removesuffix(".rules")
+            name = "-".join(dict.fromkeys((site.dashboard_uid_prefix, subject, file.parent.name)))
+            text = resource_of(site.prometheus_rule, name.lower(), text)
         place = folder / file.relative_to(ROOT)
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(made(site, file.read_text(encoding="utf-8")), encoding="utf-8")
+        place.write_text(text, encoding="utf-8")
     return len(files)
 
 

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PRIVATE = re.compile(
     r"\b(blind|mend(s|ed|ing)?|tells? of|told|as dealt with|no leave to|broken off|need be"
     r"|pile of|(is|are) asked for|middle one|looked (at|into)|for ever|begins? anew|taken up"
+    r"|nine times in ten|openings of|left out in which|it should within"
     r"|what \w+( \w+){0,6},? and what)\b",
     re.IGNORECASE,
 )

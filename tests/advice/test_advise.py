@@ -104,7 +104,7 @@ def test_an_io_error_is_to_be_investigated_for_a_week(event_id: int) -> None:
     records = [*nights(35), *counters(35, 800.0, 5.6), event(event_id, NIGHT + 33.3 * DAY)]
     (soon,), (later,) = (advised(*records, days=days) for days in (34.5, 40.5))
 
-    assert [each.sentence for each in soon.findings] == ["1 I/O error in 7 days"]
+    assert [each.sentence for each in soon.findings] == ["1 I/O error in the last 7 days"]
     assert (soon.window.action, soon.window.rule) == ("keep", "bad_pages")
     assert later.findings == ()
     assert later.window.rule == "ratio_high"
@@ -140,7 +140,7 @@ def test_used_version_buckets_are_held_against_the_policy_of_the_database() -> N
     assert unknown.verdict == "ok"
     assert one.verdict == "writes_at_risk"
     assert one.findings[0].sentence == (
-        "its instance holds 12,000 of at most 16,384 version buckets"
+        "its instance uses 12,000 of at most 16,384 version buckets"
     )
     assert stale.verdict == "ok"
 
@@ -177,9 +177,9 @@ def test_databases_of_an_instance_have_one_advice_and_it_says_who_decides() -> N
     assert {first.window.action, second.window.action} == {"grow"}
     assert first.window.reasons[:-1] == second.window.reasons
     assert first.window.reasons[-1] == (
-        "It is decided by e:\\mdb06\\priv07.edb, a database of the same instance."
+        "This advice is that of e:\\mdb06\\priv07.edb, a database of the same instance."
     )
-    assert "all 2 databases of instance SG06" in second.window.reasons[-1]
+    assert "for all 2 databases of instance SG06" in second.window.reasons[-1]
 
 
 def test_a_database_that_is_gone_does_not_decide_for_its_instance() -> None:

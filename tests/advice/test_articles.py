@@ -190,7 +190,7 @@ def test_the_published_pass_alone_is_not_enough_to_say_anything(tmp_path: Path) 
     advice = judged(folder, Settings(), BEGIN.timestamp() + 5 * DAY)
 
     assert (advice.action, advice.recommended_seconds) == ("insufficient_evidence", None)
-    assert "7 days needed" in advice.reasons[0]
+    assert "Advice needs 7 days with online defragmentation" in advice.reasons[0]
 
 
 def background(tmp_path: Path, days: float, *, size: int | None, before: bool) -> WindowAdvice:
@@ -239,7 +239,7 @@ def test_a_first_scan_of_a_database_of_unknown_size_that_goes_on_is_late_after_4
     later = background(tmp_path, 46, size=None, before=False)
 
     assert (advice.action, advice.rule) == ("not_applicable", "background")
-    assert "1.5 times the 23 days that its first scan goes on" in advice.reasons[1]
+    assert "1.5 times the 23 days for which its first scan has been running" in advice.reasons[1]
     assert (later.action, later.rule) == ("not_applicable", "scan_late")
 
 

@@ -26,7 +26,7 @@ S703 = (
 )
 S474 = ("MSExchangeIS", "3392", "SG06: ", PRIV, "147456 (0x0000000000024000)", "8192 (0x00002000)",
         "-1018 (0xfffffc06)", "[1]", "[2]", "17 (0x11)")  # fmt: skip
-TOLD = "42,794 pages freed, 34 h 42 min at work, 7 runs over 4 days"
+TOLD = "42,794 pages freed, 34 h 42 min of work, 7 runs over 4 days"
 TIME = "2007-06-21T03:14:15Z"
 
 
@@ -62,7 +62,7 @@ def test_a_report_of_a_703_without_a_time_shows_its_figures(tmp_path: Path) -> N
     assert "Defrag 0 started, 1 completed, 0 interrupted, 0 failed" in text
     assert "Events from" not in text
     assert " Seen " not in text
-    assert "is in the events" not in text
+    assert "The events have" not in text
 
 
 def test_a_report_of_a_rendered_text_alone_names_the_database(tmp_path: Path) -> None:
@@ -89,7 +89,9 @@ def test_a_lone_703_is_an_end_with_figures(tmp_path: Path) -> None:
     text = report(logged(tmp_path / "log.jsonl", (703, S703), time=TIME)).text
 
     assert f"Last defrag 2007-06-21 03:14 {TOLD}" in text
-    assert f"completed 2007-06-21 03:14 UTC ({TOLD}), but no start of it is in the events" in text
+    assert (
+        f"completed at 2007-06-21 03:14 UTC ({TOLD}), but the events do not have its start" in text
+    )
     assert "have no time" not in text and "has no time" not in text
 
 
@@ -125,6 +127,6 @@ def test_a_store_of_2007_with_its_scan_has_it_in_the_window(tmp_path: Path) -> N
     assert "Its database scan, which reads every page, runs in the same window." in text
     assert "in the background" not in text
     assert (
-        "Last checksum 2007-06-21 03:14 5,850,768 pages seen, 0 bad checksums, 3 min at work"
+        "Last checksum 2007-06-21 03:14 5,850,768 pages seen, 0 bad checksums, 3 min of work"
         in text
     )

@@ -24,7 +24,8 @@ DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
 WITHOUT_QUERIES = {"text"}
 UNITS_OF_GRAFANA = {
     "none", "short", "percent", "percentunit", "bool_yes_no", "s", "ms", "dtdurations", "dtdhms",
-    "bytes", "decbytes", "Bps", "binBps", "cps", "ops", "rps", "wps", "iops",
+    "bytes", "decbytes", "Bps", "binBps", "ops", "rps", "wps", "iops", "locale",
+    "count:pages/s", "count:records/s",
     "dateTimeAsIso", "dateTimeFromNow", "string",
 }  # fmt: skip
 """Of packages/grafana-data/src/valueFormats/categories.ts what fits our metrics."""

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from dashboards.parts import COUNT
 from tests.dashboards.boards import (
     FOLDER,
     Json,
@@ -34,6 +35,8 @@ BOARDS = {
 }
 LONGEST = 4000
 """Characters of a query: what is longer nobody can read, and Prometheus pays for."""
+GRID, LETTER, PADDING = 60, 7, 24
+"""Pixels: of one of 24 columns in a window of 1440, of a letter, and of a cell without its text."""
 each_board = pytest.mark.parametrize("board", loaded(), ids=lambda board: board["uid"])
 
 
@@ -173,3 +176,55 @@ def test_the_legend_of_lines_tells_what_is_now_and_that_of_bars_what_was_last(bo
             told = panel["options"]["legend"]["calcs"]
 
             assert told == ["lastNotNull" if bars else "last", "max"], panel["title"]
+
+
+def test_what_is_counted_one_by_one_has_an_axis_of_whole_numbers_from_zero() -> None:
+    counts = [
+        (board["uid"], panel["title"], defaults)
+        for board in loaded()
+        for panel in panels(board)
+        if (defaults := panel.get("fieldConfig", {}).get("defaults", {})).get("unit") == COUNT
+    ]
+
+    assert len(counts) >= 18
+    assert [
+        each for each in counts if (each[2].get("min"), each[2].get("decimals")) != (0, 0)
+    ] == []
+
+
+def overrides(panel: Json) -> dict[str, Json]:
+    """Column of a table -> its settings."""
+    found: dict[str, Json] = {}
+    for each in panel["fieldConfig"]["overrides"]:
+        settings = {setting["id"]: setting["value"] for setting in each["properties"]}
+        if each["matcher"]["id"] == "byName":
+            found.setdefault(each["matcher"]["options"], {}).update(settings)
+    return found
+
+
+@pytest.mark.parametrize(
+    "panel",
+    [panel for board in loaded() for panel in panels(board) if panel["type"] == "table"],
+    ids=lambda panel: panel["title"],
+)
+def test_titles_and_words_of_a_table_fit_its_columns(panel: Json) -> None:
+    columns = {
+        title: settings
+        for title, settings in overrides(panel).items()
+        if not settings.get("custom.hidden")
+    }
+    fixed = [settings.get("custom.width") for settings in columns.values()]
+    free = fixed.count(None)
+    share = (panel["gridPos"]["w"] * GRID - sum(filter(None, fixed))) / max(free, 1)
+    cut = []
+    for title, settings in columns.items():
+        words = [title] + [
+            mapped["text"]
+            for mapping in settings.get("mappings", [])
+            for mapped in mapping["options"].values()
+        ]
+        width = settings.get("custom.width", share)
+        cut += [(word, width) for word in words if len(word) * LETTER + PADDING > width]
+
+    assert len(columns) > 1
+    assert cut == []

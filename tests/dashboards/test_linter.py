@@ -103,7 +103,7 @@ def panel(number: int, title: str, expression: str, legend: str, **fields: Any) 
                 {"matcher": {"id": "byType", "options": "string"},
                  "properties": [{"id": "unit", "value": "string"}]},
                 {"matcher": {"id": "byName", "options": "x"}, "properties": [
-                    {"id": "unit", "value": "cps"},
+                    {"id": "unit", "value": "count:pages/s"},
                     {"id": "color", "value": {"mode": "fixed", "fixedColor": "#999999"}},
                 ]},
             ],

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +119,9 @@ def test_a_fresh_bad_page_pages_stays_through_restarts_and_is_cleared_by_ack(
     assert "holds 1 bad page(s) of kind uncorrectable" in alert["annotations"]["description"]
     assert '"known_bad_pages":{"uncorrectable":1}' in get(f"{agent.url}/api/v1/databases")
     page = alert["annotations"]["runbook_url"].rpartition("/")[2]
-    assert "Mitigation" in get(f"{agent.url}/runbooks/{page}")
+    runbook = unescape(get(f"{agent.url}/runbooks/{page}"))
+    assert "Mitigation" in runbook
+    assert f"esewatch ack --computer ex01 '{LABEL}'" in runbook
 
     prometheus.wait_for_evaluations(5)
     agent.stop()

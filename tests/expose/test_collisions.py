@@ -144,7 +144,7 @@ def test_a_collision_is_a_reason_to_look() -> None:
     )
     found = figures(state)
     assert found.collisions == ("b",)
-    assert "scanned at the same time as b, on the same disks" in found.reasons
+    assert "scanned at the same time as b on the same disks" in found.reasons
     assert found.status == "attention"
 
 

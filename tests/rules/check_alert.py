@@ -25,6 +25,10 @@ SUBJECTS = {
     "window": "maintenance window",
 }
 """File of alerts -> its name for people, in the list of runbooks."""
+OF_DATABASE = (
+    "?computer={{ $labels.computer | urlquery }}&database={{ $labels.database | urlquery }}"
+)
+"""Ends the link of a runbook: opened at the agent of that database, its commands name it."""
 OPEN = "WRITE:"
 """Begins what `make new-alert` leaves to a person."""
 
@@ -71,13 +75,23 @@ def _of_rule(name: str, rule: dict[str, Any]) -> Iterator[str]:
         yield "annotations: summary is one sentence with a full stop and without {{ }}"
     if description and (len(description.split()) < 12 or "$labels." not in description):
         yield "annotations: description names its subject by {{ $labels... }} and says what to do"
-    if notes.get("runbook_url") and not notes["runbook_url"].endswith(f"/{name}"):
-        yield f"annotations: runbook_url ends with /{name}"
+    end = runbook_end(name, notes.get("dashboard_url", ""))
+    if notes.get("runbook_url") and not notes["runbook_url"].endswith(end):
+        yield f"annotations: runbook_url ends with {end}"
     if "expr" in rule and OPEN not in rule["expr"]:
         try:
             promql_parser.parse(rule["expr"])
         except ValueError as error:
             yield f"expr: no PromQL: {error}"
+
+
+def runbook_end(name: str, dashboard: str) -> str:
+    """The end of the `runbook_url` of an alert: it names the database that its dashboard shows.
+
+    Agents know no databases of SQL Server.
+    """
+    of_one = "$labels.computer" in dashboard and "$labels.database" in dashboard
+    return f"/{name}{OF_DATABASE}" if of_one and not name.startswith("Sqlserver") else f"/{name}"
 
 
 def head_line(severities: Iterable[str | None], file: str) -> str:

@@ -4,7 +4,7 @@ import re
 import sys
 from pathlib import Path
 
-from tests.rules.check_alert import OPEN, SEVERITIES, head_line
+from tests.rules.check_alert import OF_DATABASE, OPEN, SEVERITIES, head_line
 from tests.rules.expressions import ROOT
 
 _RUNBOOKS = "https://esewatch.example.com/runbooks"
@@ -24,7 +24,7 @@ _RULE = """\
           description: >-
             {open} what is wrong with {{{{ $labels.database }}}} on {{{{ $labels.computer }}}},
             what it means, and what to do first.
-          runbook_url: {runbooks}/{name}'
+          runbook_url: {runbooks}/{name}{subject}'
           dashboard_url: {boards}/d/{board}'
 """
 _RUNBOOK = """\
@@ -97,7 +97,9 @@ def write(name: str, file: str, severity: str, root: Path = ROOT) -> list[str]:
         "open": OPEN,
         "runbooks": _LINK.format(label="runbooks", base=_RUNBOOKS),
         "series": _SERIES,
-        "board": "esewatch-database?var-computer={{ $labels.computer | urlquery }}",
+        "board": "esewatch-database?var-computer={{ $labels.computer | urlquery }}"
+        "&var-database={{ $labels.database | urlquery }}",
+        "subject": "" if name.startswith("Sqlserver") else OF_DATABASE,
         "boards": _LINK.format(label="grafana", base="http://localhost:3000"),
     }
     with rules.open("a", encoding="utf-8") as stream:

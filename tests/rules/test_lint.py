@@ -152,7 +152,7 @@ def dashboards() -> dict[str, set[str]]:
 @each_alert
 def test_each_link_of_an_alert_leads_somewhere(rule: dict[str, Any]) -> None:
     board = re.search(r"/d/([\w-]+)(\?|$)", rule["annotations"]["dashboard_url"])
-    page = rule["annotations"]["runbook_url"].rpartition("/")[2]
+    page = rule["annotations"]["runbook_url"].rpartition("/")[2].partition("?")[0]
 
     assert board
     variables = set(re.findall(r"[?&]var-(\w+)=", rule["annotations"]["dashboard_url"]))

@@ -182,13 +182,64 @@ def test_prometheus_loads_the_rules_with_their_texts(north: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.fixture(scope="module")
+def south(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of a site whose Prometheus is the operator's, in a Grafana of several sites."""
+    folder = tmp_path_factory.mktemp("south")
+    (folder / "site.yml").write_text(
+        "_config:\n  dashboardUidPrefix: South\n  dashboardTags: [south, mail]\n"
+        "  prometheusRule: {labels: {release: prometheus}}\n"
+    )
+    assert main([str(folder / "site.yml"), str(folder)]) == 0
+    return folder
+
+
+def test_dashboards_of_a_site_have_uids_and_tags_of_their_own_and_link_to_each_other(
+    south: Path,
+) -> None:
+    texts = [file.read_text() for file in sorted((south / "dashboards").glob("*.json"))]
+    boards = [json.loads(text) for text in texts]
+    uids = {board["uid"] for board in boards}
+    texts += [file.read_text() for file in sorted((south / "alerts").glob("*.yml"))]
+    linked = {uid for text in texts for uid in re.findall(r"/d/([\w-]+)", text)}
+
+    assert len(uids) == 7 and all(re.fullmatch(r"South-[a-z]+", uid) for uid in uids)
+    assert len(linked) > 4 and linked <= uids
+    assert {tuple(board["tags"]) for board in boards} == {("south", "mail")}
+    assert {tuple(link["tags"]) for board in boards for link in board["links"]} == {("south",)}
+
+
+def test_the_operator_gets_the_rules_of_the_site_as_resources(south: Path, tmp_path: Path) -> None:
+    (tmp_path / "plain.yml").write_text("_config: {dashboardUidPrefix: South}\n")
+    assert main([str(tmp_path / "plain.yml"), str(tmp_path)]) == 0
+    names = []
+    for file in sorted([*(south / "rules").glob("**/*.yml"), *(south / "alerts").glob("*.yml")]):
+        found = yaml.safe_load(file.read_text())
+        place = file.relative_to(south)
+        plain = ROOT if file.parent.name == "site" else tmp_path
+        assert (found["apiVersion"], found["kind"]) == (
+            "monitoring.coreos.com/v1",
+            "PrometheusRule",
+        )
+        assert found["metadata"]["labels"] == {"release": "prometheus"}
+        assert found["spec"] == yaml.safe_load((plain / place).read_text())
+        names.append(found["metadata"]["name"])
+    assert len(names) > 12 and len(set(names)) == len(names)
+    assert {"south-site", "south-storage-rules", "south-storage-alerts"} <= set(names)
+    assert all(re.fullmatch(r"[a-z0-9-]+", name) for name in names)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("_config: {selektor: a}\n", "_config has no 'selektor'; it has selector and job"),
+        ("_config: {selektor: a}\n", "Object contains unknown field `selektor`"),
         ("groups: []\n", "there is no _config with settings"),
-        ("_config: {job: 7}\n", "job is no text: 7"),
-        ("_config: {job: 'a\"b'}\n", "job is no name of a job: 'a\"b'"),
+        ("_config: {job: 7}\n", "Expected `str`, got `int` - at `_config.job`"),
+        ("_config: {job: 'a\"b'}\n", "Expected `str` matching regex"),
+        ("_config: {dashboardUidPrefix: a/b}\n", "Expected `str` matching regex"),
+        (f"_config: {{dashboardUidPrefix: {'a' * 31}}}\n", "Expected `str` matching regex"),
+        ("_config: {dashboardTags: []}\n", "Expected `array` of length >= 1"),
+        ("_config: {prometheusRule: {label: {}}}\n", "Object contains unknown field `label`"),
         ("_config: {selector: cluster}\n", "selector is no list of matchers"),
         (
             '_config: {selector: \'cluster="a", instance=~"b.*"\'}\n',

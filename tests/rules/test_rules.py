@@ -20,6 +20,7 @@ from esewatch.fold.instances.backups import BACKUP_EVENTS
 from esewatch.fold.state.damage import EXPOSED_KINDS
 from esewatch.fold.state.state import BAD_KINDS, ENGINE_ERROR_KINDS, PAGE_ERROR_KINDS
 from esewatch.model import Task
+from tests.rules.check_alert import runbook_end
 from tests.rules.expressions import (
     ADDED_BY_PROMETHEUS,
     ALERT_FILES,
@@ -159,7 +160,7 @@ def test_each_alert_has_what_a_person_needs(rule: dict[str, Any]) -> None:
     assert rule["labels"]["severity"] in SEVERITIES
     assert notes["summary"].endswith(".")
     assert "{{" not in notes["summary"]
-    assert notes["runbook_url"] == f"{RUNBOOK_BASE}/{rule['alert']}"
+    assert notes["runbook_url"] == RUNBOOK_BASE + runbook_end(rule["alert"], notes["dashboard_url"])
     assert notes["dashboard_url"].startswith(f"{BOARD_BASE}/d/")
     check_dashboard(notes["dashboard_url"])
     assert re.fullmatch(r"(Ese|Esewatch|Sqlserver)[A-Z][A-Za-z]+|Watchdog", rule["alert"])

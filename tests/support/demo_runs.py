@@ -25,7 +25,7 @@ SENTENCES = {
     "the window can shrink": r"window 4 h, advice shrink to .*, above 100: little is left",
     "the window fits": r"window 1 h, advice keep, because .* between 50 and 100",
     "the window must grow": r"window 1 h, advice grow to .*, below 50: much is left to free",
-    "done every night": r"advice shrink to 2 h, because it completed \d+ passes, one every",
+    "done every night": r"advice shrink to 2 h, because .* completed \d+ passes, one every",
     "two scans on one disk": r"meets another one on the same disks: scan it from \d\d:\d\d to",
     "a backup in the window": r"advice move, because backups stopped online maintenance",
     "a bit flips": r"1 corrected page; last verified without a bad page \d+ \w+ by online scan",

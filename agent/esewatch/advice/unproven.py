@@ -43,7 +43,7 @@ def never_proven_text(keys: Sequence[DatabaseKey]) -> str:
     rest = len(keys) - NAMED
     more = [f"{rest:,} more"] if rest > 0 else []
     return (
-        f"nothing has verified every page of {counted(len(keys), 'directory', 'directories')}"
-        f" ({listed([*named, *more])}), and nothing of their own does: a page scan of a snapshot"
-        " or esentutl /k of a copy verifies them"
+        f"no verification is known for {counted(len(keys), 'directory', 'directories')}"
+        f" ({listed([*named, *more])}): the maintenance of a directory does not read every page;"
+        " run a page scan of a snapshot, or esentutl /k on a copy"
     )

@@ -85,7 +85,7 @@ def test_what_a_service_said_is_told_with_its_reason_the_latest_first() -> None:
             "copy_failed",
             "Exchange logged that this copy was suspended (event 777, 2007-06-21 00:14 UTC) and"
             " this copy has failed (event 2070, 2 times, last 2007-06-20 00:14 UTC: a log is"
-            " missing); run Get-MailboxDatabaseCopyStatus for its present state",
+            " missing); for its current state, run Get-MailboxDatabaseCopyStatus",
         )
     ]
     assert WORDS.keys() == STATES
@@ -97,7 +97,7 @@ def test_bad_pages_and_errors_are_to_be_investigated() -> None:
     assert investigate(pages, {"logical": Damage(2, [1.0], [447])}, errors, NOW) == Finding(
         "investigate",
         "2,000 known bad pages, 1 corrected page, 2 reports of logical corruption"
-        " and 1 I/O error in 7 days",
+        " and 1 I/O error in the last 7 days",
         ("logical", "io"),
     )
 
@@ -110,12 +110,13 @@ def test_without_damage_or_with_an_old_io_error_there_is_nothing_to_investigate(
 def test_an_overdue_verification_tells_both_figures() -> None:
     made = finding.verification_overdue(PROOF, 9.5 * DAY, 7 * DAY, None)
     assert made.sentence == (
-        "last verified 2007-06-21 00:14 UTC by online_scan: 9.5 days against a deadline of 7 days"
+        "not verified for 9.5 days; the deadline is 7 days"
+        " (last verified 2007-06-21 00:14 UTC by online_scan)"
     )
     lost = finding.verification_overdue(None, 9.5 * DAY, 7 * DAY, NOW)
     assert lost.sentence == (
-        "not seen verified, events are missing until 2007-06-21 00:14 UTC, none since:"
-        " 9.5 days against a deadline of 7 days"
+        "not verified for 9.5 days since 2007-06-21 00:14 UTC, before which events are missing;"
+        " the deadline is 7 days (no verification is known)"
     )
 
 

@@ -45,7 +45,7 @@ def test_a_clock_that_is_ahead_hides_no_error() -> None:
 def test_version_buckets_count_above_seven_tenths_of_their_configured_number() -> None:
     found = at_risk(instance(buckets=701), 1000, NOW)
     assert found is not None
-    assert found.sentence == "its instance holds 701 of at most 1,000 version buckets"
+    assert found.sentence == "its instance uses 701 of at most 1,000 version buckets"
     assert at_risk(instance(buckets=700), 1000, NOW) is None
     assert at_risk(instance(buckets=1e300), None, NOW) is None
 
@@ -58,9 +58,9 @@ def test_all_that_holds_is_said_in_one_sentence() -> None:
     found = at_risk(instance(buckets=9000, log_disk_low=600, disk_full=60), 10000, NOW)
     assert found is not None
     assert found.sentence == (
-        "its instance says that the log disk is full (last 2007-06-21 00:13 UTC) and the log disk"
-        " is nearly full (last 2007-06-21 00:04 UTC), and holds 9,000 of at most 10,000 version"
-        " buckets"
+        "its instance logged that the log disk is full (last 2007-06-21 00:13 UTC) and the log"
+        " disk is nearly full (last 2007-06-21 00:04 UTC), and uses 9,000 of at most 10,000"
+        " version buckets"
     )
 
 

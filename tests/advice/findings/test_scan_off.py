@@ -35,7 +35,9 @@ def test_a_scan_that_was_not_heard_of_for_45_days_may_be_switched_off() -> None:
     found = silent(45)
 
     assert found is not None and found.finding == "scan_off"
-    assert "no scan in 45 days at work, the last 2007-05-17 12:00 UTC" in found.sentence
+    assert (
+        "no scan for 45 days of uptime (the last one was at 2007-05-17 12:00 UTC" in found.sentence
+    )
     assert "Get-MailboxDatabase | fl Name,BackgroundDatabaseMaintenance" in found.sentence
     assert silent(44.9) is None
 
@@ -43,7 +45,7 @@ def test_a_scan_that_was_not_heard_of_for_45_days_may_be_switched_off() -> None:
 def test_one_that_was_never_heard_of_counts_from_the_first_record() -> None:
     found = silent(0, scan_told=None)
 
-    assert found is not None and "in 400 days at work, nor before" in found.sentence
+    assert found is not None and "for 400 days of uptime (none is known before)" in found.sentence
     assert silent(0, scan_told=None, first_seen=NOON - 44 * DAY) is None
     assert silent(0, scan_told=None, first_seen=0.0) is None
 

@@ -73,8 +73,8 @@ def test_what_does_not_fit_is_named_with_what_it_lacks() -> None:
     assert missing.finding is not None
     assert missing.finding.finding == "scans_do_not_fit"
     assert missing.sentence == (
-        "its scan takes 5 h 15 min, and the other scans of the same disks leave it at most 4 h"
-        " of its allowed hours in 7 days: 1 h 15 min short"
+        "its scan needs 5 h 15 min, but the other scans of the same disks leave at most 4 h at a"
+        " stretch in its allowed hours of 7 days: 1 h 15 min too little"
     )
 
 
@@ -116,7 +116,7 @@ def test_without_scans_or_window_there_is_no_slot_and_no_guess() -> None:
         ("a", None, None),
         ("b", None, None),
     ]
-    assert "none of its scans ended" in found.unplaced[0].sentence
+    assert "none of its scans has completed" in found.unplaced[0].sentence
     assert "no window is configured" in found.unplaced[1].sentence
 
 

@@ -113,11 +113,11 @@ def test_the_sentence_has_its_figures() -> None:
     )
 
     assert stalled(told_of(), STOPS + 50 * HOUR) == [
-        "its scan stands still: no progress since 2007-06-27 19:20 UTC, with 5,000 pages seen, for"
-        " 2.1 days in which its log was read"
+        "its scan has stalled: no progress since 2007-06-27 19:20 UTC (after 5,000 pages), although"
+        " its log was read for 2.1 days of that time"
     ]
     (known,) = stalled(told_of(size), STOPS + 50 * HOUR)
-    assert "with 5,000 of 20,000 pages seen," in known
+    assert "(after 5,000 of 20,000 pages)," in known
 
 
 def test_the_same_page_again_and_again_is_no_progress() -> None:
@@ -212,7 +212,7 @@ def test_a_computer_that_slept_or_whose_log_was_cleared_has_two_days_again() -> 
     assert stalled(cleared, wakes + HOUR) == []
     (sentence,) = stalled(asleep, wakes + 49 * HOUR)
     assert "since 2007-06-27 19:20 UTC" in sentence
-    assert "for 2 days in which its log was read" in sentence
+    assert "its log was read for 2 days of that time" in sentence
     assert stalled(cleared, wakes + 48 * HOUR) != []
     assert stalled([told(736, START), *notices(), *short], STOPS + 50 * HOUR) != []
 
@@ -246,7 +246,7 @@ def test_the_pages_of_the_pass_before_are_not_those_of_one_whose_start_was_not_r
     assert stalled(records, START + 3 * DAY) == []
     again = notices(START, START + DAY)
     (sentence,) = stalled([*records, *again], START + 3 * DAY + HOUR)
-    assert "with 4,000 pages seen" in sentence
+    assert "(after 4,000 pages)" in sentence
 
 
 def test_another_log_of_the_computer_says_nothing_of_this_one() -> None:
@@ -316,8 +316,8 @@ def test_the_counters_tell_of_a_scan_whose_engine_logs_nothing() -> None:
     assert stalled(records, noon + 47.8 * HOUR) == []
     (sentence,) = stalled(records, noon + 48.2 * HOUR)
     assert sentence == (
-        "its scan stands still: no progress since 2007-06-29 12:00 UTC, for 2 days in which its log"
-        " was read"
+        "its scan has stalled: no progress since 2007-06-29 12:00 UTC, although its log was read"
+        " for 2 days of that time"
     )
 
 

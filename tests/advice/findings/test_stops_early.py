@@ -31,9 +31,8 @@ def test_three_stops_of_seven_are_told_with_their_figures() -> None:
     assert found(defrag_runs=stopped(3, 2.5)) == [
         Finding(
             "stops_early",
-            "online defragmentation stopped in 3 of the last 7 openings of the window before the"
-            " pass was complete, 1 h 30 min too early (median), last"
-            " 2007-07-01 03:30 UTC",
+            "online defragmentation stopped before the pass was complete in 3 of the last 7"
+            " windows, 1 h 30 min too early (median), last at 2007-07-01 03:30 UTC",
         )
     ]
 
@@ -44,7 +43,7 @@ def test_two_stops_or_stops_of_half_an_hour_are_none() -> None:
     assert names(defrag_runs=stopped(7, 3.49)) == ["stops_early"]
 
 
-def test_stops_of_more_than_seven_openings_ago_do_not_count() -> None:
+def test_stops_of_more_than_seven_windows_ago_do_not_count() -> None:
     early = [*nightly_runs(9, 1, ago=5), *nightly_runs(5)]
 
     assert names(defrag_runs=early) == []
@@ -69,7 +68,9 @@ def test_a_scan_that_follows_has_its_half() -> None:
     assert names(defrag_runs=halves, scan_runs=whole) == []
     (told,) = found(defrag_runs=halves, scan_runs=short)
     assert told.finding == "stops_early"
-    assert told.sentence.startswith("the database scan stopped in 7 of the last 7 openings")
+    assert told.sentence.startswith(
+        "the database scan stopped before the pass was complete in 7 of"
+    )
     ends = [one_pass(run.start, run.end, task="checksum") for run in short]
     assert names(defrag_runs=halves, scan_runs=short, checksum_passes=ends) == []
 
@@ -79,7 +80,9 @@ def test_a_backup_that_runs_then_overlaps() -> None:
     (told,) = found(defrag_runs=stopped(3, 2.5), backups=backups)
 
     assert told.finding == "backup_overlaps"
-    assert told.sentence.endswith("last 2007-07-01 03:30 UTC: a backup was running in 2")
+    assert told.sentence.endswith(
+        "last at 2007-07-01 03:30 UTC; a backup was running in 2 of these windows"
+    )
     assert names(defrag_runs=stopped(3, 2.5), backups=backups[1:]) == ["stops_early"]
     assert names(defrag_runs=stopped(3, 2.5), backups=[backup(0, 3, 4), backup(1, 3, 4)]) == [
         "stops_early"
@@ -93,8 +96,8 @@ def test_backups_that_decided_the_advice_overlap_too_and_are_told_once() -> None
     assert found("backup", backups=backups, defrag_runs=waiting) == [
         Finding(
             "backup_overlaps",
-            "backups stopped online maintenance in 3 of the last 7 openings of the window, or kept"
-            " it waiting; they took 2 h of each (median)",
+            "backups stopped or delayed online maintenance in 3 of the last 7 windows, in each of"
+            " which they ran for 2 h (median)",
         )
     ]
     assert found("backup", backups=backups) == []

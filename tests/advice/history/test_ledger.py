@@ -105,7 +105,7 @@ def test_a_verification_past_its_deadline_is_overdue() -> None:
     assert found(ledger(verified={"external": NOW - 7 * DAY})) == []
     late = ledger(verified={"external": NOW - 7.5 * DAY})
     assert found(late) == ["verification_overdue"]
-    assert "7.5 days against a deadline of 7 days" in late.findings[0].sentence
+    assert "not verified for 7.5 days; the deadline is 7 days" in late.findings[0].sentence
     assert found(ledger(verified={"external": NOW - 2 * DAY}, configured_deadline=DAY)) == [
         "verification_overdue"
     ]
@@ -151,12 +151,12 @@ def test_the_deadline_is_configured_else_the_largest_of_a_week_the_engines_and_w
     assert verification_deadline(every) == (3 * DAY, "configured")
     assert verification_deadline(copy(**usual, engine_threshold=14 * DAY)) == (
         30 * DAY,
-        "1.5 times the 20 days from one completion to the next",
+        "1.5 times the usual 20 days between completions",
     )
     longer = verification_deadline(copy(**usual, engine_threshold=35 * DAY))
     assert longer == (35 * DAY, "the engine's own threshold (735)")
     quick = verification_deadline(copy(scans=completed(3, 2, 1), engine_threshold=DAY))
-    assert quick == (7 * DAY, "7 days at least")
+    assert quick == (7 * DAY, "the minimum")
 
 
 def test_a_healthy_scan_that_always_takes_14_days_is_never_overdue() -> None:
@@ -188,7 +188,7 @@ def test_slow_decay_ends_somewhere() -> None:
     slow = copy(**BACKGROUND, scans=completed(81, 41, 1))
     assert verification_deadline(slow) == (
         45 * DAY,
-        "45 days at most: 1.5 times the 40 days from one completion to the next",
+        "the maximum; otherwise 1.5 times the usual 40 days between completions",
     )
     assert verification_deadline(copy(engine_threshold=90 * DAY)).seconds == 45 * DAY
     strict = copy(**BACKGROUND, scans=completed(81, 41, 1), most_deadline=20 * DAY)
@@ -223,7 +223,7 @@ def test_one_completion_does_not_tell_what_is_usual() -> None:
     """Its size still does, as before the first one."""
     for scans in ([], completed(30)):
         small = copy(**BACKGROUND, size_bytes=1e9, scans=scans)
-        assert verification_deadline(small) == (7 * DAY, "7 days at least")
+        assert verification_deadline(small) == (7 * DAY, "the minimum")
         large = copy(**BACKGROUND, size_bytes=1e12, scans=scans)
         assert verification_deadline(large).seconds == pytest.approx(1.5 * 1e6)
     assert found(ledger(**BACKGROUND, size_bytes=1e9)) == ["never_verified"]
@@ -265,7 +265,7 @@ def test_that_a_domain_controller_was_never_verified_is_no_finding_of_it() -> No
 
 def test_a_window_that_opens_once_a_week_may_take_until_its_next_end() -> None:
     assert verification_deadline(copy(window=MONDAYS)).seconds == 7 * DAY + 4 * HOUR
-    assert verification_deadline(copy(window=MONDAYS)).reason == "7.2 days at least"
+    assert verification_deadline(copy(window=MONDAYS)).reason == "the minimum"
     assert found(ledger(window=MONDAYS, verified={"online_scan": NOW - 7.1 * DAY})) == []
 
 
@@ -273,7 +273,7 @@ def test_after_a_gap_of_more_than_a_window_absence_is_not_claimed() -> None:
     entry = ledger(event_gaps=[gap(5, 3)])
     assert found(entry) == ["unknown_since"]
     assert (entry.standing, entry.unknown_since) == ("unknown", NOW - 5 * DAY)
-    assert "100 events are missing" in entry.findings[0].sentence
+    assert "100 events were not read" in entry.findings[0].sentence
     stale = ledger(event_gaps=[gap(5, 3)], verified={"online_scan": NOW - 9 * DAY})
     assert found(stale) == ["unknown_since"]
 
@@ -299,14 +299,14 @@ def test_a_deadline_after_the_gap_absence_is_certain_again() -> None:
     never = ledger(event_gaps=[gap(30, 8)])
     late = ledger(event_gaps=[gap(30, 8)], verified={"external": NOW - 40 * DAY})
     assert found(never) == found(late) == ["verification_overdue"]
-    assert "events are missing until" in never.findings[0].sentence
+    assert "before which events are missing" in never.findings[0].sentence
     assert never.standing == "unverified"
 
 
 def test_several_gaps_hide_what_became_of_it_since_the_first() -> None:
     entry = ledger(event_gaps=[gap(9, 6, 2), gap(5, 3, 3), gap(2.5, 2.4, 9)])
     assert entry.unknown_since == NOW - 9 * DAY
-    assert "5 events are missing" in entry.findings[0].sentence
+    assert "5 events were not read" in entry.findings[0].sentence
 
 
 VERIFIED = {"online_scan": NOW - DAY}

@@ -30,9 +30,9 @@ def test_half_the_window_logs_from_half_to_as_much() -> None:
     found = defrag_log(history, WhatIfChange(window=2 * HOUR), NOON)
     assert found.values == pytest.approx((50 * MB, 70.7 * MB, 100 * MB), rel=1e-3)
     assert found.sentence == (
-        "from 20 days, on which 800 log files were begun for all work; with a window of 2 h 0.5"
-        " times as much is published, but what is not done in one night may be logged in another:"
-        " from none to all of that"
+        "from 20 days (median of all log files written: 800 per day); published figures are"
+        " proportional to the window, 0.5 times as much, but work may move to another night: the"
+        " range goes from no change to all of it"
     )
 
 
@@ -61,14 +61,14 @@ def test_the_first_zeroing_pass_logs_two_to_five_times_as_much() -> None:
 
     first = zeroing_log(history, WhatIfChange(zeroing="first"), NOON)
     assert first.values == pytest.approx((200 * MB, 316.2 * MB, 500 * MB), rel=1e-3)
-    assert "published and not measured here" in first.sentence
+    assert "published, not measured here: the first pass" in first.sentence
     assert zeroing_log(history, WhatIfChange(zeroing="on"), NOON).values == (100 * MB,) * 3
 
 
 def test_logs_of_databases_that_share_an_instance_are_said_to_be_of_all() -> None:
     found = defrag_log(logged(*[100.0] * 20, shares_instance=3), WhatIfChange(), NOON)
 
-    assert "of the 3 databases of its instance together" in found.sentence
+    assert "for the 3 databases of its instance together" in found.sentence
 
 
 def test_without_a_window_another_length_has_no_answer() -> None:

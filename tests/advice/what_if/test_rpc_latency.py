@@ -36,7 +36,7 @@ def test_without_latencies_the_published_share_is_taken() -> None:
 
     assert found.values == pytest.approx((0.05, 0.1, 0.2))
     assert found.sentence == (
-        "published as about 10% and taken as half to twice that: no latency of it was sampled"
+        "published as about 10%, shown as half to twice that; RPC latency was not sampled here"
     )
 
 
@@ -52,7 +52,7 @@ def test_with_enough_hours_what_was_seen_takes_its_place() -> None:
 
     assert found.values == pytest.approx((0.3, 0.3, 0.3))
     assert found.sentence.startswith(
-        "seen here, 14 hours of the scan against 14 of the same times without, in 7 nights"
+        "measured here in 7 nights, 14 hours with the scan and 14 without it at the same time"
     )
 
 
@@ -61,7 +61,7 @@ def test_quiet_nights_are_not_compared_with_busy_days() -> None:
     found = added_rpc_latency(history, list(latencies(history, 0.3)), NOTHING, NOON)
 
     assert "published as about 10%" in found.sentence
-    assert "too few hours to compare, 0 hours of the scan against 0" in found.sentence
+    assert "too few hours here: 0 hours with the scan and 0 without it" in found.sentence
 
 
 def test_what_was_seen_without_zeroing_is_doubled_for_it() -> None:
@@ -71,14 +71,14 @@ def test_what_was_seen_without_zeroing_is_doubled_for_it() -> None:
     )
 
     assert found.values == pytest.approx((0.3, 0.3, 0.3))
-    assert "2 times as much with zeroing, published" in found.sentence
+    assert "published: 2 times as much with zeroing" in found.sentence
 
 
 def test_without_a_scan_only_what_was_seen_is_told() -> None:
     found = added_rpc_latency(store(scan_runs=[]), [], NOTHING, NOON)
 
     assert found.values is None
-    assert found.sentence.startswith("what online defragmentation adds is not published")
+    assert found.sentence.startswith("there are no published figures for online")
 
 
 def test_no_latency_at_all_is_no_ratio() -> None:

@@ -29,7 +29,9 @@ def test_a_domain_controller_that_collects_garbage_twice_a_day_needs_no_window()
 
     assert (advice.action, advice.rule) == ("not_applicable", "cycles")
     assert advice.recommended_seconds is None
-    assert advice.reasons == ("Online defragmentation is part of garbage collection: no window.",)
+    assert advice.reasons == (
+        "Online defragmentation is part of garbage collection; it has no window.",
+    )
 
 
 def test_garbage_collection_that_has_not_completed_for_three_cycles_is_said() -> None:
@@ -38,7 +40,7 @@ def test_garbage_collection_that_has_not_completed_for_three_cycles_is_said() ->
     advice = judged("garbage_collection", defrag_passes=old)
 
     assert (advice.action, advice.rule) == ("not_applicable", "no_completion")
-    assert "37 h at work ago" in advice.reasons[1]
+    assert "for 37 h of uptime;" in advice.reasons[1]
     assert judged("garbage_collection", defrag_passes=[]).rule == "no_completion"
     young = judged("garbage_collection", defrag_passes=[], first_seen=NOON - DAY)
     assert young.rule == "cycles"
@@ -112,7 +114,7 @@ def test_a_passive_copy_of_exchange_2007_is_maintained_by_nothing() -> None:
 
 
 def test_where_nothing_is_known_nothing_is_claimed() -> None:
-    assert judged("background").reasons[1] == "When its scan began is not known."
+    assert judged("background").reasons[1] == "The start of its scan is not known."
     assert judged("application").rule == "application"
     assert judged("application").confidence == 1.0
 
@@ -123,4 +125,4 @@ def test_a_start_that_cannot_be_is_not_known(started: float) -> None:
 
     advice = judged("background", checksum_passes=damaged, size_bytes=1e9, page_size=32768)
 
-    assert advice.reasons[1] == "When its scan began is not known."
+    assert advice.reasons[1] == "The start of its scan is not known."

@@ -13,7 +13,7 @@ from tests.support.records import EPOCH, HOUR, event, folder_of
 FREED: dict[str, FieldValue] = {
     "pages_freed": 42794, "seconds": 124919, "invocations": 7, "days": 4,
 }  # fmt: skip
-TOLD = "42,794 pages freed, 34 h 42 min at work, 7 runs over 4 days"
+TOLD = "42,794 pages freed, 34 h 42 min of work, 7 runs over 4 days"
 
 
 def reasons(*events: Event) -> tuple[str, ...]:
@@ -25,8 +25,8 @@ def reasons(*events: Event) -> tuple[str, ...]:
 def test_a_lone_703_is_an_end_with_its_figures() -> None:
     (first, *_) = reasons(event(703, 0, fields=FREED))
     assert first == (
-        f"Online defragmentation completed 2007-06-16 13:20 UTC ({TOLD}), but no start of it is in"
-        " the events."
+        f"Online defragmentation completed at 2007-06-16 13:20 UTC ({TOLD}), but the"
+        " events do not have its start."
     )
 
 
@@ -38,7 +38,7 @@ def test_a_703_without_a_time_too() -> None:
 @pytest.mark.parametrize("event_id", [700, 704])
 def test_a_start_without_a_time_is_not_said_to_be_missing(event_id: int) -> None:
     (first, *_) = reasons(msgspec.structs.replace(event(event_id, 0), time=None))
-    assert first == "When online defragmentation ran is not known: its events have no time."
+    assert first == "The times of online defragmentation are not known: its events have no time."
 
 
 def test_a_lone_704_is_no_end_of_a_pass() -> None:
@@ -48,7 +48,7 @@ def test_a_lone_704_is_no_end_of_a_pass() -> None:
 def test_of_the_scan_alone_its_window_is_spoken_of() -> None:
     summary = {"pages_seen": 100, "bad_checksums": 0}
     (first, *_) = reasons(event(704, -HOUR), event(721, 0, fields=summary))
-    assert first == f"Only the database scan of the window is in the events. {NOTHING}"
+    assert first == f"Of the tasks of the window, the events have only the database scan. {NOTHING}"
 
 
 def test_figures_that_are_not_told_are_left_out() -> None:

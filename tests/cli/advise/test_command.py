@@ -98,12 +98,12 @@ def test_people_get_a_table_and_the_reasons(farm: Path, capsys: pytest.CaptureFi
     cells = " ".join(rows[1].split())
     assert cells.startswith("SG06 ex01 window shrink 4 h → 2 h 45 min 100% 2007-06-20 online_scan")
     assert "2007-06-19 online_scan, 1 bad since" in " ".join(rows[3].split())
-    assert "\n  It read 142.9 pages for each one freed" in out
+    assert "\n  Online defragmentation read 142.9 pages for each one freed" in out
     assert "\n  ! investigate: 1 known bad page.\n" in out
     assert "rule:" not in out
     when, once = err.splitlines()
     assert when == "esewatch: dc01 and ex01 as of their last record, 2007-06-20 23:55 UTC"
-    assert once.startswith("esewatch: nothing has verified every page of 1 directory (c:\\windows")
+    assert once.startswith("esewatch: no verification is known for 1 directory (c:\\windows")
 
 
 def test_explained_every_figure_and_the_rule_is_shown(
@@ -119,7 +119,7 @@ def test_explained_every_figure_and_the_rule_is_shown(
         "    rule: cycles\n",
         "    verified: 2007-06-20 03:21 UTC by online_scan\n",
         "    verification due 2007-06-27 03:21 UTC\n",
-        "    ledger: verified, bad pages since 1, corrected since 0\n",
+        "    state: verified; since the last verification 1 bad and 0 corrected pages\n",
     ):
         assert line in out
 
@@ -171,8 +171,8 @@ def test_without_a_journal_one_line_says_what_to_do(
 
     assert main(["advise", "--config.file", str(configuration)]) == 2
     assert capsys.readouterr().err == (
-        f"esewatch: {tmp_path / 'none.db'}: there is no journal: name inputs, or the configuration:"
-        " --config.file F\n"
+        f"esewatch: {tmp_path / 'none.db'}: there is no journal; name inputs, or the configuration"
+        " with --config.file F\n"
     )
 
 
@@ -197,7 +197,7 @@ def test_what_no_database_is_in_is_said(tmp_path: Path, capsys: pytest.CaptureFi
     Journal(tmp_path / "journal.db").close()
 
     assert main(["advise", "--config.file", str(configuration)]) == 0
-    assert capsys.readouterr().out == "No database is known: nothing is advised.\n"
+    assert capsys.readouterr().out == "No database is known, so there is no advice.\n"
 
 
 def test_an_input_that_is_missing_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

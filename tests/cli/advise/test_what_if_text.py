@@ -30,16 +30,18 @@ def test_half_the_window_is_answered_below_each_database(
 
     assert out.count("  What if its window were 2 h:\n") == 3
     block = out.split("\nSG08 (")[1].split("\n\n")[0].splitlines()
-    assert block[-6].startswith("    Days for a pass of online defragmentation: 8")
+    assert block[-6].startswith("    Days per pass of online defragmentation: 8")
     assert block[-6].endswith(
-        "; now 4 to 5 (from 8 whole passes; the use of 35 nights, of 2 h in the place of 4 h)."
+        "; now 4 to 5 (from 8 complete passes; as used in 35 past nights, scaled from 4 h to 2 h)."
     )
     assert block[-4] == (
-        "    A whole scan in its half of one window: yes (it takes 21 min; its half of the window"
-        " is 1 h)."
+        "    A full scan fits into half of one window: yes (it takes 21 min; half of the window is"
+        " 1 h)."
     )
-    assert block[-2].startswith("    RPC latency added meanwhile: 5% to 20%, likely 10% (published")
-    assert block[-1].startswith("    Logs of online defragmentation in a night: unknown (")
+    assert block[-2].startswith(
+        "    RPC latency added during maintenance: 5% to 20%, likely 10% (published"
+    )
+    assert block[-1].startswith("    Log volume of online defragmentation per night: unknown (")
 
 
 def test_all_that_is_asked_is_one_question(farm: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -48,10 +50,10 @@ def test_all_that_is_asked_is_one_question(farm: Path, capsys: pytest.CaptureFix
     out = capsys.readouterr().out
 
     assert (
-        "  What if its window were 2 h, its scan slept 20 ms more after each read, 2 were scanned"
-        " at once on its disks, it were 20% larger and its scan began to zero pages:\n"
+        "  What if its window were 2 h, its scan slept 20 ms more after each read, 2 databases"
+        " were scanned at once on its disks, it were 20% larger and its scan began to zero pages:\n"
     ) in out
-    assert "    Logs of zeroing in a night, beside them: unknown (" in out
+    assert "    Additional log volume of zeroing per night: unknown (" in out
 
 
 def test_what_it_does_not_apply_to_is_shown_where_all_is_explained(
@@ -94,20 +96,20 @@ def test_json_has_it_as_one_more_key_when_it_is_asked(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("window=3x", "'window=3x': window is a duration from 15m to 24h"),
-        ("window=5m", "'window=5m': window is a duration from 15m to 24h"),
-        ("window=", "'window=': window is a duration from 15m to 24h"),
-        ("throttle=-1", "throttle is a number of milliseconds from 0 to 60000, such as 20ms"),
-        ("throttle=60001ms", "throttle is a number of milliseconds from 0 to 60000"),
-        ("parallel=0", "parallel is a whole number from 1 to 16"),
-        ("parallel=²", "parallel is a whole number from 1 to 16"),
-        ("growth=20", "growth is a share of the size from -90% to 1000%, such as 20%"),
-        ("growth=nan%", "growth is a share of the size from -90% to 1000%"),
-        ("growth=-91%", "growth is a share of the size from -90% to 1000%"),
-        ("zeroing=maybe", "zeroing is first (its first pass) or on (later ones)"),
-        ("colour=red", "NAME one of window, throttle, parallel, growth, zeroing"),
-        ("window", "'window': NAME=VALUE"),
-        ("", "'': NAME=VALUE"),
+        ("window=3x", "'window=3x': window must be a duration from 15m to 24h"),
+        ("window=5m", "'window=5m': window must be a duration from 15m to 24h"),
+        ("window=", "'window=': window must be a duration from 15m to 24h"),
+        ("throttle=-1", "throttle must be a number of milliseconds from 0 to 60000, such as 20ms"),
+        ("throttle=60001ms", "throttle must be a number of milliseconds from 0 to 60000"),
+        ("parallel=0", "parallel must be a whole number from 1 to 16"),
+        ("parallel=²", "parallel must be a whole number from 1 to 16"),
+        ("growth=20", "growth must be a share of the size from -90% to 1000%, such as 20%"),
+        ("growth=nan%", "growth must be a share of the size from -90% to 1000%"),
+        ("growth=-91%", "growth must be a share of the size from -90% to 1000%"),
+        ("zeroing=maybe", "zeroing must be first (its first pass) or on (later ones)"),
+        ("colour=red", "one of these names: window, throttle, parallel, growth, zeroing"),
+        ("window", "'window' is not NAME=VALUE"),
+        ("", "'' is not NAME=VALUE"),
     ],
 )
 def test_what_cannot_be_asked_is_one_line(

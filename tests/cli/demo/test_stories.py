@@ -78,7 +78,7 @@ def test_a_scan_that_is_done_by_its_forecast_is_seen(done: str, seen: bool) -> N
     key = ("mail01", NIGHTLY)
     told = StoryTold()
     told.take({key: at_work(BEFORE)})
-    assert told.forecast == f"the scan of {NIGHTLY} should be done by 01:00:00 UTC"
+    assert told.forecast == f"the scan of {NIGHTLY} is expected to complete by 01:00:00 UTC"
     told.take({key: at_work(done, running=False)})
     assert (FORECAST in told.seen) is seen
     if seen:

@@ -63,7 +63,7 @@ def ratio(text: str) -> Iterator[tuple[str, str]]:
 
 def passes(text: str) -> Iterator[tuple[str, str]]:
     """No pass beside completed ones."""
-    none = first("No completed pass in", text)
+    none = first("no completed pass and", text)
     done = first(r"Defrag [\d,]+ started, [1-9][\d,]* completed", text)
     whole = first(r"\d\d:\d\d \d{4}-\d\d-\d\d \d\d:\d\d defrag completed", text)
     if none and done and whole:

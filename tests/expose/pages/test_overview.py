@@ -93,7 +93,7 @@ def test_findings_are_reasons_and_say_nothing_twice() -> None:
         "checksum failed and has not completed since",
     )
     assert "never seen verified" not in reasons
-    assert any("nothing has verified every page" in each for each in reasons[3:])
+    assert any("nothing has verified all of its pages" in each for each in reasons[3:])
 
 
 def test_a_finding_alone_asks_for_a_look() -> None:

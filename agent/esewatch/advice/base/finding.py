@@ -138,7 +138,7 @@ def investigate(
             (bad, "known bad page", "known bad pages"),
             (corrected, "corrected page", "corrected pages"),
             *((count, *DAMAGE_WORDS[kind]) for kind, count in standing_damage.items()),
-            (failed, "I/O error in 7 days", "I/O errors in 7 days"),
+            (failed, "I/O error in the last 7 days", "I/O errors in the last 7 days"),
         )
         if number > 0
     ]
@@ -189,7 +189,7 @@ def never_verified(known: float) -> Finding:
     """No verifier ever read every page good in the `known` seconds since it was first seen."""
     return Finding(
         "never_verified",
-        f"in the {span(known)} since it was first seen nothing has verified every page",
+        f"nothing has verified all of its pages in the {span(known)} since it was first seen",
     )
 
 
@@ -207,21 +207,21 @@ def verification_overdue(
 
     `lost_until`: events are missing up to then; `silent` counts from there.
     """
-    since = f"last verified {verified_text(proof)}" if proof else "not seen verified"
-    if lost_until is not None:
-        since += f", events are missing until {moment(lost_until)}, none since"
+    since = f" since {moment(lost_until)}, before which events are missing" if lost_until else ""
+    last = f"last verified {verified_text(proof)}" if proof else "no verification is known"
     return Finding(
-        "verification_overdue", f"{since}: {span(silent)} against a deadline of {span(deadline)}"
+        "verification_overdue",
+        f"not verified for {span(silent)}{since}; the deadline is {span(deadline)} ({last})",
     )
 
 
 def unknown_since(begin: float, until: float, missing: int, proof: Proof | None) -> Finding:
     """`missing` events between `begin` and `until` were not read, and no proof is younger."""
-    before = f", last verified {verified_text(proof)}" if proof else ""
+    before = f" (last verified {verified_text(proof)})" if proof else ""
     return Finding(
         "unknown_since",
-        f"unknown since {moment(begin)}: {counted(missing, 'event is', 'events are')} missing"
-        f" until {moment(until)}{before}",
+        f"{counted(missing, 'event was', 'events were')} not read between {moment(begin)} and"
+        f" {moment(until)}, so the state of its pages is unknown{before}",
     )
 
 
@@ -235,7 +235,11 @@ def only_other_copies_verified(role: str, verified: Sequence[tuple[str, Proof]])
     more = f" and {len(verified) - 3:,} more" if len(verified) > 3 else ""
     name: FindingName = "only_passive_verified" if role == "active" else "only_active_verified"
     noun = "copy" if len(verified) == 1 else "copies"
-    return Finding(name, f"only the {other} {noun} verified: {copies}{more}; this {role} one not")
+    return Finding(
+        name,
+        f"this {role} copy was not verified within its deadline; only the {other} {noun} on"
+        f" {copies}{more} {'was' if len(verified) == 1 else 'were'}",
+    )
 
 
 def scan_stalled(since: float, still: float, seen: float | None, pages: float | None) -> Finding:
@@ -246,31 +250,31 @@ def scan_stalled(since: float, still: float, seen: float | None, pages: float | 
     so_far = f"{seen:,.0f}" if seen is not None else ""
     if seen is not None and pages is not None and seen <= pages:
         so_far += f" of {pages:,.0f}"
-    at = f", with {so_far} pages seen" if so_far else ""
+    at = f" (after {so_far} pages)" if so_far else ""
     return Finding(
         STALLED,
-        f"its scan stands still: no progress since {moment(since)}{at}, for {span(still)} in which"
-        " its log was read",
+        f"its scan has stalled: no progress since {moment(since)}{at}, although its log"
+        f" was read for {span(still)} of that time",
     )
 
 
 def scan_off(silent: float, last: float | None) -> Finding:
     """No event of a scan in `silent` seconds at work; the last one, None where none is known."""
-    before = f", the last {moment(last)}" if last is not None else ", nor before"
+    before = f"the last one was at {moment(last)}" if last is not None else "none is known before"
     return Finding(
         "scan_off",
-        f"its log shows no scan in {span(silent)} at work{before}; to see whether scanning is"
-        " switched off, run Get-MailboxDatabase | fl Name,BackgroundDatabaseMaintenance",
+        f"its log shows no scan for {span(silent)} of uptime ({before}); to see whether scanning"
+        " is switched off, run Get-MailboxDatabase | fl Name,BackgroundDatabaseMaintenance",
     )
 
 
 def defrag_overdue(completed: float | None, silent: float, allowed: float) -> Finding:
     """Garbage collection did not complete in `silent` seconds at work, more than `allowed`."""
-    last = f"last {moment(completed)}" if completed is not None else "never seen to"
+    last = f"last at {moment(completed)}" if completed is not None else "no completion is known"
     return Finding(
         "defrag_overdue",
-        f"online defragmentation has not completed in {span(silent)} at work ({last}); it should"
-        f" within {span(allowed)}",
+        f"online defragmentation has not completed for {span(silent)} of uptime ({last}); the limit"
+        f" is {span(allowed)}",
     )
 
 
@@ -278,8 +282,8 @@ def cycles_torn(cycles: int) -> Finding:
     """The last `cycles` of garbage collection in a row did not complete at once."""
     return Finding(
         "defrag_overdue",
-        f"online defragmentation was interrupted or resumed in {cycles} cycles of garbage"
-        " collection in a row",
+        f"online defragmentation was interrupted or resumed in each of the last {cycles} cycles of"
+        " garbage collection",
     )
 
 
@@ -287,7 +291,7 @@ def scans_collide(names: Sequence[str], cost: str) -> Finding:
     """Scanned at the same time as the databases `names`; `cost` gives the cost in figures."""
     return Finding(
         "scans_collide",
-        f"scanned at the same time as {listed(names)}, on the same disks: {cost}",
+        f"scanned at the same time as {listed(names)} on the same disks; {cost}",
     )
 
 
@@ -295,8 +299,9 @@ def scans_do_not_fit(need: float, room: float) -> Finding:
     """A scan of `need` seconds has at most `room` seconds at a stretch in its allowed hours."""
     return Finding(
         "scans_do_not_fit",
-        f"its scan takes {span(need)}, and the other scans of the same disks leave it at most"
-        f" {span(room)} of its allowed hours in 7 days: {span(need - room)} short",
+        f"its scan needs {span(need)}, but the other scans of the same disks leave at"
+        f" most {span(room)} at a stretch in its allowed hours of 7 days: {span(need - room)} too"
+        " little",
     )
 
 
@@ -309,13 +314,13 @@ def backup_slows(slow: int, jobs: int, rates: Sequence[float], ended: float) -> 
     return Finding(
         "backup_slows",
         f"in {slow} of the last {jobs} backup jobs the last set ran at less than half the"
-        f" throughput of the first: from {first} to {last} MB/s over {len(rates)} sets in the one"
-        f" that ended {moment(ended)}",
+        f" throughput of the first; in the job that ended {moment(ended)} it fell from {first} to"
+        f" {last} MB/s over {len(rates)} sets",
     )
 
 
 class EarlyStops(NamedTuple):
-    """Maintenance stopped before its time with work left: one value for each such opening."""
+    """Maintenance stopped before its time with work left: one value for each such window."""
 
     tasks: Sequence[str]
     """The tasks that were stopped, in words."""
@@ -332,14 +337,15 @@ class EarlyStops(NamedTuple):
 def stopped_early(found: EarlyStops) -> Finding:
     """The finding; it is `backup_overlaps` where a backup ran at half of the stops or more."""
     backups = 2 * found.with_backup >= len(found.early)
-    told = (
-        f"{listed(found.tasks)} stopped in {len(found.early)} of the last {found.openings} openings"
-        f" of the window before the pass was complete, {span(median(found.early))} too early"
-        f" (median), last {moment(found.last)}"
+    said = (
+        f"{listed(found.tasks)} stopped before the pass was complete in {len(found.early)} of the"
+        f" last {found.openings} windows, {span(median(found.early))} too early (median), last at"
+        f" {moment(found.last)}"
     )
     if not backups:
-        return Finding("stops_early", told)
-    return Finding("backup_overlaps", f"{told}: a backup was running in {found.with_backup}")
+        return Finding("stops_early", said)
+    of_these = f"in {found.with_backup} of these windows"
+    return Finding("backup_overlaps", f"{said}; a backup was running {of_these}")
 
 
 def writes_at_risk(
@@ -353,10 +359,10 @@ def writes_at_risk(
     parts = []
     if errors:
         said = [f"{RISKS[kind]} (last {moment(at)})" for kind, at in errors.items()]
-        parts.append(f"says that {listed(said)}")
+        parts.append(f"logged that {listed(said)}")
     if buckets:
         held, most = buckets
-        parts.append(f"holds {held:,.0f} of at most {most:,} version buckets")
+        parts.append(f"uses {held:,.0f} of at most {most:,} version buckets")
     return Finding("writes_at_risk", f"its instance {', and '.join(parts)}", tuple(errors))
 
 

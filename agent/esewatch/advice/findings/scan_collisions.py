@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from esewatch.advice.base.finding import Finding, scans_collide
+from esewatch.advice.base.finding import Finding, counted, scans_collide
 from esewatch.advice.base.maintenance_model import maintenance_model
 from esewatch.config import Settings
 from esewatch.fold.identity.identity import database_name, device_of
@@ -354,12 +354,13 @@ def _loss(measured: Sequence[_Measured], index: int) -> Loss:
         partner = measured[next(iter(own.partners))].together
         both = own.together + partner if partner is not None else None
     sentence = (
-        f"{own.alone:,.0f} pages a second alone (passes: {own.alone_passes}),"
-        f" {own.together:,.0f} with others for {own.share:.0%} of the time"
-        f" (passes: {own.together_passes}): {_change(own.together, own.alone)}"
+        f"its scan reads {own.alone:,.0f} pages a second alone"
+        f" ({counted(own.alone_passes, 'pass', 'passes')}) and {own.together:,.0f} when others run"
+        f" for {own.share:.0%} of the time ({counted(own.together_passes, 'pass', 'passes')}):"
+        f" {_change(own.together, own.alone)}"
     )
     if both is not None:
-        sentence += f"; both together {both:,.0f}: {_change(both, own.alone)} than this one alone"
+        sentence += f"; the two together read {both:,.0f}: {_change(both, own.alone)} than it alone"
     return Loss(own.alone, own.together, share, both, sentence)
 
 
@@ -370,19 +371,16 @@ def _change(now: float, before: float) -> str:
 
 def _missing(own: _Measured) -> str:
     if own.alone is None and own.together is None:
-        why = "no completed pass has its pages, its work time and all of its runs"
+        why = "the pages, run time or runs of its completed passes are not all known"
     elif own.alone is None:
-        why = f"{own.together:,.0f} pages a second with others, and no pass alone to compare"
+        why = f"it reads {own.together:,.0f} pages a second beside others, but never ran alone"
     else:
-        why = f"{own.alone:,.0f} pages a second alone, and no completed pass with others"
-    return f"the cost cannot be measured here: {why}"
+        why = f"it reads {own.alone:,.0f} pages a second alone, but never completed beside others"
+    return f"the cost is not measured here ({why})"
 
 
 def _published() -> str:
     """Both readings of the published table."""
     each, total = PUBLISHED_TWO, PUBLISHED_TWO / 2
-    return (
-        f"published figures: {PUBLISHED_ALONE:,} pages a second alone, {PUBLISHED_TWO:,} with two"
-        f" at once: each {_change(each, PUBLISHED_ALONE)}, or {_change(total, PUBLISHED_ALONE)} if"
-        " that is the sum of both"
-    )
+    low, high = (1 - rate / PUBLISHED_ALONE for rate in (each, total))
+    return f"in published figures two scans at once are each {low:.0%} to {high:.0%} slower"

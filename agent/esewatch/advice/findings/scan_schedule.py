@@ -22,7 +22,7 @@ GAP = 900.0
 HORIZON = 7 * 86400.0
 """Openings that begin within these seconds are used."""
 MINUTE = 60.0
-_NO_LENGTH = "not placed: none of its scans ended, so how long one takes is not known"
+_NO_LENGTH = "not placed: none of its scans has completed, so their duration is not known"
 _NO_HOURS = "not placed: no window is configured, so its allowed hours are not known"
 
 

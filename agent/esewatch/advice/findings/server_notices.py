@@ -13,20 +13,20 @@ WORDS: Mapping[str, str] = {
     "failed": "this copy has failed",
     "suspended": "this copy was suspended",
     "seeding_failed": "this copy could not be seeded",
-    "database_error": "its database gave an error",
-    "usn_rollback": "its database is older than its partners know it (USN rollback)",
+    "database_error": "its database reported an error",
+    "usn_rollback": "its database is older than its replication partners expect (USN rollback)",
     "replication_stopped": "replication from a partner has stopped",
 }
 """The field `state` of an event -> its text."""
 _OF: Mapping[FindingName, tuple[str, str, Sequence[str]]] = {
     "copy_failed": (
         "Exchange",
-        "run Get-MailboxDatabaseCopyStatus for its present state",
+        "for its current state, run Get-MailboxDatabaseCopyStatus",
         ("failed", "suspended", "seeding_failed"),
     ),
     "directory_error": (
         "the directory service",
-        "run repadmin /showrepl and dcdiag for its present state",
+        "for its current state, run repadmin /showrepl and dcdiag",
         ("database_error", "usn_rollback", "replication_stopped"),
     ),
 }

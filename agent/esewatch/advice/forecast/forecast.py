@@ -144,7 +144,11 @@ def _continuous(base: Forecast, totals: list[float], course: Course, now: float)
         return _without(base, "", course)
     rest = rest_of_scan(running.started, totals, course.marks, course.pages)
     if rest is None:
-        return _without(base, "its duration is not known: no completed pass, no pages seen", course)
+        return _without(
+            base,
+            "its duration is not known: there is no completed pass and no count of pages",
+            course,
+        )
     usual = rest.left.quantile(0.5)
     if now - max(running.last_event, rest.since) > max(SILENT, 2 * usual):
         return _without(base, "it has logged nothing for longer than a pass takes", course)
@@ -165,14 +169,14 @@ def _windowed(
     if not totals:
         return _without(base, "no completed pass yet", course)
     if not found.nights:
-        return _without(base, "no night on which it ran is over yet", course)
+        return _without(base, "the first night on which it runs is not over yet", course)
     upcoming = list(islice(found.rhythm.after(now), 2))
     between = upcoming[1].start - upcoming[0].start
     if now - running.last_event > max(SILENT, 2 * between):
         return _without(base, "it has logged nothing for seven days or two windows", course)
     length = upcoming[0].end - upcoming[0].start
     if any(last - first > length and last > running.started for first, last, _ in course.gaps):
-        return _without(base, "records of more than a window were missed during it", course)
+        return _without(base, "records of more than one window are missing from this pass", course)
     spread = PredictionInterval(totals)
     done = worked(capped(course.runs, found.rhythm, now), running.started, now)
     dates = simulate_passes(spread, done, found, now)

@@ -131,18 +131,18 @@ def verification_deadline(copy: Copy) -> Deadline:
     if _is_span(copy.configured_deadline):
         return Deadline(copy.configured_deadline or 0.0, "configured")
     least = LEAST_DEADLINE if copy.window is None else max(LEAST_DEADLINE, one_window(copy.window))
-    found = [_usual(copy), Deadline(least, f"{span(least)} at least")]
+    found = [_usual(copy), Deadline(least, "the minimum")]
     if _is_span(copy.engine_threshold):
         found.append(Deadline(copy.engine_threshold or 0.0, "the engine's own threshold (735)"))
     unsized = copy.model == "background" and not _is_span(copy.size_bytes)
     if unsized and not copy.verified and copy.under_way:
         # One that goes on for n days takes n days at least; of 2 TB it takes 23 in good health.
-        said = f"1.5 times the {span(copy.under_way)} that its first scan goes on"
+        said = f"1.5 times the {span(copy.under_way)} for which its first scan has been running"
         found.append(Deadline(SLACK * copy.under_way, said))
     longest = max((each for each in found if each is not None), key=lambda each: each.seconds)
     if longest.seconds <= copy.most_deadline:
         return longest
-    return Deadline(copy.most_deadline, f"{span(copy.most_deadline)} at most: {longest.reason}")
+    return Deadline(copy.most_deadline, f"the maximum; otherwise {longest.reason}")
 
 
 def _usual(copy: Copy) -> Deadline | None:
@@ -155,7 +155,7 @@ def _usual(copy: Copy) -> Deadline | None:
     between = [two - one for one, two in pairwise(ends[-LATEST:])]
     if between:
         usual = median(between)
-        said = f"1.5 times the {span(usual)} from one completion to the next"
+        said = f"1.5 times the usual {span(usual)} between completions"
         return Deadline(SLACK * usual, said) if _is_span(usual) else None
     if copy.model != "background" or not _is_span(copy.size_bytes):
         return None

@@ -64,7 +64,7 @@ def pass_time(
     wholes = whole_passes(past.passes, past.runs, history.event_gaps)
     totals = [each for each in seconds_now(wholes, history.pages, history.sizes) if each > 0]
     if not totals:
-        missing = Estimate(sentence=f"no whole pass of {TASKS[task]} was seen yet")
+        missing = Estimate(sentence=f"there is no complete pass of {TASKS[task]} yet")
         return PassTime(missing, missing)
     pace = scan_pace(history, change, totals, loss) if task == "checksum" else ScanPace()
     if isinstance(pace, str):
@@ -73,7 +73,7 @@ def pass_time(
     factors = (pace.low, pace.likely, pace.high)
     made = {each: _Slower(totals, each * grown, pace.more * grown) for each in factors}
     spreads = [made[each] for each in factors]
-    said = [f"from {counted(len(totals), 'whole pass', 'whole passes')}", *_sized(change)]
+    said = [f"from {counted(len(totals), 'complete pass', 'complete passes')}", *_sized(change)]
     works = [each.quantile(share) for each, share in zip(spreads, SHARES, strict=True)]
     sentence = "; ".join([*said, *pace.said])
     seconds = ranged(works, sentence, sentence)
@@ -105,7 +105,7 @@ def _sized(change: WhatIfChange) -> list[str]:
     if not change.growth:
         return []
     much = "larger" if change.growth > 0 else "smaller"
-    return [f"the work grows with the size, {abs(change.growth):.0%} {much}"]
+    return [f"the work is taken to be {abs(change.growth):.0%} {much}, like the size"]
 
 
 def _use(past: _Past, history: History, change: WhatIfChange, now: float) -> _Use | str:
@@ -116,17 +116,17 @@ def _use(past: _Past, history: History, change: WhatIfChange, now: float) -> _Us
     if found is None or not any(night.seconds > 0 for night in found.nights):
         return f"the nights on which {TASKS[past.task]} runs are not known yet"
     seconds = [night.seconds for night in found.nights]
-    said = f"the use of {counted(len(seconds), 'night', 'nights')}"
+    said = f"as used in {counted(len(seconds), 'past night', 'past nights')}"
     window = found.rhythm.window
     weekly = 7 - len(found.rhythm.closed) if window is None else len(set(window.days))
     if window is not None and past.task == "defrag" and _halved(history, past, now):
         seconds = [min(each, window.duration / 2) for each in seconds]
     if change.window is not None:
         if window is None or window.duration <= 0:
-            kept = "its runs do not keep to the configured window"
+            kept = "its runs do not follow the configured window"
             return "no window is configured" if history.window is None else kept
         seconds = [each * change.window / window.duration for each in seconds]
-        said += f", of {span(change.window)} in the place of {span(window.duration)}"
+        said += f", scaled from {span(window.duration)} to {span(change.window)}"
     return _Use(seconds, 7 / weekly, said)
 
 

@@ -6,7 +6,7 @@ from statistics import median
 from typing import Final
 
 from esewatch.advice.base.estimate import Estimate, WhatIfChange, middle, ranged
-from esewatch.advice.base.finding import counted, span
+from esewatch.advice.base.finding import counted
 from esewatch.advice.history.history import History
 from esewatch.fold.state.rollups import Day, day_of
 
@@ -34,8 +34,8 @@ def defrag_log(history: History, change: WhatIfChange, now: float) -> Estimate:
         return Estimate(sentence="no window is configured")
     times = change.window / history.window.duration
     said += (
-        f"; with a window of {span(change.window)} {times:.2g} times as much is published, but what"
-        " is not done in one night may be logged in another: from none to all of that"
+        f"; published figures are proportional to the window, {times:.2g} times as much, but work"
+        " may move to another night: the range goes from no change to all of it"
     )
     low, high = low * min(1.0, times), high * max(1.0, times)
     return ranged((low, likely * math.sqrt(times), high), said, said)
@@ -49,12 +49,12 @@ def zeroing_log(history: History, change: WhatIfChange, now: float) -> Estimate:
     low, likely, high = today.values
     if change.zeroing == "first":
         least, most = FIRST_ZEROING
-        times = f"the first pass logs {least:g} to {most:g} times what online defragmentation does"
+        times = f"the first pass logs {least:g} to {most:g} times as much as online defragmentation"
         factors = (low * least, likely * math.sqrt(least * most), high * most)
     else:
-        times = "later passes log about what online defragmentation does"
+        times = "later passes log about as much as online defragmentation"
         factors = (low, likely, high)
-    said = f"{times}, published and not measured here; {today.sentence}"
+    said = f"published, not measured here: {times}; {today.sentence}"
     return ranged(factors, said, said)
 
 
@@ -72,9 +72,9 @@ def _logged(history: History, now: float) -> list[Day]:
 
 def _files(days: Sequence[Day]) -> str:
     files = [day.log_generations for day in days if 0 < day.log_generations <= MOST_BYTES]
-    return f", on which {median(files):,.0f} log files were begun for all work" if files else ""
+    return f" (median of all log files written: {median(files):,.0f} per day)" if files else ""
 
 
 def _shared(history: History) -> str:
     others = history.shares_instance
-    return f"; of the {others} databases of its instance together" if others > 1 else ""
+    return f"; for the {others} databases of its instance together" if others > 1 else ""

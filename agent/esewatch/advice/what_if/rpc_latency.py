@@ -40,7 +40,7 @@ def added_rpc_latency(
     """
     zeroing = bool(change.zeroing) or zeroes_already(history)
     if (change.parallel or 1) > 1:
-        return Estimate(sentence="what several scans at once add to it is not published")
+        return Estimate(sentence="there are no published figures for several scans at once")
     is_scan = bool(history.scan_runs) or zeroing
     what = "the scan" if is_scan else "online defragmentation"
     seen = _seen(hours, history.scan_runs if is_scan else history.defrag_runs, history, now)
@@ -49,20 +49,22 @@ def added_rpc_latency(
         and seen.outside >= LEAST_HOURS
         and len(seen.nights) >= LEAST_NIGHTS
     )
-    compared = f"{seen.inside} hours of {what} against {seen.outside} of the same times without"
+    compared = (
+        f"{seen.inside} hours with {what} and {seen.outside} without it at the same time of day"
+    )
     if enough:
         times = ZEROING / CHECKSUM if change.zeroing and not zeroes_already(history) else 1.0
-        said = f"seen here, {compared}, in {len(seen.nights)} nights"
+        said = f"measured here in {len(seen.nights)} nights, {compared}"
         if times != 1.0:
-            said += f"; {times:g} times as much with zeroing, published"
-        said += "; what else its computer did in them is part of it"
+            said += f"; published: {times:g} times as much with zeroing"
+        said += "; includes other work of the computer in these hours"
         return ranged((each * times for each in middle(seen.nights)), said, said)
     if not is_scan:
-        few = f"what {what} adds is not published, and too little was seen: {compared}"
+        few = f"there are no published figures for {what}, and too few hours here: {compared}"
         return Estimate(sentence=few)
     prior = ZEROING if zeroing else CHECKSUM
-    why = f"too few hours to compare, {compared}" if hours else "no latency of it was sampled"
-    said = f"published as about {prior:.0%} and taken as half to twice that: {why}"
+    why = f"too few hours here: {compared}" if hours else "RPC latency was not sampled here"
+    said = f"published as about {prior:.0%}, shown as half to twice that; {why}"
     return ranged((prior / EITHER_WAY, prior, prior * EITHER_WAY), said, said)
 
 

@@ -87,26 +87,29 @@ def _parallel(
     if base is None:
         if count == 1:
             return pace._replace(
-                said=(*pace.said, "it was never scanned alone on its disks: its pace stays")
+                said=(
+                    *pace.said,
+                    "it was never scanned alone on its disks, so no other pace is known",
+                )
             )
         return _published(pace, 1.0, count)
     if count == 1:
-        return pace.times([base] * 3, f"alone it read {alone:,.0f} pages a second")
+        return pace.times([base] * 3, f"it reads {alone:,.0f} pages a second alone")
     if not together or loss is None or not loss.share:
         return _published(pace, base, count)
     slower = max(1.0, (alone or 0.0) / together)
     # Only `share` of its time was beside others; all of it would be.
     whole = max(slower, (slower - (1.0 - loss.share)) / loss.share)
-    said = f"{alone:,.0f} pages a second alone, {together:,.0f} beside others, measured here"
+    said = f"measured here: {alone:,.0f} pages a second alone, {together:,.0f} beside others"
     return pace.times([base * slower, base * whole, base * whole * count / 2], said + _more(count))
 
 
 def _crowded(pace: ScanPace, together: float, share: float, count: int) -> ScanPace:
     """Of passes that were all beside others for a `share` of their time."""
-    seen = f"{together:,.0f} pages a second beside others, measured here"
+    seen = f"measured here: {together:,.0f} pages a second beside others"
     if count == 1:
         most = 2 * MB_ALONE / MB_TWO
-        said = f"{seen}; alone up to {most:.1f} times as fast, published"
+        said = f"{seen}; published: up to {most:.1f} times as fast alone"
         return pace.times((1 / most, math.sqrt(1 / most), 1.0), said)
     whole = max(1.0, 1.0 / share)
     return pace.times((1.0, math.sqrt(whole), whole * count / 2), seen + _more(count))
@@ -116,15 +119,15 @@ def _published(pace: ScanPace, base: float, count: int) -> ScanPace:
     """Both readings of the published table."""
     each, both = MB_ALONE / MB_TWO, 2 * MB_ALONE / MB_TWO
     said = (
-        f"two at once read {MB_TWO:g} instead of {MB_ALONE:g} MB/s, each or both together:"
-        f" {each:.1f} to {both:.1f} times as long, published and not measured here"
+        f"published, not measured here: two at once read {MB_TWO:g} instead of {MB_ALONE:g} MB/s,"
+        f" which takes {each:.1f} to {both:.1f} times as long"
     )
     factors = (base * each, base * math.sqrt(each * both), base * both * count / 2)
     return pace.times(factors, said + _more(count))
 
 
 def _more(count: int) -> str:
-    return "" if count == 2 else f"; {count} at once are taken to share what two had at most"
+    return "" if count == 2 else f"; {count} at once are taken to share the throughput of two"
 
 
 def _zeroing(pace: ScanPace, history: History, *, first: bool) -> ScanPace:
@@ -132,17 +135,17 @@ def _zeroing(pace: ScanPace, history: History, *, first: bool) -> ScanPace:
         return pace._replace(said=(*pace.said, "its scan zeroes pages already (722)"))
     later, at_first = SECONDS_ZEROED / SECONDS_CHECKED, MB_ALONE / MB_ZEROING
     low, high = (later, at_first) if first else (1.0, later)
-    said = f"zeroing takes {low:.1f} to {high:.1f} times as long, published and not measured here"
+    said = f"published, not measured here: zeroing takes {low:.1f} to {high:.1f} times as long"
     return pace.times((low, math.sqrt(low * high), high), said)
 
 
 def _throttled(pace: ScanPace, history: History, pause: float) -> ScanPace | str:
     pages = history.pages
     if pages is None or not is_amount(pages):
-        return "its size is not known, so the reads of a pass are not either"
+        return "its size is not known, so the number of reads is not known"
     size = history.page_size
     reads = math.ceil(pages * (size or PAGE_BYTES) / READ_BYTES)
-    taken = "" if size else ", pages taken as 8 KB"
+    taken = "" if size else " (assuming pages of 8 KB)"
     said = f"{reads:,} reads of 320 KB{taken}, {pause * 1000:g} ms more after each:"
     return pace._replace(
         more=reads * pause, said=(*pace.said, f"{said} {span(reads * pause) or '0 s'} a pass")

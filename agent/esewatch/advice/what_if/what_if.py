@@ -27,8 +27,8 @@ from esewatch.fold.state.state import State
 
 WITHOUT_WINDOW = {
     "garbage_collection": "its maintenance is part of garbage collection, every 12 hours",
-    "background": "it is scanned in the background at the engine's own pace: there is no window"
-    " or throttle to set",
+    "background": "it is scanned in the background at the engine's own pace, without a window"
+    " or throttle",
     "application": "the application decides when it is maintained",
 }
 NO_CHANGE = WhatIfChange()
@@ -136,9 +136,7 @@ def _in_window(history: History, needed: Estimate, change: WhatIfChange) -> Fit:
         return fit(needed, length / 2, "")
     low, _, high = needed.values
     takes = span(low) if span(low) == span(high) else f"{span(low)} to {span(high)}"
-    return fit(
-        needed, length / 2, f"it takes {takes}; its half of the window is {span(length / 2)}"
-    )
+    return fit(needed, length / 2, f"it takes {takes}; half of the window is {span(length / 2)}")
 
 
 def _in_time(history: History, policy: Policy, needed: Estimate, change: WhatIfChange) -> Fit:
@@ -149,7 +147,7 @@ def _in_time(history: History, policy: Policy, needed: Estimate, change: WhatIfC
     return fit(
         needed,
         allowed.seconds / DAY_SECONDS,
-        f"the deadline of verification is {span(allowed.seconds)}",
+        f"the deadline is {span(allowed.seconds)}",
     )
 
 

@@ -43,42 +43,40 @@ def background_advice(history: History, policy: Policy, now: float) -> Remark | 
 
 
 _PASSIVE = (
-    "Nothing maintains this passive copy: a page scan of a snapshot, or eseutil /k while replay"
-    " is suspended, verifies it."
+    "Nothing maintains this passive copy. To verify it, run a page scan of a snapshot, or eseutil"
+    " /k while replay is suspended."
 )
 
 
 def _cycles(history: History, now: float) -> Remark:
-    about = "Online defragmentation is part of garbage collection: no window."
+    about = "Online defragmentation is part of garbage collection; it has no window."
     found = cycles(history, now)
     if found.late and found.allowed is not None:
-        what = "Its last completion is"
-        if found.completed is None:
-            what = "It was never seen to complete; the first record is"
+        since = "" if found.completed is not None else " since the first record"
         if found.lost:
-            what = "Events are missing; since then it did not complete, which is"
+            since = " since the last gap in its events"
         late = (
-            f"{what} {span(found.silent)} at work ago; it should complete within"
+            f"It has not completed for {span(found.silent)} of uptime{since}; the limit is"
             f" {span(found.allowed)}."
         )
         return Remark("no_completion", (about, late))
     if found.lost:
-        return Remark("unknown", (about, "Whether it completes is unknown: events are missing."))
+        return Remark("unknown", (about, "Its completions are unknown: events are missing."))
     if found.torn >= CYCLES:
-        torn_apart = f"Its last {found.torn} cycles in a row were interrupted or resumed."
+        torn_apart = f"Each of its last {found.torn} cycles was interrupted or resumed."
         return Remark("cycles_interrupted", (about, torn_apart))
     return Remark("cycles", (about,))
 
 
 def _background(history: History, policy: Policy, now: float) -> Remark:
-    about = "The engine scans the database in the background: there is no window."
+    about = "The engine scans the database in the background; it has no window."
     passes = history.checksum_passes
     ends = [each.ended for each in passes if each.outcome == "completed" and each.ended is not None]
     last = max((end for end in ends if end <= now), default=None)
     running = passes[-1] if passes and passes[-1].outcome == "open" else None
     since = running.started if running is not None and running.started is not None else last
     if since is None or not 0 <= since <= now:
-        return Remark("background", (about, "When its scan began is not known."))
+        return Remark("background", (about, "The start of its scan is not known."))
     passed = at_work(history.off, since, now)
     took = (
         f"The pass has been running for {span(passed)}"
@@ -89,5 +87,7 @@ def _background(history: History, policy: Policy, now: float) -> Remark:
     against = f"{took}; the deadline is {span(allowed.seconds)} ({allowed.reason})."
     if passed <= allowed.seconds:
         return Remark("background", (about, against))
-    remedy = "A page scan of a snapshot verifies it sooner; so does a smaller database."
+    remedy = (
+        "To verify it sooner, run a page scan of a snapshot. A smaller database is scanned faster."
+    )
     return Remark("scan_late", (about, against, remedy))

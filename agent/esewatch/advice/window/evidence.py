@@ -213,8 +213,8 @@ class Timeline:
         if time - last <= max(LONGEST_SILENCE, two_windows(self.history.window)):
             return ""
         return (
-            f"No start or end of online defragmentation is known since {moment(last)}:"
-            " it did not run, or its events are missing."
+            f"No start or end of online defragmentation was logged after {moment(last)}:"
+            " either it did not run, or its events are missing."
         )
 
     def _missing_counters(self, evidence: Evidence, time: float) -> tuple[str, ...]:
@@ -236,7 +236,8 @@ class Timeline:
             return without_runs(self.history)
         unit = "maintenance windows" if self.history.window else "days"
         why = self._why_restarted(begin, time)
-        return f"Online defragmentation ran in {evidence.windows} of {asked} {unit} needed{why}."
+        so_far = f"{evidence.windows} so far{why}"
+        return f"Advice needs {asked} {unit} with online defragmentation; {so_far}."
 
     def _why_restarted(self, begin: float, time: float) -> str:
         broken = self.last_break(time)
@@ -247,15 +248,15 @@ class Timeline:
         elif broken in {gap[1] for gap in self.history.event_gaps}:
             why = "earlier events are missing"
         else:
-            why = "it ran at other hours before than the configured window's"
-        return f", counted from {moment(broken)}: {why}"
+            why = "before, it ran at other hours than the configured window"
+        return f", counted from {moment(broken)} ({why})"
 
     def _no_counters(self, time: float, evidence: Evidence) -> str:
         since = self.history.sampled_since
         if (since is None or since > time) or uncounted(evidence):
             return (
                 "The counters Online Defrag Pages Read/sec and Pages Freed/sec were not both"
-                " sampled while it ran: there is no ratio."
+                " sampled while online defragmentation ran, so there is no ratio."
             )
         return ""
 
@@ -268,7 +269,10 @@ class Timeline:
             asked = max(asked, SHARE_OF_PAGES * pages)
         if evidence.pages_read >= asked:
             return ""
-        return f"It read {evidence.pages_read:,.0f} of the {asked:,.0f} pages needed."
+        return (
+            f"Advice needs {asked:,.0f} pages read by online defragmentation;"
+            f" {evidence.pages_read:,.0f} so far."
+        )
 
 
 def _apart(stretches: Iterable[Stretch], begin: float, end: float) -> Iterator[Stretch]:
@@ -297,8 +301,8 @@ def _too_short(evidence: Evidence) -> str:
     if evidence.passes or evidence.days >= LEAST_DAYS:
         return ""
     return (
-        f"No completed pass in the {span(evidence.days * DAY_SECONDS)} of records yet;"
-        f" advice needs one, or {LEAST_DAYS:g} days."
+        f"Advice needs one completed pass, or {LEAST_DAYS:g} days of records; no completed pass and"
+        f" {span(evidence.days * DAY_SECONDS)} so far."
     )
 
 
@@ -306,7 +310,10 @@ def _badly_covered(evidence: Evidence) -> str:
     if uncounted(evidence) or evidence.counter_coverage >= LEAST_COVERAGE:
         return ""
     share = math.floor(100 * evidence.counter_coverage)
-    return f"Counters were sampled in {share} % of its run time; {LEAST_COVERAGE:.0%} are needed."
+    return (
+        f"Advice needs counters for {LEAST_COVERAGE:.0%} of the time that online defragmentation"
+        f" ran; they cover {share}%."
+    )
 
 
 def _plausible(day: Day) -> Day:

@@ -57,5 +57,5 @@ def _decides(
 
 
 def _of_another(advice: WindowAdvice, database: str) -> WindowAdvice:
-    reason = f"It is decided by {database}, a database of the same instance."
+    reason = f"This advice is that of {database}, a database of the same instance."
     return msgspec.structs.replace(advice, reasons=(*advice.reasons, reason))

@@ -4,14 +4,14 @@ from esewatch.advice.base.finding import counted, moment, span
 from esewatch.advice.history.history import History
 from esewatch.fold.state.state import Pass
 
-NOTHING = "No start or end of online defragmentation (700-704) is in the events."
+NOTHING = "The events have no start or end of online defragmentation (700-704)."
 _DEFRAG = frozenset(range(700, 706))
 
 
 def pass_figures(done: Pass) -> str:
-    """`42,794 pages freed, 34 h 42 min at work, 7 runs over 4 days`; empty without figures."""
+    """`42,794 pages freed, 34 h 42 min of work, 7 runs over 4 days`; empty without figures."""
     took = done.work_seconds if done.work_seconds is not None else done.wall_seconds
-    how = "at work" if done.work_seconds is not None else "from start to end"
+    how = "of work" if done.work_seconds is not None else "from start to end"
     parts = (
         f"{_count(done.pages_freed, 'page')} freed" if done.pages_freed is not None else "",
         f"{_count(done.pages_seen, 'page')} seen" if done.pages_seen is not None else "",
@@ -28,16 +28,16 @@ def without_runs(history: History) -> str:
     if ended:
         last = ended[-1]
         return (
-            f"Online defragmentation completed {moment(last.ended or 0.0)}{_told(last)}, but no"
-            " start of it is in the events."
+            f"Online defragmentation completed at {moment(last.ended or 0.0)}{_told(last)}, but the"
+            " events do not have its start."
         )
     without = [done for done in history.untimed_passes if done.task == "defrag"]
     if without:
         return f"Online defragmentation completed{_told(without[0])}, but its events have no time."
     if not _DEFRAG.isdisjoint(history.untimed):
-        return "When online defragmentation ran is not known: its events have no time."
+        return "The times of online defragmentation are not known: its events have no time."
     if history.checksum_passes:
-        return f"Only the database scan of the window is in the events. {NOTHING}"
+        return f"Of the tasks of the window, the events have only the database scan. {NOTHING}"
     return NOTHING
 
 

@@ -103,15 +103,15 @@ def backup_spans(history: History) -> list[Stretch]:
 
 
 def backed_up(found: Sequence[Used]) -> str | None:
-    """The sentence about backups in the last of these openings; None where few were."""
+    """The sentence about backups in the last of these windows; None where few were."""
     least, of = BACKED_UP
     last = found[-of:]
     hit = [each.backup for each in last if each.hindered]
     if len(hit) < least:
         return None
     return (
-        f"backups stopped online maintenance in {len(hit)} of the last {len(last)} openings of the"
-        f" window, or kept it waiting; they took {span(median(hit))} of each (median)"
+        f"backups stopped or delayed online maintenance in {len(hit)} of the last {len(last)}"
+        f" windows, in each of which they ran for {span(median(hit))} (median)"
     )
 
 

@@ -99,9 +99,9 @@ def _length(
     if seconds != configured:
         return action, seconds, ()
     if action == "shrink":
-        kept = f"The window of {span(configured)} stays: it may not be under {span(least)}."
+        kept = f"Keep the window of {span(configured)}: less than {span(least)} is not advised."
     else:
-        kept = f"The window of {span(configured)} stays: it cannot be longer."
+        kept = f"Keep the window of {span(configured)}: it cannot be longer."
     return "keep", configured, (kept,)
 
 
@@ -122,8 +122,8 @@ def _shared(history: History) -> tuple[str, ...]:
     if history.shares_instance <= 1:
         return ()
     return (
-        f"The counters are of all {history.shares_instance} databases of instance"
-        f" {history.ese_instance}, and so is this advice.",
+        f"This advice is for all {history.shares_instance} databases of instance"
+        f" {history.ese_instance} together, because they share its counters.",
     )
 
 

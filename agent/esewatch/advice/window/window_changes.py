@@ -28,7 +28,7 @@ def window_changes(history: History, policy: Policy, now: float) -> list[tuple[f
         if before != after
     ]
     found += [
-        (time, "Until then online defragmentation kept other hours than the configured window.")
+        (time, "Until then online defragmentation ran at other hours than the configured window.")
         for time in restarts(timeline.openings)
         if time <= now
     ]

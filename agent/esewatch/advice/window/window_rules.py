@@ -71,21 +71,21 @@ def _bad_pages(at: Moment) -> Verdict | None:
     found = investigate(standing, damage, history.io_errors, at.time)
     if found is None:
         return None
-    return Verdict("keep", (f"Do not change the window yet; resolve first: {found.sentence}.",))
+    return Verdict("keep", (f"Do not change the window yet; first resolve {found.sentence}.",))
 
 
 def _quiet(at: Moment) -> Verdict | None:
     history = at.timeline.history
     since = at.time - QUIET_DAYS * DAY_SECONDS
     for what, times in (
-        ("the engine was changed", history.engine_changes),
-        ("the role of the copy changed", history.role_changes),
-        ("much was deleted at once", _mass_deletions(at, since)),
+        ("a change of the engine's version", history.engine_changes),
+        ("a change of the copy's role", history.role_changes),
+        ("a mass deletion", _mass_deletions(at, since)),
     ):
         recent = [time for time in times if since < time <= at.time]
         if recent:
             when = moment(max(recent))
-            reason = f"No advice for {QUIET_DAYS} days after {when}, when {what}."
+            reason = f"No advice in the {QUIET_DAYS} days after {what} ({when})."
             return Verdict("keep", (reason,))
     return None
 
@@ -124,7 +124,7 @@ def _late(at: Moment) -> Verdict | None:
     if waited > limit:
         reason = (
             f"Online defragmentation has not completed a pass for {span(waited)}{idle};"
-            f" it should within {span(limit)}."
+            f" the limit is {span(limit)}."
         )
         # What it waited so far is the least that it takes: a low ratio may tell of more.
         ratio = at.evidence.ratio
@@ -138,7 +138,7 @@ def _late(at: Moment) -> Verdict | None:
     if waited > allowed.seconds:
         reason = (
             f"The database scan has not completed a pass for {span(waited)}{idle};"
-            f" it should within {span(allowed.seconds)} ({allowed.reason})."
+            f" the limit is {span(allowed.seconds)} ({allowed.reason})."
         )
         return Verdict("grow", (reason,), waited / allowed.seconds)
     return None
@@ -149,7 +149,7 @@ def _waited(at: Moment, passes: Sequence[Pass], runs: Sequence[Run]) -> tuple[fl
 
     Of a pass whose start is not in the events the first run is: it was under way then. What was
     before a break in the evidence is not known, or of another window. Time in which
-    no maintenance is known to have run does not count; the words tell of it.
+    no maintenance is known to have run does not count; the words say so.
     """
     ends = _up_to((p.ended for p in passes if p.outcome == "completed"), at.time)
     begun = (*(p.started for p in passes), *(run.start for run in runs))
@@ -159,7 +159,7 @@ def _waited(at: Moment, passes: Sequence[Pass], runs: Sequence[Run]) -> tuple[fl
     since = max(known) if ends else min(known)
     since = max(since, at.timeline.last_break(at.time))
     idle = at.timeline.idle(since, at.time)
-    words = f", {span(idle)} left out in which it is not known to have run" if idle else ""
+    words = f" (not counting {span(idle)} without any known run)" if idle else ""
     return at.time - since - idle, words
 
 
@@ -171,7 +171,7 @@ def _backup(at: Moment) -> Verdict | None:
     found = backed_up(at.timeline.openings_until(at.time))
     if found is None:
         return None
-    return Verdict("move", (f"{found[0].upper()}{found[1:]}: move the window or the backup.",))
+    return Verdict("move", (f"{found[0].upper()}{found[1:]}.", "Move the window or the backup."))
 
 
 def _low_but_soon(at: Moment) -> Verdict | None:
@@ -183,8 +183,8 @@ def _low_but_soon(at: Moment) -> Verdict | None:
         "keep",
         (
             _low(at, ratio),
-            f"Passes finish within {span(SOON)} all the same, so this alone is no reason to grow:"
-            " reads that the cache answers are not counted, which lowers the ratio.",
+            f"But passes finish within {span(SOON)}, so a longer window is not needed. Reads from"
+            " the cache are not counted, which lowers the ratio.",
         ),
     )
 
@@ -193,11 +193,17 @@ def _low_twice(at: Moment) -> Verdict | None:
     ratio, before = at.evidence.ratio, at.week_before
     if ratio is None or ratio >= at.policy.ratio_low:
         return None
-    if before.missing or before.ratio is None or before.ratio >= at.policy.ratio_low:
-        doubt = "A week earlier this was not known, so nothing is advised."
+    if before.missing or before.ratio is None:
+        doubt = (
+            "A longer window is advised when the ratio of a week earlier is known to be low, too."
+        )
         lacked = [f"Missing then: {sentence}" for sentence in before.missing]
         return Verdict("keep", (_low(at, ratio), doubt, *lacked))
-    reasons = (_low(at, ratio), f"A week earlier it was {before.ratio:.1f}.")
+    earlier = f"A week earlier the ratio was {before.ratio:.1f}"
+    if before.ratio >= at.policy.ratio_low:
+        doubt = f"{earlier}; a longer window is advised when it is low in both weeks."
+        return Verdict("keep", (_low(at, ratio), doubt))
+    reasons = (_low(at, ratio), f"{earlier}, which is low, too.")
     return Verdict("grow", reasons, at.policy.ratio_low / ratio if ratio > 0 else 2.0)
 
 
@@ -207,8 +213,9 @@ def _low(at: Moment, ratio: float) -> str:
 
 def _read_for(found: Evidence, ratio: float) -> str:
     return (
-        f"It read {ratio:.1f} pages for each one freed ({found.pages_read:,.0f} and"
-        f" {found.pages_freed:,.0f} in {span(found.days * DAY_SECONDS)})"
+        f"Online defragmentation read {ratio:.1f} pages for each one freed"
+        f" ({found.pages_read:,.0f} and {found.pages_freed:,.0f} in"
+        f" {span(found.days * DAY_SECONDS)})"
     )
 
 
@@ -217,12 +224,15 @@ def _high(at: Moment) -> Verdict | None:
     if found.missing or found.pages_read == 0 or (found.ratio is not None and found.ratio <= high):
         return None
     if found.ratio is None:
-        reason = f"It read {found.pages_read:,.0f} pages and freed none: nothing is left to free."
+        reason = (
+            f"Online defragmentation read {found.pages_read:,.0f} pages and freed none:"
+            " nothing is left to free."
+        )
     else:
         reason = f"{_read_for(found, found.ratio)}, above {high:g}: little is left to free."
     limit = at.policy.defrag_complete_within
     if not _within(at, limit, least=2):
-        doubt = f"Its last two passes are not known to have finished within {span(limit)}."
+        doubt = f"But its last two passes are not known to have finished within {span(limit)}."
         return Verdict("keep", (reason, doubt))
     on_time = f"Its last two passes finished within {span(limit)}."
     factor = high / found.ratio if found.ratio else 0.0
@@ -252,13 +262,14 @@ def _often(at: Moment) -> Verdict | None:
     if usual > OFTEN_DAYS:
         return None
     reason = (
-        f"It completed {len(done)} passes, one every {_days(usual)}: a shorter window is enough."
+        f"Online defragmentation completed {len(done)} passes, one every {_days(usual)}: a shorter"
+        " window is enough."
     )
     return Verdict("shrink", (reason,), usual * DAY_SECONDS / SOON)
 
 
 def _days(days: float) -> str:
-    return f"{days:g} {'day' if days == 1 else 'days'}"
+    return "day" if days == 1 else f"{days:g} days"
 
 
 def _no_ratio(at: Moment) -> Verdict | None:
@@ -268,7 +279,7 @@ def _no_ratio(at: Moment) -> Verdict | None:
 def _otherwise(at: Moment) -> Verdict | None:
     found, policy = at.evidence, at.policy
     if found.ratio is None:
-        return Verdict("keep", ("It read no page from disk.",))
+        return Verdict("keep", ("Online defragmentation read no page from disk.",))
     read = _read_for(found, found.ratio)
     return Verdict("keep", (f"{read}, between {policy.ratio_low:g} and {policy.ratio_high:g}.",))
 

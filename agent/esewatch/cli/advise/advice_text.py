@@ -54,7 +54,7 @@ def text_lines(
         yield ""
         yield counted(rest, "observed database has", "observed databases have") + " no finding."
     if not known and not others:
-        yield "No database is known: nothing is advised."
+        yield "No database is known, so there is no advice."
 
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -103,7 +103,7 @@ def _date(time: float) -> str:
 
 
 def _dates(told: Forecast) -> str:
-    """From the middle of what is likely to what nine in ten do not exceed."""
+    """From the date of 50 % confidence to that of 90 %."""
     middle = _date(told.p50) if told.p50 is not None else ""
     late = _date(told.p90) if told.p90 is not None else "?"
     return middle if middle == late else f"{middle}..{late}"
@@ -127,10 +127,10 @@ def _expected(told: Forecast) -> Iterator[str]:
     if told.p50 is None:
         return
     what = TASKS[told.task]
-    late = f", nine times in ten by {moment(told.p90)}" if told.p90 is not None else ""
-    done = f"The running pass of {what} should be done by {moment(told.p50)}{late}."
+    late = f" (90% confidence: {moment(told.p90)})" if told.p90 is not None else ""
+    done = f"The running pass of {what} is expected to complete by {moment(told.p50)}{late}."
     if told.deadline is not None and (told.p90 is None or told.p90 > told.deadline):
-        done += f" That may be after its deadline, {moment(told.deadline)}."
+        done += f" This may be after its deadline, {moment(told.deadline)}."
     yield done
 
 
@@ -164,7 +164,7 @@ def _forecast(told: Forecast) -> str:
         f"progress {told.progress:.0%}" if told.progress is not None else "",
         _days(told),
         f"passes {told.passes}, nights {told.nights}",
-        f"openings {told.pattern}" if told.pattern else "",
+        f"schedule {told.pattern}" if told.pattern else "",
     )
     return ", ".join(each for each in figures if each)
 
@@ -184,8 +184,8 @@ def _deadline(deadline: Deadline) -> str:
 
 def _ledger(entry: Ledger) -> Iterator[str]:
     yield (
-        f"ledger: {entry.standing}, bad pages since {entry.bad_since},"
-        f" corrected since {entry.corrected_since}"
+        f"state: {entry.standing}; since the last verification {entry.bad_since:,} bad and"
+        f" {entry.corrected_since:,} corrected pages"
     )
     proofs = sorted(entry.verified.items(), key=lambda proof: -proof[1])
     yield from (f"verified: {moment(time)} by {by}" for by, time in proofs)
@@ -196,7 +196,7 @@ def _ledger(entry: Ledger) -> Iterator[str]:
         yield f"unknown since {moment(entry.unknown_since)}"
 
 
-REASON = "No event names a database of this instance: only its backups are known."
+REASON = "No event names a database of this instance; only its backups are known."
 LATEST = 5
 """The number of sets of an instance that are shown to people."""
 

@@ -72,16 +72,16 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     """Add `advise`."""
     parser = commands.add_parser(
         "advise",
-        help="advise on windows and verification, with the evidence",
-        description="Advice from logs, as of their last record; "
-        "without inputs as of now, from the journal of the configuration.",
+        help="give advice on windows and verification, with the evidence",
+        description="Give advice from logs, as of their last record. Without inputs the journal of"
+        " the configuration is read, and the advice is as of now.",
         epilog="example: esewatch advise --explain Application.evtx counters.csv",
     )
     add_input_options(parser, least="*")
     add_config_option(parser)
     add_format_option(parser)
     parser.add_argument(
-        "--explain", action="store_true", help="every figure, and the rule that decided"
+        "--explain", action="store_true", help="also print every figure, and the rule that decided"
     )
     add_option(parser)
     parser.set_defaults(function=print_advice)
@@ -149,9 +149,7 @@ def _say_when(group: Group) -> None:
     named = [*group.computers[:NAMED], *(["others"] if len(group.computers) > NAMED else [])]
     when = f"as of their last record, {moment(group.time)}"
     if not group.dated:
-        when = (
-            "as of now: their events have no time, so that no age and no advice follows from them"
-        )
+        when = "as of now: their events have no time, so ages and advice are not available"
     print(f"esewatch: {visible(listed(named))} {when}", file=sys.stderr)
 
 
@@ -167,8 +165,8 @@ def _tell_unknown(state: State) -> None:
         rest = len(unknown) - NAMED
         more = [counted(rest, "other instance", "other instances")] if rest > 0 else []
         print(
-            f"esewatch: no advice for {visible(listed([*unknown[:NAMED], *more]))}: only counters"
-            " are known, and no event that names a database",
+            f"esewatch: no advice for {visible(listed([*unknown[:NAMED], *more]))}: there are only"
+            " counters, and no event names a database",
             file=sys.stderr,
         )
 
@@ -196,7 +194,7 @@ def journaled(path: Path) -> State:
     """
     if not path.exists():
         raise EsewatchError(
-            f"{path}: there is no journal: name inputs, or the configuration: --config.file F"
+            f"{path}: there is no journal; name inputs, or the configuration with --config.file F"
         )
     with tempfile.TemporaryDirectory(prefix="esewatch-") as folder:
         copy = Path(folder) / path.name

@@ -31,9 +31,9 @@ def add_option(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=pair,
         metavar="NAME=VALUE",
-        help="what another window=2h, throttle=20ms (more after each read of the scan), parallel=2"
-        " (scans at once on its disks), growth=20%% or zeroing=first or on would make of it; may be"
-        " given several times",
+        help="estimate the effect of a change: window=2h (its length), throttle=20ms (more sleep"
+        " after each read of the scan), parallel=2 (scans at once on its disks), growth=20%%"
+        " (of its size), zeroing=first or on (the scan zeroes pages); may be given several times",
     )
 
 
@@ -42,12 +42,14 @@ def pair(text: str) -> Pair:
     name, equals, value = text.partition("=")
     if not equals or name not in _VALUES:
         names = ", ".join(_VALUES)
-        raise argparse.ArgumentTypeError(f"{text!r}: NAME=VALUE, NAME one of {names}")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not NAME=VALUE with one of these names: {names}"
+        )
     allowed, parse = _VALUES[name]
     try:
         return name, parse(value)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r}: {name} is {allowed}") from None
+        raise argparse.ArgumentTypeError(f"{text!r}: {name} must be {allowed}") from None
 
 
 def change(pairs: Sequence[Pair]) -> WhatIfChange | None:
@@ -80,23 +82,24 @@ def what_if_lines(answers: WhatIf) -> Iterator[str]:
     if answers.not_applicable:
         yield f"  Not applicable: {answers.not_applicable}."
     days = (
-        ("a pass of online defragmentation", answers.defrag_days, answers.defrag_days_now),
-        ("a scan of every page", answers.scan_days, answers.scan_days_now),
+        ("online defragmentation", answers.defrag_days, answers.defrag_days_now),
+        ("the database scan", answers.scan_days, answers.scan_days_now),
     )
     for what, found, now in days:
         if found is not None:
-            yield f"  Days for {what}: {_range(found, _number)}{_now(now)} ({found.sentence})."
+            shown = f"{_range(found, _number)}{_now(now)}"
+            yield f"  Days per pass of {what}: {shown} ({found.sentence})."
     fits = (
-        ("A whole scan in its half of one window", answers.scan_in_window),
-        ("Every page verified before the deadline", answers.scan_in_time),
+        ("A full scan fits into half of one window", answers.scan_in_window),
+        ("Every page is verified before the deadline", answers.scan_in_time),
     )
     for what, fitting in fits:
         if fitting is not None:
             yield f"  {what}: {fitting.answer} ({fitting.sentence})."
     amounts: Sequence[tuple[str, Estimate | None, Callable[[float], str]]] = (
-        ("RPC latency added meanwhile", answers.rpc_latency, _percent),
-        ("Logs of online defragmentation in a night", answers.defrag_log_bytes, _megabytes),
-        ("Logs of zeroing in a night, beside them", answers.zeroing_log_bytes, _megabytes),
+        ("RPC latency added during maintenance", answers.rpc_latency, _percent),
+        ("Log volume of online defragmentation per night", answers.defrag_log_bytes, _megabytes),
+        ("Additional log volume of zeroing per night", answers.zeroing_log_bytes, _megabytes),
     )
     for what, found, show in amounts:
         if found is not None:
@@ -134,7 +137,11 @@ def _throttle_asked(seconds: float | None) -> str:
 def _parallel_asked(count: int | None) -> str:
     if count is None:
         return ""
-    return "it were scanned alone" if count == 1 else f"{count} were scanned at once on its disks"
+    return (
+        "it were scanned alone"
+        if count == 1
+        else f"{count} databases were scanned at once on its disks"
+    )
 
 
 def _growth_asked(share: float | None) -> str:

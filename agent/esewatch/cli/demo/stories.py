@@ -152,7 +152,7 @@ class StoryTold:
 
     def _next(self) -> str:
         (_, name), (_, by) = min(self._expected.items(), key=lambda item: item[1][1])
-        return f"the scan of {name} should be done by {by[11:19]} UTC"
+        return f"the scan of {name} is expected to complete by {by[11:19]} UTC"
 
 
 def _in_time(done: str, by: str) -> bool:

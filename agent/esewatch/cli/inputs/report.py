@@ -82,8 +82,8 @@ def write_report(options: argparse.Namespace) -> int:
     untimed = sum(each.untimed for each in folder.state.sources.values())
     if untimed:
         print(
-            f"esewatch: {counted(untimed, 'event has', 'events have')} no time, so no age and no"
-            " advice follows from them",
+            f"esewatch: {counted(untimed, 'event has', 'events have')} no time, so"
+            " ages and advice are not available for them",
             file=sys.stderr,
         )
     print(visible(f"esewatch: wrote {output}"), file=sys.stderr)

@@ -57,4 +57,4 @@ def _neighbours(collisions: Sequence[str], findings: Sequence[Finding]) -> list[
     if not collisions or any(found.finding == "scans_collide" for found in findings):
         return []
     names = ", ".join(tidy(name) for name in collisions)
-    return [f"scanned at the same time as {names}, on the same disks"]
+    return [f"scanned at the same time as {names} on the same disks"]

@@ -111,7 +111,7 @@ def test_the_window_stands_beside_the_recommended_one_and_its_use() -> None:
     assert [each[1:] for each in bars(drawn, "defrag")] == [(542, 625)]
     assert [each[1:] for each in bars(drawn, "scan")] == [(625, 632)]
     said = (
-        "Configured 4 h from 01:00, recommended 2 h 45 min. In the median of the last 14 openings:"
+        "Configured 4 h from 01:00, recommended 2 h 45 min. Median use of the last 14 windows:"
         " defragmentation 2 h and scan 10 min"
     )
     assert names(drawn) == [said]
@@ -122,10 +122,10 @@ def test_the_window_stands_beside_the_recommended_one_and_its_use() -> None:
 def test_a_window_without_use_or_advice_is_a_bar_alone() -> None:
     changes = {"used": (), "recommended": None}
     drawn = window_bar(msgspec.structs.replace(USE, **changes))
-    assert "In the median of the last 14 openings: nothing ran." in words(drawn)
+    assert "Median use of the last 14 windows: nothing ran." in words(drawn)
     assert shapes(drawn, "advised") == ""
     never = window_bar(msgspec.structs.replace(USE, **changes, openings=0))
-    assert "opening" not in words(never)
+    assert "Median use" not in words(never)
 
 
 def days(*values: tuple[float, float]) -> list[RatioDay]:

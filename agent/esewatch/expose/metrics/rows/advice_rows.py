@@ -51,13 +51,13 @@ ADVICE = (
         "ese_finding",
         (*D, "finding"),
         f"1 for each finding of the database, else absent; finding: {', '.join(FINDINGS)}.",
-        "known bad pages, verifications, openings of the window, scans of the same disks,"
+        "known bad pages, verifications, past windows, scans of the same disks,"
         " errors and version buckets of the instance, events of other providers",
     ),
     gauge(
         "ese_verification_deadline_seconds",
         D,
-        "Age at which the last verification is overdue, counted in time at work.",
+        "Age at which the last verification is overdue, counted in uptime of the instance.",
         "the policy, else event 735 and the usual time between completed scans",
     ),
     gauge(
