@@ -19,7 +19,7 @@ from esewatch.sources.files.decoder import DecoderFactory
 from esewatch.sources.kafka.changelog import BehindError, Changelog, FencedError
 from esewatch.sources.kafka.client import library, of_consumer, told
 from esewatch.sources.kafka.messages import decode
-from esewatch.sources.kafka.partition import Partition, Position
+from esewatch.sources.kafka.partition import Partition, Position, partition_journal
 from esewatch.sources.kafka.topics import SECONDS, Topics
 
 log = logging.getLogger(__name__)
@@ -222,8 +222,7 @@ class KafkaSource:
             self._problem = SourceError(f"{self.name}: {told(error)}")
 
     def _opened(self, consumer: Any, number: int) -> list[Any]:
-        journal = Path(self._settings.journal)
-        path = journal.with_name(f"{journal.stem}-{self.name}-{number}.db")
+        path = partition_journal(Path(self._settings.journal), self.name, number)
         topic = self._entry.changelog
         changelog = Changelog(self._entry, topic, number) if topic else None
         owned = Partition(
