@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from esewatch.sources.kafka.client import library
+from tests.support.certificates import Pair
 from tests.support.ports import free_port
 from tests.support.tools import skip
 
@@ -34,6 +36,17 @@ group.min.session.timeout.ms=1000
 auto.create.topics.enable=false
 delete.topic.enable=true
 """
+# Of two lines with one key the later holds.
+_SECURE = """\
+listeners=PLAINTEXT://127.0.0.1:{port},SECURE://127.0.0.1:{secure},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port},SECURE://127.0.0.1:{secure}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:SASL_SSL
+sasl.enabled.mechanisms=SCRAM-SHA-512
+listener.name.secure.scram-sha-512.sasl.jaas.config=\
+org.apache.kafka.common.security.scram.ScramLoginModule required;
+listener.name.secure.ssl.keystore.type=PEM
+listener.name.secure.ssl.keystore.location={keystore}
+"""
 
 
 def _wanted() -> str:
@@ -49,17 +62,26 @@ def _wanted() -> str:
 
 
 class Broker:
-    """Begins to listen when it is made; `stop` ends it."""
+    """Begins to listen when it is made; `kill` ends it.
 
-    def __init__(self, folder: Path) -> None:
+    With a certificate it listens at `secure`, too: by TLS, for users that `add_user` has made.
+    """
+
+    def __init__(self, folder: Path, certificate: Pair | None = None) -> None:
         self._java = _wanted()
-        port, controller = free_port(), free_port()
-        self.address = f"127.0.0.1:{port}"
+        port, secure, controller = free_port(), free_port(), free_port()
+        self.address, self.secure = f"127.0.0.1:{port}", f"127.0.0.1:{secure}"
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._settings = folder / "server.properties"
         logs = folder / "logs"
         text = _SETTINGS.format(port=port, controller=controller, logs=logs)
+        if certificate is not None:
+            keystore = folder / "keystore.pem"
+            keystore.write_bytes(certificate.key + certificate.certificate)
+            text += _SECURE.format(
+                port=port, secure=secure, controller=controller, keystore=keystore
+            )
         self._settings.write_text(text)
         self._run("kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", str(self._settings))
         self.start()
@@ -105,6 +127,14 @@ class Broker:
         new = NewTopic(topic, partitions, 1, config=settings)
         admin = self.admin()  # an answer is lost with its client
         admin.create_topics([new])[topic].result(30)
+
+    def add_user(self, name: str, password: str) -> None:
+        """Who may log in by SCRAM-SHA-512."""
+        kafka = library().admin
+        scram = kafka.ScramCredentialInfo(kafka.ScramMechanism.SCRAM_SHA_512, 4096)
+        user = kafka.UserScramCredentialUpsertion(name, scram, password.encode())
+        admin = self.admin()
+        admin.alter_user_scram_credentials([user])[name].result(30)
 
     def remove(self, topic: str) -> None:
         """Delete a topic."""

@@ -32,6 +32,7 @@ from esewatch.cli.options import (
     load_settings,
 )
 from esewatch.config import Settings
+from esewatch.daemon.kept_folders import together
 from esewatch.expose.advice_json import advice_object
 from esewatch.fold.databases.integrity import Told as Beside
 from esewatch.fold.folder import Folder
@@ -42,6 +43,7 @@ from esewatch.fold.state.state import Database, State
 from esewatch.journal import Journal
 from esewatch.model import EsewatchError, JournalError
 from esewatch.names import visible
+from esewatch.sources.kafka.partition import every_journal
 
 PERSON: frozenset[FindingName] = frozenset(
     {
@@ -92,7 +94,7 @@ def print_advice(options: argparse.Namespace) -> int:
     asked = change(options.what_if)
     settings = load_settings(options)
     if not options.paths:
-        state = journaled(Path(settings.journal))
+        state = journaled(settings)
         _tell_unknown(state)
         now = time.time()
         told = _told(state, settings, asked, now)._replace(lone=lone_instances(state, now))
@@ -187,15 +189,21 @@ def _read(reader: Reader, settings: Settings) -> State:
     return folder.state
 
 
-def journaled(path: Path) -> State:
-    """The state of the last commit, also while a daemon writes the journal: read from a copy.
+def journaled(settings: Settings) -> State:
+    """The state of the last commits, those of partitions too, also while a daemon writes them.
 
     Raises EsewatchError without a journal, JournalError for one that cannot be read.
     """
-    if not path.exists():
+    if not Path(settings.journal).exists():
         raise EsewatchError(
-            f"{path}: there is no journal; name inputs, or the configuration with --config.file F"
+            f"{settings.journal}: there is no journal; name inputs, or the configuration with"
+            " --config.file F"
         )
+    return together([_committed(path) for path in every_journal(settings)])
+
+
+def _committed(path: Path) -> State:
+    """The state of one journal, read from a copy."""
     with tempfile.TemporaryDirectory(prefix="esewatch-") as folder:
         copy = Path(folder) / path.name
         try:

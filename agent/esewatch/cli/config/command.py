@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,13 @@ from esewatch.cli.options import (
     load_settings,
 )
 from esewatch.config import dump
+from esewatch.daemon.kept_folders import folder_of, together
 from esewatch.expose.http.web import WebConfiguration
 from esewatch.fold.commands import Acknowledged, acknowledge, forget
 from esewatch.fold.folder import Folder
 from esewatch.journal import Journal, LockedError
-from esewatch.model import EsewatchError
+from esewatch.model import EsewatchError, JournalError
+from esewatch.sources.kafka.partition import every_journal
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -94,11 +97,12 @@ def show_config(options: argparse.Namespace) -> int:
 
 def forget_database(options: argparse.Namespace) -> int:
     """`forget`: through the daemon while it runs, else in the journal."""
-    journal = _journal(options)
-    if journal is None:
+    journals = _journals(options)
+    if not journals:
         post(options, "forget", {"computer": options.computer, "database": options.database})
     else:
-        with _Edit(journal, options) as folder:
+        with _Edit(journals, options) as folders:
+            folder = folder_of(folders, options.computer, options.database)
             forget(folder, options.computer, options.database)
     print(f"forgot {options.database}")
     return 0
@@ -106,8 +110,8 @@ def forget_database(options: argparse.Namespace) -> int:
 
 def ack_pages(options: argparse.Namespace) -> int:
     """`ack`: through the daemon while it runs, else in the journal."""
-    journal = _journal(options)
-    if journal is None:
+    journals = _journals(options)
+    if not journals:
         body = {
             "computer": options.computer,
             "database": options.database,
@@ -118,8 +122,9 @@ def ack_pages(options: argparse.Namespace) -> int:
             int(answer["acknowledged"]), int(answer.get("damage", 0)), int(answer.get("errors", 0))
         )
     else:
-        with _Edit(journal, options) as folder:
-            told = surroundings(folder.state, folder.settings)
+        with _Edit(journals, options) as folders:
+            folder = folder_of(folders, options.computer, options.database)
+            told = surroundings(together([each.state for each in folders]), folder.settings)
             done = acknowledge(folder, options.computer, options.database, options.pages, told)
     damage = f" and {done.damage} reports of damage" if done.damage else ""
     errors = f" and {done.errors} open errors of its instance" if done.errors else ""
@@ -127,28 +132,38 @@ def ack_pages(options: argparse.Namespace) -> int:
     return 0
 
 
-def _journal(options: argparse.Namespace) -> Journal | None:
-    """The journal, None while a daemon has it."""
-    path = Path(load_settings(options).journal)
+def _journals(options: argparse.Namespace) -> list[Journal]:
+    """The journal and those of partitions, none while a daemon has them."""
+    settings = load_settings(options)
+    path = Path(settings.journal)
     if not path.exists():
         raise EsewatchError(f"{path}: there is no journal; name the configuration: --config.file F")
+    opened: list[Journal] = []
     try:
-        return Journal(path, mend=False)
-    except LockedError:
-        return None
+        for each in every_journal(settings):
+            opened.append(Journal(each, mend=False))
+    except JournalError as error:
+        for journal in opened:
+            journal.close()
+        if not isinstance(error, LockedError):
+            raise
+        return []
+    return opened
 
 
 class _Edit:
-    """The journal's state as a folder; its changes are committed at the end."""
+    """The journals' states as folders; their changes are committed at the end."""
 
-    def __init__(self, journal: Journal, options: argparse.Namespace) -> None:
-        self._journal = journal
-        self._folder = Folder(journal.load()[0], load_settings(options))
+    def __init__(self, journals: Sequence[Journal], options: argparse.Namespace) -> None:
+        self._journals = journals
+        settings = load_settings(options)
+        self._folders = [Folder(each.load()[0], settings) for each in journals]
 
-    def __enter__(self) -> Folder:
-        return self._folder
+    def __enter__(self) -> Sequence[Folder]:
+        return self._folders
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            self._journal.commit(self._folder.state, self._folder.changed, {})
-        self._journal.close()
+        for journal, folder in zip(self._journals, self._folders, strict=True):
+            if kind is None:
+                journal.commit(folder.state, folder.changed, {})
+            journal.close()

@@ -4,7 +4,7 @@ import argparse
 import http.client
 import os
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from esewatch.cli.doctor.rights import Account, missing_rights, shell_word
@@ -15,14 +15,19 @@ from esewatch.daemon.source_renames import digests
 from esewatch.expose.http.server import parse_address
 from esewatch.expose.pages.problems.problem import Problem
 from esewatch.fold.state.state import State
+from esewatch.sources.kafka.partition import every_journal
 
 UNITS = ("/etc/systemd/system/esewatch.service", "/usr/lib/systemd/system/esewatch.service")
 LEAST_FREE = 16 << 20
 """Bytes that the journal wants to have left on its disk."""
 
 
-def of_journal(path: Path, account: Account, config: str) -> list[Problem]:
-    """Whether it is there and can be written. Raises OSError, subprocess.SubprocessError."""
+def of_journal(settings: Settings, account: Account, config: str) -> list[Problem]:
+    """Whether it is there and, as those of partitions, can be written.
+
+    Raises OSError, subprocess.SubprocessError.
+    """
+    path = Path(settings.journal)
     try:
         owner = path.stat().st_uid
     except PermissionError:
@@ -31,25 +36,28 @@ def of_journal(path: Path, account: Account, config: str) -> list[Problem]:
         return [*_missing(path, config), *_no_room(path.parent)]
     if os.name != "nt" and os.geteuid() not in (0, owner):
         return _no_room(path.parent)  # another account writes it, which only root can try
-    barred = missing_rights(account, [("w", str(path)), ("w", str(path.parent))])
-    if not barred:
+    every = every_journal(settings)
+    missing = missing_rights(account, [("w", str(each)) for each in (*every, path.parent)])
+    if not missing:
         return _no_room(path.parent)
+    barred = [each for each in every if ("w", str(each)) in missing] or [path]
     return [
         Problem(
             problem="journal_unwritable",
-            sentence=f"{account.name} may not write the journal {path}: nothing more is read",
-            command=_owning(account, path),
+            sentence=f"{account.name} may not write the journal {barred[0]}: nothing more is read",
+            command=_owning(account, barred),
             needs_person=True,
         )
     ]
 
 
-def _owning(account: Account, path: Path) -> str:
+def _owning(account: Account, journals: Sequence[Path]) -> str:
+    folder = journals[0].parent
     if os.name == "nt":
         name = shell_word(f"{account.name}:(OI)(CI)M")
-        return f"icacls {shell_word(str(path.parent))} /grant {name}"
-    both = f"{shell_word(str(path.parent))} {shell_word(str(path))}"
-    return f"chown {account.name}: {both} && chmod u+rwX {both}"
+        return f"icacls {shell_word(str(folder))} /grant {name}"
+    all_of_them = " ".join(shell_word(str(each)) for each in (folder, *journals))
+    return f"chown {account.name}: {all_of_them} && chmod u+rwX {all_of_them}"
 
 
 def _missing(path: Path, config: str) -> Iterator[Problem]:

@@ -1,6 +1,7 @@
 """`doctor`: explains missing data and gives the exact command that fixes it."""
 
 import argparse
+import errno
 import functools
 import os
 import stat
@@ -35,6 +36,7 @@ from esewatch.fold.state.state import State
 from esewatch.model import ConfigError, EsewatchError, JournalError, SourceError
 from esewatch.names import visible
 from esewatch.sources.kafka.client import library
+from esewatch.sources.kafka.partition import every_journal
 
 SECONDS = 10.0
 """Timeouts of the check of all files, and of any other check that may hang."""
@@ -139,7 +141,7 @@ def _examine(settings: Settings, options: argparse.Namespace) -> tuple[tuple[Pro
     path = Path(settings.journal)
     account = account_of(path)
     agent = _agent(settings, options, account)
-    known = _known(settings, path, options.config or "")
+    known = _known(settings, options.config or "")
     files, logs = _files(settings, known.state, account)
     told = overview(known.state, settings, now).problems
     short = short_logs(logs, longest_passes(known.state), known.state)
@@ -163,7 +165,7 @@ def _agent(settings: Settings, options: argparse.Namespace, account: Account) ->
     path = Path(settings.journal)
     looks = look_all(
         {
-            "journal": lambda: of_journal(path, account, options.config or ""),
+            "journal": lambda: of_journal(settings, account, options.config or ""),
             "daemon": lambda: of_daemon(options),
         },
         SECONDS,
@@ -174,22 +176,23 @@ def _agent(settings: Settings, options: argparse.Namespace, account: Account) ->
     return [*found, *_gathered(looks.ended, {"journal": str(path), "daemon": options.address})]
 
 
-def _known(settings: Settings, path: Path, config: str) -> _Known:
+def _known(settings: Settings, config: str) -> _Known:
     problems: list[Problem] = []
+    path = settings.journal
     try:
-        if within(SECONDS, functools.partial(_is_readable, path)):
-            state = within(2 * SECONDS, functools.partial(journaled, path))
+        if beside := within(SECONDS, functools.partial(_readable, settings)):
+            state = within(2 * SECONDS, functools.partial(journaled, settings))
             reasons = _asked(settings, state)
-            return _Known(state, [], reasons, {}, f"the journal {path}", True)
-    except PermissionError:
+            more = f" and {len(beside) - 1} of partitions" if len(beside) > 1 else ""
+            return _Known(state, [], reasons, {}, f"the journal {path}{more}", True)
+    except PermissionError as error:
         again = (
             f"sudo esewatch doctor --config.file {shell_word(config)}"
             if config
             else "sudo esewatch doctor"
         )
-        problems.append(
-            _of_journal("no_permission", f"this account may not read the journal {path}", again)
-        )
+        barred = f"this account may not read the journal {error.filename}"
+        problems.append(_of_journal("no_permission", barred, again))
     except TimeoutError as error:
         problems.append(_of_journal("path_hangs", f"the journal {path}: {error}", ""))
     except (JournalError, OSError) as error:
@@ -209,17 +212,19 @@ def _known(settings: Settings, path: Path, config: str) -> _Known:
     return _Known(state, problems, look.reasons, look.pieces, "the inputs", False)
 
 
-def _is_readable(path: Path) -> bool:
-    """False where there is no journal. Raises PermissionError, JournalError."""
-    try:
-        found = path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    if not stat.S_ISREG(found.st_mode):
-        raise JournalError(f"{path}: the journal is no regular file")
-    if not os.access(path, os.R_OK):
-        raise PermissionError(path)
-    return True
+def _readable(settings: Settings) -> list[Path]:
+    """The journals, none where there is no daemon's own. Raises PermissionError, JournalError."""
+    found = every_journal(settings)
+    for path in found:
+        try:
+            mode = path.stat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        if not stat.S_ISREG(mode):
+            raise JournalError(f"{path}: the journal is no regular file")
+        if not os.access(path, os.R_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    return found
 
 
 def _of_journal(problem: ProblemName, sentence: str, command: str) -> Problem:

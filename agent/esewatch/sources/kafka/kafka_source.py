@@ -19,7 +19,7 @@ from esewatch.sources.files.decoder import DecoderFactory
 from esewatch.sources.kafka.changelog import BehindError, Changelog, FencedError
 from esewatch.sources.kafka.client import library, of_consumer, told
 from esewatch.sources.kafka.messages import decode
-from esewatch.sources.kafka.partition import Partition, Position
+from esewatch.sources.kafka.partition import Partition, Position, partition_journal
 from esewatch.sources.kafka.topics import SECONDS, Topics
 
 log = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ class KafkaSource:
                 self._leave()
             if isinstance(error, SourceError):
                 raise
-            raise SourceError(f"{self.name}: {told(error)}") from error
+            raise SourceError(told(error)) from error
 
     def _poll(self) -> Iterator[Batch]:
         self._join()
@@ -125,13 +125,13 @@ class KafkaSource:
             self._silent = False
             self._look_again = time.monotonic() + LOOK_SECONDS
             if changed:
-                raise SourceError(f"{self.name}: the topics have changed: joining the group anew")
+                raise SourceError("the topics have changed: joining the group anew")
 
     def _trouble(self, error: Any) -> None:
         if error.code() == self._kafka.KafkaError._ALL_BROKERS_DOWN:
             self._silent = True
         elif error.fatal():
-            self._problem = SourceError(f"{self.name}: {error.str()}")
+            self._problem = SourceError(error.str())
 
     def _read(self) -> list[Any]:
         messages = self._consumer.consume(MESSAGES, WAIT_SECONDS)
@@ -139,7 +139,7 @@ class KafkaSource:
             problem, self._problem = self._problem, None
             raise problem
         if self._silent and not messages:
-            raise SourceError(f"{self.name}: no broker answers")
+            raise SourceError("no broker answers")
         return list(messages)
 
     def _sort(self, messages: list[Any]) -> None:
@@ -154,7 +154,7 @@ class KafkaSource:
                 if owned is not None:
                     owned.at_end.add(message.topic())
             elif not error.retriable():
-                raise SourceError(f"{self.name}: {message.topic()}: {error.str()}")
+                raise SourceError(f"{message.topic()}: {error.str()}")
         for number, group in by_partition.items():
             self._queue.append((number, group))
 
@@ -219,11 +219,10 @@ class KafkaSource:
             starts = [start for number in numbers for start in self._opened(consumer, number)]
             consumer.incremental_assign(starts)
         except (EsewatchError, self._kafka.KafkaException) as error:
-            self._problem = SourceError(f"{self.name}: {told(error)}")
+            self._problem = SourceError(told(error))
 
     def _opened(self, consumer: Any, number: int) -> list[Any]:
-        journal = Path(self._settings.journal)
-        path = journal.with_name(f"{journal.stem}-{self.name}-{number}.db")
+        path = partition_journal(Path(self._settings.journal), self.name, number)
         topic = self._entry.changelog
         changelog = Changelog(self._entry, topic, number) if topic else None
         owned = Partition(
@@ -280,7 +279,7 @@ class KafkaSource:
         try:
             consumer.incremental_unassign(gone)
         except self._kafka.KafkaException as error:
-            self._problem = SourceError(f"{self.name}: {told(error)}")
+            self._problem = SourceError(told(error))
 
     def _of_topics(self, number: int) -> list[Any]:
         return [self._kafka.TopicPartition(topic, number) for topic in self._topics.ids]

@@ -1,12 +1,14 @@
 """One partition: its state, its folder and its journal."""
 
+import contextlib
 import logging
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
-from esewatch.config import Settings
+from esewatch.config import Kafka, Settings
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.journal import Journal
@@ -14,6 +16,26 @@ from esewatch.model import Batch, JournalError
 from esewatch.sources.kafka.changelog import Changelog
 
 log = logging.getLogger(__name__)
+
+
+def partition_journal(journal: Path, source: str, number: int) -> Path:
+    """That of a partition of the source, beside the daemon's own."""
+    return journal.with_name(f"{journal.stem}-{source}-{number}.db")
+
+
+def every_journal(settings: Settings) -> list[Path]:
+    """The daemon's own journal, then those of partitions that lie beside it.
+
+    Raises PermissionError where the folder may not be read.
+    """
+    own = Path(settings.journal)
+    names = "|".join(re.escape(each.name) for each in settings.sources if isinstance(each, Kafka))
+    name = re.compile(rf"{re.escape(own.stem)}-({names})-\d+\.db", re.ASCII)
+    found: list[Path] = []
+    if names:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            found = sorted(each for each in own.parent.iterdir() if name.fullmatch(each.name))
+    return [own, *found]
 
 
 class Position(msgspec.Struct, frozen=True, kw_only=True, gc=False):

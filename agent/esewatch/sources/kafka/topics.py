@@ -1,5 +1,6 @@
 """What the brokers say of the topics: their ids and the number of their partitions."""
 
+import re
 from typing import Any
 
 from esewatch.config import Kafka
@@ -8,6 +9,8 @@ from esewatch.sources.kafka.client import library, shared, told
 
 SECONDS = 10.0
 """The longest wait for an answer of the brokers."""
+_WHERE = re.compile(r"^\S+/\S+: | \(after \d+ms in state \w+.*\)$")
+"""What an error of a connection says of the broker and its try: each time another one."""
 
 
 class Topics:
@@ -20,7 +23,10 @@ class Topics:
         kafka = library()
         self._entry = entry
         self._kafka = kafka
-        self._admin = kafka.admin.AdminClient(shared(entry))
+        self._errors: list[Any] = []
+        """Of connections, since the last question."""
+        callback = {"error_cb": self._errors.append}
+        self._admin = kafka.admin.AdminClient({"log_level": 0} | shared(entry) | callback)
         self.ids: dict[str, str] = {}
         self.partitions = 0
         self.look()
@@ -36,7 +42,7 @@ class Topics:
         if len(set(numbers.values())) > 1:
             listed = ", ".join(f"{topic} {number}" for topic, number in numbers.items())
             raise SourceError(
-                f"{self._entry.name}: the topics have different numbers of partitions ({listed}): "
+                f"the topics have different numbers of partitions ({listed}): "
                 "the records of one computer would come to two owners; make them equal"
             )
         before = (self.ids, self.partitions)
@@ -45,21 +51,32 @@ class Topics:
 
     def _described(self, topics: list[str]) -> dict[str, Any]:
         names = self._kafka.TopicCollection(topics)
+        self._admin.poll(0)
+        self._errors.clear()
         try:
             asked = self._admin.describe_topics(names, request_timeout=SECONDS)
             return {topic: answer.result(SECONDS + 1) for topic, answer in asked.items()}
         except (self._kafka.KafkaException, TimeoutError) as error:
             raise SourceError(
-                f"{self._entry.name}: the topics {', '.join(topics)} cannot be checked: "
-                f"{told(error) or 'no broker answers'}"
+                f"the topics {', '.join(topics)} cannot be checked: {self._reason(error)}"
             ) from error
+
+    def _reason(self, error: Exception) -> str:
+        """Why there is no answer, or what the answer is."""
+        code = 0 if isinstance(error, TimeoutError) else error.args[0].code()
+        if code > 0:  # the brokers' own
+            return told(error)
+        self._admin.poll(0)
+        kinds = (self._kafka.KafkaError._AUTHENTICATION, self._kafka.KafkaError._SSL)
+        refused = [each.str() for each in self._errors if each.code() in kinds]
+        return _WHERE.sub("", refused[-1]) if refused else told(error) or "no broker answers"
 
     def check_changelog(self, topic: str) -> None:
         """Raise SourceError where the topic cannot be the changelog of these partitions."""
         found = len(self._described([topic])[topic].partitions)
         if found != self.partitions:
             raise SourceError(
-                f"{self._entry.name}: the changelog {topic} has {found} partitions, and the topics "
+                f"the changelog {topic} has {found} partitions, and the topics "
                 f"have {self.partitions}: make it anew with as many"
             )
         kafka = self._kafka.admin
@@ -69,11 +86,10 @@ class Topics:
             policy = asked[resource].result(SECONDS + 1)["cleanup.policy"].value
         except (self._kafka.KafkaException, TimeoutError) as error:
             raise SourceError(
-                f"{self._entry.name}: the settings of the changelog {topic} cannot be read: "
-                f"{told(error) or 'no broker answers'}"
+                f"the settings of the changelog {topic} cannot be read: {self._reason(error)}"
             ) from error
         if policy != "compact":
             raise SourceError(
-                f"{self._entry.name}: the changelog {topic} has cleanup.policy={policy}, so what "
+                f"the changelog {topic} has cleanup.policy={policy}, so what "
                 "is known would be lost: set cleanup.policy=compact"
             )
