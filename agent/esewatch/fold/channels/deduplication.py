@@ -73,20 +73,21 @@ def admit(channel: Channel, record_id: int, time: float | None) -> bool:
         return True
     if time is None or not abs(time) < FURTHEST:
         return _admit_without_time(channel, record_id)
-    new = Range(record_id, record_id, time, time)
     epoch = _continued(channel.epochs, record_id, time)
     if epoch is not None:
-        epoch.seen.append(new)
+        epoch.seen.append(Range(record_id, record_id, time, time))
     elif _is_known(channel.epochs, record_id, time):
         return False
     else:
+        new = Range(record_id, record_id, time, time)
         epoch = _home(channel, new, read_whole=False)
         if epoch is not None:
             insert(epoch.seen, new)
             set_back.note(epoch, new)
     if epoch is not None:
-        _lengthen(epoch, new)
-        _bound(channel, epoch)
+        _lengthen(epoch, time, time)
+        if len(epoch.seen) > EXACT_INTERVALS or len(epoch.covered) > EXACT_INTERVALS:
+            _bound(channel, epoch)
     _hear(channel.heard, time)
     hours_heard.note(channel.hours, time)
     return True
@@ -116,7 +117,7 @@ def cover(channel: Channel, coverage: Coverage) -> None:
     epoch = _home(channel, new, read_whole=True)
     if epoch is not None:
         insert(epoch.covered, new)
-        _lengthen(epoch, new)
+        _lengthen(epoch, new.early, new.late)
         _bound(channel, epoch)
 
 
@@ -302,13 +303,15 @@ def _arranged(epochs: list[Epoch]) -> list[Epoch]:
     for each, whole in ranges:
         epoch = _nearest(found, each, read_whole=whole) or _opened(found, each)
         insert(epoch.covered if whole else epoch.seen, each)
-        _lengthen(epoch, each)
+        _lengthen(epoch, each.early, each.late)
     return found
 
 
-def _lengthen(epoch: Epoch, new: Range) -> None:
-    epoch.start = min(epoch.start, new.early)
-    epoch.max_time = max(epoch.max_time, new.late)
+def _lengthen(epoch: Epoch, early: float, late: float) -> None:
+    if early < epoch.start:
+        epoch.start = early
+    if late > epoch.max_time:
+        epoch.max_time = late
 
 
 def _bound(channel: Channel, epoch: Epoch) -> None:
@@ -332,11 +335,12 @@ def _bound(channel: Channel, epoch: Epoch) -> None:
 
 def _adjacent(ranges: Sequence[Range], most: float = math.inf) -> list[int]:
     """The places of ranges behind which no number is missing, for at `most` so many seconds."""
-    found = [
-        place
-        for place, (before, after) in enumerate(pairwise(ranges))
-        if before.last + 1 >= after.first
-    ]
+    found = []
+    next_id = -1  # of no record
+    for place, each in enumerate(ranges, -1):
+        if each.first <= next_id:
+            found.append(place)
+        next_id = each.last + 1
     if most < math.inf:
         found = [at for at in found if pause(ranges[at], ranges[at + 1]) <= most]
     return found
@@ -400,6 +404,10 @@ def _hear(heard: list[float], time: float) -> None:
     if not abs(time) < FURTHEST:
         return
     hour = time // HOUR_SECONDS
+    if heard and heard[-1] // HOUR_SECONDS == hour:  # as most records are
+        if time > heard[-1]:
+            heard[-1] = time
+        return
     at = bisect_left(heard, (hour + 1) * HOUR_SECONDS)
     if at > 0 and heard[at - 1] >= hour * HOUR_SECONDS:
         heard[at - 1] = max(heard[at - 1], time)

@@ -60,24 +60,25 @@ def name(entry: Database, event: Event, time: float) -> None:
     A process that maintains the database outranks one that only opens it; within a rank the
     youngest event decides.
     """
-    claim = _claim(event)
+    claim = _claim(event.process, maintains=event.event_id in _MAINTENANCE)
     if claim == _NONE:
         entry.path = entry.path or event.database
         return
     if (claim, time) < (entry.claim, entry.named):
         return
-    another = bool(event.process) and event.process.lower() != entry.process.lower()
+    process = event.process
+    another = process not in ("", entry.process) and process.lower() != entry.process.lower()
     entry.claim, entry.named = claim, time
     entry.path = event.database
     entry.channel = event.channel.lower() or entry.channel
     entry.provider = event.provider or entry.provider
-    entry.process = event.process or entry.process
+    entry.process = process or entry.process
     entry.ese_instance = event.ese_instance or ("" if another else entry.ese_instance)
 
 
-def _claim(event: Event) -> int:
-    """How surely the process of the event serves its database."""
-    if is_tool(event.process):
+@lru_cache(maxsize=4096)
+def _claim(process: str, *, maintains: bool) -> int:
+    """How surely the process of an event serves its database."""
+    if is_tool(process):
         return _NONE
-    serves = event.event_id in _MAINTENANCE or event.process.lower().startswith(SERVERS)
-    return _SERVES if serves else _OPENS
+    return _SERVES if maintains or process.lower().startswith(SERVERS) else _OPENS

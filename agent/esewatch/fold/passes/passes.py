@@ -100,14 +100,16 @@ def views_in(state: State, database: Database) -> dict[str, TaskView]:
     return derive(database, instance.stops if instance is not None else ())
 
 
+def is_full(database: Database) -> bool:
+    """Whether its oldest transitions are to be evicted."""
+    return count(database.transitions) > MAX_TRANSITIONS + SLACK
+
+
 def evict(database: Database, stops: Sequence[float] = ()) -> list[Pass]:
     """Evict transitions beyond the kept 512 into the totals; returns the passes that are
     dropped.
     """
-    surplus = count(database.transitions) - MAX_TRANSITIONS
-    if surplus <= SLACK:
-        return []
-    leaving = take(database.transitions, surplus)
+    leaving = take(database.transitions, count(database.transitions) - MAX_TRANSITIONS)
     horizon = leaving[-1].time
     # A stop comes behind what has its time, and some of that may be kept: it is left for later.
     machine = _walk(database, leaving, stops, until=horizon)
@@ -354,8 +356,7 @@ class _Machine:
             view = self.views[task]
             view.completed += 1
             current = view.current or shared_start or self._heard_of(task, transition.time)
-            done = completed(current, transition, view.passes, self.changed)
-            done = msgspec.structs.replace(done, task=task)
+            done = completed(task, current, transition, view.passes, self.changed)
             if done.started is not None:
                 view.last_started = max(view.last_started or 0.0, done.started)
             self._end(task, done)

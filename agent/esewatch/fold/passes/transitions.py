@@ -7,7 +7,7 @@ four times as much.
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
 from math import isnan, nan
-from struct import Struct
+from struct import Struct, error
 
 import msgspec
 
@@ -36,6 +36,7 @@ _HEAD = Struct("<dQH?")
 _TAIL = Struct(f"<{len(FIELDS)}d")
 _ROW = Struct(f"{_HEAD.format}{_TAIL.format[1:]}")
 _NO_NUMBERS = _TAIL.pack(*[nan] * len(FIELDS))
+_time_at = Struct("<d").unpack_from
 _NUMBERS = 4
 """Where the numbers begin in an unpacked row."""
 _NAMES = {
@@ -84,9 +85,12 @@ def count(rows: bytes | bytearray) -> int:
 
 def insert(rows: bytearray, new: Transition) -> None:
     """Insert `new` at its place in the order of time and record id, if it is not there already."""
+    if not rows or _time_at(rows, len(rows) - _ROW.size)[0] < new.time:
+        rows += _pack(new)  # as most are
+        return
     at = count(rows)
     order = _order(new.time, new.record_id, new.event_id)
-    if at and _order_at(rows, at - 1) > order:
+    if _order_at(rows, at - 1) > order:
         at = bisect_right(range(at), order, key=lambda place: _order_at(rows, place))
     if new.record_id and at and _is_at(rows, at - 1, new):
         return
@@ -117,13 +121,17 @@ def _pack(transition: Transition) -> bytes:
     fields = transition.fields
     if not fields:
         return head + _NO_NUMBERS
-    return head + _TAIL.pack(*[_number(fields.get(name)) for name in names(transition.event_id)])
-
-
-def _number(value: int | float | None) -> float:
+    told = names(transition.event_id)
     try:
-        return nan if value is None else float(value)
-    except OverflowError:  # an integer beyond 1.8e308, out of a damaged record
+        return head + _TAIL.pack(*[fields.get(name, nan) for name in told])
+    except error:  # an integer beyond 1.8e308, out of a damaged record
+        return head + _TAIL.pack(*[_number(fields.get(name, nan)) for name in told])
+
+
+def _number(value: int | float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
         return nan
 
 
