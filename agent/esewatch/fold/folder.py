@@ -16,7 +16,7 @@ from esewatch.fold.databases.integrity import HISTORY_SECONDS, LOGICAL_EVENTS, P
 from esewatch.fold.identity import dropped_names, identity
 from esewatch.fold.identity.entities import Entities, Entity, NoRoomError
 from esewatch.fold.identity.origin import Names, Origin
-from esewatch.fold.identity.owners import instance_key
+from esewatch.fold.identity.owners import instance_key, instance_label
 from esewatch.fold.instances import engine_errors, instances, log_disks, unexplained
 from esewatch.fold.instances.instances import fold_log_file_event
 from esewatch.fold.readings import fold_reading
@@ -109,11 +109,10 @@ class Folder(Entities):
         self._origins.clear()
         for record in batch.records:
             try:
-                kept = clock_guard.admitted(source, record, until, now)
-                if isinstance(kept, Event):
-                    self._event(source, kept)
-                elif kept is not None:
-                    self._record(source, dropped_names.shortened(kept))
+                if isinstance(record, Event) and (record.time is None or record.time <= until):
+                    self._event(source, record)
+                elif (kept := clock_guard.admitted(source, record, until, now)) is not None:
+                    self._record(source, kept)
             except NoRoomError:
                 pass
             except MemoryError:
@@ -137,7 +136,10 @@ class Folder(Entities):
         self._touch("source", name)
 
     def _record(self, source: SourceState, record: Record) -> None:
-        self._handlers[type(record)](source, record)
+        if isinstance(record, Event):
+            self._event(source, record)
+        else:
+            self._handlers[type(record)](source, dropped_names.shortened(record))
 
     def _set_aside(self, source: SourceState, record: Record, error: Exception) -> None:
         """Quarantine a record, since an internal error must not stop the records behind it."""
@@ -247,7 +249,8 @@ class Folder(Entities):
         history = source.baseline and time < source.opened - HISTORY_SECONDS
         if origin.instance_name and event.time is not None:
             self._instance_event(origin, event, time)
-        if event.time is not None and engine_errors.counts(computer, event, self.settings):
+        is_error = event.event_id in engine_errors.KIND_OF and event.time is not None
+        if is_error and engine_errors.counts(computer, event, self.settings):
             self._engine_error(computer, event, time, history=history)
         if event.database:
             self._database_event(origin, event, time, history=history)
@@ -305,7 +308,9 @@ class Folder(Entities):
             self._failovers_told = True
         # Mounting, detaching and reading a snapshot says nothing of its origin but damage.
         if bad or not origin.is_snapshot:
-            instance = self.state.instances.get(instance_key(entry))
+            instance = origin.instance
+            if instance is None or instance_label(entry) != origin.instance_name:
+                instance = self.state.instances.get(instance_key(entry))
             databases.fold_event(entry, event, time, history=history, instance=instance)
             damage.mend(entry, instance.restored if instance is not None else 0.0)
         if origin.database is None:

@@ -85,7 +85,10 @@ def admit(channel: Channel, record_id: int, time: float | None) -> bool:
             insert(epoch.seen, new)
             set_back.note(epoch, new)
     if epoch is not None:
-        _lengthen(epoch, time, time)
+        if time < epoch.start:
+            epoch.start = time
+        if time > epoch.max_time:
+            epoch.max_time = time
         if len(epoch.seen) > EXACT_INTERVALS or len(epoch.covered) > EXACT_INTERVALS:
             _bound(channel, epoch)
     _hear(channel.heard, time)
@@ -117,7 +120,7 @@ def cover(channel: Channel, coverage: Coverage) -> None:
     epoch = _home(channel, new, read_whole=True)
     if epoch is not None:
         insert(epoch.covered, new)
-        _lengthen(epoch, new.early, new.late)
+        _lengthen(epoch, new)
         _bound(channel, epoch)
 
 
@@ -303,15 +306,13 @@ def _arranged(epochs: list[Epoch]) -> list[Epoch]:
     for each, whole in ranges:
         epoch = _nearest(found, each, read_whole=whole) or _opened(found, each)
         insert(epoch.covered if whole else epoch.seen, each)
-        _lengthen(epoch, each.early, each.late)
+        _lengthen(epoch, each)
     return found
 
 
-def _lengthen(epoch: Epoch, early: float, late: float) -> None:
-    if early < epoch.start:
-        epoch.start = early
-    if late > epoch.max_time:
-        epoch.max_time = late
+def _lengthen(epoch: Epoch, new: Range) -> None:
+    epoch.start = min(epoch.start, new.early)
+    epoch.max_time = max(epoch.max_time, new.late)
 
 
 def _bound(channel: Channel, epoch: Epoch) -> None:

@@ -17,7 +17,7 @@ from esewatch.fold.databases.integrity import (
     verifies,
 )
 from esewatch.fold.identity import owners
-from esewatch.fold.identity.roles import family
+from esewatch.fold.identity.roles import ACTIVE_FAMILY, PASSIVE_FAMILY, family
 from esewatch.fold.passes import passes, transitions
 from esewatch.fold.state import damage, rollups, summaries, untimed
 from esewatch.fold.state.state import UNLOCATED, Database, Instance, Transition
@@ -32,6 +32,8 @@ MAX_SECONDS = 100 * 365 * 86400
 FAMILY_2007 = frozenset({718, 720, *range(721, 728), 729, 730})
 FAMILY_CURRENT = frozenset({728, *range(732, 758)})
 MAINTENANCE = range(700, 758)
+_FAMILIES = FAMILY_2007 | FAMILY_CURRENT | ACTIVE_FAMILY | PASSIVE_FAMILY
+"""Events that tell a role or a generation, whatever state their instance has."""
 
 ZEROING_KINDS = {
     "pages_unchanged": "unchanged",
@@ -95,8 +97,9 @@ def identify(entry: Database, event: Event, time: float) -> bool:
     owners.name(entry, event, time)
     if not owners.is_tool(event.process):
         entry.maintenance_seen = entry.maintenance_seen or event.event_id in MAINTENANCE
-        _role(entry, event, time)
-        _generation(entry, event, time)
+        if event.instance_state or event.event_id in _FAMILIES:
+            _role(entry, event, time)
+            _generation(entry, event, time)
     return ese_instance != entry.ese_instance or provider != entry.provider
 
 
