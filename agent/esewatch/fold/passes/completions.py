@@ -19,9 +19,11 @@ than in UTC.
 """
 
 
-def unknown(task: str, time: float) -> Pass:
-    """A pass with an event at `time`, whose start was not seen."""
-    return Pass(task=task, started=None, ended=None, outcome="open", last_event=time)
+def unknown(task: str, time: float, *, partial: bool = False) -> Pass:
+    """A pass with an event at `time`, whose start was not seen; `partial`: it is no whole one."""
+    return Pass(
+        task=task, started=None, ended=None, outcome="open", last_event=time, partial=partial
+    )
 
 
 def completed(

@@ -224,8 +224,8 @@ class _Machine:
         if event in TOLD_LATE:
             view = self.views[TOLD_LATE[event]]
             view.last_late = _later(view.last_late, time)
-        if event != SKIPPED and (role := family(event)):
-            if self.role and role != self.role:
+        if event != SKIPPED and (role := family(event)) and role != self.role:
+            if self.role:
                 self.change_role(time)
             self.role = role
         if event in COMPLETES:
@@ -295,25 +295,33 @@ class _Machine:
     def _resume(self, task: str, time: float) -> None:
         """A resume is no start: where nothing is open, the pass began at some time before."""
         view = self.views[task]
-        if view.current is None:
+        current = view.current
+        if current is None:
             view.started += 1
-            view.current = self._heard_of(task, time)
-        elif view.current.started is None and not view.current.resumed:
+            current = self._heard_of(task, time)
+        elif current.started is None and not current.resumed:
             view.started += 1
         skipped = task == "checksum" and time - self.skipped <= SKIPPED_WITHIN
-        partial = view.current.partial or skipped
-        self._change(task, interrupted=False, resumed=True, partial=partial, last_event=time)
+        view.current = msgspec.structs.replace(
+            current,
+            interrupted=False,
+            resumed=True,
+            partial=current.partial or skipped,
+            last_event=time,
+        )
 
     def _heard_of(self, task: str, time: float) -> Pass:
         """A pass whose start was not seen: the rest of an incomplete scan is no whole pass.
 
         A scan of the other role is another scan.
         """
-        before = self.views[task].passes[-1:]
-        incomplete = any(
-            each.outcome == "partial" and (each.ended or 0.0) >= self.changed for each in before
+        passes = self.views[task].passes
+        incomplete = (
+            bool(passes)
+            and passes[-1].outcome == "partial"
+            and (passes[-1].ended or 0.0) >= self.changed
         )
-        return msgspec.structs.replace(unknown(task, time), partial=incomplete)
+        return unknown(task, time, partial=incomplete)
 
     def _interrupt(self, task: str, time: float, *, critical: bool = False) -> None:
         view = self.views[task]
