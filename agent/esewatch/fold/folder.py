@@ -9,6 +9,7 @@ from typing import Any
 
 from esewatch.config import Settings
 from esewatch.fold.channels import clock_guard, deduplication, set_back
+from esewatch.fold.channels.deduplication import Neighbours
 from esewatch.fold.companions import failovers
 from esewatch.fold.companions.companion_events import fold_companion
 from esewatch.fold.databases import databases, file_checks, integrity
@@ -62,6 +63,8 @@ class Folder(Entities):
         """Records that could not be folded, for logging; their owner empties it."""
         self._origins: dict[Names, Origin] = {}
         """Of the events of the batch that is folded."""
+        self._neighbours: dict[int, Neighbours] = {}
+        """Of the channels of the batch that is folded, by identity."""
         self._settled: set[tuple[str, str]] = set()
         """Channels without a new range since their gaps were counted."""
 
@@ -107,6 +110,7 @@ class Folder(Entities):
         source = self.state.sources[name]
         until = clock_guard.latest(now)
         self._origins.clear()
+        self._neighbours.clear()
         for record in batch.records:
             try:
                 if isinstance(record, Event) and (record.time is None or record.time <= until):
@@ -120,6 +124,7 @@ class Folder(Entities):
             except Exception as error:
                 self._set_aside(source, record, error)
         self._origins.clear()
+        self._neighbours.clear()
         if self._failovers_told:
             self._failovers_told = False
             self.changed |= failovers.refresh(self.state, self.settings)
@@ -220,9 +225,10 @@ class Folder(Entities):
         channel = origin.channel
         if channel is None:
             channel = origin.channel = self._channel(origin.computer, event.channel)
-        if channel is None:
-            return event
-        if not deduplication.admit(channel, event.record_id, event.time):
+            if channel is None:
+                return event
+            origin.neighbours = self._neighbours.setdefault(id(channel), Neighbours())
+        if not deduplication.admit(channel, event.record_id, event.time, origin.neighbours):
             return None
         if not set_back.has_turns(channel):
             return event
@@ -392,6 +398,8 @@ class Folder(Entities):
         if channel is None:
             return
         deduplication.cover(channel, coverage)
+        if (neighbours := self._neighbours.get(id(channel))) is not None:
+            neighbours.forget()
         key = (computer, channel.channel)
         self._settled.discard(key)
         self.computers.tells_of(source, key)

@@ -6,6 +6,7 @@ the same names. What was not found, for want of room, is looked for again.
 
 import math
 
+from esewatch.fold.channels.deduplication import Neighbours
 from esewatch.fold.identity.identity import is_snapshot
 from esewatch.fold.identity.owners import instance_name
 from esewatch.fold.state.state import Channel, Database, Host, Instance
@@ -27,6 +28,7 @@ class Origin:
         "instance",
         "instance_name",
         "is_snapshot",
+        "neighbours",
         "oldest",
     )
 
@@ -42,5 +44,7 @@ class Origin:
         self.event_ids: dict[int, int] = {}
         """Ids of the provider on the computer that have a count of their own."""
         self.channel: Channel | None = None
+        self.neighbours: Neighbours | None = None
+        """Of the ranges of the channel."""
         self.instance: Instance | None = None
         self.database: Database | None = None
