@@ -46,7 +46,7 @@ ZEROING_KINDS = {
 """Field of 722 and 707 -> label `kind`."""
 
 WITH_FREE_SPACE = frozenset({735, 737})
-_COUNTED = frozenset(
+_ERRORS = frozenset(
     {
         *READ_ERRORS,
         *damage.DAMAGE,
@@ -57,11 +57,10 @@ _COUNTED = frozenset(
         *IO_ERRORS,
         *SLOW_IO,
         *HUNG_IO,
-        *passes.COMPLETES,
-        *(707, 728),
     }
 )
-"""Events of which more is kept than their place among the transitions."""
+_SUMMED = frozenset({*passes.COMPLETES, 707, 728})
+"""Events whose numbers are summed up; none of them is an error."""
 
 _DAYS_AFTER_EPOCH = date(1970, 1, 1).toordinal()
 
@@ -94,8 +93,7 @@ def identify(entry: Database, event: Event, time: float) -> bool:
     meet(entry, time)
     time = 0.0 if event.time is None else time
     ese_instance, provider = entry.ese_instance, entry.provider
-    owners.name(entry, event, time)
-    if not owners.is_tool(event.process):
+    if owners.name(entry, event, time):
         entry.maintenance_seen = entry.maintenance_seen or event.event_id in MAINTENANCE
         if event.instance_state or event.event_id in _FAMILIES:
             _role(entry, event, time)
@@ -139,11 +137,16 @@ def fold_event(
             return
     elif identifier in passes.TRANSITIONS:
         _transition(entry, event, time, history=history, instance=instance)
-    if identifier in _COUNTED:
-        _count_in(entry, event, time, history=history)
+    if identifier in _ERRORS:
+        _error(entry, event, time, history=history)
+    elif identifier in _SUMMED:
+        _sums(entry, event)
+        if identifier in WITH_FREE_SPACE:
+            _free_space_on_pages(entry, event, time)
 
 
-def _count_in(entry: Database, event: Event, time: float, *, history: bool) -> None:
+def _error(entry: Database, event: Event, time: float, *, history: bool) -> None:
+    """Keep what an error of any kind, or the repair of one, says of pages and of their disk."""
     identifier = event.event_id
     if identifier in READ_ERRORS:
         note_error(entry, time)
@@ -157,11 +160,8 @@ def _count_in(entry: Database, event: Event, time: float, *, history: bool) -> N
         _repair(entry, event, time)
     elif identifier in IO_ERRORS:
         note_io_error(entry, time)
-    elif fold_slow_io(entry, event, time):
-        return
-    _sums(entry, event)
-    if identifier in WITH_FREE_SPACE:
-        _free_space_on_pages(entry, event, time)
+    else:
+        fold_slow_io(entry, event, time)
 
 
 def _untimed(entry: Database, event: Event, time: float) -> None:

@@ -41,7 +41,7 @@ def instance_name(ese_instance: str, process: str) -> str:
 
 def instance_label(database: Database) -> str:
     """Name of the instance of a database, empty while no event has named it."""
-    return instance_name(database.ese_instance, database.process)
+    return database.ese_instance or database.process.strip()
 
 
 def instance_key(database: Database) -> tuple[str, str]:
@@ -54,8 +54,9 @@ def instances_on(state: State, computer: str) -> list[Instance]:
     return [instance for (host, _), instance in state.instances.items() if host == computer]
 
 
-def name(entry: Database, event: Event, time: float) -> None:
-    """Take path, provider, process and instance from the event, if its process has the database.
+def name(entry: Database, event: Event, time: float) -> bool:
+    """Take path, provider, process and instance from the event, if its process has the database;
+    False for a program that works on databases of others.
 
     A process that maintains the database outranks one that only opens it; within a rank the
     youngest event decides.
@@ -63,9 +64,9 @@ def name(entry: Database, event: Event, time: float) -> None:
     claim = _claim(event.process, maintains=event.event_id in _MAINTENANCE)
     if claim == _NONE:
         entry.path = entry.path or event.database
-        return
-    if (claim, time) < (entry.claim, entry.named):
-        return
+        return False
+    if claim < entry.claim or (claim == entry.claim and time < entry.named):
+        return True
     process = event.process
     another = process not in ("", entry.process) and process.lower() != entry.process.lower()
     entry.claim, entry.named = claim, time
@@ -74,6 +75,7 @@ def name(entry: Database, event: Event, time: float) -> None:
     entry.provider = event.provider or entry.provider
     entry.process = process or entry.process
     entry.ese_instance = event.ese_instance or ("" if another else entry.ese_instance)
+    return True
 
 
 @lru_cache(maxsize=4096)

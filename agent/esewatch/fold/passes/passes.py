@@ -12,7 +12,7 @@ import msgspec
 from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.identity.roles import SKIPPED, family
 from esewatch.fold.passes.completions import LATE, completed, unknown
-from esewatch.fold.passes.transitions import count, take, unpack
+from esewatch.fold.passes.transitions import ROW_BYTES, count, take, unpack
 from esewatch.fold.state.state import Database, Pass, State, TaskTotals, Transition
 
 OPENS = {700: "defrag", 717: "checksum", 718: "zeroing", 736: "checksum"}
@@ -47,6 +47,7 @@ TASKS = ("defrag", "checksum", "zeroing")
 MAX_TRANSITIONS = 512
 SLACK = 128
 """This many more are admitted before the oldest are evicted: one walk for all of them."""
+_MOST_BYTES = (MAX_TRANSITIONS + SLACK) * ROW_BYTES
 MAX_PASSES = 64
 DEFAULT_STALE_SECONDS = 7 * 86400.0
 
@@ -102,7 +103,7 @@ def views_in(state: State, database: Database) -> dict[str, TaskView]:
 
 def is_full(database: Database) -> bool:
     """Whether its oldest transitions are to be evicted."""
-    return count(database.transitions) > MAX_TRANSITIONS + SLACK
+    return len(database.transitions) > _MOST_BYTES
 
 
 def evict(database: Database, stops: Sequence[float] = ()) -> list[Pass]:

@@ -35,6 +35,7 @@ TOLD = ENDS | {738, 744}
 _HEAD = Struct("<dQH?")
 _TAIL = Struct(f"<{len(FIELDS)}d")
 _ROW = Struct(f"{_HEAD.format}{_TAIL.format[1:]}")
+ROW_BYTES = _ROW.size
 _NO_NUMBERS = _TAIL.pack(*[nan] * len(FIELDS))
 _time_at = Struct("<d").unpack_from
 _NUMBERS = 4
@@ -80,12 +81,12 @@ def event_ids(rows: bytes | bytearray) -> set[int]:
 
 def count(rows: bytes | bytearray) -> int:
     """The number of transitions in the rows."""
-    return len(rows) // _ROW.size
+    return len(rows) // ROW_BYTES
 
 
 def insert(rows: bytearray, new: Transition) -> None:
     """Insert `new` at its place in the order of time and record id, if it is not there already."""
-    if not rows or _time_at(rows, len(rows) - _ROW.size)[0] < new.time:
+    if not rows or _time_at(rows, len(rows) - ROW_BYTES)[0] < new.time:
         rows += _pack(new)  # as most are
         return
     at = count(rows)
@@ -94,7 +95,7 @@ def insert(rows: bytearray, new: Transition) -> None:
         at = bisect_right(range(at), order, key=lambda place: _order_at(rows, place))
     if new.record_id and at and _is_at(rows, at - 1, new):
         return
-    rows[at * _ROW.size : at * _ROW.size] = _pack(new)
+    rows[at * ROW_BYTES : at * ROW_BYTES] = _pack(new)
 
 
 def raise_times(rows: bytearray, after: int, since: float, time: float) -> None:
@@ -109,7 +110,7 @@ def raise_times(rows: bytearray, after: int, since: float, time: float) -> None:
 
 def take(rows: bytearray, number: int) -> list[Transition]:
     """Remove and return the oldest `number` transitions."""
-    size = number * _ROW.size
+    size = number * ROW_BYTES
     taken = list(unpack(rows[:size]))
     del rows[:size]
     return taken
@@ -145,10 +146,10 @@ def _order(time: float, record_id: int, event_id: int) -> tuple[float, int, int]
 
 
 def _is_at(rows: bytearray, place: int, known: Transition) -> bool:
-    time, record_id, event_id, _ = _HEAD.unpack_from(rows, place * _ROW.size)
+    time, record_id, event_id, _ = _HEAD.unpack_from(rows, place * ROW_BYTES)
     return bool((time, record_id, event_id) == (known.time, known.record_id, known.event_id))
 
 
 def _order_at(rows: bytearray, place: int) -> tuple[float, int, int]:
-    time, record_id, event_id, _ = _HEAD.unpack_from(rows, place * _ROW.size)
+    time, record_id, event_id, _ = _HEAD.unpack_from(rows, place * ROW_BYTES)
     return _order(time, record_id, event_id)
