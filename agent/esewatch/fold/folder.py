@@ -314,8 +314,9 @@ class Folder(Entities):
             self._failovers_told = True
         # Mounting, detaching and reading a snapshot says nothing of its origin but damage.
         if bad or not origin.is_snapshot:
-            instance = origin.instance
-            if instance is None or instance_label(entry) != origin.instance_name:
+            instance, name = origin.instance, origin.instance_name
+            # The first comparison decides for almost all; an instance may have no name.
+            if instance is None or (entry.ese_instance != name and instance_label(entry) != name):
                 instance = self.state.instances.get(instance_key(entry))
             databases.fold_event(entry, event, time, history=history, instance=instance)
             damage.mend(entry, instance.restored if instance is not None else 0.0)

@@ -192,7 +192,7 @@ def _transition(
         passes.count_late(entry, transition)
         return
     transitions.insert(entry.transitions, transition)
-    if not passes.is_full(entry):
+    if len(entry.transitions) <= passes.MOST_BYTES:
         return
     stops = instance.stops if instance is not None else ()
     proven = [done for done in passes.evict(entry, stops) if verifies(done, entry)]

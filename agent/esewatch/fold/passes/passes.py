@@ -47,7 +47,8 @@ TASKS = ("defrag", "checksum", "zeroing")
 MAX_TRANSITIONS = 512
 SLACK = 128
 """This many more are admitted before the oldest are evicted: one walk for all of them."""
-_MOST_BYTES = (MAX_TRANSITIONS + SLACK) * ROW_BYTES
+MOST_BYTES = (MAX_TRANSITIONS + SLACK) * ROW_BYTES
+"""Of the rows of transitions: beyond it the oldest are evicted."""
 MAX_PASSES = 64
 DEFAULT_STALE_SECONDS = 7 * 86400.0
 
@@ -99,11 +100,6 @@ def views_in(state: State, database: Database) -> dict[str, TaskView]:
     """Passes and totals by task of a database of the state, its instance's stops included."""
     instance = state.instances.get(instance_key(database))
     return derive(database, instance.stops if instance is not None else ())
-
-
-def is_full(database: Database) -> bool:
-    """Whether its oldest transitions are to be evicted."""
-    return len(database.transitions) > _MOST_BYTES
 
 
 def evict(database: Database, stops: Sequence[float] = ()) -> list[Pass]:
