@@ -16,6 +16,7 @@ from bench.figure import Figure
 NAMES = (
     "text",
     "decode",
+    "before",
     "evtx",
     "counters",
     "scrape",

@@ -133,7 +133,7 @@ def _ours(log: Path) -> Counter[tuple[str, int]]:
     return Counter(
         {
             (provider, int(event_id)): number
-            for provider, numbers in json.loads(said).items()
+            for provider, numbers in json.loads(said)["events"].items()
             for event_id, number in numbers.items()
         }
     )

@@ -68,11 +68,16 @@ def _minute(minutes: int) -> str | None:
         return None
 
 
+@lru_cache(maxsize=64)
+def _none(absent: str) -> Markup:
+    return Markup('<span class="none">{}</span>').format(absent)
+
+
 def time_tag(time: float | None, absent: str = "–", *, end: int = 16) -> Markup:
     """`2007-06-21 03:14` (UTC) with the exact time behind it; `absent` for None."""
     exact = iso_time(time)
     if time is None or exact is None:
-        return Markup('<span class="none">{}</span>').format(absent)
+        return _none(absent)
     # Digits and marks of a date alone: nothing in it needs to be escaped.
     return Markup(f'<time datetime="{exact}">{exact[:10]} {exact[11:end]}</time>')
 

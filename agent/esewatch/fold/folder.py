@@ -9,13 +9,15 @@ from typing import Any
 
 from esewatch.config import Settings
 from esewatch.fold.channels import clock_guard, deduplication, set_back
+from esewatch.fold.channels.deduplication import Neighbours
+from esewatch.fold.channels.origin import Names, Origin
 from esewatch.fold.companions import failovers
 from esewatch.fold.companions.companion_events import fold_companion
 from esewatch.fold.databases import databases, file_checks, integrity
 from esewatch.fold.databases.integrity import HISTORY_SECONDS, LOGICAL_EVENTS, PAGE_EVENTS
 from esewatch.fold.identity import dropped_names, identity
 from esewatch.fold.identity.entities import Entities, Entity, NoRoomError
-from esewatch.fold.identity.owners import instance_label, instance_name
+from esewatch.fold.identity.owners import instance_key, instance_label
 from esewatch.fold.instances import engine_errors, instances, log_disks, unexplained
 from esewatch.fold.instances.instances import fold_log_file_event
 from esewatch.fold.readings import fold_reading
@@ -50,7 +52,6 @@ class Folder(Entities):
     def __init__(self, state: State, settings: Settings) -> None:
         super().__init__(state, settings)
         self._handlers: dict[type, Callable[[SourceState, Any], None]] = {
-            Event: self._event,
             Reading: self._reading,
             Coverage: self._coverage,
             CountersSeen: self._counters_seen,
@@ -60,6 +61,10 @@ class Folder(Entities):
         }
         self.set_aside: list[tuple[str, Record, Exception]] = []
         """Records that could not be folded, for logging; their owner empties it."""
+        self._origins: dict[Names, Origin] = {}
+        """Of the events of the batch that is folded."""
+        self._neighbours: dict[int, Neighbours] = {}
+        """Of the channels of the batch that is folded, by identity."""
         self._settled: set[tuple[str, str]] = set()
         """Channels without a new range since their gaps were counted."""
 
@@ -104,17 +109,22 @@ class Folder(Entities):
         """
         source = self.state.sources[name]
         until = clock_guard.latest(now)
+        self._origins.clear()
+        self._neighbours.clear()
         for record in batch.records:
             try:
-                kept = clock_guard.admitted(source, record, until, now)
-                if kept is not None:
-                    self._record(source, dropped_names.shortened(kept))
+                if isinstance(record, Event) and (record.time is None or record.time <= until):
+                    self._event(source, record)
+                elif (kept := clock_guard.admitted(source, record, until, now)) is not None:
+                    self._record(source, kept)
             except NoRoomError:
                 pass
             except MemoryError:
                 raise  # not the record's fault: all of the batch is taken in again
             except Exception as error:
                 self._set_aside(source, record, error)
+        self._origins.clear()
+        self._neighbours.clear()
         if self._failovers_told:
             self._failovers_told = False
             self.changed |= failovers.refresh(self.state, self.settings)
@@ -131,7 +141,10 @@ class Folder(Entities):
         self._touch("source", name)
 
     def _record(self, source: SourceState, record: Record) -> None:
-        self._handlers[type(record)](source, record)
+        if isinstance(record, Event):
+            self._event(source, record)
+        else:
+            self._handlers[type(record)](source, dropped_names.shortened(record))
 
     def _set_aside(self, source: SourceState, record: Record, error: Exception) -> None:
         """Quarantine a record, since an internal error must not stop the records behind it."""
@@ -176,26 +189,49 @@ class Folder(Entities):
 
     def _event(self, source: SourceState, event: Event) -> None:
         source.records += 1
-        computer = self._computer(source, event.computer, event.time)
-        if event.time is not None:
-            clock_guard.note(source, event.time)
-        admitted = self._admitted(computer, event)
+        names = (
+            event.computer,
+            event.channel,
+            event.provider,
+            event.process,
+            event.ese_instance,
+            event.database,
+        )
+        origin = self._origins.get(names)
+        if origin is None:
+            short = dropped_names.shortened(event)
+            origin = Origin(self._computer(source, short.computer, event.time), short)
+            if short is event:
+                self._origins[names] = origin
+            event = short
+        time = event.time
+        if time is not None:
+            if time < origin.oldest:
+                origin.oldest = time
+                self.computers.note(origin.computer, time)
+            clock_guard.note(source, time)
+        admitted = self._admitted(origin, event)
         if admitted is None:
             source.duplicates += 1
         elif admitted.companion:
-            self._companion_event(source, computer, admitted)
+            self._companion_event(source, origin.computer, admitted)
         else:
-            self._engine_event(source, computer, admitted)
+            self._engine_event(source, origin, admitted)
 
-    def _admitted(self, computer: str, event: Event) -> Event | None:
+    def _admitted(self, origin: Origin, event: Event) -> Event | None:
         """The event at its place in its log; None when it was taken in before."""
         if event.record_id is None or not event.channel:
             return event
-        channel = self._channel(computer, event.channel)
+        channel = origin.channel
         if channel is None:
-            return event
-        if not deduplication.admit(channel, event.record_id, event.time):
+            channel = origin.channel = self._channel(origin.computer, event.channel)
+            if channel is None:
+                return event
+            origin.neighbours = self._neighbours.setdefault(id(channel), Neighbours())
+        if not deduplication.admit(channel, event.record_id, event.time, origin.neighbours):
             return None
+        if not set_back.has_turns(channel):
+            return event
         placed, changed = set_back.in_order(self.state, channel, event)
         self.changed |= changed
         return placed
@@ -209,37 +245,47 @@ class Folder(Entities):
             self._failovers_told = True
             self.changed |= fold_companion(self.state, self.settings, computer, event, event.time)
 
-    def _engine_event(self, source: SourceState, computer: str, event: Event) -> None:
-        self._heard(computer, event)
-        time = event.time
+    def _engine_event(self, source: SourceState, origin: Origin, event: Event) -> None:
+        self._heard(origin, event)
+        computer, time = origin.computer, event.time
         if time is None:
             # It has no place among passes, stops and backups, but a bad page is still one.
             source.untimed += 1
             time = source.last_record or source.opened
         history = source.baseline and time < source.opened - HISTORY_SECONDS
-        name = instance_name(event.ese_instance, event.process)
-        if name and event.time is not None:
-            self._instance_event(computer, name, event, time)
-        if event.time is not None and engine_errors.counts(computer, event, self.settings):
+        if origin.instance_name and event.time is not None:
+            self._instance_event(origin, event, time)
+        is_error = event.event_id in engine_errors.KIND_OF and event.time is not None
+        if is_error and engine_errors.counts(computer, event, self.settings):
             self._engine_error(computer, event, time, history=history)
         if event.database:
-            self._database_event(computer, event, time, history=history)
+            self._database_event(origin, event, time, history=history)
         elif "file" in event.fields:
             self.changed.update(fold_log_file_event(self.state, computer, event, time))
         if unexplained.counts(event, self.settings.providers):
             self.changed.add(unexplained.fold(self.state, computer, event, time))
 
-    def _heard(self, computer: str, event: Event) -> None:
-        host = self.state.hosts[computer]
-        if not self.computers.event_ids.count(self.state, self.settings, host, event):
-            self._touch("dropped", "")
-        if event.time is not None:
-            host.last_heard = max(host.last_heard, event.time)
-            host.first_heard = min(host.first_heard or event.time, event.time)
-        self._touch("host", computer)
+    def _heard(self, origin: Origin, event: Event) -> None:
+        host, time = origin.host, event.time
+        if host is None:
+            host = origin.host = self.state.hosts[origin.computer]
+            self._touch("host", origin.computer)
+        if event.event_id in origin.event_ids:
+            origin.event_ids[event.event_id] += 1
+        else:
+            if not self.computers.event_ids.count(self.state, self.settings, host, event):
+                self._touch("dropped", "")
+            origin.event_ids = host.events.get(event.provider, origin.event_ids)
+        if time is not None:
+            if time > host.last_heard:
+                host.last_heard = time
+            if time < host.first_heard or not host.first_heard:
+                host.first_heard = time
 
-    def _instance_event(self, computer: str, name: str, event: Event, time: float) -> None:
-        instance = self._instance(computer, name, named_by_event=True)
+    def _instance_event(self, origin: Origin, event: Event, time: float) -> None:
+        computer, name, instance = origin.computer, origin.instance_name, origin.instance
+        if instance is None:
+            instance = origin.instance = self._instance(computer, name, named_by_event=True)
         if instance is None or not instances.fold_event(instance, event, time):
             return
         self._touch("instance", computer, name.lower())
@@ -255,23 +301,29 @@ class Folder(Entities):
             engine_errors.note(instance, event, time, history=history)
             self._touch("instance", computer, name.lower())
 
-    def _database_event(self, computer: str, event: Event, time: float, *, history: bool) -> None:
+    def _database_event(self, origin: Origin, event: Event, time: float, *, history: bool) -> None:
         bad = event.event_id in _DAMAGE
-        entry = self._database(computer, event.database, event.process, bad=bad)
+        entry = origin.database
         if entry is None:
-            return
-        if identity.is_snapshot(event.database):
-            # Mounting, detaching and reading a snapshot says nothing of its origin but damage.
-            databases.meet(entry, time)
-            if not bad:
-                self._touch("database", entry.computer, entry.database)
+            entry = self._database(origin.computer, event.database, event.process, bad=bad)
+            if entry is None:
                 return
-        else:
-            self._failovers_told |= databases.identify(entry, event, time)
-        stops = instances.stops_of(self.state, computer, instance_label(entry))
-        databases.fold_event(entry, event, time, history=history, stops=stops)
-        damage.mend(entry, instances.restored(self.state, computer, instance_label(entry)))
-        self._touch("database", entry.computer, entry.database)
+        if origin.is_snapshot:
+            databases.meet(entry, time)
+        elif databases.identify(entry, event, time):
+            self._failovers_told = True
+        # Mounting, detaching and reading a snapshot says nothing of its origin but damage.
+        if bad or not origin.is_snapshot:
+            instance, name = origin.instance, origin.instance_name
+            # The first comparison decides for almost all; an instance may have no name.
+            if instance is None or (entry.ese_instance != name and instance_label(entry) != name):
+                instance = self.state.instances.get(instance_key(entry))
+            databases.fold_event(entry, event, time, history=history, instance=instance)
+            damage.mend(entry, instance.restored if instance is not None else 0.0)
+        if origin.database is None:
+            self._touch("database", entry.computer, entry.database)
+            if not bad:  # a file that is ignored is known by its damage only
+                origin.database = entry
 
     def _copy(self, source: SourceState, record: file_checks.OfCopy) -> None:
         source.records += 1
@@ -347,6 +399,8 @@ class Folder(Entities):
         if channel is None:
             return
         deduplication.cover(channel, coverage)
+        if (neighbours := self._neighbours.get(id(channel))) is not None:
+            neighbours.forget()
         key = (computer, channel.channel)
         self._settled.discard(key)
         self.computers.tells_of(source, key)

@@ -23,7 +23,7 @@ from esewatch.expose.formatting import (
     time_tag,
 )
 from esewatch.expose.pages.checkdb_table import MAX_CHECKS
-from esewatch.expose.pages.database_page import MAX_PASSES, DatabasePage
+from esewatch.expose.pages.database_page import MAX_PASSES, DatabasePage, figure_cells
 from esewatch.expose.pages.database_table import (
     MAX_ADVICE_ROWS,
     MAX_COMPUTERS,
@@ -210,6 +210,7 @@ def _environment() -> "Environment":
         count=count,
         database_link=database_link,
         days=days,
+        figure_cells=figure_cells,
         number=number,
         plural=plural,
         remedies=runbook_links,
@@ -235,6 +236,6 @@ def _environment() -> "Environment":
 
 def _visible(value: object) -> object:
     """Text without characters that hide or turn round what is read."""
-    if isinstance(value, str) and not isinstance(value, Markup):
+    if isinstance(value, str) and not isinstance(value, Markup) and not value.isprintable():
         return value.translate(_UNSEEN)
     return value

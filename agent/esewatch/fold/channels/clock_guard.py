@@ -43,6 +43,7 @@ def admitted(source: SourceState, record: Record, until: float, now: float) -> R
 
 def note(source: SourceState, time: float) -> None:
     """Note that a record of this time was folded."""
-    source.last_record = max(source.last_record, time)
+    if time > source.last_record:
+        source.last_record = time
     if time < source.oldest or not source.oldest:
         source.oldest = time

@@ -48,6 +48,36 @@ MOST = (1 << 63) - 1
 Intervals = list[tuple[int, int]]
 
 
+class Neighbours:
+    """The places of ranges behind which no number is missing, in the one epoch of a channel.
+
+    Right as long as ranges are added behind the last one only; `forget` after any other change.
+    """
+
+    __slots__ = ("_count", "_places")
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._places: list[int] = []
+
+    def forget(self) -> None:
+        """Begin anew: the ranges were changed."""
+        self._count, self._places = 0, []
+
+    def of(self, ranges: Sequence[Range]) -> list[int]:
+        """The places, sorted; only those behind the known ones are looked for."""
+        self._places += _adjacent(ranges, max(self._count - 1, 0))
+        self._count = len(ranges)
+        return self._places
+
+    def joined(self, chosen: Collection[int], dropped: int) -> None:
+        """The ranges at `chosen` were joined with the next ones, then the first ones dropped."""
+        gone = sorted(chosen)
+        left = (each - bisect_left(gone, each) for each in self._places if each not in chosen)
+        self._places = [each - dropped for each in left if each >= dropped]
+        self._count -= len(chosen) + dropped
+
+
 def contains(intervals: Intervals, number: int) -> bool:
     """Whether `number` lies in one of the sorted disjoint closed intervals."""
     at = bisect_right(intervals, number, key=lambda item: item[0])
@@ -67,26 +97,38 @@ def add(intervals: Intervals, first: int, last: int) -> None:
     intervals[low:high] = [(first, last)]
 
 
-def admit(channel: Channel, record_id: int, time: float | None) -> bool:
-    """Note one record; False when it was seen before."""
+def admit(
+    channel: Channel, record_id: int, time: float | None, neighbours: Neighbours | None = None
+) -> bool:
+    """Note one record; False when it was seen before.
+
+    `neighbours` is what is remembered of the channel from one record to the next.
+    """
+    neighbours = neighbours or Neighbours()
     if not 0 <= record_id <= MOST:
         return True
     if time is None or not abs(time) < FURTHEST:
         return _admit_without_time(channel, record_id)
-    new = Range(record_id, record_id, time, time)
     epoch = _continued(channel.epochs, record_id, time)
     if epoch is not None:
-        epoch.seen.append(new)
+        epoch.seen.append(Range(record_id, record_id, time, time))
     elif _is_known(channel.epochs, record_id, time):
         return False
     else:
+        neighbours.forget()
+        new = Range(record_id, record_id, time, time)
         epoch = _home(channel, new, read_whole=False)
         if epoch is not None:
             insert(epoch.seen, new)
             set_back.note(epoch, new)
     if epoch is not None:
-        _lengthen(epoch, new)
-        _bound(channel, epoch)
+        if time < epoch.start:
+            epoch.start = time
+        if time > epoch.max_time:
+            epoch.max_time = time
+        number = len(epoch.seen)
+        if number % STEP == 0 or number > MAX_INTERVALS or len(epoch.covered) > EXACT_INTERVALS:
+            _bound(channel, epoch, neighbours)
     _hear(channel.heard, time)
     hours_heard.note(channel.hours, time)
     return True
@@ -117,7 +159,7 @@ def cover(channel: Channel, coverage: Coverage) -> None:
     if epoch is not None:
         insert(epoch.covered, new)
         _lengthen(epoch, new)
-        _bound(channel, epoch)
+        _bound(channel, epoch, Neighbours())
 
 
 def claim_gaps(channel: Channel) -> int:
@@ -311,7 +353,7 @@ def _lengthen(epoch: Epoch, new: Range) -> None:
     epoch.max_time = max(epoch.max_time, new.late)
 
 
-def _bound(channel: Channel, epoch: Epoch) -> None:
+def _bound(channel: Channel, epoch: Epoch, neighbours: Neighbours) -> None:
     """Merge neighbours with nothing unknown between them; if too many remain, forget the first.
 
     A record of a forgotten range may be counted again when it is read again: otherwise one that was
@@ -320,25 +362,37 @@ def _bound(channel: Channel, epoch: Epoch) -> None:
     seen, covered = epoch.seen, epoch.covered
     if len(seen) > EXACT_INTERVALS and len(seen) % STEP == 0 and covered:
         _join_tightest(seen, _read_whole(seen, covered))
+        neighbours.forget()
     if len(covered) > EXACT_INTERVALS and len(covered) % STEP == 0:
-        _join_tightest(covered, _adjacent(covered, JITTER_SECONDS))
-    for ranges in (seen, covered):
-        if len(ranges) > MAX_INTERVALS:
-            # A whole step each time: else every record that comes behind looks through them again.
-            rest = STEP - _join_tightest(ranges, _adjacent(ranges))
-            del ranges[:rest]
-            channel.forgotten += rest
+        places = [
+            at for at in _adjacent(covered) if pause(covered[at], covered[at + 1]) <= JITTER_SECONDS
+        ]
+        _join_tightest(covered, places)
+    if len(seen) > MAX_INTERVALS:
+        channel.forgotten += _free(seen, neighbours)
+    if len(covered) > MAX_INTERVALS:
+        channel.forgotten += _free(covered, Neighbours())
 
 
-def _adjacent(ranges: Sequence[Range], most: float = math.inf) -> list[int]:
-    """The places of ranges behind which no number is missing, for at `most` so many seconds."""
-    found = [
-        place
-        for place, (before, after) in enumerate(pairwise(ranges))
-        if before.last + 1 >= after.first
-    ]
-    if most < math.inf:
-        found = [at for at in found if pause(ranges[at], ranges[at + 1]) <= most]
+def _free(ranges: list[Range], neighbours: Neighbours) -> int:
+    """Make room for a whole step of ranges, else every record that comes behind looks through them
+    again; returns how many are forgotten.
+    """
+    chosen = _join_tightest(ranges, neighbours.of(ranges))
+    rest = STEP - len(chosen)
+    del ranges[:rest]
+    neighbours.joined(chosen, rest)
+    return rest
+
+
+def _adjacent(ranges: Sequence[Range], begin: int = 0) -> list[int]:
+    """The places, from `begin` on, of ranges behind which no number is missing."""
+    found = []
+    next_id = -1  # of no record
+    for place, each in enumerate(ranges[begin:], begin - 1):
+        if each.first <= next_id:
+            found.append(place)
+        next_id = each.last + 1
     return found
 
 
@@ -357,8 +411,10 @@ def _read_whole(seen: Sequence[Range], covered: Sequence[Range]) -> list[int]:
     return found
 
 
-def _join_tightest(ranges: list[Range], places: Sequence[int]) -> int:
-    """Merge the pairs at these `places` with the shortest time between them; how many it were."""
+def _join_tightest(ranges: list[Range], places: Sequence[int]) -> set[int]:
+    """Merge the pairs at these `places` with the shortest time between them; returns their places
+    as they were.
+    """
     pairs = []
     for place in places:
         before, after = ranges[place], ranges[place + 1]
@@ -372,7 +428,7 @@ def _join_tightest(ranges: list[Range], places: Sequence[int]) -> int:
         if place - 1 not in chosen and place + 1 not in chosen:
             chosen.add(place)
     join(ranges, chosen)
-    return len(chosen)
+    return chosen
 
 
 def _start(epoch: Epoch) -> float:
@@ -400,6 +456,10 @@ def _hear(heard: list[float], time: float) -> None:
     if not abs(time) < FURTHEST:
         return
     hour = time // HOUR_SECONDS
+    if heard and heard[-1] // HOUR_SECONDS == hour:  # as most records are
+        if time > heard[-1]:
+            heard[-1] = time
+        return
     at = bisect_left(heard, (hour + 1) * HOUR_SECONDS)
     if at > 0 and heard[at - 1] >= hour * HOUR_SECONDS:
         heard[at - 1] = max(heard[at - 1], time)

@@ -18,6 +18,10 @@ def note(rows: bytearray, time: float) -> None:
     """Note a record of this time (epoch seconds); a damaged time is ignored."""
     if abs(time) < FURTHEST:
         day, hour = divmod(int(time // HOUR_SECONDS), _HOURS)
+        if rows:
+            last, hours = _ROW.unpack_from(rows, len(rows) - _ROW.size)
+            if last == day and hours >> hour & 1:  # as most records are
+                return
         _set(rows, day, 1 << hour)
 
 

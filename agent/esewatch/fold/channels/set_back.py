@@ -39,6 +39,14 @@ def note(epoch: Epoch, new: Range) -> None:
             epoch.turns = sorted([*epoch.turns, turn], key=lambda each: each[1])[-MAX_TURNS:]
 
 
+def has_turns(channel: Channel) -> bool:
+    """Whether a clock was set back, as the known records show."""
+    for epoch in channel.epochs:  # noqa: SIM110 - a frame of `any` costs as much as all the rest
+        if epoch.turns:
+            return True
+    return False
+
+
 def in_order(
     state: State, channel: Channel, event: Event
 ) -> tuple[Event, set[tuple[str, str, str]]]:
@@ -49,7 +57,7 @@ def in_order(
     """
     number, time = event.record_id, event.time
     changed: set[tuple[str, str, str]] = set()
-    if number is None or time is None or not any(epoch.turns for epoch in channel.epochs):
+    if number is None or time is None:
         return event, changed
     early = turned_to(channel, number, time)
     if early is not None:

@@ -1,6 +1,5 @@
 """State changes of one database by one event (semantics.md 2 and 3)."""
 
-from collections.abc import Sequence
 from datetime import date
 
 from esewatch.fold.databases.integrity import (
@@ -18,10 +17,10 @@ from esewatch.fold.databases.integrity import (
     verifies,
 )
 from esewatch.fold.identity import owners
-from esewatch.fold.identity.roles import family
+from esewatch.fold.identity.roles import ACTIVE_FAMILY, PASSIVE_FAMILY, family
 from esewatch.fold.passes import passes, transitions
 from esewatch.fold.state import damage, rollups, summaries, untimed
-from esewatch.fold.state.state import UNLOCATED, Database, Transition
+from esewatch.fold.state.state import UNLOCATED, Database, Instance, Transition
 from esewatch.model import Event
 
 SLOW_IO = {507: "read", 509: "read", 508: "write", 510: "write"}
@@ -33,6 +32,8 @@ MAX_SECONDS = 100 * 365 * 86400
 FAMILY_2007 = frozenset({718, 720, *range(721, 728), 729, 730})
 FAMILY_CURRENT = frozenset({728, *range(732, 758)})
 MAINTENANCE = range(700, 758)
+_FAMILIES = FAMILY_2007 | FAMILY_CURRENT | ACTIVE_FAMILY | PASSIVE_FAMILY
+"""Events that tell a role or a generation, whatever state their instance has."""
 
 ZEROING_KINDS = {
     "pages_unchanged": "unchanged",
@@ -45,6 +46,21 @@ ZEROING_KINDS = {
 """Field of 722 and 707 -> label `kind`."""
 
 WITH_FREE_SPACE = frozenset({735, 737})
+_ERRORS = frozenset(
+    {
+        *READ_ERRORS,
+        *damage.DAMAGE,
+        damage.INDEX_REBUILT,
+        *PAGE_EVENTS,
+        *LOGICAL_EVENTS,
+        *REPAIR_EVENTS,
+        *IO_ERRORS,
+        *SLOW_IO,
+        *HUNG_IO,
+    }
+)
+_SUMMED = frozenset({*passes.COMPLETES, 707, 728})
+"""Events whose numbers are summed up; none of them is an error."""
 
 _DAYS_AFTER_EPOCH = date(1970, 1, 1).toordinal()
 
@@ -53,7 +69,8 @@ def meet(entry: Database, time: float) -> None:
     """Note the first and the last time of the database's events."""
     if entry.first_seen == 0.0 or time < entry.first_seen:
         entry.first_seen = time
-    entry.last_seen = max(entry.last_seen, time)
+    if time > entry.last_seen:
+        entry.last_seen = time
 
 
 def is_dated(entry: Database) -> bool:
@@ -75,13 +92,13 @@ def identify(entry: Database, event: Event, time: float) -> bool:
     """
     meet(entry, time)
     time = 0.0 if event.time is None else time
-    known = entry.ese_instance, entry.provider
-    owners.name(entry, event, time)
-    if not owners.is_tool(event.process):
+    ese_instance, provider = entry.ese_instance, entry.provider
+    if owners.name(entry, event, time):
         entry.maintenance_seen = entry.maintenance_seen or event.event_id in MAINTENANCE
-        _role(entry, event, time)
-        _generation(entry, event, time)
-    return known != (entry.ese_instance, entry.provider)
+        if event.instance_state or event.event_id in _FAMILIES:
+            _role(entry, event, time)
+            _generation(entry, event, time)
+    return ese_instance != entry.ese_instance or provider != entry.provider
 
 
 def _role(entry: Database, event: Event, time: float) -> None:
@@ -103,21 +120,34 @@ def _generation(entry: Database, event: Event, time: float) -> None:
 
 
 def fold_event(
-    entry: Database, event: Event, time: float, *, history: bool, stops: Sequence[float]
+    entry: Database, event: Event, time: float, *, history: bool, instance: Instance | None
 ) -> None:
     """Count the event and keep the facts from which passes and bad pages are derived.
 
-    `time` is when the event was read where it has no time of its own: a bad page counts all the
-    same, and nothing else follows from it but what it says by itself.
+    `instance` is the one of the database, None where it is not known. `time` is when the event was
+    read where it has no time of its own: a bad page counts all the same, and nothing else follows
+    from it but what it says by itself.
     """
     identifier = event.event_id
-    summaries.keep(entry.summaries, event, event.time or 0.0)
+    if identifier in summaries.EVENTS:
+        summaries.keep(entry.summaries, event, event.time or 0.0)
     if event.time is None:
         _untimed(entry, event, time)
         if identifier not in PAGE_EVENTS and identifier not in damage.DAMAGE:
             return
     elif identifier in passes.TRANSITIONS:
-        _transition(entry, event, time, history=history, stops=stops)
+        _transition(entry, event, time, history=history, instance=instance)
+    if identifier in _ERRORS:
+        _error(entry, event, time, history=history)
+    elif identifier in _SUMMED:
+        _sums(entry, event)
+        if identifier in WITH_FREE_SPACE:
+            _free_space_on_pages(entry, event, time)
+
+
+def _error(entry: Database, event: Event, time: float, *, history: bool) -> None:
+    """Keep what an error of any kind, or the repair of one, says of pages and of their disk."""
+    identifier = event.event_id
     if identifier in READ_ERRORS:
         note_error(entry, time)
     if identifier in damage.DAMAGE:
@@ -130,11 +160,8 @@ def fold_event(
         _repair(entry, event, time)
     elif identifier in IO_ERRORS:
         note_io_error(entry, time)
-    elif fold_slow_io(entry, event, time):
-        return
-    _sums(entry, event)
-    if identifier in WITH_FREE_SPACE:
-        _free_space_on_pages(entry, event, time)
+    else:
+        fold_slow_io(entry, event, time)
 
 
 def _untimed(entry: Database, event: Event, time: float) -> None:
@@ -148,13 +175,16 @@ def _untimed(entry: Database, event: Event, time: float) -> None:
 
 
 def _transition(
-    entry: Database, event: Event, time: float, *, history: bool, stops: Sequence[float]
+    entry: Database, event: Event, time: float, *, history: bool, instance: Instance | None
 ) -> None:
     numbers: dict[str, int | float] = {}
     if event.event_id in transitions.TOLD:
-        names = transitions.names(event.event_id)
-        kept = {name: event.fields[name] for name in names if name in event.fields}
-        numbers = {name: value for name, value in kept.items() if not isinstance(value, str)}
+        names, fields = transitions.names(event.event_id), event.fields
+        numbers = {
+            name: value
+            for name in names
+            if (value := fields.get(name)) is not None and not isinstance(value, str)
+        }
         if "pass_started_day" in names:
             numbers.update(_started_day(event))
     transition = Transition(time, event.record_id or 0, event.event_id, numbers, history)
@@ -162,6 +192,9 @@ def _transition(
         passes.count_late(entry, transition)
         return
     transitions.insert(entry.transitions, transition)
+    if len(entry.transitions) <= passes.MOST_BYTES:
+        return
+    stops = instance.stops if instance is not None else ()
     proven = [done for done in passes.evict(entry, stops) if verifies(done, entry)]
     if proven:
         hold_all_good(entry, clean_scan_start(proven, entry))

@@ -89,9 +89,14 @@ class Computers:
         label = self._labels.get(logged)
         if label is None or label not in self._state.hosts or label not in self._told_by(source):
             return None
-        if time is not None and time < self._oldest.get(label, math.inf):
-            self._oldest[label] = time
+        if time is not None:
+            self.note(label, time)
         return label
+
+    def note(self, label: str, time: float) -> None:
+        """Note that the computer has a record of this time."""
+        if time < self._oldest.get(label, math.inf):
+            self._oldest[label] = time
 
     def _told_by(self, source: SourceState) -> set[str]:
         """The computers of the source, as a set: a list would be searched for each record."""

@@ -6,6 +6,7 @@ Names beyond the limit are counted and remembered as dropped.
 import zlib
 from collections.abc import Mapping, Sized
 from operator import attrgetter
+from typing import TypeVar
 
 import msgspec
 
@@ -14,6 +15,8 @@ from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.fold.identity.identity import full_name, is_configured
 from esewatch.fold.state.state import Host, State
 from esewatch.model import Coverage, Event, Feed, Reading, Record
+
+AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 MAX_DROPPED = 1000
 OWNERS_A_DATABASE = 4
@@ -117,7 +120,7 @@ class EventIds:
         return fits
 
 
-def shortened(record: Record) -> Record:
+def shortened(record: AnyRecord) -> AnyRecord:
     """The record with no name longer than any real one."""
     get = _GET.get(type(record))
     told = get(record) if get is not None else (record.computer,)

@@ -41,7 +41,7 @@ def instance_name(ese_instance: str, process: str) -> str:
 
 def instance_label(database: Database) -> str:
     """Name of the instance of a database, empty while no event has named it."""
-    return instance_name(database.ese_instance, database.process)
+    return database.ese_instance or database.process.strip()
 
 
 def instance_key(database: Database) -> tuple[str, str]:
@@ -54,30 +54,33 @@ def instances_on(state: State, computer: str) -> list[Instance]:
     return [instance for (host, _), instance in state.instances.items() if host == computer]
 
 
-def name(entry: Database, event: Event, time: float) -> None:
-    """Take path, provider, process and instance from the event, if its process has the database.
+def name(entry: Database, event: Event, time: float) -> bool:
+    """Take path, provider, process and instance from the event, if its process has the database;
+    False for a program that works on databases of others.
 
     A process that maintains the database outranks one that only opens it; within a rank the
     youngest event decides.
     """
-    claim = _claim(event)
+    claim = _claim(event.process, maintains=event.event_id in _MAINTENANCE)
     if claim == _NONE:
         entry.path = entry.path or event.database
-        return
-    if (claim, time) < (entry.claim, entry.named):
-        return
-    another = bool(event.process) and event.process.lower() != entry.process.lower()
+        return False
+    if claim < entry.claim or (claim == entry.claim and time < entry.named):
+        return True
+    process = event.process
+    another = process not in ("", entry.process) and process.lower() != entry.process.lower()
     entry.claim, entry.named = claim, time
     entry.path = event.database
     entry.channel = event.channel.lower() or entry.channel
     entry.provider = event.provider or entry.provider
-    entry.process = event.process or entry.process
+    entry.process = process or entry.process
     entry.ese_instance = event.ese_instance or ("" if another else entry.ese_instance)
+    return True
 
 
-def _claim(event: Event) -> int:
-    """How surely the process of the event serves its database."""
-    if is_tool(event.process):
+@lru_cache(maxsize=4096)
+def _claim(process: str, *, maintains: bool) -> int:
+    """How surely the process of an event serves its database."""
+    if is_tool(process):
         return _NONE
-    serves = event.event_id in _MAINTENANCE or event.process.lower().startswith(SERVERS)
-    return _SERVES if serves else _OPENS
+    return _SERVES if maintains or process.lower().startswith(SERVERS) else _OPENS

@@ -13,13 +13,14 @@ OF_BOTH_GENERATIONS = frozenset({717, 719})
 """The scan of Exchange 2007 logs these too, which shows no role."""
 
 
+_FAMILY = dict.fromkeys(ACTIVE_FAMILY, "active") | dict.fromkeys(PASSIVE_FAMILY, "passive")
+
+
 def family(event_id: int) -> str:
     """active or passive: the role whose scan this event belongs to, empty where it shows
     neither.
     """
-    if event_id in ACTIVE_FAMILY:
-        return "active"
-    return "passive" if event_id in PASSIVE_FAMILY else ""
+    return _FAMILY.get(event_id, "")
 
 
 def role_changes(database: Database, transitions: Iterable[Transition]) -> list[float]:

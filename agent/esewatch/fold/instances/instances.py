@@ -35,12 +35,15 @@ attached (326) says nothing of the others.
 """
 _PARTS = ("version_major", "version_minor", "version_build")
 _VERSION = re.compile(r"(\d{1,5})\.(\d{1,5})\.(\d{1,5})(?:\.\d{1,5})?")
+_TELLS = frozenset({*OF_RESTORES, *STOP_EVENTS, START, *MOUNTED, *BACKUP_EVENTS, *damage.DAMAGE})
 _MOST = 0xFFFF
 """Each part of a version of Windows has 16 bits."""
 
 
 def fold_event(instance: Instance, event: Event, time: float) -> bool:
     """Keep the facts of `event` about its instance; False when nothing changes."""
+    if event.event_id not in _TELLS and not event.engine_version:
+        return False
     changed = _engine(instance, event, time)
     if event.event_id in OF_RESTORES:
         _restore(instance, time, failed=event.event_id != RESTORED)
@@ -99,18 +102,6 @@ def databases_of(state: State, computer: str, name: str) -> list[Database]:
     """The databases of the instance of that name; none without a name."""
     key = (computer, name.lower())
     return [each for each in state.databases.values() if name and instance_key(each) == key]
-
-
-def stops_of(state: State, computer: str, name: str) -> list[float]:
-    """When the instance of that name stopped, sorted; empty when it is not known."""
-    instance = state.instances.get((computer, name.lower()))
-    return instance.stops if instance is not None else []
-
-
-def restored(state: State, computer: str, name: str) -> float:
-    """When the databases of the instance of that name were last restored, 0 for never."""
-    instance = state.instances.get((computer, name.lower()))
-    return instance.restored if instance is not None else 0.0
 
 
 def engine_changes(instance: Instance) -> list[float]:

@@ -19,15 +19,18 @@ than in UTC.
 """
 
 
-def unknown(task: str, time: float) -> Pass:
-    """A pass with an event at `time`, whose start was not seen."""
-    return Pass(task=task, started=None, ended=None, outcome="open", last_event=time)
+def unknown(task: str, time: float, *, partial: bool = False) -> Pass:
+    """A pass with an event at `time`, whose start was not seen; `partial`: it is no whole one."""
+    return Pass(
+        task=task, started=None, ended=None, outcome="open", last_event=time, partial=partial
+    )
 
 
 def completed(
-    current: Pass, transition: Transition, before: Sequence[Pass], role_changed: float
+    task: str, current: Pass, transition: Transition, before: Sequence[Pass], role_changed: float
 ) -> Pass:
-    """The pass `current`, ended by `transition`; `before` are the passes that ended before.
+    """The pass `current`, as one of `task`, ended by `transition`; `before` are the passes that
+    ended before.
 
     `role_changed` is when the copy last changed its role.
     """
@@ -37,9 +40,15 @@ def completed(
     started = current.started
     if started is None and seconds is not None and (wall or fields.get("invocations") == 1):
         started = time - seconds
-    done = msgspec.structs.replace(
+    earliest = _earliest(current, started, transition, before)
+    # A resumed scan of a copy goes back beyond its start: a change of role may lie there.
+    own = earliest is None or role_changed <= earliest
+    return msgspec.structs.replace(
         current,
+        task=task,
         started=started,
+        start_seen=current.start_seen and own,
+        earliest=earliest,
         ended=time,
         outcome="completed",
         interrupted=False,
@@ -57,24 +66,20 @@ def completed(
         completion_event=transition.event_id,
         history=transition.history,
     )
-    earliest = _earliest(done, transition, before)
-    # A resumed scan of a copy goes back beyond its start: a change of role may lie there.
-    own = earliest is None or role_changed <= earliest
-    return msgspec.structs.replace(done, earliest=earliest, start_seen=done.start_seen and own)
 
 
-def _earliest(done: Pass, transition: Transition, before: Sequence[Pass]) -> float | None:
+def _earliest(
+    ended: Pass, started: float | None, transition: Transition, before: Sequence[Pass]
+) -> float | None:
     """A time before which this completed scan had not begun, None when nothing bounds it.
 
     A resumed scan of a copy may include pages of the scan before it (semantics.md 2).
     """
     event, time, fields = transition.event_id, transition.time, transition.fields
-    if event == COPY_SCAN_END and (done.resumed or not done.start_seen):
+    if event == COPY_SCAN_END and (ended.resumed or not ended.start_seen):
         return next((each.ended for each in reversed(before) if _is_copy_scan(each)), None)
-    if done.start_seen:
-        return done.started
-    if event in WALL_CLOCK:
-        return done.started
+    if ended.start_seen or event in WALL_CLOCK:
+        return started
     if "pass_started_day" in fields:
         return fields["pass_started_day"] - DATE_SLACK
     return time - (fields["days"] + 1) * DAY_SECONDS if "days" in fields else None

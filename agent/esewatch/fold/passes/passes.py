@@ -12,7 +12,7 @@ import msgspec
 from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.identity.roles import SKIPPED, family
 from esewatch.fold.passes.completions import LATE, completed, unknown
-from esewatch.fold.passes.transitions import count, take, unpack
+from esewatch.fold.passes.transitions import ROW_BYTES, count, take, unpack
 from esewatch.fold.state.state import Database, Pass, State, TaskTotals, Transition
 
 OPENS = {700: "defrag", 717: "checksum", 718: "zeroing", 736: "checksum"}
@@ -47,6 +47,8 @@ TASKS = ("defrag", "checksum", "zeroing")
 MAX_TRANSITIONS = 512
 SLACK = 128
 """This many more are admitted before the oldest are evicted: one walk for all of them."""
+MOST_BYTES = (MAX_TRANSITIONS + SLACK) * ROW_BYTES
+"""Of the rows of transitions: beyond it the oldest are evicted."""
 MAX_PASSES = 64
 DEFAULT_STALE_SECONDS = 7 * 86400.0
 
@@ -104,10 +106,7 @@ def evict(database: Database, stops: Sequence[float] = ()) -> list[Pass]:
     """Evict transitions beyond the kept 512 into the totals; returns the passes that are
     dropped.
     """
-    surplus = count(database.transitions) - MAX_TRANSITIONS
-    if surplus <= SLACK:
-        return []
-    leaving = take(database.transitions, surplus)
+    leaving = take(database.transitions, count(database.transitions) - MAX_TRANSITIONS)
     horizon = leaving[-1].time
     # A stop comes behind what has its time, and some of that may be kept: it is left for later.
     machine = _walk(database, leaving, stops, until=horizon)
@@ -222,8 +221,8 @@ class _Machine:
         if event in TOLD_LATE:
             view = self.views[TOLD_LATE[event]]
             view.last_late = _later(view.last_late, time)
-        if event != SKIPPED and (role := family(event)):
-            if self.role and role != self.role:
+        if event != SKIPPED and (role := family(event)) and role != self.role:
+            if self.role:
                 self.change_role(time)
             self.role = role
         if event in COMPLETES:
@@ -293,25 +292,33 @@ class _Machine:
     def _resume(self, task: str, time: float) -> None:
         """A resume is no start: where nothing is open, the pass began at some time before."""
         view = self.views[task]
-        if view.current is None:
+        current = view.current
+        if current is None:
             view.started += 1
-            view.current = self._heard_of(task, time)
-        elif view.current.started is None and not view.current.resumed:
+            current = self._heard_of(task, time)
+        elif current.started is None and not current.resumed:
             view.started += 1
         skipped = task == "checksum" and time - self.skipped <= SKIPPED_WITHIN
-        partial = view.current.partial or skipped
-        self._change(task, interrupted=False, resumed=True, partial=partial, last_event=time)
+        view.current = msgspec.structs.replace(
+            current,
+            interrupted=False,
+            resumed=True,
+            partial=current.partial or skipped,
+            last_event=time,
+        )
 
     def _heard_of(self, task: str, time: float) -> Pass:
         """A pass whose start was not seen: the rest of an incomplete scan is no whole pass.
 
         A scan of the other role is another scan.
         """
-        before = self.views[task].passes[-1:]
-        incomplete = any(
-            each.outcome == "partial" and (each.ended or 0.0) >= self.changed for each in before
+        passes = self.views[task].passes
+        incomplete = (
+            bool(passes)
+            and passes[-1].outcome == "partial"
+            and (passes[-1].ended or 0.0) >= self.changed
         )
-        return msgspec.structs.replace(unknown(task, time), partial=incomplete)
+        return unknown(task, time, partial=incomplete)
 
     def _interrupt(self, task: str, time: float, *, critical: bool = False) -> None:
         view = self.views[task]
@@ -354,8 +361,7 @@ class _Machine:
             view = self.views[task]
             view.completed += 1
             current = view.current or shared_start or self._heard_of(task, transition.time)
-            done = completed(current, transition, view.passes, self.changed)
-            done = msgspec.structs.replace(done, task=task)
+            done = completed(task, current, transition, view.passes, self.changed)
             if done.started is not None:
                 view.last_started = max(view.last_started or 0.0, done.started)
             self._end(task, done)

@@ -7,7 +7,7 @@ four times as much.
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
 from math import isnan, nan
-from struct import Struct
+from struct import Struct, error
 
 import msgspec
 
@@ -35,7 +35,9 @@ TOLD = ENDS | {738, 744}
 _HEAD = Struct("<dQH?")
 _TAIL = Struct(f"<{len(FIELDS)}d")
 _ROW = Struct(f"{_HEAD.format}{_TAIL.format[1:]}")
+ROW_BYTES = _ROW.size
 _NO_NUMBERS = _TAIL.pack(*[nan] * len(FIELDS))
+_time_at = Struct("<d").unpack_from
 _NUMBERS = 4
 """Where the numbers begin in an unpacked row."""
 _NAMES = {
@@ -79,18 +81,21 @@ def event_ids(rows: bytes | bytearray) -> set[int]:
 
 def count(rows: bytes | bytearray) -> int:
     """The number of transitions in the rows."""
-    return len(rows) // _ROW.size
+    return len(rows) // ROW_BYTES
 
 
 def insert(rows: bytearray, new: Transition) -> None:
     """Insert `new` at its place in the order of time and record id, if it is not there already."""
+    if not rows or _time_at(rows, len(rows) - ROW_BYTES)[0] < new.time:
+        rows += _pack(new)  # as most are
+        return
     at = count(rows)
     order = _order(new.time, new.record_id, new.event_id)
-    if at and _order_at(rows, at - 1) > order:
+    if _order_at(rows, at - 1) > order:
         at = bisect_right(range(at), order, key=lambda place: _order_at(rows, place))
     if new.record_id and at and _is_at(rows, at - 1, new):
         return
-    rows[at * _ROW.size : at * _ROW.size] = _pack(new)
+    rows[at * ROW_BYTES : at * ROW_BYTES] = _pack(new)
 
 
 def raise_times(rows: bytearray, after: int, since: float, time: float) -> None:
@@ -105,7 +110,7 @@ def raise_times(rows: bytearray, after: int, since: float, time: float) -> None:
 
 def take(rows: bytearray, number: int) -> list[Transition]:
     """Remove and return the oldest `number` transitions."""
-    size = number * _ROW.size
+    size = number * ROW_BYTES
     taken = list(unpack(rows[:size]))
     del rows[:size]
     return taken
@@ -117,13 +122,17 @@ def _pack(transition: Transition) -> bytes:
     fields = transition.fields
     if not fields:
         return head + _NO_NUMBERS
-    return head + _TAIL.pack(*[_number(fields.get(name)) for name in names(transition.event_id)])
-
-
-def _number(value: int | float | None) -> float:
+    told = names(transition.event_id)
     try:
-        return nan if value is None else float(value)
-    except OverflowError:  # an integer beyond 1.8e308, out of a damaged record
+        return head + _TAIL.pack(*[fields.get(name, nan) for name in told])
+    except error:  # an integer beyond 1.8e308, out of a damaged record
+        return head + _TAIL.pack(*[_number(fields.get(name, nan)) for name in told])
+
+
+def _number(value: int | float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
         return nan
 
 
@@ -137,10 +146,10 @@ def _order(time: float, record_id: int, event_id: int) -> tuple[float, int, int]
 
 
 def _is_at(rows: bytearray, place: int, known: Transition) -> bool:
-    time, record_id, event_id, _ = _HEAD.unpack_from(rows, place * _ROW.size)
+    time, record_id, event_id, _ = _HEAD.unpack_from(rows, place * ROW_BYTES)
     return bool((time, record_id, event_id) == (known.time, known.record_id, known.event_id))
 
 
 def _order_at(rows: bytearray, place: int) -> tuple[float, int, int]:
-    time, record_id, event_id, _ = _HEAD.unpack_from(rows, place * _ROW.size)
+    time, record_id, event_id, _ = _HEAD.unpack_from(rows, place * ROW_BYTES)
     return _order(time, record_id, event_id)

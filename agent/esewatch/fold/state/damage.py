@@ -58,7 +58,8 @@ def note_of_instance(instance: Instance, event: Event, time: float) -> None:
 
 def mend(database: Database, time: float) -> None:
     """Note that the database was last restored at `time`."""
-    database.damage_mended = max(database.acknowledged, time)
+    acknowledged = database.acknowledged
+    database.damage_mended = time if time > acknowledged else acknowledged
 
 
 def known_damage(

@@ -20,7 +20,7 @@ DamageKind = Literal[
 ]
 
 
-class Transition(msgspec.Struct, frozen=True):
+class Transition(msgspec.Struct, frozen=True, gc=False):
     """One maintenance event, as far as passes need it.
 
     `history` says that the first reading found it already older than 7 days.
@@ -33,7 +33,7 @@ class Transition(msgspec.Struct, frozen=True):
     history: bool = False
 
 
-class Pass(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Pass(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One run of a task over one database, from start through interruptions to its end.
 
     `started` is None when the start is not known; `start_seen` says that its event was. `ended`

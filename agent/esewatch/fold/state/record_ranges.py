@@ -64,7 +64,14 @@ def pause(before: Range, after: Range) -> float:
 def join(ranges: list[Range], places: Collection[int]) -> None:
     """Merge each range at `places` with the next one."""
     for place in sorted(places, reverse=True):
-        ranges[place : place + 2] = [union(ranges[place : place + 2])]
+        before, after = ranges[place], ranges[place + 1]
+        ranges[place] = Range(
+            before.first,
+            before.last if before.last > after.last else after.last,
+            before.early if before.early < after.early else after.early,
+            before.late if before.late > after.late else after.late,
+        )
+        del ranges[place + 1]
 
 
 def unbroken(ranges: Iterable[Range], set_back: float, jitter: float) -> list[Range]:

@@ -11,6 +11,8 @@ LIFETIME = frozenset({701, 703})
 """Events with the figures of online defragmentation since the database was created."""
 UNINITIALIZED = {721: ("checksum",), 722: ("checksum", "zeroing")}
 """Event -> tasks whose pass it ends, which saw so many pages that were never used."""
+EVENTS = LIFETIME | UNINITIALIZED.keys()
+"""Events that have one of these figures."""
 COMPLETIONS, LIFETIME_DAYS, UNINITIALIZED_PAGES = (
     "completions", "lifetime_days", "uninitialized_pages",
 )  # fmt: skip

@@ -1,0 +1,50 @@
+"""The origin of events: what those with the same names have in common, looked up once a batch.
+
+Within a batch nothing known is dropped, so what was found for one event holds for the next one of
+the same names. What was not found, for want of room, is looked for again.
+"""
+
+import math
+
+from esewatch.fold.channels.deduplication import Neighbours
+from esewatch.fold.identity.identity import is_snapshot
+from esewatch.fold.identity.owners import instance_name
+from esewatch.fold.state.state import Channel, Database, Host, Instance
+from esewatch.model import Event
+
+Names = tuple[str, str, str, str, str, str]
+"""Computer, channel, provider, process, instance and path of a database, as logged."""
+
+
+class Origin:
+    """The entities of events that have the same names; None where they were not met yet."""
+
+    __slots__ = (
+        "channel",
+        "computer",
+        "database",
+        "event_ids",
+        "host",
+        "instance",
+        "instance_name",
+        "is_snapshot",
+        "neighbours",
+        "oldest",
+    )
+
+    def __init__(self, computer: str, event: Event) -> None:
+        self.computer = computer
+        """Its label."""
+        self.instance_name = instance_name(event.ese_instance, event.process)
+        self.is_snapshot = is_snapshot(event.database)
+        self.oldest = math.inf
+        """The oldest time of these events that the computer was told of."""
+        self.host: Host | None = None
+        """Known as changed, once it stands here; the others too."""
+        self.event_ids: dict[int, int] = {}
+        """Ids of the provider on the computer that have a count of their own."""
+        self.channel: Channel | None = None
+        self.neighbours: Neighbours | None = None
+        """Of the ranges of the channel."""
+        self.instance: Instance | None = None
+        self.database: Database | None = None
