@@ -18,8 +18,10 @@ from typing import Any, Final, NamedTuple
 from esewatch.model import Batch, EsewatchError, Source, SourceError
 from esewatch.sources.detect_input import open_inputs
 
-LEAST_BYTES: Final = 8 << 20
-"""Stored bytes of inputs that are decoded in this process: another needs 0.2 s to start."""
+LEAST_BYTES: Final = 64 << 20
+"""Fewer stored bytes are decoded in this process: to start another, and to hand the records over,
+takes as long as it saves.
+"""
 PROGRAM: Final = (sys.executable, "-P", "-m", "esewatch.cli.inputs.decoding")
 """-P: nothing in the working directory is taken for esewatch."""
 
