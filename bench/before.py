@@ -106,7 +106,8 @@ def _output(tree: Path, *arguments: str) -> str:
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=_ROOT,
-        env={**os.environ, "PYTHONPATH": str(tree / "agent")},
+        # Compiled once, as where it is installed.
+        env={**os.environ, "PYTHONPATH": str(tree / "agent"), "PYTHONDONTWRITEBYTECODE": ""},
         capture_output=True,
         text=True,
         check=False,

@@ -135,7 +135,7 @@ def test_an_error_of_the_system_is_said_in_words(
     def refuse(*_: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", "/logs/a.evtx")
 
-    monkeypatch.setattr(Reader, "sources", refuse)
+    monkeypatch.setattr(Reader, "inputs", refuse)
     assert main(["events", "/logs"]) == 2
     assert capsys.readouterr().err == "esewatch: /logs/a.evtx: Permission denied\n"
 

@@ -168,7 +168,7 @@ def test_a_change_lies_at_the_very_time_of_its_record(history: History) -> None:
 
 def test_at_the_end_prometheus_holds_all_that_the_fold_shows(history: History) -> None:
     folder = Folder(State(), Settings())
-    sources, errors = open_inputs([str(path) for path in history.logs], companions=True)
+    sources, errors, _ = open_inputs([str(path) for path in history.logs], companions=True)
     assert errors == []
     last = max(events(history.logs)[-1]["time"], counter_rows(history.logs)[-1][0])
     for source in sources:

@@ -50,7 +50,7 @@ def test_utf_16_and_compressed_text_are_event_streams(tmp_path: Path) -> None:
         write(tmp_path / "a", text.encode("utf-16")),
         write(tmp_path / "b", gzip.compress(text.encode())),
     ]
-    sources, errors = open_inputs(paths)
+    sources, errors, _ = open_inputs(paths)
     assert errors == []
     assert [source.name for source in sources] == ["event_stream"]
     assert sum(map(count, sources)) == 2
@@ -85,7 +85,7 @@ def test_a_compressed_event_log_is_read(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there_is_an_error_and_the_others_are_opened(tmp_path: Path) -> None:
     good = write(tmp_path / "good", json_line().encode() + b"\n")
-    sources, errors = open_inputs([str(tmp_path / "none"), good])
+    sources, errors, _ = open_inputs([str(tmp_path / "none"), good])
     assert [source.name for source in sources] == [good]
     assert len(errors) == 1
     assert "none" in str(errors[0])
@@ -128,5 +128,5 @@ def test_output_of_eseutil_needs_the_name_of_the_computer(tmp_path: Path) -> Non
     with pytest.raises(SourceError, match="--computer") as error:
         open_input(path)
     assert str(error.value).startswith(f"{path}: ")
-    _, errors = open_inputs([path, write(tmp_path / "b.txt", header().encode())])
+    errors = open_inputs([path, write(tmp_path / "b.txt", header().encode())]).errors
     assert str(errors[0]).startswith(f"eseutil_log: {path}: ")

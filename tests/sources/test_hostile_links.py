@@ -64,7 +64,7 @@ def test_a_link_among_the_logs_shows_nothing_of_what_it_leads_to(folder: Path, k
 
 
 def test_nor_does_one_among_the_inputs_of_a_command(folder: Path) -> None:
-    sources, errors = open_inputs(expand([str(folder)]))
+    sources, errors, _ = open_inputs(expand([str(folder)]))
     batches = []
     for source in sources:
         batches += list(source.poll(final=True))

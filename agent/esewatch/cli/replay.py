@@ -140,7 +140,7 @@ def write_replay(options: argparse.Namespace) -> int:
             " Prometheus forgets a value after 5m",
             file=sys.stderr,
         )
-    reader = Reader(options, companions=True, ese_only=True)
+    reader = Reader(options, companions=True, ese_only=True, beside=True)
     with ExitStack() as closing:
         made = tempfile.TemporaryDirectory(prefix=f".{output.stem}-", dir=output.parent)
         folder = Path(closing.enter_context(made))
@@ -170,8 +170,8 @@ def write_replay(options: argparse.Namespace) -> int:
 def _read(reader: Reader, spool: SortedSpool[_Item], end: float) -> _Times | None:
     """Put all records up to `end` on the spool; their times, None without any."""
     first, last, without = math.inf, -math.inf, 0
-    for source in reader.sources():
-        for batch in reader.batches(source):
+    for _, batches in reader.inputs():
+        for batch in batches:
             for record in batch.records:
                 if isinstance(record, TIMELESS):
                     continue

@@ -3,7 +3,7 @@
 import glob
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from esewatch.config import Settings
 from esewatch.ese.dates import DateOrder
@@ -99,6 +99,15 @@ def zone_of(path: str) -> tuple[str, int] | None:
     return zone_of_text(sniff(path)[0]) if kind == "perfmon_csv" else None
 
 
+class Opened(NamedTuple):
+    """A source for each kind of input among some files, and an error for each file of none."""
+
+    sources: list[Source]
+    errors: list[SourceError]
+    files: list[list[str]]
+    """Of each source."""
+
+
 def open_inputs(
     paths: Sequence[str],
     *,
@@ -109,8 +118,8 @@ def open_inputs(
     companions: bool = False,
     ese_only: bool = True,
     kinds: Collection[str] = (),
-) -> tuple[list[Source], list[SourceError]]:
-    """One source for each kind of input among these files, and an error for each that is none.
+) -> Opened:
+    """One source for each kind of input among these files.
 
     A source that reads several files is named by its kind, one that reads a single
     file by its path. `ese_only` leaves counters out that feed no metric. `kinds`: those
@@ -131,15 +140,16 @@ def open_inputs(
             by_kind.setdefault(kind, []).append(path)
         except SourceError as error:
             errors.append(error)
-    sources: list[Source] = []
+    opened = Opened([], errors, [])
     for kind, files in by_kind.items():
         name = files[0] if len(files) == 1 else kind
         entry = _entry(kind, name, files, told)
         try:
-            sources.append(KINDS[kind].open(entry, settings, wanted))
+            opened.sources.append(KINDS[kind].open(entry, settings, wanted))
+            opened.files.append(files)
         except SourceError as error:
             errors.append(error)
-    return sources, errors
+    return opened
 
 
 def _entry(kind: str, name: str, files: Sequence[str], told: Mapping[str, Any]) -> Any:
@@ -162,7 +172,7 @@ def open_input(
     ese_only: bool = True,
 ) -> Source:
     """The source that reads one file. Raises SourceError; see `kind_of` and `open_inputs`."""
-    sources, errors = open_inputs(
+    sources, errors, _ = open_inputs(
         [path],
         providers=providers,
         computer=computer,

@@ -41,7 +41,7 @@ def read_back(computer: str, channel: str, provider: str, lines: Sequence[Line])
                 if START <= line.time <= END:
                     moment = datetime.fromtimestamp(line.time, UTC)
                     writer.write(line.event_id, line.strings, provider=provider, time=moment)
-        sources, errors = open_inputs([str(path)], companions=True)
+        sources, errors, _ = open_inputs([str(path)], companions=True)
         assert errors == []
         found: list[Record] = [
             record

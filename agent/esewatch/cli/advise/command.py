@@ -101,7 +101,7 @@ def print_advice(options: argparse.Namespace) -> int:
         _print(told, options)
         _tell_never_proven(told.advice)
         return WRONG if _needs_a_person(told.advice) else HEALTHY
-    reader = Reader(options, companions=True, ese_only=True)
+    reader = Reader(options, companions=True, ese_only=True, beside=True)
     state = _read(reader, settings)
     if reader.nothing_read:
         return reader.status()
@@ -181,10 +181,10 @@ def _tell_never_proven(advice: Iterable[Advice]) -> None:
 
 def _read(reader: Reader, settings: Settings) -> State:
     folder = Folder(State(), settings)
-    for source in reader.sources():
-        folder.open_source(source.name, time.time())
-        for batch in reader.batches(source):
-            folder.fold(source.name, batch, time.time())
+    for name, batches in reader.inputs():
+        folder.open_source(name, time.time())
+        for batch in batches:
+            folder.fold(name, batch, time.time())
     folder.computers.settle()
     return folder.state
 

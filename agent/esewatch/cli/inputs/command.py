@@ -63,8 +63,8 @@ def print_events(options: argparse.Namespace) -> int:
     reader = Reader(options, companions=options.companions, ese_only=True)
     chosen = EventSelection(options)
     bad = False
-    for source in reader.sources():
-        for batch in reader.batches(source):
+    for _, batches in reader.inputs():
+        for batch in batches:
             events = [each for each in batch.records if isinstance(each, Event) and each in chosen]
             bad = bad or any(event.event_id in PAGE_EVENTS for event in events)
             if options.format == "json":
@@ -85,8 +85,8 @@ def print_counters(options: argparse.Namespace) -> int:
     reader = Reader(options, companions=False, ese_only=options.ese, kinds=COUNTER_LOGS)
     table = CounterCsv(reader.paths) if options.format == "csv" else None
     show = _reading_json if options.format == "json" else _reading_text
-    for source in reader.sources():
-        for batch in reader.batches(source):
+    for _, batches in reader.inputs():
+        for batch in batches:
             for record in batch.records:
                 if not isinstance(record, Reading) or (options.ese and not record.feed):
                     continue

@@ -1,23 +1,20 @@
 """The reading of inputs that several commands share: progress, complaints, exit status."""
 
 import argparse
+import contextlib
+import gc
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterator
+from typing import Any
 
 from tqdm import tqdm
 
+from esewatch.cli.inputs.decoding import Input, decoded, size_of
 from esewatch.expose.formatting import plural
-from esewatch.model import (
-    Batch,
-    EsewatchError,
-    Source,
-    SourceError,
-    Unreadable,
-    UnsupportedError,
-)
+from esewatch.model import Batch, EsewatchError, SourceError, Unreadable, UnsupportedError
 from esewatch.names import visible
-from esewatch.sources.detect_input import expand, open_inputs
+from esewatch.sources.detect_input import expand
 
 HEALTHY, WRONG, FAILED = 0, 1, 2
 
@@ -51,71 +48,76 @@ class Reader:
         companions: bool,
         ese_only: bool,
         kinds: Collection[str] = (),
+        beside: bool = False,
     ) -> None:
-        """`kinds`: inputs of others are refused; empty for all."""
+        """`kinds`: inputs of others are refused; empty for all. `beside`: see `decoded`."""
         self.unreadable: list[Unreadable] = []
         self.errors: list[str] = []
         """One line for each input that could not be read."""
         self._read = False
         self.paths = expand(options.paths)
         self._below = not set(self.paths) <= set(options.paths)
-        self._options = options
-        self._companions = companions
-        self._ese_only = ese_only
-        self._kinds = kinds
+        self._beside = beside
+        self._asked = {
+            "paths": self.paths,
+            "providers": options.provider,
+            "computer": options.computer,
+            "timezone": options.timezone,
+            "date_order": options.date_order,
+            "companions": companions,
+            "ese_only": ese_only,
+            "kinds": kinds,
+        }
 
-    def sources(self) -> Iterator[Source]:
-        """The inputs that can be opened, by kind; for the others one line on stderr."""
-        options = self._options
-        opened, errors = open_inputs(
-            self.paths,
-            providers=options.provider,
-            computer=options.computer,
-            timezone=options.timezone,
-            date_order=options.date_order,
-            companions=self._companions,
-            ese_only=self._ese_only,
-            kinds=self._kinds,
-        )
-        for error in errors:
-            # In a folder of logs something else may lie about; what was named must be readable.
-            if isinstance(error, UnsupportedError) and opened and self._below:
-                print(visible(f"esewatch: left out: {error}"), file=sys.stderr)
-            else:
-                self._fail(error)
-        yield from opened
+    def inputs(self) -> Iterator[tuple[str, Iterator[Batch]]]:
+        """The name and the batches of each input that can be opened, by kind.
 
-    def batches(self, source: Source) -> Iterator[Batch]:
-        """All batches of one input, with a progress bar on a terminal."""
-        alike = _Alike()
-        with tqdm(
-            desc=visible(source.name),
-            unit="B",
-            unit_scale=True,
-            file=sys.stderr,
-            disable=not sys.stderr.isatty(),
-            leave=False,
-        ) as bar:
-            try:
-                for batch in source.poll(final=True):
-                    bar.total = max(bar.total or 0, bar.n + batch.backlog_bytes)
-                    bar.update(max(0, bar.total - batch.backlog_bytes - bar.n))
-                    for piece in batch.unreadable:
-                        self.unreadable.append(piece)
-                        if alike.is_new(piece):
-                            bar.write(visible(f"esewatch: unreadable: {piece}"), file=sys.stderr)
-                    self._read = self._read or bool(batch.records)
-                    yield batch
-                self._read = True
-            except SourceError as error:
-                self._fail(error)
-            finally:
-                source.close()
-                for line in alike.summed_up():
-                    print(visible(f"esewatch: unreadable: {line}"), file=sys.stderr)
+        For the others one line on stderr; on a terminal a progress bar of the bytes of all.
+        Raises EsewatchError where the reading of all of them fails.
+        """
+        with (
+            _seldom_collected(),
+            decoded(self._asked, beside=self._beside) as (inputs, errors),
+            tqdm(
+                total=size_of(self.paths),
+                unit="B",
+                unit_scale=True,
+                file=sys.stderr,
+                disable=not sys.stderr.isatty(),
+                leave=False,
+            ) as bar,
+        ):
+            for error in errors:
+                # In a folder of logs something else may lie about; what was named must be readable.
+                if isinstance(error, UnsupportedError) and inputs and self._below:
+                    _say(f"left out: {error}")
+                else:
+                    self._fail(error)
+            for each in inputs:
+                bar.set_description(visible(each.name))
+                yield each.name, self._told(each, bar)
+
+    def _told(self, given: Input, bar: "tqdm[Any]") -> Iterator[Batch]:
+        """The batches of one input; `bar` and stderr tell of them."""
+        alike, before = _Alike(), bar.n
+        try:
+            for batch in given.batches:
+                bar.update(max(0, before + given.size - batch.backlog_bytes - bar.n))
+                for piece in batch.unreadable:
+                    self.unreadable.append(piece)
+                    if alike.is_new(piece):
+                        _say(f"unreadable: {piece}")
+                self._read = self._read or bool(batch.records)
+                yield batch
+            self._read = True
+        except SourceError as error:
+            self._fail(error)
+        finally:
+            for line in alike.summed_up():
+                _say(f"unreadable: {line}")
 
     def _fail(self, error: EsewatchError) -> None:
-        print(visible(f"esewatch: {error}"), file=sys.stderr)
+        _say(str(error))
         self.errors.append(str(error))
 
     @property
@@ -128,3 +130,19 @@ class Reader:
         if self.nothing_read:
             return FAILED
         return WRONG if wrong or self.errors or self.unreadable else HEALTHY
+
+
+@contextlib.contextmanager
+def _seldom_collected() -> Iterator[None]:
+    """Records make no cycles: looking for some at each 700 objects is a twentieth of a report."""
+    before = gc.get_threshold()
+    gc.set_threshold(20_000, 20, 20)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def _say(what: str) -> None:
+    """One line on stderr; a progress bar makes room for it."""
+    tqdm.write(visible(f"esewatch: {what}"), file=sys.stderr)

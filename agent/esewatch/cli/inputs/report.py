@@ -54,12 +54,12 @@ def write_report(options: argparse.Namespace) -> int:
     settings = load_settings(options)
     output = Path(options.output)
     check_folder(output)
-    reader = Reader(options, companions=True, ese_only=True)
+    reader = Reader(options, companions=True, ese_only=True, beside=True)
     folder = Folder(State(), settings)
-    for source in reader.sources():
-        folder.open_source(source.name, time.time())
-        for batch in reader.batches(source):
-            folder.fold(source.name, batch, time.time())
+    for name, batches in reader.inputs():
+        folder.open_source(name, time.time())
+        for batch in batches:
+            folder.fold(name, batch, time.time())
     if reader.nothing_read:
         return reader.status()
     folder.computers.settle()

@@ -54,9 +54,11 @@ class Neighbours:
     Right as long as ranges are added behind the last one only; `forget` after any other change.
     """
 
-    __slots__ = ("_count", "_places")
+    __slots__ = ("_count", "_places", "hour")
 
     def __init__(self) -> None:
+        self.hour = math.nan
+        """The hour of the last record, which is noted: most records are of the same."""
         self._count = 0
         self._places: list[int] = []
 
@@ -130,7 +132,10 @@ def admit(
         if number % STEP == 0 or number > MAX_INTERVALS or len(epoch.covered) > EXACT_INTERVALS:
             _bound(channel, epoch, neighbours)
     _hear(channel.heard, time)
-    hours_heard.note(channel.hours, time)
+    hour = time // HOUR_SECONDS
+    if hour != neighbours.hour:
+        hours_heard.note(channel.hours, time)
+        neighbours.hour = hour
     return True
 
 
