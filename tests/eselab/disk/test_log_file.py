@@ -21,16 +21,18 @@ CAPACITY = GENERATION_BYTES - HEADER_BYTES
 
 
 class Watched(SimFile):
-    """Keeps the content after each page of 4 KiB that was written: what a kill may leave."""
+    """Keeps each page of 4 KiB that was written: a kill may come behind any of them."""
 
     def __init__(self) -> None:
         super().__init__(_Content())
-        self.states: list[bytes] = []
+        self.pages: list[tuple[int, bytes]] = []
 
     def write(self, offset: int, data: bytes) -> None:
-        for at in range(0, len(data), 4096):
-            super().write(offset + at, data[at : at + 4096])
-            self.states.append(self.read(0, FILE_BYTES))
+        super().write(offset, data)
+        self.pages += [(offset + at, data[at : at + 4096]) for at in range(0, len(data), 4096)]
+
+    def now(self) -> bytes:
+        return self.read(0, FILE_BYTES)
 
 
 def none() -> File:
@@ -73,12 +75,13 @@ def test_what_is_written_is_read_and_each_state_on_the_way_verifies(seed: int) -
         assert log.read(0, GENERATION_BYTES) == HEADER + content
         at = chance.randrange(len(content) + 1)
         assert log.read(HEADER_BYTES + at, 9000) == content[at : at + 9000]
-        found = segments(raw.states[-1])
+        found = segments(raw.now())
         assert (found.bad, found.torn) == (None, None)
         assert (found.last, found.checksum) == (-(-len(content) // 4056), log.checksum())
-    assert [found.bad for state in raw.states[1:] if (found := segments(state))] == [None] * (
-        len(raw.states) - 1
-    )
+    state = bytearray(FILE_BYTES)
+    for at, page in raw.pages:
+        state[at : at + len(page)] = page
+        assert segments(bytes(state)).bad is None
 
 
 def test_a_whole_generation_has_room_and_a_shadow() -> None:
@@ -86,7 +89,7 @@ def test_a_whole_generation_has_room_and_a_shadow() -> None:
     content = random.Random(1).randbytes(CAPACITY)
     log.write(HEADER_BYTES, content)
     assert log.read(HEADER_BYTES, CAPACITY) == content
-    assert segments(raw.states[-1]) == Segments(last=258, checksum=log.checksum())
+    assert segments(raw.now()) == Segments(last=258, checksum=log.checksum())
 
 
 @pytest.mark.parametrize("sector", range(8))
@@ -96,10 +99,10 @@ def test_a_write_that_is_torn_in_its_first_segment_costs_nothing(sector: int, mo
     chance = random.Random(2)
     content = chance.randbytes(5000)
     log.write(HEADER_BYTES, content)
-    before = raw.read(0, FILE_BYTES)
+    before = raw.now()
     log.write(HEADER_BYTES + len(content), chance.randbytes(more))
     at = 2 * 4096 + sector * 512
-    torn = raw.read(0, FILE_BYTES)[:at] + before[at:]
+    torn = raw.now()[:at] + before[at:]
     raw.write(0, torn)
     found = segments(torn)
     assert (found.bad, found.last) == (None, 2)
