@@ -255,6 +255,13 @@ def test_half_an_event_that_does_not_name_its_provider_yet_is_unreadable() -> No
     assert [offset for offset, _ in fed.unreadable] == [0]
 
 
+def test_a_scope_without_records_does_not_hide_the_event_behind_it() -> None:
+    empty = '{"resourceLogs":[{"resource":{},"scopeLogs":[{"scope":{"name":"ESE"}}]}]}'
+    full = '{"resourceLogs":[{"resource":{},"scopeLogs":[{"scope":{},"logRecords":[{}]}]}]}'
+    fed = read(f"nothing\n{empty}\n{json_line()}\n{full}\n")
+    assert len(fed.records) == 1
+
+
 def test_a_time_that_cannot_be_read_is_said_and_not_guessed() -> None:
     fed = read(json_line(EventTime="99/99/2007 03:14:15"))
     assert [record.time for record in fed.records if isinstance(record, Event)] == [None]

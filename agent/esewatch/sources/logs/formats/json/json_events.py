@@ -255,7 +255,9 @@ def _unwrapped(data: bytes, start: int) -> int:
     if wrapper := _WRAPPER.match(data, start):
         return wrapper.end()
     if _OTLP.match(data, start):
-        at = data.find(b'"logRecords"', start, start + _OTLP_HEAD)
+        # A scope may have no records: those of the next object are not its own.
+        end = data.find(b"\n{", start, start + _OTLP_HEAD)
+        at = data.find(b'"logRecords"', start, end if end >= 0 else start + _OTLP_HEAD)
         records = _LOG_RECORDS.match(data, at) if at >= 0 else None
         return records.end() if records else start
     return start
