@@ -53,12 +53,15 @@ def alike(column: Column) -> tuple[Formula, float]:
 class Group:
     """Columns that are sampled together, with what was stored of them in the sample before.
 
-    While they are, it stands here; it is put into the columns where they part.
+    While they are, it stands here; it is put into the columns where they part. The order of the
+    log is that of `places`, and of what comes out; `columns` may stand in another one.
     """
 
-    def __init__(self, columns: Sequence[Column]) -> None:
+    def __init__(self, columns: Sequence[Column], places: Sequence[int]) -> None:
         self.columns = columns
-        self._labels = parts_of(column.labels for column in columns)
+        order = sorted(range(len(columns)), key=places.__getitem__)
+        self._labels = parts_of(columns[number].labels for number in order)
+        self._ordered = picker(order) if order != list(range(len(order))) else None
         self._before: tuple[Sequence[int], Sequence[int]] | None = None
         self._parts: list[_Part] = []
         begin = 0
@@ -72,14 +75,21 @@ class Group:
         before, self._before = self._before, (firsts, seconds)
         if before is None:
             trios = zip(self.columns, firsts, seconds, strict=True)
-            found = [column.value(first, second) for column, first, second in trios]
-            return Values(self._labels, found, firsts)
+            return self._told(
+                [column.value(first, second) for column, first, second in trios], firsts
+            )
         found = []
         for part in self._parts:
             own = slice(part.begin, part.end)
             found += self._cooked(
                 part, (firsts[own], seconds[own]), (before[0][own], before[1][own])
             )
+        return self._told(found, firsts)
+
+    def _told(self, found: Sequence[float], firsts: Sequence[int]) -> Values:
+        """In the order of the log."""
+        if self._ordered is not None:
+            found, firsts = self._ordered(found), self._ordered(firsts)
         return Values(self._labels, found, firsts)
 
     def _cooked(self, part: _Part, now: _Pair, before: _Pair) -> list[float]:

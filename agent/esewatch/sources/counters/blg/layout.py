@@ -51,7 +51,7 @@ class Layout:
                 for slot in slots
             ]
         )
-        self._group = Group([slot.column for slot in slots])
+        self._group = Group([slot.column for slot in slots], [slot.place for slot in slots])
 
     def values(self, data: bytes, at: int, end: int, clocks: tuple[int, ...] = ()) -> Values | None:
         """The values of the sample behind `at`; None where it is not like the one before."""

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby, islice
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from esewatch.sources.counters.blg.buffers import Tell
@@ -62,7 +63,7 @@ class _Wildcard:
         self._columns = columns
         self._lists = lists
         self._made: dict[str, Column | None] = {}
-        self._known = _Instances((), b"", None, struct.Struct(""), Group([]))
+        self._known = _Instances((), b"", None, struct.Struct(""), Group([], []))
 
     def read(self, data: bytes, at: int, end: int, taken: Taken) -> None:
         """Take the values of the block from `at` to `end`. Raises DamagedError."""
@@ -135,7 +136,7 @@ class _Wildcard:
             stored,
             None if wanted == list(range(len(instances))) else wanted,
             struct.Struct("<" + len(instances) * "8xqq"),
-            Group([column for _, column in found]),
+            Group([column for _, column in found], wanted),
         )
 
     def _column(self, instance: str) -> Column | None:
@@ -158,7 +159,7 @@ class _Run:
         wanted.sort(key=lambda each: alike(each[1]))
         self._wanted = [number for number, _ in wanted]
         self._every = self._wanted == list(range(self.entries))
-        self._group = Group([column for _, column in wanted])
+        self._group = Group([column for _, column in wanted], self._wanted)
         self._clocks = [_SINGLE.size * number for number in clocks]
         self._values = struct.Struct("<" + self.entries * _VALUE)
         # Where few are wanted the others are not even unpacked.
@@ -196,7 +197,8 @@ class _Run:
         """The same, where some of them have no value."""
         self._group.part()
         labels, values, firsts = [], [], []
-        for number, column in zip(self._wanted, self._group.columns, strict=True):
+        each_wanted = zip(self._wanted, self._group.columns, strict=True)
+        for number, column in sorted(each_wanted, key=itemgetter(0)):
             place = at + _SINGLE.size * number
             magic, size, status, first, second = _SINGLE.unpack_from(data, place)
             if magic != _ONE or size != _SINGLE.size:
