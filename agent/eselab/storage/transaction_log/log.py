@@ -41,7 +41,9 @@ def begin_of(generation: int) -> int:
 class Log:
     """The log of one database. What was appended is durable after `flush`."""
 
-    def __init__(self, disk: Disk, base: str, signature: int, began: float, now: float) -> None:
+    def __init__(
+        self, disk: Disk, base: str, signature: int, *, began: float, now: float, page_size: int
+    ) -> None:
         self.time: Callable[[], float] = lambda: now
         """Epoch seconds, for what the headers say; `now` until it is set."""
         self.created = now
@@ -50,6 +52,7 @@ class Log:
         self._base = base
         self._signature = signature
         self._began = began
+        self._page_size = page_size
         self._file: File | None = None
         self._buffer = bytearray()
         self._chain = 0
@@ -61,13 +64,20 @@ class Log:
 
     @classmethod
     def create(
-        cls, disk: Disk, *, base: str = "E00", signature: int, began: float = 0.0, now: float = 0.0
+        cls,
+        disk: Disk,
+        *,
+        base: str = "E00",
+        signature: int,
+        began: float = 0.0,
+        now: float = 0.0,
+        page_size: int = 4096,
     ) -> "Log":
         """A new log, from generation 1 on. An older one of this name is deleted.
 
         `began`: the time in its signature, epoch seconds.
         """
-        log = cls(disk, base, signature, began, now)
+        log = cls(disk, base, signature, began=began, now=now, page_size=page_size)
         for old in log.kept():
             disk.remove(log._name(old))
         disk.sync()
@@ -84,13 +94,14 @@ class Log:
         after: int,
         began: float = 0.0,
         now: float = 0.0,
+        page_size: int = 4096,
     ) -> "Log":
         """A log whose valid records end at `after`: what follows there was never durable.
 
         It goes on in a new generation, so that no rest of an earlier life is taken for a record;
         in the one that was begun where there is one, as the database may name it.
         """
-        log = cls(disk, base, signature, began, now)
+        log = cls(disk, base, signature, began=began, now=now, page_size=page_size)
         following = generation_of(after) + 1
         for later in [number for number in log.kept() if number > following]:
             disk.remove(log._name(later))
@@ -184,7 +195,13 @@ class Log:
         self._file = self._disk.open(self._name(generation), create=True)
         self._file.truncate(0)
         self.created = self.time()
-        page = header_page(generation, self._signature, began=self._began, created=self.created)
+        page = header_page(
+            generation,
+            self._signature,
+            began=self._began,
+            created=self.created,
+            page_size=self._page_size,
+        )
         self._file.write(0, page)
         self._file.sync()
         self._disk.sync()
