@@ -22,12 +22,14 @@ from eselab.storage.transaction_log.header_bytes import log_position
 from eselab.storage.transaction_log.log import LogError, begin_of, generation_of
 from eselab.storage.transaction_log.recovery import RecoveryError
 from esewatch.cli import main
+from esewatch.ese.logs.log_header import LogHeader, parse_log_header
 from tests.eselab.databases import NAME, NOW, Model, change, plain
 from tests.support.edb import sealed_header
 from tests.support.logs import flip
 
 Captured = pytest.CaptureFixture[str]
 Verdict = str
+PAGE_SIZE = 8192
 DEPTH = 2_500_000
 """Bytes of log behind the checkpoint at least: the copy needs three logs or four."""
 
@@ -40,7 +42,7 @@ class Engine:
         self.folder = folder
         self.rows: Model = {"table": {}}
         self.database = Database.create(
-            RealDisk(folder), NAME, page_size=4096, cache_pages=2000, now=NOW,
+            RealDisk(folder), NAME, page_size=PAGE_SIZE, cache_pages=2000, now=NOW,
             chance=random.Random(1),
         )  # fmt: skip
         self._time = NOW + content
@@ -136,7 +138,9 @@ def test_the_copy_of_a_running_engine_needs_a_replay_of_its_logs(
     assert found["checkpoint"] == {
         "path": str(copy.checkpoint), "readable": True, "log": copy.first,
     }  # fmt: skip
-    assert {path.stat().st_size for path in copy.folder.glob("*.log")} == {FILE_BYTES}
+    logs = [parse_log_header(path.read_bytes()[:4096]) for path in copy.folder.glob("*.log")]
+    assert {log.file_bytes() for log in logs if isinstance(log, LogHeader)} == {FILE_BYTES}
+    assert {log.page_size for log in logs if isinstance(log, LogHeader)} == {PAGE_SIZE}
     assert recovered(copy.folder) == engine.rows
     found = verdict(capsys, copy.folder)
     assert (found["verdict"], found["state"]) == ("restorable", "clean")
@@ -278,7 +282,7 @@ DAMAGE: dict[str, tuple[Callable[[Copy, Engine], object], Verdict]] = {
         "replay_needed",
     ),
     "header of the database damaged": (lambda copy, _: flip(copy.edb, 99), "unknown"),
-    "page damaged": (lambda copy, _: flip(copy.edb, 9 * 4096 + 199), "not_restorable"),
+    "page damaged": (lambda copy, _: flip(copy.edb, 9 * PAGE_SIZE + 199), "not_restorable"),
 }
 
 

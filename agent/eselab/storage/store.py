@@ -91,7 +91,7 @@ class Store:
     ) -> "Store":
         """A new, empty database."""
         signature = chance.randrange(1, 1 << 32)
-        log = Log.create(disk, signature=signature, began=now, now=now)
+        log = Log.create(disk, signature=signature, began=now, now=now, page_size=page_size)
         checkpoint = Checkpoint.create(disk, signature=signature, began=now, position=log.position)
         generation = generation_of(log.position)
         header = DatabaseHeader(
@@ -165,7 +165,9 @@ class Store:
             end, frames, troubles = redone.end, redone.frames, redone.troubles
             pages = max(pages, redone.pages)
             header.dbtime = max(header.dbtime, redone.dbtime)
-        log = Log.open(disk, signature=signature, after=end, began=began, now=now)
+        log = Log.open(
+            disk, signature=signature, after=end, began=began, now=now, page_size=header.page_size
+        )
         opened.callback(log.close)
         cache = Cache(file, log, cache_pages, frames)
         store = cls(

@@ -14,6 +14,7 @@ from typing import Final
 from eselab.disk.disk import Disk
 from eselab.disk.file import File
 from eselab.disk.log_file import GENERATION_BYTES, HEADER_BYTES
+from eselab.storage.transaction_log.header_bytes import epoch
 from eselab.storage.transaction_log.log_header import header_page, read_log_header
 
 LARGEST_RECORD: Final = GENERATION_BYTES - HEADER_BYTES - 16
@@ -40,7 +41,9 @@ def begin_of(generation: int) -> int:
 class Log:
     """The log of one database. What was appended is durable after `flush`."""
 
-    def __init__(self, disk: Disk, base: str, signature: int, began: float, now: float) -> None:
+    def __init__(
+        self, disk: Disk, base: str, signature: int, *, began: float, now: float, page_size: int
+    ) -> None:
         self.time: Callable[[], float] = lambda: now
         """Epoch seconds, for what the headers say; `now` until it is set."""
         self.created = now
@@ -49,6 +52,7 @@ class Log:
         self._base = base
         self._signature = signature
         self._began = began
+        self._page_size = page_size
         self._file: File | None = None
         self._buffer = bytearray()
         self._chain = 0
@@ -60,13 +64,20 @@ class Log:
 
     @classmethod
     def create(
-        cls, disk: Disk, *, base: str = "E00", signature: int, began: float = 0.0, now: float = 0.0
+        cls,
+        disk: Disk,
+        *,
+        base: str = "E00",
+        signature: int,
+        began: float = 0.0,
+        now: float = 0.0,
+        page_size: int = 4096,
     ) -> "Log":
         """A new log, from generation 1 on. An older one of this name is deleted.
 
         `began`: the time in its signature, epoch seconds.
         """
-        log = cls(disk, base, signature, began, now)
+        log = cls(disk, base, signature, began=began, now=now, page_size=page_size)
         for old in log.kept():
             disk.remove(log._name(old))
         disk.sync()
@@ -83,22 +94,20 @@ class Log:
         after: int,
         began: float = 0.0,
         now: float = 0.0,
+        page_size: int = 4096,
     ) -> "Log":
         """A log whose valid records end at `after`: what follows there was never durable.
 
-        It goes on in a new generation, so that no rest of an earlier life is taken for a record.
+        It goes on in a new generation, so that no rest of an earlier life is taken for a record;
+        in the one that was begun where there is one, as the database may name it.
         """
-        log = cls(disk, base, signature, began, now)
-        generation = generation_of(after)
-        for later in [number for number in log.kept() if number > generation]:
+        log = cls(disk, base, signature, began=began, now=now, page_size=page_size)
+        following = generation_of(after) + 1
+        for later in [number for number in log.kept() if number > following]:
             disk.remove(log._name(later))
-        if generation in log.kept():
-            file = disk.open(log._name(generation))
-            file.truncate(after % GENERATION_BYTES)
-            file.write(after % GENERATION_BYTES, _FRAME.pack(_END, 0))
-            file.sync()
-            file.close()
-        log._begin(generation + 1)
+        if not log._resume(following):
+            log._end(after)
+            log._begin(following)
         return log
 
     @property
@@ -154,16 +163,51 @@ class Log:
         self.flush()
         self._begin(generation + 1)
 
+    def _end(self, after: int) -> None:
+        """Let the generation end there, if there is one."""
+        generation = generation_of(after)
+        if generation in self.kept():
+            file = self._disk.open(self._name(generation))
+            file.truncate(after % GENERATION_BYTES)
+            file.write(after % GENERATION_BYTES, _FRAME.pack(_END, 0))
+            file.sync()
+            file.close()
+
+    def _resume(self, generation: int) -> bool:
+        """Go on in a generation without a record, if it was begun: the one before is ended."""
+        if generation not in self.kept():
+            return False
+        file = self._disk.open(self._name(generation))
+        header = read_log_header(file.read(0, HEADER_BYTES), generation, self._signature)
+        if header is None:
+            file.close()
+            self._disk.remove(self._name(generation))
+            return False
+        file.truncate(HEADER_BYTES)
+        file.sync()
+        self._file, self.created = file, epoch(header.created)
+        self._go_on(generation)
+        return True
+
     def _begin(self, generation: int) -> None:
         if self._file is not None:
             self._file.close()
         self._file = self._disk.open(self._name(generation), create=True)
         self._file.truncate(0)
         self.created = self.time()
-        page = header_page(generation, self._signature, began=self._began, created=self.created)
+        page = header_page(
+            generation,
+            self._signature,
+            began=self._began,
+            created=self.created,
+            page_size=self._page_size,
+        )
         self._file.write(0, page)
         self._file.sync()
         self._disk.sync()
+        self._go_on(generation)
+
+    def _go_on(self, generation: int) -> None:
         self.position = self.durable = begin_of(generation)
         self._chain = _seed(generation, self._signature)
 

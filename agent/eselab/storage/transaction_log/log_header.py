@@ -16,15 +16,20 @@ _MINOR_UPDATE: Final = 16
 _CIRCULAR: Final = 0x02
 """Logs that no recovery needs are deleted."""
 _LOG: Final = 3
+_LOG_SECTORS_AT: Final = 615
+"""Of the parameters the only one that this engine has."""
 
 
-def header_page(generation: int, number: int, *, began: float, created: float) -> bytes:
+def header_page(
+    generation: int, number: int, *, began: float, created: float, page_size: int = 4096
+) -> bytes:
     """The header, sealed. `number` and `began` are those of the signature of the series."""
     page = bytearray(HEADER_BYTES)
-    struct.pack_into("<I3H", page, 4, generation, SEGMENT_BYTES, 1, SEGMENTS)
+    struct.pack_into("<I4H", page, 4, generation, SEGMENT_BYTES, 1, SEGMENTS, page_size)
     page[16:24] = log_time(created)
     struct.pack_into("<3I", page, 32, *_VERSION)
     page[44:72] = signature_bytes(number, began)
+    struct.pack_into("<I", page, _LOG_SECTORS_AT, SEGMENTS)
     page[639] = _CIRCULAR
     struct.pack_into("<I", page, 648, _MINOR_UPDATE)
     struct.pack_into("<I", page, 667, _LOG)

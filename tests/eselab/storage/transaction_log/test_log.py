@@ -131,6 +131,20 @@ def test_an_opened_log_goes_on_in_a_new_generation_behind_what_was_valid() -> No
     assert read(disk) == [b"one", b"two", b"three"]
 
 
+def test_a_generation_that_was_begun_is_gone_on_with_as_databases_may_name_it() -> None:
+    disk = new_disk()
+    log, positions = filled(disk, [b"one", b"b" * LARGEST_RECORD])
+    assert log.kept() == [1, 2]
+    begun = disk.open("E0000000002.log").read(0, HEADER_BYTES)
+    # Of the record of the second one nothing was durable.
+    overwrite(disk, 2, HEADER_BYTES + 5, b"torn")
+    again = Log.open(disk, signature=SIGNATURE, after=positions[0], now=2e9)
+    again.append(b"three")
+    again.close()
+    assert disk.open("E0000000002.log").read(0, HEADER_BYTES) == begun
+    assert read(disk) == [b"one", b"three"]
+
+
 def test_a_missing_or_damaged_first_generation_is_an_error() -> None:
     disk = new_disk()
     filled(disk, [b"one"])
