@@ -128,7 +128,7 @@ class Daemon(Publisher):
         self._expiry = Expiry(clock(), self._started)
         self._schedule, self._advisor = SnapshotSchedule(), Advisor()
         self._folder = self._begin(*load_or_rebuild(journal))
-        self._try_commit()  # what is to be rebuilt, and what a batch can be undone to
+        self._try_commit()  # the damage to rebuild, and a state to which a batch can be undone
         self._page_cache: PageCache | None = None
         self.snapshot = Snapshot(())
         self._publish()

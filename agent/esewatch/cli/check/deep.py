@@ -23,7 +23,7 @@ LISTED_ERRORS = 20
 
 
 class Beyond(NamedTuple):
-    """What was found of one database. None: not looked at."""
+    """What was found of one database. None: not checked."""
 
     structure: Structure | None = None
     lost: LostWrites | None = None

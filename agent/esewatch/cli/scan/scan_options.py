@@ -135,7 +135,7 @@ def run_scan(
     *,
     before: Callable[[threading.Event], None] = lambda _: None,
 ) -> int:
-    """Scan what was found; the exit status. `before` is done first, and ends when it is told."""
+    """Scan what was found; the exit status. `before` is done first, and ends when it is stopped."""
     deadline = None if options.max_time is None else time.monotonic() + options.max_time
     settings = load_settings(options)
     for error in found.errors:
