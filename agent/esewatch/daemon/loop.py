@@ -426,7 +426,7 @@ class Daemon(Publisher):
     def _commit(self) -> None:
         with self._lock, self._health.commits.time():
             if self._stale:
-                raise JournalError(f"{self._journal.path}: is read again, for want of memory")
+                raise JournalError(f"{self._journal.path}: is read again, because memory was short")
             try:
                 changed = self._folder.changed
                 left = self._journal.commit(self._folder.state, changed, self._pending)

@@ -134,7 +134,7 @@ def beyond_lines(beyond: Beyond) -> list[str]:
         if structure.lost_pages:
             lines.append(
                 f"  note: the space of {structure.lost_pages:,} pages is lost until the database is"
-                " compacted; no data are"
+                " compacted; no data are lost"
             )
     else:
         lines.append(f"  structure: {errors}. {structure.reason}")

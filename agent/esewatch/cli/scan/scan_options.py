@@ -42,8 +42,8 @@ def add_scan_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--buffered",
         action="store_true",
-        help="through the page cache: quicker for what is in memory, but then memory is checked"
-        " and not the disk",
+        help="read through the page cache: faster for data in memory, but then memory is checked"
+        " instead of the disk",
     )
     parser.add_argument(
         "--list",

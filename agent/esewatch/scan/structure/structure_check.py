@@ -46,7 +46,7 @@ class Structure(msgspec.Struct, frozen=True, kw_only=True):
     """Sentences about parts of a checked database that were not checked."""
     lost_pages: int | None = None
     """Pages that a tree owns, uses nowhere and does not have among its available ones: their
-    space is lost until the database is compacted, no data are. None: not known."""
+    space is lost until the database is compacted; no data are lost. None: not known."""
     pages: int = 0
     """Pages that verify and whose structure was checked, without blank ones."""
     trees: list[TreeFigures] = []
