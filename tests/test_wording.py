@@ -1,7 +1,10 @@
 """What a person reads is written in the words of the field: CONTRIBUTING.md, Style."""
 
+import ast
+import io
 import json
 import re
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +23,12 @@ PRIVATE = re.compile(
     re.IGNORECASE,
 )
 """Words and phrases that only this project used, and those that need a second reading."""
+IN_COMMENTS = re.compile(
+    r"\b(mend(s|ed|ing)?|tells? of|told|as dealt with|broken off|need be|pile of"
+    r"|looked (at|into)|for ever|begins? anew|openings of)\b",
+    re.IGNORECASE,
+)
+"""Those that comments and docstrings do without, too."""
 CODE = re.compile(r"```.*?```|^ {4,}.*$|`[^`\n]*`|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
 SHOWN = {"title", "description", "noValue", "displayName", "text", "label"}
 """Settings of a dashboard whose text a person reads."""
@@ -39,6 +48,25 @@ def test_the_program_says_nothing_in_private_words() -> None:
     found = sentences()
     assert len(found) > 1500
     assert [f"{each.place}: {each.text}" for each in found if private(each.text)] == []
+
+
+def prose(file: Path) -> Iterator[str]:
+    """Comments and docstrings, without code in backticks."""
+    text = file.read_text(encoding="utf-8")
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield re.sub(r"`[^`]*`", "", token.string)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield CODE.sub("", str(node.value.value))
+
+
+def test_comments_and_docstrings_of_the_program_use_no_private_words() -> None:
+    files = sorted((ROOT / "agent" / "esewatch").rglob("*.py"))
+    suspects = [file for file in files if IN_COMMENTS.search(file.read_text(encoding="utf-8"))]
+    assert len(files) > len(suspects) > 50, "`told` and `mend` are names, too"
+    found = [(file.name, text) for file in suspects for text in prose(file)]
+    assert [f"{name}: {text}" for name, text in found if IN_COMMENTS.search(text)] == []
 
 
 def test_no_alert_says_anything_in_private_words() -> None:

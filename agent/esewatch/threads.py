@@ -1,7 +1,7 @@
 """Threads that hold nobody up where memory is short.
 
 `threading.Thread.start` waits for the first line of the new thread. Where that finds no memory for
-it, it never comes, and who started it waits for ever.
+it, it never comes, and who started it never continues.
 """
 
 import _thread

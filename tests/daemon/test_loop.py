@@ -513,7 +513,7 @@ def test_a_source_that_hangs_is_down_and_does_not_hold_up_reload_or_stop(
     running = Running(tmp_path, Settings(), hanging, other)
     with running:
         assert hanging.done.wait(20)
-        with pytest.raises(EsewatchError, match="did not make way"):
+        with pytest.raises(EsewatchError, match="did not pause"):
             running.daemon.reload()
         running.daemon.watch()
         assert 'esewatch_source_up{source="hanging"} 0.0' in exposed(running.daemon)

@@ -40,7 +40,7 @@ def test_the_reason_of_the_taker_is_the_giver_s() -> None:
 
 def test_what_nobody_takes_is_withdrawn() -> None:
     handover = ReloadQueue()
-    with pytest.raises(EsewatchError, match="did not make way within 0 s; try again later"):
+    with pytest.raises(EsewatchError, match="did not pause within 0 s; try again later"):
         handover.give(Settings(), 0)
     assert not handover.waiting
 

@@ -91,7 +91,7 @@ def test_ctrl_c_in_the_past_leaves_one_folder_and_no_process(
     assert gone(children)
     assert not listens(demo.address)
     assert [path.name for path in tmp_path.iterdir()] == ["demo"]
-    assert f"All that it made is in {demo.folder}" in demo.rest()
+    assert f"Its files are in {demo.folder}" in demo.rest()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel of Linux does it")

@@ -95,7 +95,7 @@ class Judged(NamedTuple):
     window: WindowAdvice
     forecasts: tuple[Forecast, ...]
     findings: tuple[Finding, ...]
-    """Findings from the openings of its window, its background scan and its garbage collection."""
+    """Findings from the nights of its window, its background scan and its garbage collection."""
     version_buckets: int | None
     """The highest maximum that the policy knows."""
 

@@ -66,7 +66,7 @@ def _client_keys(tree: Node, problems: Problems) -> None:
                 problems.add(
                     node.line,
                     node.place,
-                    f"a secret is not written here: {key}_file names a file whose first line it is",
+                    f"a secret is not allowed here: {key}_file names a file that begins with it",
                 )
 
 

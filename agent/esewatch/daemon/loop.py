@@ -128,7 +128,7 @@ class Daemon(Publisher):
         self._expiry = Expiry(clock(), self._started)
         self._schedule, self._advisor = SnapshotSchedule(), Advisor()
         self._folder = self._begin(*load_or_rebuild(journal))
-        self._try_commit()  # what is to be rebuilt, and what a batch can be undone to
+        self._try_commit()  # the damage to rebuild, and a state to which a batch can be undone
         self._page_cache: PageCache | None = None
         self.snapshot = Snapshot(())
         self._publish()
@@ -426,7 +426,7 @@ class Daemon(Publisher):
     def _commit(self) -> None:
         with self._lock, self._health.commits.time():
             if self._stale:
-                raise JournalError(f"{self._journal.path}: is read again, for want of memory")
+                raise JournalError(f"{self._journal.path}: is read again, because memory was short")
             try:
                 changed = self._folder.changed
                 left = self._journal.commit(self._folder.state, changed, self._pending)

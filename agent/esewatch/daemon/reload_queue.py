@@ -44,7 +44,7 @@ class ReloadQueue:
                         raise EsewatchError(
                             "esewatch is being stopped"
                             if self._closed
-                            else f"a source did not make way within {seconds:g} s; try again later"
+                            else f"a source did not pause within {seconds:g} s; try again later"
                         )
             if self._error is not None:
                 raise self._error

@@ -175,7 +175,7 @@ class _Comparison:
             return _NOT_COMPLETED
         parts = []
         if self._undecided:
-            parts.append("a page of the map is older than the pages that it speaks of")
+            parts.append("a page of the map is older than the pages that it describes")
         if self._unknown:
             parts.append(f"of {self._unknown} pages the map says nothing")
         return "; ".join(parts)

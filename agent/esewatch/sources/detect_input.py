@@ -153,7 +153,7 @@ def open_inputs(
 
 
 def _entry(kind: str, name: str, files: Sequence[str], told: Mapping[str, Any]) -> Any:
-    """The settings of a source of these files, with what is told as far as the kind has it."""
+    """The settings of a source of these files, with the values of `told` that the kind has."""
     settings = KINDS[kind].settings
     known = {key: value for key, value in told.items() if key in settings.__struct_fields__}
     paths = [glob.escape(file) for file in files]

@@ -99,7 +99,7 @@ class Child:
             _pipe(self._process.stderr).close()
 
     def _or_end(self, part: Callable[[], None]) -> None:
-        """A program that is not read, or not told what to do, would wait for ever."""
+        """A program whose output is not read, or that gets no command, would never end."""
         try:
             part()
         except MemoryError:

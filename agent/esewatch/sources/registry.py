@@ -1,4 +1,4 @@
-"""The kinds of sources: how each is set, opened, and told by its content.
+"""The kinds of sources: how each is set, opened, and recognised by its content.
 
 A kind of source is imported where one is asked for: a daemon has few kinds, and all of them
 are 4 MB.

@@ -61,7 +61,7 @@ def test_stories_that_are_missing_are_named_when_the_time_is_over(tmp_path: Path
     assert f"status page: http://{address}/" in lines
     told = [line for line in lines if "a domain controller: NTDSA on DC01: Never seen" in line]
     assert len(told) == 1
-    assert f"nothing runs any more. All that it made is in {folder}" in ended.out
+    assert f"nothing runs any more. Its files are in {folder}" in ended.out
     assert {path.name for path in tmp_path.iterdir()} == {"demo"}
 
 
@@ -189,7 +189,7 @@ def test_whatever_ends_it_nothing_goes_on(
     assert {path.name for path in tmp_path.iterdir()} == {"demo"}
     if end != "terminal":
         assert status == 0
-        assert f"All that it made is in {demo.folder}" in demo.rest()
+        assert f"Its files are in {demo.folder}" in demo.rest()
 
 
 def test_a_child_that_does_not_listen_is_killed(attended: Callable[..., Attended]) -> None:

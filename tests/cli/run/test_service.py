@@ -106,7 +106,7 @@ def test_elsewhere_than_on_windows_the_option_is_refused(
 ) -> None:
     assert main(["run", "--windows.service"]) == 2
     assert capsys.readouterr().err == (
-        "esewatch: --windows.service is for Windows: elsewhere `run` is enough\n"
+        "esewatch: --windows.service works on Windows only: elsewhere use `run` alone\n"
     )
 
 

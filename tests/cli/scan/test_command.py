@@ -152,7 +152,7 @@ def test_json_has_the_keys_of_the_contract(scan: Scan, edb: Edb) -> None:
 
 def test_what_was_read_through_the_page_cache_says_so(scan: Scan, edb: Edb) -> None:
     assert scan.json("--buffered", edb.path).object["direct"] is False
-    assert "not past the page cache" in scan("--buffered", edb.path).text
+    assert "read through the page cache" in scan("--buffered", edb.path).text
 
 
 def test_text_says_what_is_bad_and_what_to_do_next(scan: Scan, edb: Edb) -> None:

@@ -34,12 +34,12 @@ TOLD_BY = HERE.parent / "told_by.yml"
 INSTALLED = ROOT / "out" / "grafana"
 ICONS = "node_modules/@grafana/ui/dist/public/img/icons"
 WIDTH = 1448
-PATIENCE = 60.0
-"""Seconds in which a browser draws a dashboard."""
+PATIENCE = 180.0
+"""Seconds that a browser may take for a step, beside other work of the machine."""
 PAGE = """<!DOCTYPE html><meta charset="utf-8"><link rel="stylesheet" href="page.css">
 <body style="margin:0"><div id="root"></div><script src="page.js"></script>"""
 BUNDLE = """
---bundle --format=iife --outfile=page.js --log-level=error --define:global=window
+--bundle --minify --format=iife --outfile=page.js --log-level=error --define:global=window
 --define:process.env.NODE_ENV="production" --alias:buffer=buffer
 --alias:@grafana/ui=./node_modules/@grafana/ui/dist/cjs/index.cjs
 --alias:@grafana/data=./node_modules/@grafana/data/dist/cjs/index.cjs
@@ -151,12 +151,13 @@ def draw(
     try:
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.route("**/*", serve)
+        page.set_default_timeout(1000 * PATIENCE)
         page.goto("http://localhost/page.html")
-        page.wait_for_function("window.seen?.().length", timeout=1000 * PATIENCE)
+        page.wait_for_function("window.seen?.().length")
         height = page.evaluate("document.documentElement.scrollHeight")
         page.set_viewport_size({"width": WIDTH, "height": height})
         with suppress(TooLate):  # What is waiting then is said by its state.
-            page.wait_for_function(ALL_DRAWN, timeout=1000 * PATIENCE, polling=500)
+            page.wait_for_function(ALL_DRAWN, polling=500)
         found = [Seen(**each) for each in page.evaluate("window.seen()")]
         page.wait_for_load_state("networkidle")  # Icons are fetched one by one.
         page.screenshot(path=picture)

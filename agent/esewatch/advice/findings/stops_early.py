@@ -27,7 +27,7 @@ EARLY = 1800.0
 STOPPED = (3, 7)
 """Early stops that make a finding, and the number of openings they are counted in."""
 LOOK_BACK = 8 * 7 * 86400.0
-"""Seven openings of a window of one day a week."""
+"""Seven nights of a window that opens once a week."""
 
 
 class _Stop(NamedTuple):
@@ -39,7 +39,7 @@ class _Stop(NamedTuple):
 
 
 def found_in_window(history: History, rule: str, now: float) -> tuple[Finding, ...]:
-    """The finding from the last openings of a database; `rule` decided the advice for its
+    """The finding from the last nights of a database; `rule` decided the advice for its
     window.
     """
     if history.model != "window":

@@ -80,7 +80,7 @@ def _parallel(
     usual = median(seconds)
     alone = loss.alone if loss is not None else None
     together = loss.together if loss is not None else None
-    # How long a pass at the measured rate takes, against those it was told from.
+    # How long a pass at the measured rate takes, against those that it was derived from.
     base = pages / alone / usual if pages and alone and is_amount(pages) and usual > 0 else None
     if base is None and together and loss is not None and loss.share:
         return _crowded(pace, together, loss.share, count)

@@ -1,4 +1,4 @@
-"""Past openings of a window, and the work of online defragmentation in each."""
+"""Past nights of a window, and the work of online defragmentation in each."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence

@@ -126,7 +126,7 @@ def _late(at: Moment) -> Verdict | None:
             f"Online defragmentation has not completed a pass for {span(waited)}{idle};"
             f" the limit is {span(limit)}."
         )
-        # What it waited so far is the least that it takes: a low ratio may tell of more.
+        # It takes at least as long as it waited so far; a low ratio may ask for more.
         ratio = at.evidence.ratio
         lacking = at.policy.ratio_low / ratio if ratio else 1.0
         return Verdict("grow", (reason,), max(waited / limit, lacking) if limit > 0 else 2.0)

@@ -89,7 +89,7 @@ def _log_lines(series: Series, logs: CheckedLogs) -> Iterator[str]:
     if series.checkpoint is None:
         return
     if series.checkpoint.content is None:
-        yield f"  note: the checkpoint has no say: {visible(series.checkpoint.reason)}"
+        yield f"  note: the checkpoint is not used: {visible(series.checkpoint.reason)}"
 
 
 def others_on_these_logs(result: FileResult, logs: CheckedLogs) -> list[str]:

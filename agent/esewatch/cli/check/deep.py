@@ -23,7 +23,7 @@ LISTED_ERRORS = 20
 
 
 class Beyond(NamedTuple):
-    """What was found of one database. None: not looked at."""
+    """What was found of one database. None: not checked."""
 
     structure: Structure | None = None
     lost: LostWrites | None = None
@@ -134,7 +134,7 @@ def beyond_lines(beyond: Beyond) -> list[str]:
         if structure.lost_pages:
             lines.append(
                 f"  note: the space of {structure.lost_pages:,} pages is lost until the database is"
-                " compacted; no data are"
+                " compacted; no data are lost"
             )
     else:
         lines.append(f"  structure: {errors}. {structure.reason}")

@@ -8,7 +8,7 @@ from typing import Any
 
 from esewatch.model import EsewatchError
 
-NOT_FOR_WINDOWS = "the engine is not for Windows: it needs flock and positioned reads"
+NOT_FOR_WINDOWS = "the engine does not run on Windows: it needs flock and positioned reads"
 
 _PROGRAMS = {
     "engine": ("esewatch.engine", "run, check or load the bundled reference engine"),

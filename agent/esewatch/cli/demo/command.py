@@ -218,7 +218,7 @@ class _Demo:
             self._stop_or_start_agent()
         elif wish == "flip":
             self._harm(MAIL2, "flip_one", BAD, ahead=True)
-            self.said = f"a bit of a page of {BAD} was flipped: its scan comes to it in a minute"
+            self.said = f"a bit of a page of {BAD} was flipped: its scan reads it in a minute"
         elif wish == "damage":
             self._harm(MAIL2, "flip_two", BAD, ahead=True)
             self.said = f"two bits of a page of {BAD} were flipped: that cannot be corrected"
@@ -356,7 +356,7 @@ class _EndedError(EsewatchError):
 
 
 def _say_goodbye(demo: _Demo) -> None:
-    print(f"esewatch demo: stopped, nothing runs any more. All that it made is in {demo.folder}")
+    print(f"esewatch demo: stopped, nothing runs any more. Its files are in {demo.folder}")
     if (demo.folder / MAIL / "events.jsonl").exists():
         started = Path(sys.argv[0])
         command = started if started.name == "esewatch" else f"{sys.executable} -m esewatch"

@@ -1,6 +1,6 @@
 """The stories of the demo, each judged by the agent's output alone.
 
-A story that was seen once is seen for good: see Told.
+A story that was seen once stays seen: see `Told`.
 """
 
 from collections.abc import Callable, Mapping

@@ -31,7 +31,7 @@ def of_journal(settings: Settings, account: Account, config: str) -> list[Proble
     try:
         owner = path.stat().st_uid
     except PermissionError:
-        return []  # who may not see it is told so elsewhere
+        return []  # another finding says who lacks permission to see it
     except OSError:
         return [*_missing(path, config), *_no_room(path.parent)]
     if os.name != "nt" and os.geteuid() not in (0, owner):

@@ -34,7 +34,7 @@ STEP = 64 << 10
 """Sizes of event logs are multiples of it (wevtutil sl /?)."""
 
 _PLAIN = re.compile(r"[\w ./()-]{1,255}")
-"""What names of logs are made of. The name is told by a file: no other goes into a command."""
+"""Characters of a log's name. It comes from a file, so no other may go into a command."""
 
 Channel = tuple[str, str]
 """(computer label, name of the log)."""

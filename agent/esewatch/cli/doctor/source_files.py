@@ -188,8 +188,8 @@ def _time_zone(entry: FileSource, files: Sequence[str], head: bytes) -> Iterator
         yield Problem(
             problem="time_zone_assumed",
             source=entry.name,
-            sentence=f"the times in {files[-1]} are local and are taken for UTC: nothing says in "
-            "which zone they are. On the server the command prints its zone",
+            sentence=f"the times in {files[-1]} are local and are taken for UTC, because their "
+            "zone is not known. The command prints the zone of the server that it runs on",
             command=_ZONE_COMMAND,
             setting=f"timezone: Europe/Berlin   # in the source {quoted(entry.name)}",
             needs_person=True,
@@ -203,7 +203,7 @@ def _language(entry: FileSource, files: Sequence[str], head: bytes) -> Iterator[
         return
     objects = sorted({name for name, _ in logged.counters})
     foreign = [name for name in objects if "==>" in name and object_kind(name) is None]
-    what = "no name of its objects is an English one" if foreign else "no counter of ESE is in it"
+    what = "none of its objects has an English name" if foreign else "no counter of ESE is in it"
     yield Problem(
         problem="counters_foreign",
         source=entry.name,

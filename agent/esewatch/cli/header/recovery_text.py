@@ -33,7 +33,7 @@ def _log_rows(size: int, header: LogHeader) -> Iterator[tuple[str, str]]:
     yield "Previous log created", time_text(header.previous_created)
     yield "Log signature", signature_text(header.signature)
     yield "Format", header.version
-    wrong = "" if size == expected else f", its header says {expected:,}: it is cut or was added to"
+    wrong = "" if size == expected else f", its header says {expected:,}: it was cut or extended"
     yield "Size", f"{size:,} bytes, sectors of {header.sector_bytes:,}{wrong}"
     yield "Databases' pages", f"{header.page_size:,} bytes"
     yield "Checkpoint then", str(header.checkpoint or "none")

@@ -1,4 +1,4 @@
-"""`events` and `counters`: a pile of logs in, data out."""
+"""`events` and `counters`: many logs in, data out."""
 
 import argparse
 import math

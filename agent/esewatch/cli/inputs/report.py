@@ -1,4 +1,4 @@
-"""`report`: a pile of logs in, a page out."""
+"""`report`: many logs in, a page out."""
 
 import argparse
 import os

@@ -62,7 +62,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         "--windows.service",
         dest="service",
         action="store_true",
-        help="be the Windows service esewatch (deploy/windows); the service manager starts it",
+        help="run as the Windows service esewatch (deploy/windows), started by the service manager",
     )
     parser.set_defaults(function=run)
 
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
         from esewatch.cli.run.service_manager import WindowsManager  # noqa: PLC0415
 
         return run_as_service(WindowsManager(), lambda: _run(options))
-    raise EsewatchError("--windows.service is for Windows: elsewhere `run` is enough")
+    raise EsewatchError("--windows.service works on Windows only: elsewhere use `run` alone")
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -67,7 +67,7 @@ def run_daemon(options: argparse.Namespace) -> int:
 
 
 def _web_configuration(file: str) -> "WebConfiguration":
-    """Loaded where it is asked for: what few have costs the others no memory."""
+    """Loaded on demand, so that rare parts cost no memory elsewhere."""
     from esewatch.expose.http.web import WebConfiguration  # noqa: PLC0415
 
     return WebConfiguration(file)
@@ -91,7 +91,7 @@ def _read(daemon: Daemon, wishes: SignalRequests) -> None:
 
 
 def _wait(daemon: Daemon, wishes: SignalRequests, reader: Worker) -> bool:
-    """Until the end is asked for; False when the reading thread has ended by itself."""
+    """Wait until the end is requested; False when the reading thread has ended by itself."""
     reloads = Reloads(daemon)
     # One that found no memory to say so has ended too.
     while (wish := wishes.next()) == "reload" or (wish is None and reader.running):

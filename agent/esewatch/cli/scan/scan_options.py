@@ -42,8 +42,8 @@ def add_scan_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--buffered",
         action="store_true",
-        help="through the page cache: quicker for what is in memory, but then memory is checked"
-        " and not the disk",
+        help="read through the page cache: faster for data in memory, but then memory is checked"
+        " instead of the disk",
     )
     parser.add_argument(
         "--list",
@@ -135,7 +135,7 @@ def run_scan(
     *,
     before: Callable[[threading.Event], None] = lambda _: None,
 ) -> int:
-    """Scan what was found; the exit status. `before` is done first, and ends when it is told."""
+    """Scan what was found; the exit status. `before` is done first, and ends when it is stopped."""
     deadline = None if options.max_time is None else time.monotonic() + options.max_time
     settings = load_settings(options)
     for error in found.errors:

@@ -143,7 +143,7 @@ def text_lines(result: FileResult, limit: int) -> Iterator[str]:
 def _memory_notes(result: FileResult) -> list[str]:
     if result.direct:
         return []
-    return ["not past the page cache: what memory already held was not read from the disk"]
+    return ["read through the page cache: data that was in memory was not read from the disk"]
 
 
 def _kinds(counts: Counts) -> str:

@@ -2,8 +2,8 @@
 
 Ids 601, 604, 609-614, 617, 619-622, 625, 643, 653-657, 902-903. An index that is out of
 date with the language rules of Windows (613 the primary, 614 a secondary one, 643 any of a
-database) is told at every attach. 611 says of one index that it goes and comes anew, 612 that
-all indexes of the database are in date; no event tells the building of one index.
+database) is logged at every attach. 611 says that one index is deleted and built again, 612 that
+all indexes of the database are in date; no event reports the building of one index.
 """
 
 from esewatch.ese.catalogue.event_row import EventRow, Param, db, err, num, row, txt

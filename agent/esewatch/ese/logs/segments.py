@@ -1,7 +1,7 @@
 """The segments of a transaction log: which are valid, where they end, what is damaged.
 
 From version 8 on a log is a row of 4 KiB segments, each with the checksum of a data page under
-its own number. Behind the last segment written stands its shadow, a copy that mends a torn
+its own number. Behind the last segment written stands its shadow, a copy that repairs a torn
 write; behind that, zeros or segments of an older log whose file was used again. The last
 segment of the file is for a shadow only. Source: ErrLGCheckReadLastLogRecordFF in logread.cxx,
 LGSEGHDR and AccumulateSectorChecksum in _logstream.hxx of the published engine.

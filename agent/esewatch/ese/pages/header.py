@@ -96,11 +96,11 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     unfinished_backup: LogRange = LogRange()
     """Logs of the backup set that this file was read for: `last` is 0 until the restore."""
     corrected: Count = Count()
-    """Pages read with one flipped bit that was mended (event 399)."""
+    """Pages read with one flipped bit that was corrected (event 399)."""
     correction_failed: Count = Count()
-    """Pages whose flipped bit was mended, but the page was bad all the same (event 398)."""
+    """Pages that were bad although one flipped bit was corrected (event 398)."""
     bad_checksums: Count = Count()
-    """Pages read that could not be mended (event 474)."""
+    """Pages read that could not be corrected (event 474)."""
     repairs: Count = Count()
     reseeds: Count = Count()
     """Incremental reseeds."""

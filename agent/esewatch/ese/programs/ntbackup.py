@@ -3,7 +3,7 @@
 The program writes in the language of Windows. For each set: `Backup of "EX01\\Microsoft Information
 Store\\First Storage Group"`, then `label: value` lines, a line with the date and time of the start,
 one with those of the end, counts of which the last is the bytes, and the time that it took. Only
-the words of the first line and of warnings are known by language; all else is told by its form.
+the words of the first line and of warnings are known by language; all else is known by its form.
 """
 
 import re

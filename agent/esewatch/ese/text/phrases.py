@@ -8,7 +8,7 @@ from itertools import chain
 from esewatch.ese.catalogue.event_table import CATALOGUE
 
 LONGEST_TEXT = 65_536
-"""Characters of a message that are looked at; real ones stay far below."""
+"""Characters of a message that are searched; real messages are far shorter."""
 
 _CUT = re.compile(r"\s*(?:\.{3,}|…)\s*$")
 _SHORTEST_HEAD = 24

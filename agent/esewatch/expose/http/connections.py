@@ -64,9 +64,9 @@ class Connection(asyncio.Protocol):
         self._handshake_seconds = handshake_seconds
         self._handshake: asyncio.Task[None] | None = None
         self._begun = False
-        """The server's protocol was told of the connection."""
+        """Whether the server's protocol knows of the connection."""
         self._early = bytearray()
-        """Bytes received after the handshake before the server's protocol was told of it."""
+        """Bytes received after the handshake, before the server's protocol knows of it."""
         self._transport: asyncio.BaseTransport | None = None
         self.peer: Peer = ()
         self.active = time.monotonic()

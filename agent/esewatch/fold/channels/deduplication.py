@@ -63,7 +63,7 @@ class Neighbours:
         self._places: list[int] = []
 
     def forget(self) -> None:
-        """Begin anew: the ranges were changed."""
+        """Start again, because the ranges were changed."""
         self._count, self._places = 0, []
 
     def of(self, ranges: Sequence[Range]) -> list[int]:

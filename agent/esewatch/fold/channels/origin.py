@@ -38,7 +38,7 @@ class Origin:
         self.instance_name = instance_name(event.ese_instance, event.process)
         self.is_snapshot = is_snapshot(event.database)
         self.oldest = math.inf
-        """The oldest time of these events that the computer was told of."""
+        """The oldest time of these events that was passed to the computer."""
         self.host: Host | None = None
         """Known as changed, once it stands here; the others too."""
         self.event_ids: dict[int, int] = {}

@@ -18,7 +18,7 @@ MAX_NAME = 300
 _LARGEST = 2**32
 
 Result = tuple[float, int, bool, float, float, float]
-"""Time, event id, physical only, errors, repaired, seconds (-1: not told)."""
+"""Time, event id, physical only, errors, repaired, seconds (-1: not reported)."""
 
 
 class Checks(msgspec.Struct):

@@ -169,7 +169,7 @@ class Instance(Metered, kw_only=True):
     """Sorted times of the last 640 stops (103, 104), as `starts` are of 102."""
     starts: list[float] = []
     engines: dict[str, float] = {}
-    """Engine version without its revision -> when it was first told; the last 8 (102, `%2`)."""
+    """Engine version without its revision -> when it was first reported; the last 8 (102, `%2`)."""
     damage: dict[DamageKind, Damage] = {}
     """By kind, what events without a database say of all of its databases."""
     io_error_times: list[float] = []
@@ -192,7 +192,7 @@ class Instance(Metered, kw_only=True):
     backup_totals: dict[str, dict[str, BackupTotals]] = {}
     """database -> kind -> totals of backups whose events were evicted."""
     backup_sets: dict[str, BackupTotals] = {}
-    """By kind: totals of the sets that logs of backup programs tell of."""
+    """By kind: totals of the sets in the logs of backup programs."""
     days: bytearray = msgspec.field(default_factory=bytearray)
     """How much its totals grew by day, as rows of `fold.rollups`, the last 400."""
     sampled_since: float | None = None
@@ -242,7 +242,7 @@ class Failover(msgspec.Struct, array_like=True, frozen=True):
     done: bool
     """False: it only begins; the event of its end may not name what it is of."""
     operation: str
-    """The same for all events of one move, empty where it is not told."""
+    """The same for all events of one move, empty where none is given."""
     names: tuple[str, ...]
     """What may name the database and the servers, in lower case."""
     whole_server: bool = False
@@ -289,7 +289,7 @@ class Host(Metered, kw_only=True):
     rpc_latency: bytearray = msgspec.field(default_factory=bytearray)
     """The latency of RPC requests by hour, as rows of `fold.rollups`, the last 14 x 24."""
     backup_sets: list[BackupSet] = []
-    """Sorted, those that logs of backup programs tell of, the last 256."""
+    """Sorted, those in the logs of backup programs, the last 256."""
 
 
 class SourceState(msgspec.Struct, kw_only=True):

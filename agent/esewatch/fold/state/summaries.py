@@ -21,7 +21,7 @@ MOST_DAYS = 36_525
 
 
 class Told(msgspec.Struct, array_like=True, frozen=True):
-    """A figure, and the event that told it."""
+    """A figure, and the event that reported it."""
 
     value: int
     time: float

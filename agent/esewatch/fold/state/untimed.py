@@ -8,7 +8,7 @@ MAX_ENDS = 64
 
 
 class Ended(msgspec.Struct, array_like=True, frozen=True):
-    """A pass that ended nobody knows when, and the numbers that its event told of it."""
+    """A pass whose end has no time, and the numbers in its event."""
 
     event_id: int
     figures: dict[str, int | float]

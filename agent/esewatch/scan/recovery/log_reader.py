@@ -97,7 +97,7 @@ class _Lane:
         self._free.put(None)
 
     def join(self) -> None:
-        """Wait for a read that goes on, not for ever."""
+        """Wait for a running read, at most _LEAVE_SECONDS."""
         self._worker.join(_LEAVE_SECONDS)
 
     def _take(self) -> _Piece | None:

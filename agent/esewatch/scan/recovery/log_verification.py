@@ -24,7 +24,7 @@ class LogCheck(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     doubt: str = ""
     """A sentence: why it cannot be said, or should not be relied on."""
     torn: bool = False
-    """A write at its end did not finish; the engine mends it from the shadow."""
+    """A write at its end did not finish; the engine repairs it from the shadow."""
     last: int = 0
     """The last valid segment."""
 

@@ -25,7 +25,7 @@ def replay_generations(header: Header, series: Series) -> range:
 
 
 def checkpoint_generation(series: Series) -> int | None:
-    """The log at which a replay begins by the checkpoint; None: the checkpoint has no say."""
+    """The log at which a replay begins by the checkpoint; None: the checkpoint is not used."""
     file = series.checkpoint
     if file is None or file.content is None or file.content.signature != series.signature:
         return None

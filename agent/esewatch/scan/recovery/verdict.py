@@ -143,7 +143,7 @@ def _of_structure(structure: Structure | None) -> Iterable[_Found]:
         yield (
             "not_restorable",
             f"{number} {'error' if number == 1 else 'errors'} in the structure of its trees:"
-            " records are lost or not to be reached. Take another copy.",
+            " records are lost or cannot be reached. Take another copy.",
         )
     if structure.reason == STOPPED:
         yield "unknown", "The structure was not checked to its end."

@@ -43,12 +43,12 @@ class Structure(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     """Why not all was checked, one sentence; empty: it was."""
     remarks: list[str] = []
-    """Sentences on parts of a checked database that were not looked at."""
+    """Sentences about parts of a checked database that were not checked."""
     lost_pages: int | None = None
     """Pages that a tree owns, uses nowhere and does not have among its available ones: their
-    space is lost until the database is compacted, no data are. None: not known."""
+    space is lost until the database is compacted; no data are lost. None: not known."""
     pages: int = 0
-    """Pages that verify and were looked at, blank ones left out."""
+    """Pages that verify and whose structure was checked, without blank ones."""
     trees: list[TreeFigures] = []
 
 

@@ -56,7 +56,7 @@ class Tally:
         self.offset += size
 
     def bad(self, page: ScannedBadPage) -> None:
-        """A bad page of any kind; also `pages` or `unread` must be told of it."""
+        """A bad page of any kind; call `pages` or `unread` for it, too."""
         counts = self._counts
         match page.kind:
             case "checksum":
@@ -83,7 +83,7 @@ class Tally:
 
 
 MAX_LOOKS = 16
-"""How often the end of a file that moves is looked at again."""
+"""How often the end of a file that changes size is checked again."""
 
 
 class ScanOptions(msgspec.Struct, frozen=True, kw_only=True):

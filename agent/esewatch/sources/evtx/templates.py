@@ -34,7 +34,7 @@ FAILURES: Final = (ValueError, struct.error, IndexError)
 
 
 def why(error: Exception) -> str:
-    """What a person is told of one of them."""
+    """The sentence about one of them."""
     return str(error) if isinstance(error, ValueError) else "it reaches beyond the chunk"
 
 
@@ -164,7 +164,7 @@ class Definitions(dict[int, Template]):
         )
         if offset + size > CHUNK_BYTES:
             raise ValueError("it reaches beyond the chunk")
-        # True ones do not overlap; crafted ones would take for ever.
+        # True ones do not overlap; crafted ones would take endless time.
         self._room -= size
         if self._room < 0:
             raise ValueError("it overlaps with others")

@@ -1,7 +1,7 @@
 """Files by pattern, in folders that others may write to.
 
 `**` does not go through links to folders: two links in a folder that lead back to it would be
-followed for ever. A link that leads to a file is a file, and one that the pattern names, or that
+followed endlessly. A link that leads to a file is a file, and one that the pattern names, or that
 fits a single `*` of it, is followed: links to logs are common.
 
 Python's glob does not report folders that it may not read, so the walk is implemented here. Each
@@ -153,7 +153,7 @@ class _Walk:
         if error.errno in _QUIET:
             return
         path = barring(path)
-        # What of a folder is out of reach is not told beside the folder.
+        # Parts of an unreadable folder are not reported beside the folder.
         if os.path.dirname(path) not in self.barred:  # noqa: PTH120
             self.barred[path] = error.strerror or str(error)
 

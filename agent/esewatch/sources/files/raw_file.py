@@ -104,7 +104,7 @@ class PlainRaw:
         return offset <= self.stat().st_size
 
     def next_data(self, offset: int) -> int | None:
-        """See `RawFile.next_data`. Holes and what was looked at before are not read again."""
+        """See `RawFile.next_data`. Holes and parts that were read before are not read again."""
         if self._data_at >= offset:
             return self._data_at
         at = max(offset, self._zero_to)

@@ -62,7 +62,7 @@ class Changelog:
         )
         self._producer.init_transactions(SECONDS)
         self.rows = self._read(client)
-        """What the former owner has written; emptied once it is taken up."""
+        """What the former owner has written; emptied once it is applied."""
         self._stamp: Stamp
         self._left: dict[RowKey, bytes | None] = {}
         self._committing: dict[RowKey, bytes | None] | None = None

@@ -57,7 +57,7 @@ class KafkaSource:
         """Met in a callback of the consumer, which is not to raise."""
         self._silent = False
         self._in_several: set[str] = set()
-        """Computers that are in several partitions, as the log has told."""
+        """Computers that are in several partitions, as the log says."""
 
     def restore(self, positions: Mapping[str, bytes]) -> None:
         """Nothing: the positions lie in the journals of the partitions."""

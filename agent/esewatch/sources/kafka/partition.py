@@ -115,7 +115,7 @@ class Partition:
         self.folder.set_aside.clear()
 
     def lost(self, topic: str, missed: int) -> None:
-        """Forget how far the topic was read: `missed` messages behind that are gone for ever."""
+        """Forget how far the topic was read: `missed` messages behind that are lost."""
         self.folder.state.sources[self.name].missed += missed
         del self.positions[topic]
         self._pending[topic] = None

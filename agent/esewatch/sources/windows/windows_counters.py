@@ -103,7 +103,7 @@ class WindowsCountersSource:
                 return [], []
             self._start(now)
         elif self._west() != self._table.west:
-            # Daylight saving time began or ended: which rows are of which time cannot be told.
+            # Daylight saving time began or ended: which rows belong to which time is ambiguous.
             self.close()
             self._start(now)
         child = self._child

@@ -275,5 +275,5 @@ def test_purging_leaves_nothing(data: Path) -> None:
 
 
 def test_elsewhere_the_command_says_that_it_is_for_windows() -> None:
-    with pytest.raises(EsewatchError, match="this is for Windows"):
+    with pytest.raises(EsewatchError, match="this works on Windows only"):
         command.run(argparse.Namespace(action="prepare"))

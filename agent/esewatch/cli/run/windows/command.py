@@ -11,7 +11,7 @@ from esewatch.cli.run.windows.access import VIRTUAL_ACCOUNT
 from esewatch.cli.run.windows.prepare import NO_RULE, Server, Wishes, prepare, restore
 from esewatch.model import EsewatchError
 
-NOT_HERE = "this is for Windows: elsewhere the package or the unit file does it"
+NOT_HERE = "this works on Windows only: elsewhere the package or the unit file does it"
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:

@@ -128,7 +128,7 @@ def _make_configuration(server: Server, file: Path, template: Path, say: Say) ->
 
 
 def restore(server: Server, data: Path, account: str, say: Say) -> None:
-    """Take back what `prepare` did, but for the folders. What fails is told; the rest goes on."""
+    """Take back what `prepare` did, but for the folders. A failure is printed; the rest goes on."""
     sid = server.sid(account)
     for group in (EVENT_LOG_READERS, PERFORMANCE_MONITOR_USERS):
         _try(partial(server.leave, group, sid), say)
@@ -145,7 +145,7 @@ def restore(server: Server, data: Path, account: str, say: Say) -> None:
 
 
 def _try(step: Callable[[], object], say: Say) -> bool:
-    """Do a step without which the rest is still of use; False when it failed, which is told."""
+    """Do a step without which the rest is still of use; False when it failed, which is printed."""
     try:
         step()
     except (OSError, ValueError) as error:
@@ -155,7 +155,7 @@ def _try(step: Callable[[], object], say: Say) -> bool:
 
 
 def _let_read(server: Server, sid: str, account: str, say: Say) -> None:
-    """Let it read event logs and counters, without more. What it may not is told by its sources."""
+    """Let it read event logs and counters only. Its sources report what it may not read."""
     steps: list[tuple[str, Callable[[], None]]] = []
     if not server.is_domain_controller() or account != VIRTUAL_ACCOUNT:
         for group in (EVENT_LOG_READERS, PERFORMANCE_MONITOR_USERS):

@@ -16,7 +16,7 @@ FREED: Final = 2
 BAD: Final = 3
 """It does not verify, or could not be read: that is the scan's to tell."""
 DAMAGED: Final = 4
-"""It verifies and is broken: that was told already."""
+"""It verifies but its structure is broken, which is already reported."""
 
 _decode = msgspec.msgpack.Decoder(Digest).decode
 _encode = msgspec.msgpack.Encoder().encode

@@ -113,8 +113,8 @@ def _backup(each: Known, state: State, settings: Settings) -> Iterator[Problem]:
         yield _note(
             "backup_unseen",
             each,
-            "no event of a backup of its instance is known: none is made, or its events do not "
-            "arrive. Where none is needed:",
+            "no backup of its instance is known: there is none, or its events do not arrive. "
+            "If none is needed:",
             rule_setting(
                 settings,
                 database.computer,

@@ -210,7 +210,7 @@ def _clock(entry: SourceSettings, source: SourceState, now: float) -> Iterator[P
             problem="clock_skew",
             source=entry.name,
             sentence=f"{plural(source.implausible, 'record')} had a time more than a day later "
-            "than the clock of this machine and were taken in without it",
+            "than the clock of this machine and were read without their time",
             command="w32tm /resync",
             needs_person=source.implausible * MANY > source.records,
         )
@@ -224,7 +224,7 @@ def _missed(channel: Channel, now: float) -> Iterator[Problem]:
             problem="records_missed",
             computer=channel.computer,
             sentence=f"{plural(missing, 'record')} of the log {channel.channel} were gone before "
-            f"they were read, in the last {GAP_DAYS} days: it is too short for how often it is "
-            "read, or files were taken away",
+            f"they were read, in the last {GAP_DAYS} days: the log is too small for the interval "
+            "at which it is read, or files were removed",
             needs_person=True,
         )

@@ -1,1 +1,1 @@
-"""The report of a pile of logs, as one page."""
+"""The report of many logs, as one page."""

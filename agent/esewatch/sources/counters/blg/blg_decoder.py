@@ -36,7 +36,7 @@ ABSENT: Final = {
     0xC0000BB8: "no such object",
     0xC0000BB9: "no such counter",
 }
-"""Status of what is not there, like a blank cell: told once."""
+"""Status of a value that is not there, like a blank cell: reported once."""
 _STATUS: Final = {0x800007D0: "the computer did not answer", **ABSENT}
 _MOST_NAMES: Final = 200_000
 
@@ -82,7 +82,7 @@ class BlgDecoder:
         """Whether an event of a counter log was seen."""
         self._seeded = not self._context.handed
         self._told_to = 0
-        """Up to there damage in the data was told."""
+        """Damage in the data is reported up to here."""
         self._done = 0
         """Bytes of the sample that the data begins with, where this decoder has handed it out."""
         walk = Buffers(self._size)
@@ -223,7 +223,7 @@ class BlgDecoder:
 
 
 def _silent(_at: int, _reason: str) -> None:
-    """What is read a second time was told the first time."""
+    """Damage that is read a second time is not reported again."""
 
 
 def _tell(fed: Fed, told_to: int, at: int, reason: str) -> None:

@@ -25,7 +25,7 @@ _MOST_BUFFERS: Final = 1 << 20
 
 
 def _silent(_at: int, _reason: str) -> None:
-    """Damage is told where the content is read."""
+    """Damage is reported where the content is read."""
 
 
 class BufferFile(TextFile):

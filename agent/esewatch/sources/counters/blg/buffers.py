@@ -79,7 +79,7 @@ class Buffers:
         self.used = used
 
     def events(self, data: bytes, tell: Tell, begin: int = 0) -> Iterator[Event]:
-        """The whole events of `data`. What is damaged is told and left out.
+        """The whole events of `data`. A damaged one is reported and left out.
 
         `begin`: the end of an event, from which on they are wanted.
         """
@@ -163,7 +163,7 @@ class Whole(NamedTuple):
 
 
 class Joiner:
-    """Joins the parts of long bodies. A body that lacks a part is told and dropped."""
+    """Joins the parts of long bodies. A body that lacks a part is reported and dropped."""
 
     def __init__(self, data: bytes, tell: Tell) -> None:
         self._data = data

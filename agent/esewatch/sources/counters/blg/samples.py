@@ -438,7 +438,7 @@ def _numbered(names: Sequence[str]) -> list[str]:
 
 
 def _ignored(_at: int, _reason: str) -> None:
-    """A record of one value was looked at before."""
+    """A record of one value was decoded before."""
 
 
 def _tells_time(entry: Entry) -> bool:

@@ -33,7 +33,7 @@ _Path = tuple[str, ...]
 _Places = dict[str, list[_Path]]
 """Field -> where it may stand, the place that goes first at first."""
 _Opened = Callable[[_Path], bool]
-"""Whether an object in this place is looked into."""
+"""Whether an object in this place is parsed."""
 
 _SHAPES = 8
 """Shapes of one file; one more takes the place of the one that fitted last."""
@@ -173,7 +173,7 @@ def _level(shape: _Shape, written: object) -> str | None:
 
 
 def _shape(sample: Mapping[str, Any]) -> _Shape | None:
-    """The shape of an object, None if it is no event that can be told by its keys alone."""
+    """The shape of an object, None if its keys alone do not show that it is an event."""
     tree = "Event" in sample
     places = _places_in_tree(sample) if tree else _places_by_name(sample)
     if not {"event_id", "provider"} <= places.keys():
@@ -248,7 +248,7 @@ def _at(sample: Mapping[str, Any], path: _Path) -> Any:
 
 
 def _places_in_tree(sample: Mapping[str, Any]) -> _Places:
-    """The places that an `Event/System` has, without objects that are looked into."""
+    """The places that an `Event/System` has, without objects that are parsed."""
     data = _at(sample, ("Event", "EventData"))
     # Data of another kind than a list is one string, or has names: the careful way knows.
     listed = any(type(_at(sample, path)) is list for path in _TREE["strings"])
