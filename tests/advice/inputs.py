@@ -198,19 +198,19 @@ def _read(folder: Path) -> Logs:
 
 
 def _grown(told: dict[str, Any]) -> list[int]:
-    """Pages read and freed, as the engine's ledger tells of a row."""
+    """Pages read and freed, as the engine's ledger has them in a row."""
     grew = told.get("instances", {}).get(NAME, {}).get("grew", {})
     return [grew.get(name, 0) for name in RATIO]
 
 
 def write_events(path: Path, events: Iterable[Event]) -> Path:
-    """As `evtx_dump -o jsonl` prints them: whether some are missing cannot be told."""
+    """As `evtx_dump -o jsonl` prints them: whether some are missing is not known."""
     path.write_text("".join(json.dumps(event.line) + "\n" for event in events))
     return path
 
 
 def write_evtx(path: Path, events: Sequence[Event]) -> Path:
-    """As Windows keeps them: a hole in the record numbers can be told."""
+    """As Windows keeps them: a hole in the record numbers can be seen."""
     for part, number in _stretches(events):
         name = path.with_stem(f"{path.stem}-{number}")
         with EvtxWriter(name, "LAB.example", first_record_id=number) as writer:

@@ -1,4 +1,4 @@
-"""Directories that nothing ever verified are told once, not each by itself."""
+"""Directories that nothing ever verified are named in one sentence, not each by itself."""
 
 from typing import Any
 

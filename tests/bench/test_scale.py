@@ -1,4 +1,4 @@
-"""The made-up agents tell of as many servers as they should, with counters that grow."""
+"""The made-up agents report as many servers as they should, with counters that grow."""
 
 from functools import partial
 from urllib.request import urlopen

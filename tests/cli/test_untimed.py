@@ -69,7 +69,7 @@ def test_a_report_of_a_rendered_text_alone_names_the_database(tmp_path: Path) ->
     log = tmp_path / "log.txt"
     log.write_text(render(703, S703) + "\n", encoding="utf-8")
     output = tmp_path / "report.html"
-    # No age and no advice follows from an event without a time: that is to be looked into.
+    # No age and no advice follows from an event without a time: that needs a person.
     assert main(["report", str(log), "--computer", "EX01", "-o", str(output)]) == 1
     text = Page(output.read_text(encoding="utf-8")).text
     assert "SG06 on ex01" in text

@@ -31,7 +31,7 @@ def test_of_an_address_neither_login_nor_values_are_shown(url: str, shown: str) 
 
 
 def test_a_long_address_of_an_exporter_costs_no_time() -> None:
-    """A pattern that begins anew at each slash took 2.8 s of the whole agent for this one."""
+    """A pattern that starts again at each slash took 2.8 s of the whole agent for this one."""
     found: list[str] = []
     url = "http:" + "/" * 65_000
     assert processor_seconds(lambda: found.append(masked(url))) < 0.5

@@ -315,7 +315,7 @@ def blind(computer: str) -> Month:
 
 
 def gone(computer: str) -> Month:
-    """An agent that cannot be scraped any more; it had nothing but itself to tell of."""
+    """An agent that cannot be scraped any more; it had no metrics but its own."""
     month = Month(computer, "an agent", [])
     begin = END - 6 * HOUR
     ended = {

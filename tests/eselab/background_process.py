@@ -24,7 +24,7 @@ from tests.eselab.mailing_process import Writer
 
 
 class Teller(Recorder):
-    """Says each completed pass, when it is told."""
+    """Prints each completed pass when it is logged."""
 
     def maintenance_completed(self, summary: BackgroundSummary, *, late: bool) -> None:
         os.write(sys.stdout.fileno(), b"scanned %d\n" % summary.pages_seen)

@@ -176,7 +176,7 @@ def known_role(folder: Path, now: float, *rules: DatabaseRule) -> str:
     ("generation", "scan", "told", "with_active"),
     [
         ("2007", False, "", "active"),
-        # Every start replays first: its letter R tells of no role.
+        # Every start replays first: its letter R says nothing about the role.
         ("current", False, "", "active"),
         ("current", True, "passive", "passive"),
     ],

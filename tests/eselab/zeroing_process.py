@@ -22,7 +22,7 @@ from tests.eselab.zeroed import Recorder
 
 
 class Teller(Recorder):
-    """Says each completed pass, when it is told."""
+    """Prints each completed pass when it is logged."""
 
     def zeroing_completed(self, summary: object) -> None:
         os.write(sys.stdout.fileno(), b"zeroed\n")

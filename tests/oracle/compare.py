@@ -48,7 +48,7 @@ def differences(wanted: Answers, got: Answers, *, other_order: bool = False) -> 
             tiers = [answers[key].tier if key in answers else None for answers in (wanted, got)]
             found.append(Difference(*key, "known", *tiers))
             continue
-        # Of a snapshot of an unknown origin only what is bad in it is told.
+        # Of a snapshot of an unknown origin only its bad pages are reported.
         late = {"totals", "verified", "role", "model", "findings", "action"}
         unkept = late if is_nameless_snapshot(key[1]) else set()
         for what in (each for each in Answer._fields if each not in unkept):

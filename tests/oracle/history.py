@@ -27,7 +27,7 @@ class Logged(NamedTuple):
 
 
 class Scanned(NamedTuple):
-    """A page scan of a snapshot of the database, told by our own reader."""
+    """A page scan of a snapshot of the database, reported by our own reader."""
 
     time: float
     """Of the snapshot."""

@@ -56,7 +56,7 @@ def deadline(subject: Subject) -> float:
 
 
 def first_scan(subject: Subject) -> float:
-    """How long a background scan is waited for before any verification, where no scan told a size.
+    """Seconds allowed for a first background scan where no scan reported a size.
 
     "2 TB takes 23 days on a healthy server": one that goes on for n days takes n days at least.
     """
@@ -111,7 +111,7 @@ def is_asked_for(subject: Subject) -> bool:
 
 
 def standing(subject: Subject, now: float) -> str:
-    """Verified in time, certainly not, or not to be told."""
+    """Verified in time, certainly not, or not known."""
     lost = unknown_since(subject, WINDOW)
     limit = deadline(subject)
     if subject.verified and subject.worked(max(subject.verified.values()), now) <= limit:
@@ -171,7 +171,7 @@ def defrag_overdue(subject: Subject, now: float) -> bool:
     """
     mine = [e for e in subject.owned if 700 <= e.id <= 705]
     if not mine and not any(event.id == 102 for event in subject.life):
-        # Nothing shows that its log would tell of a completion.
+        # Nothing shows that its log would have a completion.
         return False
     ends = [event.when for event in mine if event.id in (701, 703)]
     limit = 36 * HOUR
@@ -253,7 +253,7 @@ def findings(subject: Subject, now: float, window: float) -> frozenset[str]:
             found |= absent(subject, now)
         elif subject.worked(lost, now) <= patience or now - subject.first_seen < 14 * DAY:
             found.add("unknown_since")
-            # What its log does not tell of is counted from the last gap on.
+            # What is not in its log is counted from the last gap on.
             found |= {"defrag_overdue", "scan_off"} & absent(subject, now)
         else:
             # Whatever was missed, nothing has verified it for too long since.

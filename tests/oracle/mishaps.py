@@ -15,7 +15,7 @@ UNEXPLAINED = (588, 699, 6123, 7777)
 
 
 def mishap(script: Script, place: Place, time: float) -> None:
-    """One thing that goes wrong, or is mended."""
+    """One thing that goes wrong, or is repaired."""
     rng = script.rng
     number = rng.randint(20, 40)
     kind = rng.randrange(13)
@@ -64,7 +64,7 @@ def unexplained(script: Script, place: Place, time: float) -> None:
 
 
 def patched(script: Script, place: Place, time: float, number: int) -> None:
-    """A bad page that its copy mends."""
+    """A bad page that its copy repairs."""
     rng = script.rng
     if rng.random() < 0.8:
         script.bad_page(place, time, 474, number)

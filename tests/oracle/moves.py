@@ -24,7 +24,7 @@ def with_failovers(
     groups: Sequence[Sequence[Place]],
     moves: Iterable[Move],
 ) -> History:
-    """The history with what was logged of its moves, and with some that nothing else tells of.
+    """The history with what was logged of its moves, and with some that nothing else shows.
 
     `names` are those of each server.
     """

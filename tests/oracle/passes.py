@@ -54,7 +54,7 @@ class Open:
     resumed: bool = False
     """A 719 or 745 came after its start."""
     counted: bool = True
-    """It was counted as started; one that is only told to be running is not."""
+    """It was counted as started; one that is only reported as running is not."""
     last: Event | None = None
     """The last event of it."""
 
@@ -242,7 +242,7 @@ def derive(events: list[Event]) -> Copy:
             if found:
                 found.running = False
         elif event.id in RUNNING:
-            # One that is told to be running is open, though nothing opened it here.
+            # One that is reported as running is open, though nothing opened it here.
             copy.open.setdefault(task, Open(None, counted=False)).running = True
         elif event.id in (746, 747):
             # "746, or any pass with 747, also one logged in the second before its 719/738: not a

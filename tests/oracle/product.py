@@ -172,7 +172,7 @@ def _in_pieces(records: list[Record], order: random.Random | None) -> Iterable[l
         return
     records = [*records]
     if records:
-        # A record without a number is told apart by its source's position only.
+        # A record without a number is identified by its source's position only.
         numbered = [each for each in records if isinstance(each, Event) and each.record_id]
         records += order.sample(numbered, len(numbered) // 5)
     order.shuffle(records)
@@ -213,7 +213,7 @@ def _stretches(rows: Sequence[Logged]) -> Iterable[list[Logged]]:
 
 
 def _acknowledge(folder: Folder, ack: Acknowledged) -> None:
-    """A person who names what is not known is told so, and nothing changes."""
+    """A person who names something unknown gets an error, and nothing changes."""
     beside = surroundings(folder.state, folder.settings)
     for pages in ([page] for page in ack.pages) if ack.pages else ([],):
         with contextlib.suppress(EsewatchError):

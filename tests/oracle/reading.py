@@ -144,7 +144,7 @@ def join_copies(subjects: Subjects) -> None:
         return bool(subject.entry.get("name") or subject.entry.get("copies"))
 
     def is_served(subject: Subject) -> bool:
-        """By a program that has it, and not only looked at by a tool or a page scan."""
+        """By a program that has it, and not only read by a tool or a page scan."""
         return bool(subject.instances or subject.entry.get("copies"))
 
     for one in subjects.values():

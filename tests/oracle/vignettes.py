@@ -111,7 +111,7 @@ def defrag(script: Script, places: list[Place], begin: float) -> None:
 
 
 def damages(script: Script, places: list[Place], begin: float) -> None:
-    """Damage on a copy whose role may be known, and what may mend it."""
+    """Damage on a copy whose role may be known, and what may repair it."""
     rng = script.rng
     for place in places:
         told = rng.choice(["active", "passive", "nothing"])

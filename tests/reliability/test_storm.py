@@ -1,4 +1,4 @@
-"""100,000 events a second: memory stays bounded, the backlog is told and recovers, scrapes are
+"""100,000 events a second: memory stays bounded, the backlog is reported and recovers, scrapes are
 answered, and every event is counted."""
 
 import statistics

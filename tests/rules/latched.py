@@ -26,7 +26,7 @@ KEPT = {"job", "team", "site"}
 
 
 class Latched(NamedTuple):
-    """An alert, and the state that it tells of."""
+    """An alert, and the state that it is about."""
 
     alert: str
     file: str

@@ -71,7 +71,7 @@ def wrong_ranges(expression: str) -> Iterator[str]:
 
 
 def raw_counters(expression: str) -> Iterator[str]:
-    """promql/counter: a counter whose value, not its growth, is looked at.
+    """promql/counter: a counter whose value, not its growth, is used.
 
     `x > 0 unless x offset d` is allowed: a counter that was born above 0.
     """

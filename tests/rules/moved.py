@@ -1,8 +1,8 @@
 """The promtool cases once more, with a partition that moves from one worker to another meanwhile.
 
-A worker of a consumer group tells of the computers of its partitions. When one moves, its computers
-are told of by another instance from then on, and for two samples by both. Counters go on where
-they were, as where the journal moves with the partition.
+A worker of a consumer group has metrics of the computers of its partitions. When a partition moves,
+another instance has those of its computers from then on, and both have them for two samples.
+Counters go on where they were, as where the journal moves with the partition.
 """
 
 import re
@@ -59,7 +59,7 @@ def seconds(duration: str) -> float:
 
 
 def doubled(case: dict[str, Any], leave_out: Collection[str] = ()) -> dict[str, Any] | None:
-    """The case with all of it told by a second worker as well; None where it asks of no alert."""
+    """The case with all of it from a second worker as well; None where it asks of no alert."""
     tests = [test for test in _asked(case) if test["alertname"] not in leave_out]
     return _told(case, tests, told_by_two)
 
@@ -93,14 +93,14 @@ def _told(
 
 
 def told_by_two(series: dict[str, str]) -> Iterator[dict[str, str]]:
-    """What both workers tell of a series."""
+    """What both workers have of a series."""
     yield series
     if INSTANCE.search(series["series"]):
         yield _of_other(series, [series["values"]])
 
 
 def handed_over(series: dict[str, str], at: int) -> Iterator[dict[str, str]]:
-    """What the old and the new worker tell of a series. What is of no computer stays at both."""
+    """What the old and the new worker have of a series. What is of no computer stays at both."""
     if "computer=" not in series["series"] or not INSTANCE.search(series["series"]):
         yield from told_by_two(series)
         return

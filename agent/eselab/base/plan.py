@@ -125,7 +125,7 @@ class DatabasePlan(_Part, frozen=True, kw_only=True):
     window: WindowPlan = WindowPlan()
     mail: MailPlan = MailPlan()
     defrag_pause: Pause = 2.0
-    """After each leaf that online defragmentation looked at: it is a background task."""
+    """After each leaf that online defragmentation visited: it is a background task."""
     scan: bool = True
     """Online maintenance checksum: it has the second half of the window then."""
     scan_throttle: Pause = 0.02

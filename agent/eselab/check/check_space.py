@@ -1,4 +1,4 @@
-"""Check of the space of a tree: what it owns, what is available, and what waits for splits."""
+"""Check of the space of a tree: owned, available, and reserved for splits."""
 
 from collections.abc import Callable
 
@@ -63,7 +63,7 @@ class Spaces:
             self.free[number] = entry.root
 
     def check_owner(self, root: int, object_id: int, pages: list[int]) -> None:
-        """Tell of the pages of a tree that another one owns, or none."""
+        """Report the pages of a tree that another one owns, or none."""
         if object_id in self.incomplete:
             return
         for number in pages:

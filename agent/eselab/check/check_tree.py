@@ -92,7 +92,7 @@ class TreeWalk:
         self._owners[number] = object_id
         self.pages.append(number)
         page = self._view.content(number)
-        # What is wrong inside is told where all pages are looked at.
+        # Errors inside are reported where all pages are checked.
         if page is None or (any(page) and fault_of(page) is not None):
             return None
         if not any(page) or node.flags(page) & node.EMPTY:

@@ -87,7 +87,7 @@ class _SlowRequests:
         """A request that took longer than the limit is over."""
         last, now, others, since = self._told, self._clock.now(), None, None
         if last is not None:
-            # In virtual time another task's step may have told of a later one before.
+            # In virtual time another task's step may have reported a later one before.
             since = max(0.0, now - self._told_at)
             if since < _QUIET_SECONDS and seconds < _WORSE * last.seconds:
                 self._others += 1

@@ -1,7 +1,7 @@
 """One disk drive: how long the head, the platter and the buffer take for a request.
 
 The platter turns without end, so where it stands follows from the time alone, and the same
-requests at the same times take the same time. Places are told in tracks: `x` is the number of
+requests at the same times take the same time. Places are given in tracks: `x` is the number of
 the track and, behind the point, how far round it a byte lies; under a head that stays with
 the data x grows by one in each revolution.
 """
@@ -21,7 +21,7 @@ QUEUE_DEPTH: Final = 32
 """Requests that a drive sees at once and takes in its own order: the limit of NCQ."""
 
 _ROUNDING: Final = 1e-6
-"""Seconds: epoch times are told apart by 0.24 µs."""
+"""Seconds: epoch times have a resolution of 0.24 µs."""
 
 
 class Seek(NamedTuple):

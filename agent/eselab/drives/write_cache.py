@@ -9,7 +9,7 @@ LINE: Final = 4096
 _RUN: Final = 64
 """Lines that are written to a drive at once, at most: 256 KiB."""
 _RUNS: Final = 8
-"""That are looked at for the next to write."""
+"""Candidates for the next to write."""
 _CROWDED: Final = 0.75
 """Share of the cache from which on writing it out no longer waits for an idle drive."""
 

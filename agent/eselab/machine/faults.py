@@ -68,7 +68,7 @@ class _Database:
         self.bad = [item for item in self.bad if not begin <= item[0] < end]
 
     def change(self, file: File, page: int, data: bytes) -> tuple[_Ask, dict[int, bytes]] | None:
-        """The first that is asked for and can be done to this write; not asked for any more."""
+        """The first requested fault that fits this write; its request is removed."""
         if page < 1:
             return None
         for at, ask in enumerate(self.asks):
@@ -91,7 +91,7 @@ class FaultyFile:
         return self._file.read(offset, length)
 
     def write(self, offset: int, data: bytes) -> None:
-        """See File. While a fault is asked for the pages are written one by one."""
+        """See File. While a fault is requested the pages are written one by one."""
         if self._database.asks:
             self._write_or_fail(offset, data)
         else:
@@ -141,7 +141,7 @@ class FaultyFile:
 
 
 class FaultyDisk:
-    """A disk whose databases (*.edb, *.dit) go bad when it is asked for.
+    """A disk whose databases (*.edb, *.dit) go bad on request.
 
     What is asked of the next write of a page, or with `page` None of any page, happens with
     the first write that it can happen with; headers are spared. `tell` is told of what did

@@ -147,7 +147,7 @@ def _work(
             machine.run(machine.now() + (math.inf if days is None else days * DAY))
         machine.close()
     except (LogError, OpenError):
-        # What was told of it so far. Not after an OSError: a log may end within a line then.
+        # What was printed of it so far. Not after an OSError: a log may end within a line then.
         machine.flush()
         raise
 
@@ -229,7 +229,7 @@ def _wait_for_eof(machine: Machine) -> None:
 
 
 def _wish(machine: Machine, line: bytes) -> None:
-    """One more fault, at once; what is none is told and left."""
+    """One more fault, at once; an unknown one is reported and ignored."""
     try:
         fault = msgspec.json.decode(line, type=FaultPlan)
     except ValueError as error:

@@ -1,7 +1,7 @@
 """The database scan of current engines: in the background, day and night, at a pace.
 
 It reads the file from its first page to its last; a pass goes on where the last run of it
-stopped. The copy that is in use tells of Database Maintenance, a passive one of Database
+stopped. The copy that is in use logs Database Maintenance, a passive one of Database
 Checksumming. Sources: ese-facts 1.5 and 4.3 (dbscan.cxx of the published engine).
 """
 
@@ -81,7 +81,7 @@ class BackgroundScan(DatabaseScan):
         try:
             self._state = self._load()
         except (PageError, TreeError, OSError):
-            # The run will tell of it.
+            # The run will report it.
             return 0.0
         state = self._state
         return state.completed + self._day if state.completed and not state.is_open else 0.0
@@ -120,7 +120,7 @@ class BackgroundScan(DatabaseScan):
         self._due = max(self._due + wanted, self._clock.now())
 
     def _wait(self, until: Limit) -> Task:
-        """Wait until the next read is due, and tell meanwhile what is to be told."""
+        """Wait until the next read is due, and log meanwhile the events that are due."""
         while True:
             now, end = self._clock.now(), min(self._due, until())
             yield max(0.0, min(end, self._next_notice()) - now)

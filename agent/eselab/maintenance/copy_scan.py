@@ -1,7 +1,7 @@
 """The scan of a shipped copy: the one of a passive copy, with its state in the file's header.
 
 So does the published engine: the tables of a copy are those of the active one (ese-facts 3.4 and
-4.3). The header has the times in milliseconds, and not when it was last told that a pass is late.
+4.3). The header has the times in milliseconds, and not when a late pass was last logged.
 """
 
 from typing import TypeVar
@@ -44,7 +44,7 @@ class ScannedCopy:
         self.store.keep_scan(finished=kept.completed, started=started, page=page)
 
     def _told_late(self, started: float) -> float:
-        """When it was to be told last that the pass is late: each day from the eighth on."""
+        """When the late pass was last to be logged: each day from the eighth on."""
         late = started + THRESHOLD * self._day
         passed = (self._clock.now() - late) // self._day
         return late + passed * self._day if started and passed >= 0 else 0.0

@@ -130,7 +130,7 @@ class DatabaseScan(Maintenance):
         self._reports.scan_failed(error, self._ran())
 
     def _begin(self) -> None:
-        """One more invocation of the pass, which is told."""
+        """One more invocation of the pass, which is logged."""
         try:
             state = self._load()
         except OSError as error:
@@ -198,7 +198,7 @@ class DatabaseScan(Maintenance):
 
 
 def summary_of(state: ScanState) -> ScanSummary:
-    """What is told of a pass that is completed."""
+    """The event of a pass that is completed."""
     return ScanSummary(
         started=state.started,
         ended=state.completed,

@@ -1,7 +1,7 @@
 """B+tree defragmentation of current engines: tree by tree, in the background, without a window.
 
 A round is one walk over all trees in the order of their object ids; it goes on after a stop where
-it was. Each tree of 8 leaves or more is told when it is done (728). Source: ese-facts 4.2.
+it was. Each tree of 8 leaves or more is logged when it is done (728). Source: ese-facts 4.2.
 """
 
 from typing import Final
@@ -53,7 +53,7 @@ class TreeDefrag(DefragWork):
         try:
             state = self._database.state(STATE, TreeState) or TreeState()
         except (PageError, TreeError):
-            # The run will tell of it.
+            # The run will report it.
             return 0.0
         return state.begun + day if state.begun and not state.is_open else 0.0
 

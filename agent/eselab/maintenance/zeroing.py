@@ -45,7 +45,7 @@ class ZeroingState(ScanState, kw_only=True):
     unused: int = 0
     """Free pages that were filled."""
     used: int = 0
-    """Pages of trees that were looked into."""
+    """Pages of trees that were visited."""
     deleted: int = 0
     """Deleted records whose space in them was filled."""
     zeroed: int = 0
@@ -97,7 +97,7 @@ class DatabaseZeroing(DatabaseScan):
         self._counters.scan_pages_zeroed += zeroed
 
     def _complete(self) -> None:
-        # Before the pass is closed: one that a crash ends here is open still, and told later.
+        # Before the pass is closed: one that a crash ends here is open still, and logged later.
         self._store.checkpoint()
         if not self._state.passed_over:
             self._state.zeroed = self._state.dbtime

@@ -273,7 +273,7 @@ class BTree:
         except _NONSENSE as error:
             raise self._nonsense(number) from error
         if end is not None and end <= key:
-            # Who walks on from there would walk for ever.
+            # A walk that goes on from there would not end.
             raise TreeError(f"a branch above page {number} of tree {self.object_id} is not sorted")
         return _Place(tuple(path), number, page, end, at, found)
 

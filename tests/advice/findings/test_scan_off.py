@@ -1,4 +1,4 @@
-"""A background scan that was switched off: told by nothing but its silence."""
+"""A background scan that was switched off: nothing shows it but its silence."""
 
 from typing import Any
 

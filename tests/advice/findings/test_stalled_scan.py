@@ -26,7 +26,7 @@ START = 10 * DAY
 KNOWN = START - 14 * DAY
 """When the database is first heard of."""
 STOPS = START + 30 * HOUR
-"""The last that it tells of itself, unless a test says otherwise."""
+"""The last that it logs about itself, unless a test says otherwise."""
 SCAN = "ese_maintenance_pages_read_total"
 SETTINGS = Settings(policy=Policy(verify_within=45 * DAY))
 """No verification falls due while a scan stands still."""
@@ -49,7 +49,7 @@ def notices(begin: float = START, end: float = STOPS, step: float = 1000) -> lis
 
 
 def chatter(until: float, begin: float = 0.0, channel: str = "Application") -> list[Record]:
-    """What the same log tells of another database, every five hours."""
+    """Events of another database in the same log, every five hours."""
     times = range(int(begin) + 1, int(until) + 1, 5 * 3600)
     other = {"database": "f:\\other.edb", "ese_instance": "other", "channel": channel}
     return [told(507, float(time), **other) for time in [*times, int(until)]]
@@ -97,7 +97,7 @@ def stalled(records: Iterable[Record], now: float, *, caught_up: bool = True) ->
 
 
 def told_of(*more: Record, until: float = STOPS + 3 * DAY) -> list[Record]:
-    """A pass that tells of itself for 30 hours, `more`, and a log that goes on."""
+    """A pass that logs events for 30 hours, `more`, and a log that goes on."""
     return [told(736, START), *notices(), *chatter(until), *more]
 
 
@@ -368,7 +368,7 @@ HEARD = [NOON - n * HOUR for n in range(120, -1, -1)]
 
 
 def standing(**changes: Any) -> History:
-    """A pass of which 744 told last three days before NOON."""
+    """A pass whose last 744 came three days before NOON."""
     given: dict[str, Any] = {
         "model": "background",
         "window": None,

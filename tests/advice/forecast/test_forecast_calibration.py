@@ -18,7 +18,7 @@ LEAST_PASSES = 300
 
 
 class Held(NamedTuple):
-    """One forecast: which pass it was of, its progress as told, and which dates held."""
+    """One forecast: which pass it was of, its reported progress, and which dates held."""
 
     of: str
     progress: float
@@ -27,7 +27,7 @@ class Held(NamedTuple):
 
 
 def judged(result: Forecast, of: str, now: float, end: float) -> Iterator[Held]:
-    """Nothing where the forecast told no dates."""
+    """Nothing where the forecast has no dates."""
     if result.p50 is None or result.p90 is None or result.progress is None:
         assert result.reason
         return

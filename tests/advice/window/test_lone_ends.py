@@ -1,4 +1,4 @@
-"""An end without its start, or without a time, is told with its figures."""
+"""An end without its start, or without a time, is reported with its figures."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""Each kind of damage inside trees and space is told, with the page and what is wrong."""
+"""Each kind of damage inside trees and space is reported, with its page and the error."""
 
 import random
 import struct

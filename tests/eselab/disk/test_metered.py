@@ -1,4 +1,4 @@
-"""What the meter counts, and which slow requests are told."""
+"""What the meter counts, and which slow requests it reports."""
 
 import random
 from collections.abc import Callable
@@ -17,7 +17,7 @@ LIMIT = 15.0
 
 
 class Watching(Nobody):
-    """Keeps what it is told."""
+    """Keeps the requests that are reported to it."""
 
     def __init__(self) -> None:
         self.told: list[SlowRequest] = []

@@ -26,7 +26,7 @@ class Odd(msgspec.Struct):
 
 
 class Recorder(CurrentReports):
-    """Keeps what it is told; other events are not expected."""
+    """Keeps its events; others are not expected."""
 
     def __init__(self) -> None:
         self.told: list[object] = []

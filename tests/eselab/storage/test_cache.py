@@ -1,4 +1,4 @@
-"""Pages are written in time, after their log, and so that a torn write can be mended."""
+"""Pages are written in time, after their log, and so that a torn write can be repaired."""
 
 import random
 

@@ -16,7 +16,7 @@ NAME, MAP, SIZE = "a.edb", "a.jfm", 4096
 
 
 class Told:
-    """A Watcher that keeps what it was told."""
+    """A Watcher that keeps its events."""
 
     def __init__(self) -> None:
         self.troubles: list[Trouble] = []

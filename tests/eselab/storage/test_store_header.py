@@ -18,7 +18,7 @@ NAME = "a.edb"
 
 
 class Told:
-    """A Watcher that keeps what it was told."""
+    """A Watcher that keeps its events."""
 
     def __init__(self) -> None:
         self.kinds: list[str] = []

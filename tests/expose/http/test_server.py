@@ -122,7 +122,7 @@ def test_the_address_is_free_again_after_the_end() -> None:
 
 
 def test_no_request_needs_a_new_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that finds no memory for its first line would be waited for, for ever."""
+    """Waiting for a thread that finds no memory for its first line would never end."""
 
     def start(_: object) -> None:
         raise RuntimeError("can't start new thread")

@@ -223,7 +223,7 @@ def test_the_families_of_a_thousand_databases_cost_a_few_renderings_of_them() ->
     made = time.process_time()
     body = snapshot.render(PROMETHEUS_3, "gzip")[0]
     a_line = (time.process_time() - made) / len(gzip.decompress(body).splitlines())
-    # As many lines as they had while zeros of all kinds were told.
+    # As many lines as they had while zeros of all kinds were exposed.
     ratio = (made - begin) / (61_000 * a_line)
 
     assert ratio < 5.0

@@ -330,7 +330,7 @@ def test_what_is_kept_of_page_errors_says_what_all_their_times_say(seed: int) ->
 
 @pytest.mark.parametrize("count", [0, 2])
 def test_the_count_of_the_scan_of_a_copy_says_nothing(count: int) -> None:
-    """It is always 0: bad pages of a passive scan are told by their own events."""
+    """It is always 0: bad pages of a passive scan have their own events."""
     fields = {"seconds": HOUR, "pages_seen": 1000, "run_pages": 999, "run_bad_checksums": count}
     scan = [event(717, 0), event(732, HOUR, fields=fields)]
     folder = folder_of(scan)

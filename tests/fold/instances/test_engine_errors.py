@@ -153,7 +153,7 @@ def test_an_error_is_open_however_old_it_gets(event_id: int) -> None:
 
 
 STAYS: tuple[EngineErrorKind, ...] = ("memory", "corruption_item")
-"""A start mends neither the memory of the computer nor a copy that has that must be reseeded."""
+"""A start repairs neither the memory of the computer nor a copy that has that must be reseeded."""
 
 
 @pytest.mark.parametrize("mounted", sorted(MOUNTED))

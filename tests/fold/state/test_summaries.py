@@ -1,4 +1,4 @@
-"""Figures of the life of a database and of blank pages, as the newest summary told them."""
+"""Figures of the life of a database and of blank pages, as the newest summary has them."""
 
 from esewatch.fold.state.state import Database
 from esewatch.fold.state.summaries import Told

@@ -106,7 +106,7 @@ def background(
     passive: bool = False,
     named: str = "",
 ) -> Month:
-    """A copy of a mailbox database of Exchange 2013 or later: its scan begins anew when it ends.
+    """A copy of a mailbox database of Exchange 2013 or later: its scan starts again when it ends.
 
     A scan that begins on day `slow_from` or later takes four times as long. The database is that
     of the computer `named` where it is not this one.

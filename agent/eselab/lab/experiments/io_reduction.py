@@ -44,7 +44,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes, of all storage groups."""
     page_size: int
     saves: str
-    """Published: of which requests there are fewer than in the step before; empty: not told."""
+    """Published: of which requests there are fewer than in the step before; empty: not reported."""
     why: str
 
 

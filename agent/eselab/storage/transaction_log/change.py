@@ -1,7 +1,7 @@
 """One transaction as the log has it: which pages it changed, and how.
 
 A page is there as a whole the first time it changes after it was written to disk, so that
-redo mends a torn write; after that only as the pieces of 64 bytes that differ.
+redo repairs a torn write; after that only as the pieces of 64 bytes that differ.
 """
 
 import struct

@@ -254,7 +254,7 @@ class LogReplay:
             checkpoint.write(safe, self._dbtime, shown=checkpoint.shown)
 
     def check_pages(self, first: int, count: int, *, keep: bool = False) -> Checked:
-        """Read pages from disk, at once and past the cache, and verify each; bad ones are told.
+        """Read pages from disk, at once and past the cache, and verify each; bad ones are reported.
 
         Not before the logs that were there when it was opened are replayed and all pages written:
         a crash may have torn a page that a log has whole.
@@ -300,7 +300,7 @@ class LogReplay:
         return True
 
     def _judge(self) -> None:
-        """Tell of the bad pages that were met. Raises LogError where the log lacks one."""
+        """Report the bad pages that were met. Raises LogError where the log lacks one."""
         try:
             troubles = self._redo.finish()
         except RecoveryError as error:

@@ -280,7 +280,7 @@ def test_the_checkpoint_stays_where_the_log_has_the_pages_as_a_whole() -> None:
         passive.batch()
     first = kept(passive.fuse.disk)[0]
     assert first == generation_of(checkpoint) < passive.replay.shipped - 1
-    # Any of its pages may be torn: the log that it keeps mends them all.
+    # Any of its pages may be torn: the log that it keeps repairs them all.
     torn = passive.fuse.disk.open(NAME)
     torn.write(4 * PAGE_SIZE + 512, active.chance.randbytes(512))
     passive.open(passive.fuse.disk)

@@ -1,4 +1,4 @@
-"""Redo mends what the log can mend, and names what it cannot."""
+"""Redo repairs what the log can repair, and names the rest."""
 
 import random
 from collections.abc import Callable
@@ -184,7 +184,7 @@ def test_a_database_that_was_shut_down_cleanly_needs_no_log() -> None:
 
 
 class Told:
-    """A Watcher that keeps what it was told."""
+    """A Watcher that keeps its events."""
 
     def __init__(self) -> None:
         self.troubles: list[tuple[int, str]] = []
