@@ -79,7 +79,7 @@ def processors() -> int:
 
 
 def size_of(paths: list[str]) -> int:
-    """Stored bytes of these files; those that cannot be looked at have none."""
+    """Stored bytes of these files; 0 for one without access."""
     total = 0
     for path in paths:
         with contextlib.suppress(OSError):

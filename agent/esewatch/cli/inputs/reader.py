@@ -98,7 +98,7 @@ class Reader:
                 yield each.name, self._told(each, bar)
 
     def _told(self, given: Input, bar: "tqdm[Any]") -> Iterator[Batch]:
-        """The batches of one input; `bar` and stderr tell of them."""
+        """The batches of one input; `bar` and stderr show them."""
         alike, before = _Alike(), bar.n
         try:
             for batch in given.batches:
