@@ -36,10 +36,16 @@ class Board(NamedTuple):
 def _told_apart(panel: dashboard.Panel) -> None:
     """Lines of several queries: those of each in shades of a colour of its own.
 
-    What a panel sets itself for a series comes after and holds.
+    What a panel sets itself for a series or a query (a limit) comes after and holds. Where only
+    one query is left, its lines keep colours of their own: shades are nearly alike.
     """
     targets = panel.targets or []
-    if panel.type_val != "timeseries" or len(targets) < 2 or panel.field_config is None:
+    if panel.type_val != "timeseries" or panel.field_config is None:
+        return
+    limits = {each.matcher.options for each in panel.field_config.overrides}
+    named = [{getattr(each, name) for name in ("ref_id", "legend_format")} for each in targets]
+    free = [each for each in named if not each & limits]
+    if len(free) < 2:
         return
     panel.field_config.overrides[:0] = [
         dashboard.DashboardFieldConfigSourceOverrides(

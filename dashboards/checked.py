@@ -10,6 +10,7 @@ from dashboards.parts import (
     COUNT,
     DATABASE,
     DEVICE,
+    HOURS,
     ON_DATABASE,
     ON_DEVICE,
     VERMILION,
@@ -106,7 +107,7 @@ def _duration() -> Panel:
             "Duration of CHECKDB",
             "Duration of the latest DBCC CHECKDB, separately for full ones and those with"
             " PHYSICAL_ONLY.",
-            "s",
+            HOURS,
             NO_CHECK,
         ),
         [

@@ -11,8 +11,10 @@ from dashboards.parts import (
     BLUE,
     CHOSEN,
     DATABASE,
+    DAYS,
     GREEN,
     GREY,
+    HOURS,
     NO_DATABASE,
     NO_WINDOW,
     ON_DATABASE,
@@ -219,7 +221,7 @@ def proofs() -> list[Panel]:
                 "Time left of the running pass",
                 "Time until the pass is done, with a chance of 50 % and of 90 %, against its"
                 " deadline.",
-                "s",
+                DAYS,
                 "No pass is running, or its duration is not known yet",
             ),
             [
@@ -249,7 +251,7 @@ def proofs() -> list[Panel]:
                 "Time since the last full verification",
                 "Time since the last full verification by each kind of reader, against the"
                 " deadline.",
-                "s",
+                DAYS,
                 NEVER,
             ),
             [
@@ -279,7 +281,7 @@ def window() -> list[Panel]:
             Words(
                 "Window: configured and recommended",
                 "The configured and the recommended length of the maintenance window.",
-                "s",
+                HOURS,
                 NO_WINDOW,
             ),
             [

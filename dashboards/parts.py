@@ -54,6 +54,10 @@ def policy(name: str, selection: str = DATABASE) -> str:
 COUNT = "locale"
 """The unit of what is counted one by one: an axis of whole numbers from 0."""
 
+DAYS, HOURS = "suffix:d", "suffix:h"
+"""Units of durations on an axis, which gets round numbers of them; queries are in seconds."""
+SECONDS = {DAYS: 86400, HOURS: 3600}
+
 
 class Words(NamedTuple):
     """What a panel says of itself."""
@@ -156,9 +160,13 @@ def finish(
     panel.title(words.title).description(words.description).unit(words.unit)
     if words.unit == COUNT:
         panel.decimals(0).min(0)
+    if words.unit in SECONDS:
+        panel.decimals(1)
     panel.no_value(words.empty).datasource(DATASOURCE)
     panel.data_links([built(link) for link in links])
     for index, (expression, legend) in enumerate(queries):
+        if words.unit in SECONDS:
+            expression = f"({expression}) / {SECONDS[words.unit]}"
         query = prometheus.Dataquery().expr(expression).legend_format(legend)
         query.ref_id(REFERENCES[index]).datasource(DATASOURCE)
         if as_table:

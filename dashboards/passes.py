@@ -5,6 +5,8 @@ from dashboards.parts import (
     CHOSEN,
     COUNT,
     DATABASE,
+    DAYS,
+    HOURS,
     INSTANCE,
     NO_DATABASE,
     ON_INSTANCE,
@@ -37,7 +39,7 @@ def passes() -> list[Panel]:
             Words(
                 "Time since the last completed pass",
                 "A line that only climbs is a task that does not complete.",
-                "s",
+                DAYS,
                 NO_PASS,
             ),
             [Query(f"time() - {completed}", TASK)],
@@ -49,7 +51,7 @@ def passes() -> list[Panel]:
                 "Duration of the last completed pass",
                 "Time at work where the engine reports it (online defragmentation, checksum of"
                 " 2007), and time from start to end with all pauses where it reports that.",
-                "s",
+                HOURS,
                 NO_PASS,
             ),
             [

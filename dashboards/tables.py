@@ -119,14 +119,16 @@ def _of_label(
 
 def _of_column(column: Column) -> list[dashboard.DynamicConfigValue]:
     found = [config("unit", column.unit), config("noValue", column.empty)]
-    if column.decimals is not None:
-        found.append(config("decimals", column.decimals))
+    decimals = 0 if column.unit == "percentunit" else column.decimals
+    if decimals is not None:
+        found.append(config("decimals", decimals))
     if not column.shown:
         found.append(config("custom.hidden", True))
     if column.values:
         # Else a cell without a value is as green as a good one.
         found.append(config("thresholds", thresholds((None, GREY)).build()))
         found.append(config("mappings", mappings(column.values)))
+        found.append(config("custom.align", "left"))
         found.append(config("custom.cellOptions", {"type": "color-background", "mode": "basic"}))
     if column.limit:
         found.append(config("thresholds", thresholds(*column.limit).build()))

@@ -69,7 +69,7 @@ class Feed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A running total starts again at 2^32, not only with its process."""
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Reading(msgspec.Struct, frozen=True, gc=False):
     """One sample of a counter, in the counter's own unit.
 
     `rate` is a formatted per-second value over the time since the previous

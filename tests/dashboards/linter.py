@@ -25,6 +25,7 @@ WITHOUT_QUERIES = {"text"}
 UNITS_OF_GRAFANA = {
     "none", "short", "percent", "percentunit", "bool_yes_no", "s", "ms", "dtdurations", "dtdhms",
     "bytes", "decbytes", "Bps", "binBps", "ops", "rps", "wps", "iops", "locale",
+    "suffix:d", "suffix:h",
     "count:pages/s", "count:records/s",
     "dateTimeAsIso", "dateTimeFromNow", "string",
 }  # fmt: skip

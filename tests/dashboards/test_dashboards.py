@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from dashboards.parts import COUNT
+from dashboards.parts import COUNT, DAYS, HOURS
 from tests.dashboards.boards import (
     FOLDER,
     Json,
@@ -192,12 +192,51 @@ def test_what_is_counted_one_by_one_has_an_axis_of_whole_numbers_from_zero() -> 
     ] == []
 
 
+def test_durations_of_hours_and_days_have_an_axis_with_round_numbers_of_them() -> None:
+    """Of seconds Grafana divides an axis at 100,000 and names the mark "1.16 days"."""
+    units = {
+        panel["title"]: panel["fieldConfig"]["defaults"]["unit"]
+        for board in loaded()
+        for panel in panels(board)
+        if panel["type"] == "timeseries"
+    }
+    in_days = [title for title, unit in units.items() if unit == DAYS]
+    in_hours = [title for title, unit in units.items() if unit == HOURS]
+    in_seconds = [title for title, unit in units.items() if unit == "s"]
+
+    assert in_days == [
+        "Time left of the running pass",
+        "Time since the last full verification",
+        "Time since the last completed pass",
+    ]
+    assert in_hours == [
+        "Duration of the last completed pass",
+        "Window: configured and recommended",
+        "Duration of CHECKDB",
+    ]
+    assert all(
+        "atency" in title or "scrapes" in title or "commits" in title for title in in_seconds
+    )
+
+
+@each_board
+def test_lines_of_one_query_are_in_colours_of_their_own(board: Json) -> None:
+    """Shades of one colour are nearly alike: they are there to tell queries apart."""
+    for panel in panels(board):
+        settings = overrides(panel)
+        limits = {name for name, each in settings.items() if "custom.lineStyle" in each}
+        modes = [each["color"]["mode"] for each in settings.values() if "color" in each]
+        named = [{each["refId"], each["legendFormat"]} for each in panel["targets"]]
+
+        assert "shades" not in modes or sum(not each & limits for each in named) > 1, panel["title"]
+
+
 def overrides(panel: Json) -> dict[str, Json]:
-    """Column of a table -> its settings."""
+    """Column of a table, series or query -> its settings."""
     found: dict[str, Json] = {}
     for each in panel["fieldConfig"]["overrides"]:
-        settings = {setting["id"]: setting["value"] for setting in each["properties"]}
-        if each["matcher"]["id"] == "byName":
+        settings = {setting["id"]: setting.get("value") for setting in each["properties"]}
+        if each["matcher"]["id"] != "byType":
             found.setdefault(each["matcher"]["options"], {}).update(settings)
     return found
 
@@ -228,3 +267,17 @@ def test_titles_and_words_of_a_table_fit_its_columns(panel: Json) -> None:
 
     assert len(columns) > 1
     assert cut == []
+
+
+@each_board
+def test_words_of_a_table_begin_at_the_left_and_its_percentages_are_whole(board: Json) -> None:
+    for panel in panels(board):
+        if panel["type"] == "table":
+            columns = overrides(panel).items()
+            words = {
+                title for title, each in columns if "thresholds" in each and each.get("mappings")
+            }
+            percentages = {title for title, each in columns if each.get("unit") == "percentunit"}
+
+            assert {t for t, each in columns if each.get("custom.align") == "left"} == words
+            assert {t for t, each in columns if each.get("decimals") == 0} >= percentages

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from tests.dashboards.boards import Json, Query, Span
-from tests.dashboards.grafana import SOURCE, Grafana, of_environment
+from tests.dashboards.grafana.server import SOURCE, Grafana, of_environment
 
 SPAN = Span(1000.0, 4600.0, 15.0, 15.0)
 BOARD: Json = {

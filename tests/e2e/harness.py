@@ -235,7 +235,7 @@ class Prometheus(Server):
             line
             for line in get(self.url + "/metrics").splitlines()
             if line.startswith("prometheus_rule_group_iterations_total{")
-            and ";esewatch-integrity" in line
+            and ';esewatch-integrity"' in line
         )
         return int(float(line.rsplit(" ", 1)[1]))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.dashboards.boards import loaded, panels, queries, span_of
-from tests.dashboards.grafana import Grafana, of_environment
+from tests.dashboards.grafana.server import Grafana, of_environment
 from tests.dashboards.served import served_months
 from tests.dashboards.stories import stories
 from tests.rules.quality.backfill import STEP

@@ -10,6 +10,7 @@ import pytest
 
 from eselab.check.check import records
 from eselab.disk.disk import RealDisk
+from esewatch.cli import main
 from tests.eselab.copying_process import PLAN, SCANNED
 from tests.eselab.killing import killed
 from tests.eselab.running import run
@@ -19,6 +20,11 @@ from tests.support.figures import record
 LONGEST = 0.8
 """Seconds from the start of the work to the kill, at most."""
 COMPUTERS = ("EX02", "EX03")
+
+
+@pytest.fixture(autouse=True)
+def _positions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 def check_kills(folder: Path, kills: int, seed: int, *, scanned: bool = False) -> Counter[str]:
@@ -34,6 +40,9 @@ def check_kills(folder: Path, kills: int, seed: int, *, scanned: bool = False) -
             says=[b"opening\n", b"working\n"][: 1 + opened],
             moment=partial(time.sleep, chance.uniform(0.0, LONGEST if opened else 0.3)),
         )
+        for place in (folder / "a", *(folder / computer / "a" for computer in COMPUTERS)):
+            if place.exists():
+                assert main(["check", str(place)]) == 0
     # The log that the last kill left open is closed by this opening.
     now = run(folder, SCANNED if scanned else PLAN, 0.0)
     expect_agreement(folder, now)

@@ -94,7 +94,7 @@ class Lives:
         if model is not None:
             assert model.allows(found)
             self._models[name] = Model(found)
-        assert main(["scan", str(file)]) == 0
+        assert main(["check", str(folder)]) == 0
 
     def _told(self, name: str) -> Model | None:
         """The model, brought up to the journal; None of a database of which nothing is told."""

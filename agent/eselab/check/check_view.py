@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 from eselab.base.trouble import Trouble
-from eselab.disk.disk import Disk, File
+from eselab.disk.disk import Disk
+from eselab.disk.file import File
 from eselab.storage.cache import Frame
 from eselab.storage.database_header import CLEAN, DatabaseHeader, HeaderError, read_header
 from eselab.storage.flush_map import FlushMapFile
@@ -96,7 +97,7 @@ def _view(disk: Disk, name: str, raw: File, faults: list[str]) -> View | None:
         return None
     _check_header(raw, begin, header, faults)
     try:
-        checkpoint = Checkpoint.open(disk, signature=header.signature)
+        checkpoint = Checkpoint.open(disk, signature=header.signature, began=header.created)
     except CheckpointError as error:
         faults.append(f"checkpoint: {error}")
         return None

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from eselab.base.clock import Clock
 from eselab.base.plan import DisksPlan
-from eselab.disk.disk import GENERATION_BYTES
+from eselab.disk.log_file import GENERATION_BYTES
 from eselab.drives.lun import Lun
 
 _LOGS: Final = 1024

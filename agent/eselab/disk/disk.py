@@ -1,39 +1,20 @@
 """Storage for the engine's bytes: a folder of real files, or a simulated disk that can crash.
 
+Its log files are those of ESE (see LogFile), and not there before they have a header.
 Positions and lengths are in bytes. What was not synced may be lost, wholly or in part.
 """
 
 import os
 import random
+from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
-GENERATION_BYTES: Final = 1 << 20
-"""Size of a log file, one generation of the log."""
+from eselab.disk.file import File
+from eselab.disk.log_file import BASE, LogFile, generation_in, name_before
+
 SECTOR: Final = 512
 """A write that is cut off ends at an offset in the file that is a multiple of it."""
-
-
-class File(Protocol):
-    """An open file."""
-
-    def read(self, offset: int, length: int) -> bytes:
-        """The bytes there, fewer at the end of the file. Raises OSError."""
-
-    def write(self, offset: int, data: bytes) -> None:
-        """Write; beyond the end the file grows, with zeros in between. Raises OSError."""
-
-    def sync(self) -> None:
-        """All writes so far are durable when this returns."""
-
-    def size(self) -> int:
-        """Length."""
-
-    def truncate(self, size: int) -> None:
-        """Make it `size` long."""
-
-    def close(self) -> None:
-        """Close it. Unsynced writes stay undurable."""
 
 
 class Disk(Protocol):
@@ -102,9 +83,19 @@ class RealDisk:
         self._folder = folder
         self._durable = durable
 
-    def open(self, name: str, *, create: bool = False) -> RealFile:
-        """See Disk."""
-        return RealFile(self._folder / name, create=create, durable=self._durable)
+    def open(self, name: str, *, create: bool = False) -> File:
+        """See Disk. A new log has another name until its header is durable: no kill leaves half."""
+        path = self._folder / name
+        generation = generation_in(name)
+        if generation is None:
+            return self._file(path, create=create)
+        before = partial(self._file, self._folder / name_before(name), create=False)
+        if path.exists() or not create:
+            return LogFile(self._file(path, create=False), generation, before=before)
+        making = self._folder / f"{name[:BASE]}tmp.log"
+        making.unlink(missing_ok=True)
+        file = self._file(making, create=True)
+        return LogFile(file, generation, before=before, begun=lambda: making.replace(path))
 
     def names(self) -> list[str]:
         """See Disk."""
@@ -113,6 +104,9 @@ class RealDisk:
     def remove(self, name: str) -> None:
         """See Disk."""
         (self._folder / name).unlink()
+
+    def _file(self, path: Path, *, create: bool) -> RealFile:
+        return RealFile(path, create=create, durable=self._durable)
 
     def sync(self) -> None:
         """See Disk."""
@@ -208,8 +202,16 @@ class SimDisk:
         self._files: dict[str, _Content] = {}
         self._durable: dict[str, _Content] = {}
 
-    def open(self, name: str, *, create: bool = False) -> SimFile:
+    def open(self, name: str, *, create: bool = False) -> File:
         """See Disk."""
+        file = self._file(name, create=create)
+        generation = generation_in(name)
+        if generation is None:
+            return file
+        before = partial(self._file, name_before(name), create=False)
+        return LogFile(file, generation, before=before)
+
+    def _file(self, name: str, *, create: bool) -> SimFile:
         if name not in self._files:
             if not create:
                 raise FileNotFoundError(name)

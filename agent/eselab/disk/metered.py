@@ -10,7 +10,8 @@ from eselab.base.clock import Clock
 from eselab.base.programs import ENDINGS
 from eselab.base.trouble import Operation, SlowRequest, Watcher
 from eselab.disk.device import Storage
-from eselab.disk.disk import Disk, File
+from eselab.disk.disk import Disk
+from eselab.disk.file import File
 
 FileKind = Literal["database", "log"]
 

@@ -264,7 +264,7 @@ class PassiveCopy:
     def _ship(self, replay: LogReplay) -> None:
         """The next log, read and written as a file: no engine counts that."""
         name, setting = log_name(replay.shipped + 1), self._setting
-        size = ship(self._source, self._disk(), replay.shipped + 1)
-        replay.shipped += 1
-        setting.source_device.use(str(setting.source / name), 0, size)
-        setting.device.use(str(setting.folder / name), 0, size, write=True)
+        shipped = ship(self._source, self._disk(), replay.shipped + 1)
+        replay.arrived(shipped)
+        setting.source_device.use(str(setting.source / name), 0, shipped.bytes)
+        setting.device.use(str(setting.folder / name), 0, shipped.bytes, write=True)

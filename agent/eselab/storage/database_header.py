@@ -4,12 +4,12 @@ Offsets are those of DBFILEHDR (daedef.hxx of the published engine); `ese.header
 """
 
 import struct
-from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
 
 from eselab.base.trouble import Trouble
+from eselab.storage.transaction_log.header_bytes import epoch, log_position, log_time, position_in
 from esewatch.ese.pages.checksum import xor_checksum
 from esewatch.ese.pages.header import NotDatabase, parse_header
 from esewatch.ese.pages.layout import HEADER_PAGES
@@ -22,8 +22,6 @@ _MAGIC: Final = 0x89ABCDEF
 _VERSION: Final = 0x620
 _UPDATE: Final = 20
 _DATABASE: Final = 1
-_SECTOR: Final = 512
-_GENERATION: Final = 1 << 20
 
 
 class HeaderError(Exception):
@@ -54,6 +52,8 @@ class DatabaseHeader(msgspec.Struct, kw_only=True):
     detach_position: int = 0
     log_required: tuple[int, int] = (0, 0)
     """First and last generation of the log without which it is not consistent; 0, 0: none."""
+    last_required_created: float = 0.0
+    """When the last of them was begun."""
     corrected: Stamped = msgspec.field(default_factory=Stamped)
     correction_failed: Stamped = msgspec.field(default_factory=Stamped)
     bad_checksums: Stamped = msgspec.field(default_factory=Stamped)
@@ -70,9 +70,9 @@ class DatabaseHeader(msgspec.Struct, kw_only=True):
         for offset, form, value in self._fields():
             struct.pack_into(form, page, offset, value)
         for offset, time in self._times():
-            page[offset : offset + 8] = _log_time(time)
+            page[offset : offset + 8] = log_time(time)
         for offset, position in self._positions():
-            page[offset : offset + 8] = _log_position(position)
+            page[offset : offset + 8] = log_position(position)
         struct.pack_into("<I", page, 0, xor_checksum(bytes(page)))
         return bytes(page)
 
@@ -109,6 +109,7 @@ class DatabaseHeader(msgspec.Struct, kw_only=True):
             (368, "<I", self.corrected.count),
             (384, "<I", self.correction_failed.count),
             (400, "<I", self.bad_checksums.count),
+            (416, "<I", self.log_required[1]),
             (532, "<I", self.scan_page),
             (652, "<I", self.scan_page),
             (667, "<I", _DATABASE),
@@ -121,11 +122,13 @@ class DatabaseHeader(msgspec.Struct, kw_only=True):
             (72, self.attach),
             (88, self.detach),
             (112, self.created),
+            (348, self.last_required_created),
             (372, self.corrected.last),
             (388, self.correction_failed.last),
             (404, self.bad_checksums.last),
             (516, self.scan_finished),
             (524, self.scan_started),
+            (672, self.last_required_created),
         )
 
     def _positions(self) -> tuple[tuple[int, int], ...]:
@@ -151,48 +154,26 @@ def read_header(begin: bytes) -> DatabaseHeader:
     return DatabaseHeader(
         page_size=size,
         signature=int(found.signature.random, 16),
-        created=_epoch(found.signature.created),
+        created=epoch(found.signature.created),
         state=_STATES[found.state],
         dbtime=found.dbtime,
         last_object_id=found.last_object_id,
-        consistent=_epoch(found.consistent.time),
-        consistent_position=_position(copy, 56),
-        attach=_epoch(found.attach.time),
-        attach_position=_position(copy, 80),
-        detach=_epoch(found.detach.time),
-        detach_position=_position(copy, 96),
+        consistent=epoch(found.consistent.time),
+        consistent_position=position_in(copy, 56),
+        attach=epoch(found.attach.time),
+        attach_position=position_in(copy, 80),
+        detach=epoch(found.detach.time),
+        detach_position=position_in(copy, 96),
         log_required=(found.log_required.first, found.log_required.last),
-        corrected=Stamped(count=found.corrected.count, last=_epoch(found.corrected.last)),
+        last_required_created=epoch(found.max_required_created),
+        corrected=Stamped(count=found.corrected.count, last=epoch(found.corrected.last)),
         correction_failed=Stamped(
-            count=found.correction_failed.count, last=_epoch(found.correction_failed.last)
+            count=found.correction_failed.count, last=epoch(found.correction_failed.last)
         ),
         bad_checksums=Stamped(
-            count=found.bad_checksums.count, last=_epoch(found.bad_checksums.last)
+            count=found.bad_checksums.count, last=epoch(found.bad_checksums.last)
         ),
-        scan_finished=_epoch(found.scan_finished),
-        scan_started=_epoch(found.scan_started),
+        scan_finished=epoch(found.scan_finished),
+        scan_started=epoch(found.scan_started),
         scan_page=found.scan_contiguous_page,
     )
-
-
-def _epoch(time: datetime | None) -> float:
-    return time.timestamp() if time is not None else 0.0
-
-
-def _log_time(time: float) -> bytes:
-    if not time:
-        return bytes(8)
-    when = datetime.fromtimestamp(time, UTC)
-    ms = when.microsecond // 1000
-    date = (when.second, when.minute, when.hour, when.day, when.month, when.year - 1900)
-    return bytes([*date, 1 | (ms & 0x7F) << 1, (ms >> 7) << 1])
-
-
-def _log_position(position: int) -> bytes:
-    generation, offset = divmod(position, _GENERATION)
-    return struct.pack("<HHI", offset % _SECTOR, offset // _SECTOR, generation)
-
-
-def _position(page: bytes, at: int) -> int:
-    byte, sector, generation = struct.unpack_from("<HHI", page, at)
-    return int(generation) * _GENERATION + int(sector) * _SECTOR + int(byte)

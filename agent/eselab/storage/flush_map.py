@@ -13,7 +13,8 @@ import struct
 import zlib
 from typing import Final, NamedTuple
 
-from eselab.disk.disk import Disk, File
+from eselab.disk.disk import Disk
+from eselab.disk.file import File
 from esewatch.ese.pages.checksum import xor_checksum
 
 UNKNOWN: Final = 0

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import msgspec
 
 from eselab.base.trouble import Kind, Trouble
-from eselab.disk.disk import File
+from eselab.disk.file import File
 from eselab.storage.flush_map import UNKNOWN, FlushMap
 from eselab.storage.structure import fault_of
 from esewatch.ese.pages.checksum import Diagnosis, diagnose, page_checksums

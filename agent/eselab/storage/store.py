@@ -14,7 +14,8 @@ from types import TracebackType
 import msgspec
 
 from eselab.base.trouble import Nobody, Trouble, Watcher
-from eselab.disk.disk import Disk, File
+from eselab.disk.disk import Disk
+from eselab.disk.file import File
 from eselab.storage.cache import Cache, Frame
 from eselab.storage.database_header import CLEAN, DIRTY, DatabaseHeader, read_header
 from eselab.storage.flush_map import FlushMapFile
@@ -73,6 +74,7 @@ class Store:
         self._flush_file = flush_file
         self._watcher = watcher
         self._open: Transaction | None = None
+        log.time = self._now
         file.tell = lambda trouble: self._tell([trouble])
 
     @classmethod
@@ -89,12 +91,13 @@ class Store:
     ) -> "Store":
         """A new, empty database."""
         signature = chance.randrange(1, 1 << 32)
-        log = Log.create(disk, signature=signature)
-        checkpoint = Checkpoint.create(disk, signature=signature, position=log.position)
+        log = Log.create(disk, signature=signature, began=now, now=now)
+        checkpoint = Checkpoint.create(disk, signature=signature, began=now, position=log.position)
         generation = generation_of(log.position)
         header = DatabaseHeader(
             page_size=page_size, signature=signature, created=now, attach=now,
             attach_position=log.position, log_required=(generation, generation),
+            last_required_created=log.created,
         )  # fmt: skip
         flush_file = FlushMapFile.create(disk, name, signature=signature)
         file = PageFile(disk.open(name, create=True), page_size)
@@ -150,8 +153,8 @@ class Store:
         hold: Callable[[], int] | None,
     ) -> "Store":
         """See `open`; what is opened here is closed by `opened`."""
-        signature = header.signature
-        checkpoint = Checkpoint.open(disk, signature=signature)
+        signature, began = header.signature, header.created
+        checkpoint = Checkpoint.open(disk, signature=signature, began=began)
         end, frames, troubles = checkpoint.position, OrderedDict[int, Frame](), list[Trouble]()
         flushes = flush_file.load(position=end, attach=header.attach_position)
         file = PageFile(raw, header.page_size, flushes=flushes)
@@ -162,7 +165,7 @@ class Store:
             end, frames, troubles = redone.end, redone.frames, redone.troubles
             pages = max(pages, redone.pages)
             header.dbtime = max(header.dbtime, redone.dbtime)
-        log = Log.open(disk, signature=signature, after=end)
+        log = Log.open(disk, signature=signature, after=end, began=began, now=now)
         opened.callback(log.close)
         cache = Cache(file, log, cache_pages, frames)
         store = cls(
@@ -257,9 +260,11 @@ class Store:
         self._flush_file.save(
             self._file.flushes, position=needed, attach=self.header.attach_position
         )
+        # The header first: a checkpoint behind the first log that it names would begin too late.
+        is_other = self._require_log(needed)
         if (needed, self.header.dbtime) != (self._checkpoint.position, self._checkpoint.dbtime):
             self._checkpoint.write(needed, self.header.dbtime)
-        if self._require_log():
+        if is_other:
             self._log.drop_before(min(needed, begin_of(self.hold())) if self.hold else needed)
 
     def close(self, now: float) -> None:
@@ -270,18 +275,25 @@ class Store:
         header = self.header
         header.state, header.detach, header.consistent = CLEAN, now, now
         header.detach_position = header.consistent_position = self._log.position
-        header.log_required = (0, 0)
+        header.log_required, header.last_required_created = (0, 0), 0.0
         self._file.write_headers(header.page())
         self._file.close()
         self._flush_file.close()
         self._log.close()
 
-    def _require_log(self) -> bool:
-        """Let the header say which generations a recovery needs. Whether they are others."""
-        required = (generation_of(self._checkpoint.position), self.log_generation)
+    def _now(self) -> float:
+        return self.time()
+
+    def _require_log(self, needed: int) -> bool:
+        """Let the header say which generations a recovery needs from the position `needed` on.
+
+        Whether they are others.
+        """
+        required = (generation_of(needed), self.log_generation)
         if self.header.log_required == required:
             return False
         self.header.log_required = required
+        self.header.last_required_created = self._log.created
         self._file.write_headers(self.header.page())
         return True
 
@@ -312,7 +324,7 @@ class Store:
             self.header.dbtime, self.pages = dbtime, transaction.pages
             if generation_of(after) != self.header.log_required[1]:
                 # Before a page is written that needs the new generation.
-                self._require_log()
+                self._require_log(self._checkpoint.position)
             self._cache.put(((number, new) for number, _, new in differs), before, after)
 
     def _before(self, number: int) -> bytes:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from eselab.disk.disk import SECTOR, Disk, File, RealDisk, SimDisk
+from eselab.disk.disk import SECTOR, Disk, RealDisk, SimDisk
+from eselab.disk.file import File
 from tests.support.each import of_each
 
 OLD, NEW = b"o", b"n"

@@ -8,7 +8,8 @@ import pytest
 from eselab.base.clock import VirtualClock
 from eselab.base.trouble import Nobody, SlowRequest, Watcher
 from eselab.disk.device import Device
-from eselab.disk.disk import File, SimDisk, SimFile
+from eselab.disk.disk import SimDisk, SimFile
+from eselab.disk.file import File
 from eselab.disk.metered import Figures, Meter, MeteredDisk
 from eselab.maintenance.schedule import Schedule, Task
 
@@ -33,8 +34,8 @@ class SlowDisk(SimDisk):
         self.clock = clock
         self.seconds = 0.0
 
-    def open(self, name: str, *, create: bool = False) -> SimFile:
-        return SlowFile(super().open(name, create=create), self)
+    def open(self, name: str, *, create: bool = False) -> File:
+        return SlowFile(self._file(name, create=create), self)
 
 
 class SlowFile(SimFile):

@@ -9,7 +9,8 @@ import pytest
 from eselab.base.clock import VirtualClock
 from eselab.base.trouble import Trouble
 from eselab.check.check import check
-from eselab.disk.disk import File, SimDisk
+from eselab.disk.disk import SimDisk
+from eselab.disk.file import File
 from eselab.logs.counters import Counters
 from eselab.logs.reports import Reports, ScanSummary
 from eselab.maintenance.dbscan import READ_BYTES, TABLE, DatabaseScan, ScanState
@@ -66,7 +67,7 @@ class ListeningDisk(SimDisk):
         self.reads: list[tuple[int, int]] = []
         self.bad_from: int | None = None
 
-    def open(self, name: str, *, create: bool = False) -> File:  # type: ignore[override]
+    def open(self, name: str, *, create: bool = False) -> File:
         file = super().open(name, create=create)
         return ListeningFile(file, self) if name == NAME else file
 

@@ -5,7 +5,8 @@ import random
 import pytest
 
 from eselab.check.check import check
-from eselab.disk.disk import File, SimDisk
+from eselab.disk.disk import SimDisk
+from eselab.disk.file import File
 from eselab.storage.database import Database
 from tests.eselab.databases import NAME, NOW, SIZES
 from tests.eselab.zeroed import MARK, PAUSE, Bench, bench, count_free, key, made, raw
@@ -21,7 +22,7 @@ class PowerDisk(SimDisk):
 
     left = 1 << 30
 
-    def open(self, name: str, *, create: bool = False) -> File:  # type: ignore[override]
+    def open(self, name: str, *, create: bool = False) -> File:
         return PowerFile(super().open(name, create=create), self)
 
     def crash(self) -> "PowerDisk":

@@ -1,6 +1,6 @@
 """What the engine writes into a header is what readers of such files find in it."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
@@ -27,9 +27,10 @@ def full(page_size: int, state: int = CLEAN) -> DatabaseHeader:
     return DatabaseHeader(
         page_size=page_size, signature=0xFEDCBA98, created=START, state=state,
         dbtime=0x0102030405060708, last_object_id=9, consistent=START + 1,
-        consistent_position=(0x123456 << 20) + 5 * 512 + 7, attach=START + 2,
+        consistent_position=(0x123456 << 20) + 4096 + 4 * 4056 + 7, attach=START + 2,
         attach_position=(2 << 20) + 4096, detach=START + 3, detach_position=(3 << 20) + 1048575,
-        log_required=(7, 8), corrected=Stamped(count=4, last=START + 4),
+        log_required=(7, 8), last_required_created=START + 9,
+        corrected=Stamped(count=4, last=START + 4),
         correction_failed=Stamped(count=5, last=START + 5),
         bad_checksums=Stamped(count=6, last=START + 6), scan_finished=START + 7,
         scan_started=START + 8, scan_page=9,
@@ -55,13 +56,14 @@ def test_a_reader_of_such_files_finds_every_field(page_size: int) -> None:
     assert found.signature.random == found.log_signature.random == "fedcba98"
     assert found.signature.created == found.log_signature.created == TIME
     assert (found.dbtime, found.last_object_id) == (0x0102030405060708, 9)
-    assert found.consistent.position == LogPosition(generation=0x123456, sector=5, byte=7)
-    assert found.attach.position == LogPosition(generation=2, sector=8, byte=0)
-    assert found.detach.position == LogPosition(generation=3, sector=2047, byte=511)
+    assert found.consistent.position == LogPosition(generation=0x123456, sector=5, byte=47)
+    assert found.attach.position == LogPosition(generation=2, sector=1, byte=40)
+    assert found.detach.position == LogPosition(generation=3, sector=258, byte=2127)
     times = [found.consistent.time, found.attach.time, found.detach.time]
     counts = [found.corrected, found.correction_failed, found.bad_checksums]
     assert [count.count for count in counts] == [4, 5, 6]
-    assert (found.log_required.first, found.log_required.last) == (7, 8)
+    assert (found.log_required.first, found.log_required.last, found.log_committed) == (7, 8, 8)
+    assert found.max_required_created == TIME + timedelta(seconds=9)
     times += [count.last for count in counts]
     times += [found.scan_finished, found.scan_started]
     assert [time.timestamp() - START for time in times if time] == [1, 2, 3, 4, 5, 6, 7, 8]

@@ -133,7 +133,7 @@ def test_a_torn_saving_leaves_the_map_before_or_the_new_one(seed: int) -> None:
             file = FlushMapFile(disk, NAME, signature=7)
             file.load(position=100, attach=5)
         states.append(known(flushes, *numbers))
-        content = disk.open(MAP, create=True)._content
+        content = disk._file(MAP, create=True)._content
         kept = bytes(content.durable)
         file.save(flushes, position=position, attach=5)
     saved = bytes(content.now)

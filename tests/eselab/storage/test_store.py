@@ -5,8 +5,8 @@ import random
 import pytest
 
 from eselab.disk.disk import SimDisk
+from eselab.disk.log_file import HEADER_BYTES
 from eselab.storage.store import Store
-from eselab.storage.transaction_log.log import HEADER_BYTES
 from tests.support.each import of_each
 
 NAME = "a.edb"

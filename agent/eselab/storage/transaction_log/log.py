@@ -1,28 +1,26 @@
 """The write-ahead log: generations of 1 MiB, each record with a checksum that chains to the last.
 
-A generation is a file `E00` + eight hex digits + `.log`: a header page of 4 KiB (XOR checksum,
-number of the generation at 4, file type 3 at 667, as LGFILEHDR of the published engine has
-them), then records. A position is one growing integer: generation * 1 MiB + offset.
+A generation is a file `E00` + eight hex digits + `.log`: the header of ESE (see log_header), then
+records of this engine's own, in segments (see LogFile). A position is one growing integer:
+generation * 1 MiB + offset, as if there were no segments.
 """
 
 import re
 import struct
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Final
 
-from eselab.disk.disk import GENERATION_BYTES, Disk, File
-from esewatch.ese.pages.checksum import xor_checksum
+from eselab.disk.disk import Disk
+from eselab.disk.file import File
+from eselab.disk.log_file import GENERATION_BYTES, HEADER_BYTES
+from eselab.storage.transaction_log.log_header import header_page, read_log_header
 
-HEADER_BYTES: Final = 4096
 LARGEST_RECORD: Final = GENERATION_BYTES - HEADER_BYTES - 16
 
-_FILE_TYPE: Final = 667
-_LOG: Final = 3
 _END: Final = 0xFFFFFFFF
 """In the place of a length: the generation is full, the next one goes on."""
 _FRAME = struct.Struct("<II")
-_U32 = struct.Struct("<I")
 
 
 class LogError(Exception):
@@ -42,10 +40,15 @@ def begin_of(generation: int) -> int:
 class Log:
     """The log of one database. What was appended is durable after `flush`."""
 
-    def __init__(self, disk: Disk, base: str, signature: int) -> None:
+    def __init__(self, disk: Disk, base: str, signature: int, began: float, now: float) -> None:
+        self.time: Callable[[], float] = lambda: now
+        """Epoch seconds, for what the headers say; `now` until it is set."""
+        self.created = now
+        """When the generation that is being written was begun."""
         self._disk = disk
         self._base = base
         self._signature = signature
+        self._began = began
         self._file: File | None = None
         self._buffer = bytearray()
         self._chain = 0
@@ -56,9 +59,14 @@ class Log:
         self._bytes_written = 0
 
     @classmethod
-    def create(cls, disk: Disk, *, base: str = "E00", signature: int) -> "Log":
-        """A new log, from generation 1 on. An older one of this name is deleted."""
-        log = cls(disk, base, signature)
+    def create(
+        cls, disk: Disk, *, base: str = "E00", signature: int, began: float = 0.0, now: float = 0.0
+    ) -> "Log":
+        """A new log, from generation 1 on. An older one of this name is deleted.
+
+        `began`: the time in its signature, epoch seconds.
+        """
+        log = cls(disk, base, signature, began, now)
         for old in log.kept():
             disk.remove(log._name(old))
         disk.sync()
@@ -66,12 +74,21 @@ class Log:
         return log
 
     @classmethod
-    def open(cls, disk: Disk, *, base: str = "E00", signature: int, after: int) -> "Log":
+    def open(
+        cls,
+        disk: Disk,
+        *,
+        base: str = "E00",
+        signature: int,
+        after: int,
+        began: float = 0.0,
+        now: float = 0.0,
+    ) -> "Log":
         """A log whose valid records end at `after`: what follows there was never durable.
 
         It goes on in a new generation, so that no rest of an earlier life is taken for a record.
         """
-        log = cls(disk, base, signature)
+        log = cls(disk, base, signature, began, now)
         generation = generation_of(after)
         for later in [number for number in log.kept() if number > generation]:
             disk.remove(log._name(later))
@@ -142,7 +159,9 @@ class Log:
             self._file.close()
         self._file = self._disk.open(self._name(generation), create=True)
         self._file.truncate(0)
-        self._file.write(0, _header(generation, self._signature))
+        self.created = self.time()
+        page = header_page(generation, self._signature, began=self._began, created=self.created)
+        self._file.write(0, page)
         self._file.sync()
         self._disk.sync()
         self.position = self.durable = begin_of(generation)
@@ -185,7 +204,7 @@ def closed_records(
     Raises LogError where it is not whole, FileNotFoundError.
     """
     data = _content(disk, base, generation, GENERATION_BYTES)
-    if data[:HEADER_BYTES] != _header(generation, signature):
+    if read_log_header(data[:HEADER_BYTES], generation, signature) is None:
         raise LogError(f"the header of generation {generation:#x} of the log is damaged")
     end, whole = yield from _of_generation(data, generation, signature, since)
     if not whole:
@@ -195,7 +214,7 @@ def closed_records(
 
 def _is_begun(disk: Disk, base: str, generation: int, signature: int) -> bool:
     header = _content(disk, base, generation, HEADER_BYTES)
-    return header == _header(generation, signature)
+    return read_log_header(header, generation, signature) is not None
 
 
 def _content(disk: Disk, base: str, generation: int, length: int) -> bytes:
@@ -240,15 +259,6 @@ def kept(disk: Disk, base: str = "E00") -> list[int]:
 def log_name(generation: int, base: str = "E00") -> str:
     """The file of a generation."""
     return f"{base}{generation:08X}.log"
-
-
-def _header(generation: int, signature: int) -> bytes:
-    page = bytearray(HEADER_BYTES)
-    _U32.pack_into(page, 4, generation)
-    _U32.pack_into(page, 8, signature)
-    page[_FILE_TYPE : _FILE_TYPE + 4] = _U32.pack(_LOG)
-    _U32.pack_into(page, 0, xor_checksum(bytes(page)))
-    return bytes(page)
 
 
 def _seed(generation: int, signature: int) -> int:

@@ -9,7 +9,7 @@ still change as a whole before its pieces: the active copy's checkpoint tells (s
 from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -20,6 +20,7 @@ from eselab.storage.database_header import CLEAN, DIRTY, DatabaseHeader, read_he
 from eselab.storage.pages import Checked, PageFile
 from eselab.storage.transaction_log.change import PageChange
 from eselab.storage.transaction_log.checkpoint import Checkpoint
+from eselab.storage.transaction_log.header_bytes import epoch
 from eselab.storage.transaction_log.log import (
     LogError,
     begin_of,
@@ -29,6 +30,7 @@ from eselab.storage.transaction_log.log import (
     log_name,
 )
 from eselab.storage.transaction_log.recovery import RecoveryError, Redo
+from esewatch.ese.logs.log_header import LogHeader, parse_log_header
 from esewatch.ese.pages.header import HEADER_BYTES
 from esewatch.ese.pages.layout import HEADER_PAGES
 
@@ -46,19 +48,30 @@ def seed(source: Disk, target: Disk, name: str, header: DatabaseHeader, position
     while data := kept_in.read(at, _CHUNK):
         made.write(at, data)
         at += len(data)
-    page = msgspec.structs.replace(header, state=CLEAN, log_required=(0, 0)).page()
+    page = msgspec.structs.replace(
+        header, state=CLEAN, log_required=(0, 0), last_required_created=0.0
+    ).page()
     for number in range(HEADER_PAGES):
         made.write(number * header.page_size, page)
     made.sync()
     for file in (kept_in, made):
         file.close()
-    checkpoint = Checkpoint.create(target, signature=header.signature, position=position)
-    checkpoint.write(position, header.dbtime)
+    Checkpoint.create(
+        target, signature=header.signature, began=header.created,
+        position=position, dbtime=header.dbtime,
+    )  # fmt: skip
     target.sync()
 
 
-def ship(source: Disk, target: Disk, generation: int) -> int:
-    """Copy a closed log, durably; its bytes. Raises FileNotFoundError."""
+class Shipped(NamedTuple):
+    """A log that was shipped: its bytes, and when it was begun (epoch seconds)."""
+
+    bytes: int
+    created: float
+
+
+def ship(source: Disk, target: Disk, generation: int) -> Shipped:
+    """Copy a closed log, durably. Raises FileNotFoundError."""
     there = source.open(log_name(generation))
     data = there.read(0, there.size())
     there.close()
@@ -68,7 +81,9 @@ def ship(source: Disk, target: Disk, generation: int) -> int:
     made.sync()
     made.close()
     target.sync()
-    return len(data)
+    header = parse_log_header(data)
+    created = epoch(header.created) if isinstance(header, LogHeader) else 0.0
+    return Shipped(len(data), created)
 
 
 class Horizon:
@@ -113,7 +128,9 @@ class LogReplay:
         self.next = generation_of(checkpoint.position)
         """The generation to be replayed next."""
         self.shipped = 0
-        """The last one that is there. Whoever ships another one says so here."""
+        """The last one that is there."""
+        self._shipped_created = 0.0
+        """When that was begun; 0: it was there before, and no header says so."""
         self._disk = disk
         self._file = file
         self._checkpoint = checkpoint
@@ -146,7 +163,7 @@ class LogReplay:
             raw = disk.open(name)
             opened.callback(raw.close)
             header = read_header(raw.read(0, HEADER_BYTES))
-            checkpoint = Checkpoint.open(disk, signature=header.signature)
+            checkpoint = Checkpoint.open(disk, signature=header.signature, began=header.created)
             file = PageFile(raw, header.page_size)
             made = cls(
                 disk, header, file, checkpoint, cache_pages=cache_pages, watcher=watcher, time=time
@@ -180,13 +197,29 @@ class LogReplay:
         """Logs that are there and not replayed."""
         return max(0, self.shipped + 1 - self.next)
 
+    def arrived(self, shipped: Shipped) -> None:
+        """The next log is there."""
+        self.shipped += 1
+        self._shipped_created = shipped.created
+
     def begin(self) -> None:
-        """Let the header say that the file changes, and which logs it needs."""
-        required = generation_of(self._checkpoint.position), self.shipped
-        if (self.header.state, self.header.log_required) != (DIRTY, required):
-            self.header.state, self.header.log_required = DIRTY, required
-            self.header.dbtime = self._dbtime
-            self._file.write_headers(self.header.page())
+        """Let the header say that the file changes, and which logs it needs.
+
+        Only then are logs deleted that were needed before the last `rest`: they are in the
+        header until now, and what is copied meanwhile can be replayed from them on.
+        """
+        header, checkpoint = self.header, self._checkpoint
+        required = generation_of(checkpoint.position), self.shipped
+        if (header.state, header.log_required) != (DIRTY, required):
+            header.state, header.log_required = DIRTY, required
+            header.last_required_created = self._shipped_created
+            header.dbtime = self._dbtime
+            self._file.write_headers(header.page())
+        if checkpoint.shown != checkpoint.position:
+            checkpoint.write(checkpoint.position, checkpoint.dbtime)
+            for generation in kept(self._disk):
+                if generation < required[0]:
+                    self._disk.remove(log_name(generation))
 
     def log(self) -> int:
         """Replay the next log, which is there; its generation.
@@ -204,7 +237,7 @@ class LogReplay:
         return generation
 
     def rest(self, *, depth: int, limit: int | None) -> None:
-        """All logs that are there are replayed: write pages, set the checkpoint, delete logs.
+        """All logs that are there are replayed: write pages, set the checkpoint.
 
         Pages are written where more than `depth` bytes of log would be redone for them, down
         to half of it. The checkpoint is not set beyond `limit` (see Horizon); None: it stays.
@@ -215,12 +248,10 @@ class LogReplay:
         position = self._redo.end
         if position - self._needed > depth:
             self._needed = self._cache.write_back(position - depth // 2)
-        safe = self._checkpoint.position if limit is None else min(self._needed, limit)
-        if safe > self._checkpoint.position:
-            self._checkpoint.write(safe, self._dbtime)
-            for generation in kept(self._disk):
-                if generation < generation_of(safe):
-                    self._disk.remove(log_name(generation))
+        checkpoint = self._checkpoint
+        safe = checkpoint.position if limit is None else min(self._needed, limit)
+        if safe > checkpoint.position:
+            checkpoint.write(safe, self._dbtime, shown=checkpoint.shown)
 
     def check_pages(self, first: int, count: int, *, keep: bool = False) -> Checked:
         """Read pages from disk, at once and past the cache, and verify each; bad ones are told.
@@ -257,6 +288,8 @@ class LogReplay:
         if there and not self._is_closed(there[-1]):
             self._disk.remove(log_name(there.pop()))
         self.shipped = max(there, default=self.next - 1)
+        if self.header.log_required[1] == self.shipped:
+            self._shipped_created = self.header.last_required_created
 
     def _is_closed(self, generation: int) -> bool:
         try:

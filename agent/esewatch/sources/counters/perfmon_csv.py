@@ -12,8 +12,9 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from esewatch.model import CountersSeen, Feed, Kind, Reading, Source, SourceError
+from esewatch.model import CountersSeen, Reading, Source, SourceError
 from esewatch.sources.counters.blg.buffers import buffer_size
+from esewatch.sources.counters.counter_row import Parts, parts_of, readings
 from esewatch.sources.counters.pdh_clock import ClockState, PdhClock
 from esewatch.sources.counters.perfmon_header import (
     PerfmonColumn,
@@ -122,7 +123,7 @@ class PerfmonDecoder:
         self._clock = PdhClock(zone, self._context.clock)
         self._header: PerfmonHeader | None = None
         self._columns: list[PerfmonColumn] = []
-        self._parts: list[tuple[str, str, str, str, Kind, Feed | None]] = []
+        self._parts: Parts = ()
         self._pick: Callable[[list[str]], tuple[str, ...]] | None = None
         if self._context.header:
             self._take_header(zlib.decompress(self._context.header), fresh=False)
@@ -149,10 +150,10 @@ class PerfmonDecoder:
         self._clock.header(header.west_seconds, is_utc=header.is_utc, fresh=fresh)
         self._header = header
         self._columns = [column for column in header.columns if column.feed or not self._ese_only]
-        self._parts = [
+        self._parts = parts_of(
             (each.computer, each.object, each.counter, each.instance, each.kind, each.feed)
             for each in self._columns
-        ]
+        )
         places = [each.index for each in self._columns]
         self._pick = itemgetter(*places) if len(places) > 1 else None
         if fresh:
@@ -202,21 +203,7 @@ class PerfmonDecoder:
             return False
         if not math.isfinite(sum(values)):
             return False
-        fed.records += [
-            Reading(
-                time=time,
-                computer=computer,
-                object=name,
-                counter=counter,
-                instance=instance,
-                value=value,
-                kind=kind,
-                feed=feed,
-            )
-            for (computer, name, counter, instance, kind, feed), value in zip(
-                self._parts, values, strict=True
-            )
-        ]
+        fed.records += readings(time, self._parts, values)
         return True
 
     def _check_width(

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import pytest
 
-from eselab.disk.disk import GENERATION_BYTES, Disk, SimDisk
+from eselab.disk.disk import Disk, SimDisk
+from eselab.disk.log_file import GENERATION_BYTES, HEADER_BYTES
 from eselab.storage.transaction_log.log import (
-    HEADER_BYTES,
     LARGEST_RECORD,
     Log,
     LogError,

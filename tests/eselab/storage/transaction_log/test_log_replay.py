@@ -7,7 +7,8 @@ import pytest
 
 from eselab.base.trouble import Nobody
 from eselab.check.check_view import viewed
-from eselab.disk.disk import Disk, File, SimDisk
+from eselab.disk.disk import Disk, SimDisk
+from eselab.disk.file import File
 from eselab.storage.database_header import DIRTY, read_header
 from eselab.storage.pages import PageFile
 from eselab.storage.store import Store
@@ -163,8 +164,7 @@ class Passive:
         replay, active = self.replay, self.active
         self.horizon.note(*active.store.log_positions)
         while replay.shipped < active.store.log_generation - 1:
-            ship(active.disk, self.fuse, replay.shipped + 1)
-            replay.shipped += 1
+            replay.arrived(ship(active.disk, self.fuse, replay.shipped + 1))
             active.needed = replay.shipped + 1
         replay.begin()
         while replay.waiting:

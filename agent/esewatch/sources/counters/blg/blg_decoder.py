@@ -1,5 +1,6 @@
 """Binary performance logs into readings, each sample once, across restarts."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from datetime import tzinfo
@@ -9,7 +10,7 @@ from typing import Final
 import msgspec
 
 from esewatch.ese.counters.counter_feeds import present
-from esewatch.model import CountersSeen, Reading, Record
+from esewatch.model import CountersSeen, Record
 from esewatch.sources.counters.blg.blg_clock import BlgClock
 from esewatch.sources.counters.blg.buffers import (
     CATALOGUE,
@@ -26,6 +27,7 @@ from esewatch.sources.counters.blg.catalogue import Entry, read_catalogue, read_
 from esewatch.sources.counters.blg.columns import Columns, Values
 from esewatch.sources.counters.blg.samples import SampleReader
 from esewatch.sources.counters.blg.trace_header import CIRCULAR, TraceHeader, read_trace_header
+from esewatch.sources.counters.counter_row import readings
 from esewatch.sources.counters.pdh_clock import ClockState
 from esewatch.sources.files.decoder import Fed
 
@@ -239,24 +241,7 @@ def _wholes(walk: Buffers, data: bytes, tell: Tell) -> Iterator[Whole]:
 def _readings(groups: list[Values], time: float, records: list[Record], *, blanks: bool) -> None:
     """`blanks`: also those without value and total, so that it shows that they are there."""
     for labels, values, firsts in groups:
-        found = [
-            Reading(
-                time=time,
-                computer=computer,
-                object=name,
-                counter=counter,
-                instance=instance,
-                value=value,
-                raw=first,
-                kind=kind,
-                feed=feed,
-            )
-            for (computer, name, instance, counter, kind, feed), value, first in zip(
-                labels, values, firsts, strict=True
-            )
-        ]
-        records += (
-            found
-            if blanks
-            else [each for each in found if each.value == each.value or each.kind == "total"]
-        )
+        found = readings(time, labels, values, firsts)
+        if not blanks and math.isnan(sum(values)):
+            found = [each for each in found if each.value == each.value or each.kind == "total"]
+        records += found

@@ -3,8 +3,8 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import groupby
-from operator import itemgetter, sub
+from itertools import groupby, repeat
+from operator import itemgetter, sub, truediv
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -17,10 +17,10 @@ from esewatch.sources.counters.blg.counter_types import (
     TOTALS,
     Column,
     Formula,
-    Labels,
     has_32_bits,
     is_base,
 )
+from esewatch.sources.counters.counter_row import Parts, parts_of
 
 MOST_TOLD: Final = 100
 
@@ -31,7 +31,7 @@ _Pair = tuple[Sequence[int], Sequence[int]]
 class Values(NamedTuple):
     """Of columns: labels, value, not a number where it has none, and the first one stored."""
 
-    labels: Sequence[Labels]
+    labels: Parts
     values: Sequence[float]
     firsts: Sequence[int]
 
@@ -58,7 +58,7 @@ class Group:
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self.columns = columns
-        self._labels = [column.labels for column in columns]
+        self._labels = parts_of(column.labels for column in columns)
         self._before: tuple[Sequence[int], Sequence[int]] | None = None
         self._parts: list[_Part] = []
         begin = 0
@@ -94,7 +94,7 @@ class Group:
     def _rates(self, part: _Part, now: _Pair, before: _Pair, seconds: float) -> list[float]:
         """Of columns with one clock: most counters of a log by far."""
         grown = list(map(sub, now[0], before[0]))
-        found = [each / seconds for each in grown]
+        found = list(map(truediv, grown, repeat(seconds)))
         if min(grown) < 0:
             fell = [number for number, each in enumerate(grown) if each < 0]
             for number, value in zip(fell, self._each(part, now, before, fell), strict=True):
@@ -200,7 +200,7 @@ class Columns:
         if shown == "total" and feed is not None and feed.wraps != wraps:
             feed = msgspec.structs.replace(feed, wraps=wraps)
         return Column(
-            labels=(computer, object_name, instance, counter, shown, feed),
+            labels=(computer, object_name, counter, instance, shown, feed),
             formula=formula,
             frequency=frequency if frequency > 0 else math.nan,
             wraps=wraps,

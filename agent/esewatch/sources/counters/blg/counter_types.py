@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from esewatch.model import Feed, Kind
+from esewatch.sources.counters.counter_row import Labels
 
 
 class Formula(IntEnum):
@@ -100,10 +100,6 @@ def is_base(counter_type: int) -> bool:
 def has_32_bits(counter_type: int) -> bool:
     """Does a counter of this type begin again at 2^32?"""
     return not counter_type & _LARGE
-
-
-Labels = tuple[str, str, str, str, Kind, Feed | None]
-"""Computer, object, instance, counter, kind and feed of a reading."""
 
 
 class Column(msgspec.Struct, gc=False):

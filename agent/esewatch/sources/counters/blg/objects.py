@@ -18,6 +18,7 @@ from esewatch.sources.counters.blg.counter_types import (
     is_base,
 )
 from esewatch.sources.counters.blg.layout import Layout, Slot
+from esewatch.sources.counters.counter_row import parts_of
 
 _BLOCK: Final = struct.Struct("<8s12xIIIi20xqqq")
 _SIGNATURE: Final = "PERF".encode("utf-16-le")
@@ -105,7 +106,7 @@ class ObjectReader:
             taken.groups.append(
                 alike
                 or Values(
-                    [column.labels for column, _, _ in self._stored],
+                    parts_of(column.labels for column, _, _ in self._stored),
                     [column.value(first, second) for column, first, second in self._stored],
                     [first for _, first, _ in self._stored],
                 )

@@ -16,6 +16,7 @@ from esewatch.sources.counters.blg.columns import Columns, Group, Taken, Values,
 from esewatch.sources.counters.blg.counter_types import TIMER_100NS, Column
 from esewatch.sources.counters.blg.layout import Layout, Slot
 from esewatch.sources.counters.blg.objects import DamagedError, ObjectReader
+from esewatch.sources.counters.counter_row import parts_of
 
 _HEAD: Final = struct.Struct("<II")
 _SAMPLE: Final = 0x00034C42
@@ -125,7 +126,7 @@ class _Wildcard:
             if column is not None:
                 found.append((number, column))
         if len(self._made) > 2 * len(instances) + _SPARE:
-            there = {column.labels[2] for _, column in found}
+            there = {column.labels[3] for _, column in found}
             self._made = {name: made for name, made in self._made.items() if name in there}
         found.sort(key=lambda each: alike(each[1]))
         wanted = [number for number, _ in found]
@@ -206,7 +207,7 @@ class _Run:
                 labels.append(column.labels)
                 values.append(column.value(first, second))
                 firsts.append(first)
-        taken.groups.append(Values(labels, values, firsts))
+        taken.groups.append(Values(parts_of(labels), values, firsts))
 
 
 class _Step(NamedTuple):

@@ -247,6 +247,14 @@ def test_a_broken_line_is_unreadable_and_the_next_is_read() -> None:
     assert all("JSON" in reason for _, reason in fed.unreadable)
 
 
+def test_half_an_event_that_does_not_name_its_provider_yet_is_unreadable() -> None:
+    good = json_line()
+    half = '{"Event":{"System":{"Level":{"Value":4}}'
+    fed = read(f"{half}\n{good}\n")
+    assert len(fed.records) == 1
+    assert [offset for offset, _ in fed.unreadable] == [0]
+
+
 def test_a_time_that_cannot_be_read_is_said_and_not_guessed() -> None:
     fed = read(json_line(EventTime="99/99/2007 03:14:15"))
     assert [record.time for record in fed.records if isinstance(record, Event)] == [None]

@@ -186,7 +186,9 @@ class JsonEvents:
         closed = data.count(b"}\n", start, end)
         if lines != closed:
             closed += sum(data.count(mark, start, end) for mark in _OTHER_LINE_ENDS)
-        return end if lines == closed else at
+        # Half an event may end in a brace, too.
+        whole = lines == closed and data.count(b"{", start, end) == data.count(b"}", start, end)
+        return end if whole else at
 
     def _line_object(
         self, data: bytes, start: int, hits: list[int], harvest: Harvest
