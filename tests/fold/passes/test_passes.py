@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from esewatch.fold.passes import passes
 from esewatch.fold.passes.passes import MAX_TRANSITIONS, SLACK, TRANSITIONS
-from esewatch.fold.passes.transitions import count
+from esewatch.fold.passes.transitions import ROW_BYTES, count
 from esewatch.model import Batch, Event
 from tests.support.records import DATABASE, DAY, EPOCH, HOUR, event, folder_of, the_database, views
 
@@ -168,7 +168,7 @@ def test_what_is_kept_and_what_left_make_the_same_passes(
     records = [event(chance.choice(kinds), time, at + 1) for at, time in enumerate(times)]
     expected = views(folder_of(records))
     monkeypatch.setattr(passes, "MAX_TRANSITIONS", 7)
-    monkeypatch.setattr(passes, "SLACK", 2)
+    monkeypatch.setattr(passes, "MOST_BYTES", 9 * ROW_BYTES)
     folder = folder_of(records)
     assert the_database(folder).evicted_until > EPOCH
     assert views(folder) == expected
