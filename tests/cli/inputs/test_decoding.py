@@ -17,7 +17,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from eselab.__main__ import main as engine
 from esewatch.cli import main
 from esewatch.cli.inputs import decoding
 from tests.support.ese_text import render
@@ -31,8 +30,10 @@ NOW = 1.8e9
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the engine logs in a day, in each form that it has, and a damaged log and an archive."""
     folder = tmp_path_factory.mktemp("lab")
-    form = ["--binary-log", "--event-log", "1"]
-    engine(["run", "--dir", str(folder), "--days", "1", "--profile", "quiet", *form])
+    words = ["--days", "1", "--profile", "quiet", "--binary-log", "--event-log", "1"]
+    # A process of its own: it takes the signals.
+    engine = [sys.executable, "-m", "esewatch", "engine", "run", "--dir", str(folder), *words]
+    subprocess.run(engine, check=True, capture_output=True)
     (folder / "a.zip").write_bytes(b"PK\x03\x04")
     damaged = bytearray((folder / "Application.evtx").read_bytes())
     damaged[5000:9000] = bytes(4000)
