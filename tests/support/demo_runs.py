@@ -27,7 +27,7 @@ SENTENCES = {
     "the window must grow": r"window 1 h, advice grow to .*, below 50: much is left to free",
     "done every night": r"advice shrink to 2 h, because .* completed \d+ passes, one every",
     "two scans on one disk": r"meets another one on the same disks: scan it from \d\d:\d\d to",
-    "a backup in the window": r"advice move, because backups stopped online maintenance",
+    "a backup in the window": r"advice move, because backups stopped or delayed online maintenance",
     "a bit flips": r"1 corrected page; last verified without a bad page \d+ \w+ by online scan",
     "a page is lost": r"1 known bad page; .*last verified without a bad page",
     "a domain controller": r"no window: its garbage collection defragments it every 12 hours",

@@ -190,7 +190,7 @@ def test_while_it_runs_the_rest_of_the_night_counts() -> None:
             Course(
                 [whole([Run(BEGIN, BEGIN + HOUR)]), begun(BEGIN + DAY, BEGIN + DAY)], [], NIGHTLY
             ),
-            "no night on which it ran is over yet",
+            "the first night on which it runs is not over yet",
         ),
     ],
 )
@@ -222,7 +222,7 @@ def test_records_missed_during_the_pass_hold_the_forecast_back() -> None:
     assert told(short, now).p90 is not None
     missed = told(steady(22)._replace(gaps=[(begin, begin + 5 * HOUR, 5)]), now)
     assert missed.p90 is None
-    assert missed.reason == "records of more than a window were missed during it"
+    assert missed.reason == "records of more than one window are missing from this pass"
 
 
 @pytest.mark.parametrize("now", [math.nan, math.inf, -math.inf, -1e12, 1e300])
@@ -287,7 +287,9 @@ def test_a_background_scan_without_history_has_no_date() -> None:
     alone = course._replace(passes=course.passes[-1:], marks=[Mark(BEGIN + DAY, 5.0)])
     result = forecast("checksum", alone, BEGIN + 2 * DAY)
     assert result.p90 is None
-    assert result.reason == "its duration is not known: no completed pass, no pages seen"
+    assert result.reason == (
+        "its duration is not known: there is no completed pass and no count of pages"
+    )
 
 
 def test_a_background_scan_silent_for_twice_its_time_has_no_date() -> None:

@@ -40,7 +40,7 @@ def test_the_bad_side_of_scan_kindness_is_beyond_the_limit_of_its_alert_and_no_g
         for rule in alerts()
         if rule["alert"] == "EseLatencyHigh" and rule["labels"]["severity"] == "warning"
         for found in re.findall(
-            r'median15m\{file="database",operation="read",phase!="recovery"\}\) > ([0-9.]+)',
+            r'median15m\{file="database",operation="read",phase!="recovery"\} > ([0-9.]+)',
             rule["expr"],
         )
     }

@@ -75,6 +75,16 @@ def test_an_owner_without_the_journal_has_all_that_the_former_one_had(
     assert all_held(tmp_path / "new") == all_held(tmp_path / "former")
 
 
+@pytest.mark.timeout(60)
+def test_the_end_of_a_changelog_is_not_waited_for(
+    broker: Broker, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("esewatch.sources.kafka.changelog.SECONDS", 600.0)
+    entry = Kafka(type="kafka", name="fleet", brokers=[broker.address], topics=[topic])
+
+    assert Changelog(entry, f"{topic}-state", 0).rows == {}
+
+
 def test_a_journal_that_comes_back_takes_up_what_was_done_elsewhere(
     broker: Broker, topic: str, tmp_path: Path, members: list[KafkaSource]
 ) -> None:

@@ -17,8 +17,6 @@ from esewatch.model import SourceError
 from esewatch.sources.kafka.client import library, shared
 from esewatch.sources.kafka.topics import SECONDS
 
-READ_AT_ONCE = 5000
-
 
 class Stamp(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Which commit this is; a row of the journal like the others, so it is in the changelog too."""
@@ -83,21 +81,19 @@ class Changelog:
         try:
             start = kafka.TopicPartition(self._topic, self._number, kafka.OFFSET_BEGINNING)
             consumer.assign([start])
-            while True:
-                messages = consumer.consume(READ_AT_ONCE, SECONDS)
-                if not messages:
-                    raise SourceError(f"{self.name}: the changelog {self._topic} does not answer")
-                for message in messages:
-                    if (error := message.error()) is None:
-                        key = msgspec.msgpack.decode(message.key(), type=tuple[str, ...])
-                        if message.value() is None:
-                            rows.pop(key, None)
-                        else:
-                            rows[key] = message.value()
-                    elif error.code() == kafka.KafkaError._PARTITION_EOF:
-                        return rows
-                    elif not error.retriable():
-                        raise SourceError(f"{self.name}: {self._topic}: {error.str()}")
+            # One by one: `consume` waits all the seconds for as many as it may give.
+            while (message := consumer.poll(SECONDS)) is not None:
+                if (error := message.error()) is None:
+                    key = msgspec.msgpack.decode(message.key(), type=tuple[str, ...])
+                    if message.value() is None:
+                        rows.pop(key, None)
+                    else:
+                        rows[key] = message.value()
+                elif error.code() == kafka.KafkaError._PARTITION_EOF:
+                    return rows
+                elif not error.retriable():
+                    raise SourceError(f"{self.name}: {self._topic}: {error.str()}")
+            raise SourceError(f"{self.name}: the changelog {self._topic} does not answer")
         except (msgspec.MsgspecError, TypeError) as error:
             raise SourceError(
                 f"{self.name}: {self._topic} has messages that are no changelog of esewatch"
