@@ -32,6 +32,12 @@ HANDLE_FILES = ("cli", "daemon", "expose", "journal", "reliability", "scan", "so
 _BEFORE = pytest.StashKey[Counter[str]]()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests that take minutes: at the end all others would wait for them."""
+    items.sort(key=lambda item: item.get_closest_marker("minutes") is None)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Look at what is open before anything is made for a test that is about files."""

@@ -34,6 +34,7 @@ def attended(tmp_path: Path) -> Iterator[Callable[[], Attended]]:
         demo.close()
 
 
+@pytest.mark.minutes
 def test_all_stories_are_seen_and_what_is_left_can_be_reported_and_scanned(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     run = in_lines(folder)

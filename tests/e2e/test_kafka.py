@@ -82,6 +82,7 @@ def test_a_worker_that_is_killed_again_and_again_holds_what_one_holds_that_never
     assert all_held(killed.folder) == all_held(undisturbed.folder)
 
 
+@pytest.mark.minutes
 def test_owners_without_the_disk_of_a_killed_one_hold_what_one_holds_that_never_was(
     broker: Broker, messages: list[Message], tmp_path: Path
 ) -> None:

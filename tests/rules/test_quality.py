@@ -49,6 +49,7 @@ def test_each_metric_of_a_rule_is_in_the_months() -> None:
     assert replaying.unmade() == set()
 
 
+@pytest.mark.minutes
 def test_four_healthy_months_wake_nobody_and_four_faults_raise_their_alert(tmp_path: Path) -> None:
     months = [
         exchange("ex1", World(1)),
