@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,14 @@ group.min.session.timeout.ms=1000
 auto.create.topics.enable=false
 delete.topic.enable=true
 """
+_REPLICATED = """\
+node.id={number}
+controller.quorum.voters={voters}
+offsets.topic.replication.factor=3
+transaction.state.log.replication.factor=3
+transaction.state.log.min.isr=2
+min.insync.replicas=2
+"""
 # Of two lines with one key the later holds.
 _SECURE = """\
 listeners=PLAINTEXT://127.0.0.1:{port},SECURE://127.0.0.1:{secure},CONTROLLER://127.0.0.1:{controller}
@@ -65,11 +73,19 @@ class Broker:
     """Begins to listen when it is made; `kill` ends it.
 
     With a certificate it listens at `secure`, too: by TLS, for users that `add_user` has made.
+    `beside`: its number, from 1 on, among controllers that listen at these ports.
     """
 
-    def __init__(self, folder: Path, certificate: Pair | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        certificate: Pair | None = None,
+        beside: tuple[int, Sequence[int]] | None = None,
+    ) -> None:
         self._java = _wanted()
         port, secure, controller = free_port(), free_port(), free_port()
+        if beside is not None:
+            controller = beside[1][beside[0] - 1]
         self.address, self.secure = f"127.0.0.1:{port}", f"127.0.0.1:{secure}"
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
@@ -82,9 +98,14 @@ class Broker:
             text += _SECURE.format(
                 port=port, secure=secure, controller=controller, keystore=keystore
             )
+        if beside is not None:
+            voters = ",".join(f"{n}@127.0.0.1:{at}" for n, at in enumerate(beside[1], 1))
+            text += _REPLICATED.format(number=beside[0], voters=voters)
         self._settings.write_text(text)
         self._run("kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", str(self._settings))
-        self.start()
+        self._launch()
+        if beside is None:
+            self.wait_until_it_answers()
 
     def _command(self, *arguments: str) -> list[str]:
         return [self._java, "-Xmx400m", "-cp", f"{JARS}/*", *arguments]
@@ -94,10 +115,17 @@ class Broker:
 
     def start(self) -> None:
         """Start it, again on the same logs; returns when it answers."""
+        self._launch()
+        self.wait_until_it_answers()
+
+    def _launch(self) -> None:
         with (self._folder / "broker.log").open("ab") as log:
             self._process = subprocess.Popen(
                 self._command("kafka.Kafka", str(self._settings)), stdout=log, stderr=log
             )
+
+    def wait_until_it_answers(self) -> None:
+        """Kills it and raises what it says where it does not."""
         end = time.monotonic() + START_SECONDS
         while True:
             try:
@@ -119,12 +147,12 @@ class Broker:
 
         return AdminClient({"bootstrap.servers": self.address, "log_level": 0})
 
-    def make(self, topic: str, partitions: int, **config: str) -> None:
+    def make(self, topic: str, partitions: int, *, replicas: int = 1, **config: str) -> None:
         """Make a topic; `retention_ms="1"` is `retention.ms=1`."""
         from confluent_kafka.cimpl import NewTopic  # noqa: PLC0415  # an extra
 
         settings = {key.replace("_", "."): value for key, value in config.items()}
-        new = NewTopic(topic, partitions, 1, config=settings)
+        new = NewTopic(topic, partitions, replicas, config=settings)
         admin = self.admin()  # an answer is lost with its client
         admin.create_topics([new])[topic].result(30)
 
@@ -166,3 +194,12 @@ class Broker:
             producer.produce(topic, value, key=key, partition=partition)
             producer.poll(0)
         assert producer.flush(60) == 0
+
+
+def three_brokers(folder: Path) -> list[Broker]:
+    """A cluster: of each topic with three replicas two have to take a message."""
+    controllers = [free_port() for _ in range(3)]
+    brokers = [Broker(folder / str(n), beside=(n, controllers)) for n in (1, 2, 3)]
+    for broker in brokers:
+        broker.wait_until_it_answers()
+    return brokers

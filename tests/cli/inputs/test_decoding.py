@@ -204,6 +204,8 @@ def large(path: Path, size: int) -> Path:
 
 def run(folder: Path, log: Path, stderr: int) -> "subprocess.Popen[bytes]":
     code = (
+        # A shell makes what it starts in the background deaf to Ctrl-C.
+        "import signal as s; s.signal(s.SIGINT, s.default_int_handler);"
         "import sys; from esewatch.cli import main; from esewatch.cli.inputs import decoding as d;"
         "d.LEAST_BYTES = 0; d.processors = lambda: 2; sys.exit(main(sys.argv[1:]))"
     )
