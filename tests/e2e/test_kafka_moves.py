@@ -1,5 +1,7 @@
-"""How long a partition has no reader: a worker dies, a worker joins, a worker starts again."""
+"""How long a partition has no reader: a worker dies, joins, starts again or is suspended."""
 
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -9,7 +11,15 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.harness import Agent, get, start_agent
-from tests.e2e.kafka_fleet import PARTITIONS, Message, records, samples, servers, settings
+from tests.e2e.kafka_fleet import (
+    PARTITIONS,
+    Message,
+    all_held,
+    records,
+    samples,
+    servers,
+    settings,
+)
 from tests.support.figures import record
 from tests.support.kafka import Broker
 
@@ -46,6 +56,10 @@ class Group:
         client = {"session.timeout.ms": str(int(SESSION * 1000)), "heartbeat.interval.ms": "1000"}
         self.settings = settings(
             broker, name, topics=[name], changelog=f"{name}-state", client=client
+        )
+        broker.make(f"{name}-other-state", PARTITIONS, cleanup_policy="compact")
+        self.undisturbed = settings(
+            broker, f"{name}-undisturbed", topics=[name], changelog=f"{name}-other-state"
         )
 
     def send(self) -> None:
@@ -163,3 +177,24 @@ def test_a_worker_that_starts_again_moves_no_partition_of_another(
             watcher.join()
 
     assert seen == {of_first}
+
+
+def test_a_worker_that_was_suspended_shares_again_and_has_written_nothing_meanwhile(
+    broker: Broker, tmp_path: Path
+) -> None:
+    group = Group(broker, "suspended", tmp_path)
+    group.send()
+    with group.worker("first") as first, group.worker("second") as second:
+        share_all(group, first, second)
+        os.kill(first.pid, signal.SIGSTOP)
+        group.send()
+        seconds_until("the other has all", lambda: read(second) == 40 * group.sent)
+        os.kill(first.pid, signal.SIGCONT)
+        group.send()
+        share_all(group, first, second)
+    with start_agent(tmp_path / "undisturbed", group.undisturbed) as undisturbed:
+        seconds_until("all is read", lambda: read(undisturbed) == 40 * group.sent)
+    with group.worker("without-disk") as last:
+        seconds_until("it has all", lambda: read(last) == 40 * group.sent)
+
+    assert all_held(last.folder) == all_held(undisturbed.folder)
