@@ -140,6 +140,8 @@ def test_a_worker_that_joins_is_given_partitions_while_the_others_are_read(
             seconds_until("both own some", both_own)
             group.send()
             share_all(group, first, second)
+
+            assert read(first, second) == 40 * group.sent
     without = [at for at, number in held if number < PARTITIONS]
     took = max(without) - min(without) if without else 0.0
     record(
