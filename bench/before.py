@@ -25,7 +25,7 @@ EVENTS: Final = 100_000
 SHAPE: Final = "evtx_dump"
 ROUNDS: Final = 3
 TIMES: Final = 4.0
-_ROOT: Final = Path(__file__).parent.parent
+ROOT: Final = Path(__file__).parent.parent
 
 
 def run() -> list[Figure]:
@@ -45,7 +45,7 @@ def take_out(commit: str, folder: Path) -> None:
     """The agent of a commit. Raises RuntimeError where git does not have it."""
     command = ["git", "archive", "--format=tar", commit, "agent"]
     try:
-        done = subprocess.run(command, cwd=_ROOT, capture_output=True, check=False)
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
     except OSError as error:
         raise RuntimeError(f"git cannot be run: {error}") from error
     if done.returncode:
@@ -59,12 +59,12 @@ def _ingest(log: Path, before: Path) -> Figure:
 
     def ingest(tree: Path) -> None:
         with tempfile.TemporaryDirectory(dir=log.parent) as name:
-            done = json.loads(_output(tree, "-m", "bench.text_ingest", str(log), f"{name}/journal"))
+            done = json.loads(output(tree, "-m", "bench.text_ingest", str(log), f"{name}/journal"))
         spent[0] += done["seconds"]
         counts.append(done["events"])
 
     ours, theirs, ratio = paired(
-        lambda: ingest(_ROOT), lambda: ingest(before), ROUNDS, lambda: spent[0]
+        lambda: ingest(ROOT), lambda: ingest(before), ROUNDS, lambda: spent[0]
     )
     if any(each != counts[0] for each in counts):
         raise RuntimeError("the two do not count the same events")
@@ -78,11 +78,9 @@ def _report(log: Path, before: Path) -> Figure:
     page = log.with_suffix(".html")
 
     def report(tree: Path) -> None:
-        _output(tree, "-m", "esewatch", "report", str(log), "-o", str(page))
+        output(tree, "-m", "esewatch", "report", str(log), "-o", str(page))
 
-    ours, theirs, ratio = paired(
-        lambda: report(_ROOT), lambda: report(before), ROUNDS, _of_children
-    )
+    ours, theirs, ratio = paired(lambda: report(ROOT), lambda: report(before), ROUNDS, _of_children)
     return Figure(
         "`esewatch report` of JSON of ESE events, beside the commit before issue 24",
         ratio, "x", "at least", TIMES, _sides(ours, theirs),
@@ -101,11 +99,11 @@ def _of_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _output(tree: Path, *arguments: str) -> str:
+def output(tree: Path, *arguments: str) -> str:
     """What Python prints with the agent of `tree`. Raises RuntimeError when it fails."""
     done = subprocess.run(
         [sys.executable, *arguments],
-        cwd=_ROOT,
+        cwd=ROOT,
         # Compiled once, as where it is installed.
         env={**os.environ, "PYTHONPATH": str(tree / "agent"), "PYTHONDONTWRITEBYTECODE": ""},
         capture_output=True,

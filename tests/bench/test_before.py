@@ -25,7 +25,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     git(root, "add", "-A")
     git(root, "commit", "-m", "one")
     program.write_text("now")
-    monkeypatch.setattr(before, "_ROOT", root)
+    monkeypatch.setattr(before, "ROOT", root)
     return root
 
 

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import groupby, repeat
+from itertools import chain, repeat
 from operator import itemgetter, sub, truediv
 from typing import Any, Final, NamedTuple
 
@@ -24,9 +24,6 @@ from esewatch.sources.counters.counter_row import Parts, parts_of
 
 MOST_TOLD: Final = 100
 
-_Pair = tuple[Sequence[int], Sequence[int]]
-"""The first and the second stored numbers of a sample."""
-
 
 class Values(NamedTuple):
     """Of columns: labels, value, not a number where it has none, and the first one stored."""
@@ -36,109 +33,113 @@ class Values(NamedTuple):
     firsts: Sequence[int]
 
 
+class _Stored(NamedTuple):
+    """What a sample stores of the columns of a part."""
+
+    firsts: Sequence[int]
+    seconds: Sequence[int]
+    clock: int | None
+    """The second number of all of them, None where they differ or are not needed."""
+
+
 class _Part(NamedTuple):
-    """Neighbours in a group that have one formula and one frequency."""
+    """The columns of a group that have one formula and one frequency."""
 
     formula: Formula
     frequency: float
-    begin: int
-    end: int
+    columns: Sequence[Column]
+    pick: Callable[[Sequence[Any]], Sequence[Any]]
+    """Takes what belongs to them."""
 
+    def stored(self, firsts: Sequence[int], seconds: Sequence[int]) -> _Stored:
+        """Theirs of the numbers of all columns."""
+        own = self.pick(seconds)
+        is_one = self.formula is Formula.RATE and own.count(own[0]) == len(own)
+        return _Stored(self.pick(firsts), own, own[0] if is_one else None)
 
-def alike(column: Column) -> tuple[Formula, float]:
-    """The sort key of columns: neighbours with one formula and one frequency cost least."""
-    return column.formula, column.frequency
+    def values(self, now: _Stored, before: _Stored) -> list[float]:
+        """The values of a sample behind another one."""
+        if self.formula is Formula.RAW:
+            return list(map(float, now.firsts))
+        if now.clock is not None and before.clock is not None and now.clock > before.clock:
+            return self._rates(now, before, (now.clock - before.clock) / self.frequency)
+        return self._each(now, before, range(len(self.columns)))
+
+    def _rates(self, now: _Stored, before: _Stored, seconds: float) -> list[float]:
+        """Of columns with one clock: most counters of a log by far."""
+        grown = list(map(sub, now.firsts, before.firsts))
+        found = list(map(truediv, grown, repeat(seconds)))
+        if min(grown) < 0:
+            fell = [number for number, each in enumerate(grown) if each < 0]
+            for number, value in zip(fell, self._each(now, before, fell), strict=True):
+                found[number] = value
+        return found
+
+    def _each(self, now: _Stored, before: _Stored, numbers: Sequence[int]) -> list[float]:
+        """Of some of the columns, one by one."""
+        return [
+            self.columns[number].between(
+                now.firsts[number],
+                now.seconds[number],
+                before.firsts[number],
+                before.seconds[number],
+            )
+            for number in numbers
+        ]
 
 
 class Group:
     """Columns that are sampled together, with what was stored of them in the sample before.
 
-    While they are, it stands here; it is put into the columns where they part. The order of the
-    log is that of `places`, and of what comes out; `columns` may stand in another one.
+    While they are, it stands here; it is put into the columns where they part.
     """
 
-    def __init__(self, columns: Sequence[Column], places: Sequence[int]) -> None:
+    def __init__(self, columns: Sequence[Column]) -> None:
+        """`columns`: in the order of the log, which is that of what is stored and of the values."""
         self.columns = columns
-        order = sorted(range(len(columns)), key=places.__getitem__)
-        self._labels = parts_of(columns[number].labels for number in order)
-        self._ordered = picker(order) if order != list(range(len(order))) else None
-        self._before: tuple[Sequence[int], Sequence[int]] | None = None
-        self._parts: list[_Part] = []
-        begin = 0
-        for (formula, frequency), neighbours in groupby(columns, alike):
-            end = begin + len(list(neighbours))
-            self._parts.append(_Part(formula, frequency, begin, end))
-            begin = end
+        self._labels = parts_of(column.labels for column in columns)
+        alike: dict[tuple[Formula, float], list[int]] = {}
+        for number, column in enumerate(columns):
+            alike.setdefault((column.formula, column.frequency), []).append(number)
+        self._parts = [
+            _Part(formula, frequency, [columns[number] for number in numbers], picker(numbers))
+            for (formula, frequency), numbers in alike.items()
+        ]
+        order = [number for numbers in alike.values() for number in numbers]
+        places = sorted(range(len(order)), key=order.__getitem__)
+        self._ordered = picker(places) if len(self._parts) > 1 else None
+        self._before: tuple[Sequence[int], Sequence[int], list[_Stored]] | None = None
 
     def values(self, firsts: Sequence[int], seconds: Sequence[int]) -> Values:
         """The values of this sample, which is the one before from then on."""
-        before, self._before = self._before, (firsts, seconds)
+        stored = [part.stored(firsts, seconds) for part in self._parts]
+        before, self._before = self._before, (firsts, seconds, stored)
+        found: Sequence[float]
         if before is None:
             trios = zip(self.columns, firsts, seconds, strict=True)
-            return self._told(
-                [column.value(first, second) for column, first, second in trios], firsts
-            )
-        found = []
-        for part in self._parts:
-            own = slice(part.begin, part.end)
-            found += self._cooked(
-                part, (firsts[own], seconds[own]), (before[0][own], before[1][own])
-            )
-        return self._told(found, firsts)
-
-    def _told(self, found: Sequence[float], firsts: Sequence[int]) -> Values:
-        """In the order of the log."""
-        if self._ordered is not None:
-            found, firsts = self._ordered(found), self._ordered(firsts)
+            found = [column.value(first, second) for column, first, second in trios]
+        else:
+            found = list(chain.from_iterable(map(_Part.values, self._parts, stored, before[2])))
+            if self._ordered is not None:
+                found = self._ordered(found)
         return Values(self._labels, found, firsts)
-
-    def _cooked(self, part: _Part, now: _Pair, before: _Pair) -> list[float]:
-        if part.formula is Formula.RAW:
-            return list(map(float, now[0]))
-        if part.formula is Formula.RATE and _is_one(now[1]) and _is_one(before[1]):
-            passed = now[1][0] - before[1][0]
-            if passed > 0:
-                return self._rates(part, now, before, passed / part.frequency)
-        return self._each(part, now, before, range(part.end - part.begin))
-
-    def _rates(self, part: _Part, now: _Pair, before: _Pair, seconds: float) -> list[float]:
-        """Of columns with one clock: most counters of a log by far."""
-        grown = list(map(sub, now[0], before[0]))
-        found = list(map(truediv, grown, repeat(seconds)))
-        if min(grown) < 0:
-            fell = [number for number, each in enumerate(grown) if each < 0]
-            for number, value in zip(fell, self._each(part, now, before, fell), strict=True):
-                found[number] = value
-        return found
-
-    def _each(self, part: _Part, now: _Pair, before: _Pair, numbers: Sequence[int]) -> list[float]:
-        """Of some columns of a part, one by one."""
-        (firsts, seconds), (earlier, then) = now, before
-        columns = self.columns
-        return [
-            columns[part.begin + number].between(
-                firsts[number], seconds[number], earlier[number], then[number]
-            )
-            for number in numbers
-        ]
 
     def part(self) -> None:
         """The next sample may have others of these columns."""
         if self._before is not None:
-            for column, first, second in zip(self.columns, *self._before, strict=True):
+            firsts, seconds, _ = self._before
+            for column, first, second in zip(self.columns, firsts, seconds, strict=True):
                 column.first, column.second, column.known = first, second, True
             self._before = None
 
 
 def picker(numbers: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
     """Takes the items of these numbers, at least one, out of a sequence."""
-    if len(numbers) == 1:
-        return lambda values: [values[numbers[0]]]
+    begin, end = numbers[0], numbers[-1] + 1
+    step = max(1, numbers[1] - begin) if len(numbers) > 1 else 1
+    if list(numbers) == list(range(begin, end, step)):
+        return itemgetter(slice(begin, end, step))
     return itemgetter(*numbers)
-
-
-def _is_one(numbers: Sequence[int]) -> bool:
-    return numbers.count(numbers[0]) == len(numbers)
 
 
 class Taken(NamedTuple):
@@ -165,6 +166,7 @@ class Columns:
         self._computer = computer
         self._ese_only = ese_only
         self._totals: set[tuple[str, str, tuple[str, ...]]] = set()
+        self._named: dict[tuple[str, str], tuple[bool, Kind]] = {}
         self.unknown: dict[int, str] = {}
         """Counter types that have no formula here, each with a counter that has it."""
 
@@ -188,7 +190,8 @@ class Columns:
     ) -> Column | None:
         """The column of a counter of the type `kind`; None when it is not wanted or not shown."""
         object_name = entry.object
-        feed = feed_of(object_name, instance, counter)
+        fed, named = self._name(object_name, counter)
+        feed = feed_of(object_name, instance, counter) if fed else None
         if (feed is None and self._ese_only) or is_base(kind):
             return None
         formula = FORMULAS.get(kind)
@@ -198,7 +201,6 @@ class Columns:
             return None
         computer = self.computer(entry.machine)
         wraps = has_32_bits(kind)
-        named = kind_of(object_name, counter)
         shown: Kind = "level"
         if formula == Formula.RAW:
             shown = named
@@ -215,3 +217,11 @@ class Columns:
             frequency=frequency if frequency > 0 else math.nan,
             wraps=wraps,
         )
+
+    def _name(self, object_name: str, counter: str) -> tuple[bool, Kind]:
+        """What its name says of a counter: whether it may feed a series, and its kind."""
+        known = self._named.get((object_name, counter))
+        if known is None:
+            known = may_feed(object_name, counter), kind_of(object_name, counter)
+            self._named[object_name, counter] = known
+        return known

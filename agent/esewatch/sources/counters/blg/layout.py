@@ -8,7 +8,7 @@ import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from esewatch.sources.counters.blg.columns import Group, Values, alike, picker
+from esewatch.sources.counters.blg.columns import Group, Values, picker
 from esewatch.sources.counters.blg.counter_types import Column
 
 
@@ -35,7 +35,7 @@ class Layout:
 
         Raises ValueError where values lie across each other: they are not unpacked as a whole.
         """
-        slots = sorted(slots, key=lambda slot: alike(slot.column))
+        slots = sorted(slots, key=lambda slot: slot.place)
         stored = {(slot.place, slot.size) for slot in slots}
         stored |= {slot.second for slot in slots if slot.second is not None}
         ordered = sorted(stored)
@@ -51,7 +51,7 @@ class Layout:
                 for slot in slots
             ]
         )
-        self._group = Group([slot.column for slot in slots], [slot.place for slot in slots])
+        self._group = Group([slot.column for slot in slots])
 
     def values(self, data: bytes, at: int, end: int, clocks: tuple[int, ...] = ()) -> Values | None:
         """The values of the sample behind `at`; None where it is not like the one before."""

@@ -8,12 +8,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby, islice
-from operator import itemgetter
 from typing import Final, NamedTuple
 
 from esewatch.sources.counters.blg.buffers import Tell
 from esewatch.sources.counters.blg.catalogue import Entry, string_at
-from esewatch.sources.counters.blg.columns import Columns, Group, Taken, Values, alike
+from esewatch.sources.counters.blg.columns import Columns, Group, Taken, Values
 from esewatch.sources.counters.blg.counter_types import TIMER_100NS, Column
 from esewatch.sources.counters.blg.layout import Layout, Slot
 from esewatch.sources.counters.blg.objects import DamagedError, ObjectReader
@@ -63,7 +62,7 @@ class _Wildcard:
         self._columns = columns
         self._lists = lists
         self._made: dict[str, Column | None] = {}
-        self._known = _Instances((), b"", None, struct.Struct(""), Group([], []))
+        self._known = _Instances((), b"", None, struct.Struct(""), Group([]))
 
     def read(self, data: bytes, at: int, end: int, taken: Taken) -> None:
         """Take the values of the block from `at` to `end`. Raises DamagedError."""
@@ -129,14 +128,13 @@ class _Wildcard:
         if len(self._made) > 2 * len(instances) + _SPARE:
             there = {column.labels[3] for _, column in found}
             self._made = {name: made for name, made in self._made.items() if name in there}
-        found.sort(key=lambda each: alike(each[1]))
         wanted = [number for number, _ in found]
         return _Instances(
             places,
             stored,
             None if wanted == list(range(len(instances))) else wanted,
             struct.Struct("<" + len(instances) * "8xqq"),
-            Group([column for _, column in found], wanted),
+            Group([column for _, column in found]),
         )
 
     def _column(self, instance: str) -> Column | None:
@@ -156,10 +154,9 @@ class _Run:
         self.begun = begun
         self.entries = len(columns)
         wanted = [(number, column) for number, column in enumerate(columns) if column is not None]
-        wanted.sort(key=lambda each: alike(each[1]))
         self._wanted = [number for number, _ in wanted]
         self._every = self._wanted == list(range(self.entries))
-        self._group = Group([column for _, column in wanted], self._wanted)
+        self._group = Group([column for _, column in wanted])
         self._clocks = [_SINGLE.size * number for number in clocks]
         self._values = struct.Struct("<" + self.entries * _VALUE)
         # Where few are wanted the others are not even unpacked.
@@ -198,7 +195,7 @@ class _Run:
         self._group.part()
         labels, values, firsts = [], [], []
         each_wanted = zip(self._wanted, self._group.columns, strict=True)
-        for number, column in sorted(each_wanted, key=itemgetter(0)):
+        for number, column in each_wanted:
             place = at + _SINGLE.size * number
             magic, size, status, first, second = _SINGLE.unpack_from(data, place)
             if magic != _ONE or size != _SINGLE.size:
