@@ -13,6 +13,7 @@ from typing import Any
 
 import evtx
 
+from esewatch.ese.companions.companion_row import Envelope
 from esewatch.sources.evtx.chunks import (
     CHUNK_BYTES,
     CHUNK_HEADER_BYTES,
@@ -25,9 +26,9 @@ from esewatch.sources.evtx.chunks import (
 )
 from esewatch.sources.evtx.record_reader import RecordReader
 from esewatch.sources.evtx.templates import Templates
-from esewatch.sources.evtx.unfold import LEVELS, Head
+from esewatch.sources.evtx.unfold import LEVELS
 
-Told = tuple[Head, tuple[str, ...]]
+Told = tuple[Envelope, tuple[str, ...]]
 _FILE_HEADER = (FILE_MAGIC + struct.pack("<QQQIHHHH", 0, 0, 0, 128, 1, 3, 4096, 1)).ljust(
     FILE_HEADER_BYTES, b"\0"
 )
@@ -79,14 +80,14 @@ def by_ours(path: Path, is_wanted: Callable[[str], bool] = lambda name: True) ->
     for chunk in chunks_of(path):
         reader = RecordReader(chunk.data, templates)
         for head, strings in reader.wanted(offsets_of(chunk), -1):
-            found.append((Head(*head), tuple(strings)))
+            found.append((Envelope(*head), tuple(strings)))
     return found
 
 
 def _told(event: dict[str, Any]) -> Told:
     system = {name: value for name, value in event["System"].items() if value is not None}
     time = system.get("TimeCreated", {}).get("#attributes", {}).get("SystemTime", "")
-    head = Head(
+    head = Envelope(
         provider=system.get("Provider", {}).get("#attributes", {}).get("Name", ""),
         event_id=_number(system.get("EventID")) or 0,
         level=LEVELS.get(_number(system.get("Level")) or 0),

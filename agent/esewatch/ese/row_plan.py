@@ -24,10 +24,11 @@ class Step(NamedTuple):
 
 def prepared(constants: Mapping[str, FieldValue], steps: Sequence[Step]) -> RowPlan:
     """The function that writes `constants` and the fields of all steps, in their order."""
+    written: Fields = dict(constants)
     told = tuple((*step, step.writer in PLAIN_NUMBERS) for step in steps)
 
     def plan(texts: Sequence[str], order: DateOrder | None) -> Fields:
-        fields: Fields = dict(constants)
+        fields = written.copy()
         for place, name, write, plain in told:
             text = texts[place]
             if plain and len(text) <= SHORT_DIGITS and text.isdecimal():

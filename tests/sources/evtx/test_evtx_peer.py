@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from esewatch.ese.companions.companion_row import Envelope
 from esewatch.sources.evtx.chunks import chunk_offset
 from esewatch.sources.evtx.record_reader import RecordReader
 from esewatch.sources.evtx.templates import FAILURES, Templates
-from esewatch.sources.evtx.unfold import Head
 from tests.fuzz.seeds import kept
 from tests.fuzz.targets import event_log
 from tests.support.evtx_peer import Told, by_ours, by_peer, chunks_of, offsets_of
@@ -51,12 +51,12 @@ def both_ways(path: Path) -> tuple[list[Told], list[Told]]:
         for at in offsets_of(chunk):
             try:
                 head, strings = reader.careful(at)
-                careful.append((Head(*head), tuple(strings)))
+                careful.append((Envelope(*head), tuple(strings)))
                 found = reader.quick(at)
             except FAILURES:
                 continue
             if found is not None:
-                quick.append((Head(*found[0]), tuple(found[1])))
+                quick.append((Envelope(*found[0]), tuple(found[1])))
     return careful, quick
 
 

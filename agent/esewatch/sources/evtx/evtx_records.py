@@ -6,13 +6,12 @@ import msgspec
 
 from esewatch.ese.companions.companion_table import PROVIDER_WORDS
 from esewatch.ese.dates import DateOrder
-from esewatch.ese.events.from_strings import event_of_strings
+from esewatch.ese.events.from_strings import Around, event_of_strings
 from esewatch.ese.providers import is_ese_provider
 from esewatch.model import Coverage, Event
 from esewatch.sources.evtx.chunks import CHUNK_HEADER_BYTES, Chunk, salvage, walk
 from esewatch.sources.evtx.record_reader import RecordReader
 from esewatch.sources.evtx.templates import FAILURES, Templates
-from esewatch.sources.evtx.unfold import HeadFields
 
 
 class Decoded(msgspec.Struct):
@@ -76,13 +75,12 @@ class ChunkDecoder:
         name = provider.lower()
         return is_ese_provider(name, self._providers) or any(word in name for word in self._words)
 
-    def _take(self, found: Iterable[tuple[HeadFields, list[str]]], result: Decoded) -> None:
+    def _take(self, found: Iterable[tuple[Around, list[str]]], result: Decoded) -> None:
         """Add the events among these records."""
         for head, strings in found:
-            provider, event_id, level, time, number, channel, computer = head
-            computer = computer or self._computer
-            around = (provider, event_id, time, computer, channel, number, level)
-            event = event_of_strings(around, tuple(strings), self._providers, self._date_order)
+            if not head[3] and self._computer:
+                head = (*head[:3], self._computer, *head[4:])
+            event = event_of_strings(head, tuple(strings), self._providers, self._date_order)
             if event is not None and (self._companions or not event.companion):
                 result.events.append(event)
 

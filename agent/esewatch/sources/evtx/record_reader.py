@@ -9,10 +9,13 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from esewatch.ese.companions.companion_row import Envelope
+from esewatch.ese.events.from_strings import Around
 from esewatch.sources.evtx.binxml import INSTANCE_HEADER_BYTES
 from esewatch.sources.evtx.chunks import CHUNK_BYTES
+from esewatch.sources.evtx.shapes import VALUES
 from esewatch.sources.evtx.templates import FAILURES, Definitions, Template, Templates, why
-from esewatch.sources.evtx.unfold import LEVELS, Head, HeadFields, Unfolder
+from esewatch.sources.evtx.unfold import LEVELS, Unfolder
 from esewatch.sources.evtx.values import (
     BINXML,
     STRING,
@@ -30,14 +33,8 @@ _BEGIN: Final = struct.Struct("<IQ8x5s5xI")
 _TEMPLATE_INSTANCE: Final = b"\x0f\x01\x01\0\x0c"
 _INSTANCE_BYTES: Final = 4 + INSTANCE_HEADER_BYTES
 """Of an instance with the header of its fragment, up to its values."""
-_VALUES: Final = struct.Struct("<IHB")
-"""The count of values, size and type of the first."""
 _DESCRIPTORS: Final = struct.Struct("<HBx")
 _OFFSET: Final = struct.Struct("<I")
-_NONE: Final = 0
-"""In place of the offset of values: there are none."""
-_UNUSUAL: Final = -1
-"""In place of the offset of values: it takes a closer look to find them."""
 _ALL_IN_ONE: Final = (0,)
 
 
@@ -51,7 +48,7 @@ class RecordReader:
         self._definitions = Definitions(data, templates)
         self._unfolder = Unfolder(data, self._definitions)
 
-    def wanted(self, offsets: Iterable[int], after: int) -> Iterator[tuple[HeadFields, list[str]]]:
+    def wanted(self, offsets: Iterable[int], after: int) -> Iterator[tuple[Around, list[str]]]:
         """Fields and strings of the records at `offsets` whose id is greater than `after`."""
         data, definitions, begin_of = self._data, self._definitions, _BEGIN.unpack_from
         for at in offsets:
@@ -66,62 +63,91 @@ class RecordReader:
                         continue
                     wanted = template.wanted
                     found = self._quick(at, size, template, definition)
-                head, strings = found or self.careful(at)
+                found = found or self.careful(at)
             except FAILURES as error:
                 self.failures.append(f"record at offset {at}: {why(error)}")
             else:
-                if wanted or self._is_wanted(head[0]):
-                    yield head, strings
+                if wanted or self._is_wanted(found[0][0]):
+                    yield found
 
-    def head(self, at: int) -> Head:
+    def head(self, at: int) -> Envelope:
         """The fields of a record. Raises one of `FAILURES` where it is damaged, as the next two."""
-        _, _, begin, definition = _BEGIN.unpack_from(self._data, at + 4)
-        if begin == _TEMPLATE_INSTANCE:
-            usual = self._usual(at, self._definitions[definition], definition)
-            if usual is not None:
-                return Head(*usual[0])
-        return self._unfolder.head(self._unfolder.event(at + _CONTENT))
+        found = self.quick(at)
+        around = found[0] if found else self._unfolder.head(self._unfolder.event(at + _CONTENT))
+        return Envelope(*around)
 
-    def quick(self, at: int) -> tuple[HeadFields, list[str]] | None:
+    def quick(self, at: int) -> tuple[Around, list[str]] | None:
         """Fields and strings of a usual record of a wanted provider; None of another."""
         size, _, begin, definition = _BEGIN.unpack_from(self._data, at + 4)
         if begin != _TEMPLATE_INSTANCE:
             return None
         return self._quick(at, size, self._definitions[definition], definition)
 
-    def careful(self, at: int) -> tuple[HeadFields, list[str]]:
+    def careful(self, at: int) -> tuple[Around, list[str]]:
         """Fields and strings of any record."""
         event = self._unfolder.event(at + _CONTENT)
         return self._unfolder.head(event), self._unfolder.strings(event)
 
     def _quick(
         self, at: int, size: int, template: Template, definition: int
-    ) -> tuple[HeadFields, list[str]] | None:
+    ) -> tuple[Around, list[str]] | None:
         """Fields of a usual record, and its strings if it is wanted; None of another."""
-        usual = self._usual(at, template, definition)
-        if usual is None:
+        shape = template.head
+        if shape is None:
             return None
-        head, values, inner = usual
-        if values == _NONE or not (template.wanted or self._is_wanted(head[0])):
+        provider, channel, computer, _, key_bytes, layouts = shape
+        data = self._data
+        values = at + _CONTENT + _INSTANCE_BYTES
+        if definition == values:
+            values += template.size
+        place = values + key_bytes
+        layout = layouts[data[values:place]]
+        if layout is None or place + layout.size > CHUNK_BYTES:
+            return None
+        (
+            length, kind, level, event_id, ticks, record_id, name, log, machine,
+            begin, inner, count, first, first_kind,
+        ) = layout.unpack_from(data, place)  # fmt: skip
+        if provider is None:
+            provider = text_of(STRING, name)
+        if channel is None:
+            channel = text_of(STRING, log)
+        if computer is None:
+            computer = text_of(STRING, machine)
+        time = seconds_of(ticks)
+        head = (provider, event_id, time, computer, channel, record_id, LEVELS.get(level))
+        if not length:
             return head, []
-        if values == _UNUSUAL:
+        if kind != BINXML:
             return None
+        if not (template.wanted or self._is_wanted(provider)):
+            return head, []
+        place += layout.size - VALUES.size
+        if begin != _TEMPLATE_INSTANCE:
+            if begin[0] != _TEMPLATE_INSTANCE[-1]:
+                return None
+            # An instance without the header of a fragment.
+            place -= 4
+            (inner,) = _OFFSET.unpack_from(data, place - 4)
+            count, first, first_kind = VALUES.unpack_from(data, place)
         payload = self._definitions[inner]
         slots = payload.string_slots
         if slots is None or not (payload.holds_strings or template.wraps_strings):
             return None
-        if inner == values:
-            values += payload.size
-        strings = self._strings(slots, values, at + size)
+        if inner == place:
+            place += payload.size
+            count, first, first_kind = VALUES.unpack_from(data, place)
+        if first_kind == STRINGS and slots == _ALL_IN_ONE:
+            start = place + 4 + 4 * count
+            behind = start + first
+            return (head, strings_of(data[start:behind])) if behind <= at + size else None
+        strings = self._strings(slots, place, count, at + size)
         return None if strings is None else (head, strings)
 
-    def _strings(self, slots: tuple[int, ...], at: int, end: int) -> list[str] | None:
-        """The texts of these of the values at `at`; None when they reach beyond `end`."""
+    def _strings(self, slots: tuple[int, ...], at: int, count: int, end: int) -> list[str] | None:
+        """The texts of these of the `count` values at `at`; None when they reach beyond `end`."""
         data = self._data
-        count, size, kind = _VALUES.unpack_from(data, at)
         start = at + 4 + 4 * count
-        if kind == STRINGS and slots == _ALL_IN_ONE:
-            return strings_of(data[start : start + size]) if start + size <= end else None
         if start > end:
             return None
         values = []
@@ -133,44 +159,3 @@ class RecordReader:
         if slots and max(slots) >= count:
             return None
         return [text for slot in slots for text in texts_of(*values[slot])]
-
-    def _usual(
-        self, at: int, template: Template, definition: int
-    ) -> tuple[HeadFields, int, int] | None:
-        """The fields of a usual record; the offset of the values of what holds the strings.
-
-        That is a template instance, the third is the offset of its template. The second may
-        also be `_NONE` or `_UNUSUAL`.
-        """
-        shape = template.head
-        if shape is None:
-            return None
-        provider, channel, computer, _, key_bytes, layouts = shape
-        values = at + _CONTENT + _INSTANCE_BYTES
-        if definition == values:
-            values += template.size
-        place = values + key_bytes
-        layout = layouts[self._data[values:place]]
-        if layout is None or place + layout.size > CHUNK_BYTES:
-            return None
-        found = layout.unpack_from(self._data, place)
-        size, kind, level, event_id, ticks, record_id, name, log, machine, begin, inner = found
-        payload = place + layout.size
-        if not size:
-            payload = _NONE
-        elif kind != BINXML:
-            return None
-        elif begin != _TEMPLATE_INSTANCE:
-            payload -= 4
-            bare = begin[0] == _TEMPLATE_INSTANCE[-1]
-            (inner,) = _OFFSET.unpack_from(self._data, payload - 4)
-            payload = payload if bare else _UNUSUAL
-        if provider is None:
-            provider = text_of(STRING, name)
-        if channel is None:
-            channel = text_of(STRING, log)
-        if computer is None:
-            computer = text_of(STRING, machine)
-        time = seconds_of(ticks)
-        head = (provider, event_id, LEVELS.get(level), time, record_id, channel, computer)
-        return head, payload, inner

@@ -15,7 +15,9 @@ from esewatch.sources.evtx.values import FILETIME, STRING, UINT8, UINT16, UINT64
 _TEXT: Final = (STRING, "")
 _KINDS: Final = ((UINT8, "B"), (UINT16, "H"), (FILETIME, "Q"), (UINT64, "Q"), *[_TEXT] * 3)
 """Type of level, event id, time, record id and the texts, and the code of `struct` for it."""
-_INSTANCE: Final = "5s5xI"
+VALUES: Final = struct.Struct("<IHB")
+"""The count of values, size and type of the first."""
+_INSTANCE: Final = "5s5xIIHB"
 _DESCRIPTORS: Final = struct.Struct("<HBx")
 _LAYOUTS_KEPT: Final = 64
 STRING_HOLDERS: Final = ("EventData", "UserData")
@@ -29,8 +31,9 @@ class Layouts(dict[bytes, struct.Struct | None]):
 
     The fields, from the descriptor of the last value on: its size and type, level, event id,
     time, record id, the texts of provider, channel and computer as far as they are values, the
-    first five bytes of the last value and the offset of its template's definition. None
-    when the values are of another kind or order.
+    first five bytes of the last value, the offset of its template's definition and, where that
+    stands elsewhere, the count of its values, size and type of the first. None when the values
+    are of another kind or order.
     """
 
     def __init__(self, slots: tuple[int, ...], texts: tuple[int | None, ...], payload: int) -> None:

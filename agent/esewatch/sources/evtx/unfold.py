@@ -7,6 +7,7 @@ short one for the usual records.
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from esewatch.ese.events.from_strings import Around
 from esewatch.model import Level
 from esewatch.sources.evtx.binxml import Content, Element, Instance, Parser, Slot, Value
 from esewatch.sources.evtx.shapes import BYTES, STRING_HOLDERS
@@ -37,22 +38,6 @@ _CHUNK_MOST: Final = 1 << 21
 _DEEPEST: Final = 16
 
 
-HeadFields = tuple[str, int, Level | None, float | None, int | None, str, str]
-"""Those of a `Head`, in their order."""
-
-
-class Head(NamedTuple):
-    """The fields of a record's System part, empty or None where it has none."""
-
-    provider: str = ""
-    event_id: int = 0
-    level: Level | None = None
-    time: float | None = None
-    record_id: int | None = None
-    channel: str = ""
-    computer: str = ""
-
-
 class View(NamedTuple):
     """An element, the values that go into its slots, and how deep it lies."""
 
@@ -79,17 +64,17 @@ class Unfolder:
             raise ValueError("not an event")
         return parts
 
-    def head(self, event: Mapping[str, View]) -> Head:
-        """The fields of the System part."""
+    def head(self, event: Mapping[str, View]) -> Around:
+        """The fields of the System part, empty or None where it has none."""
         parts = self._parts(event["System"])
-        return Head(
-            provider=self._attribute(parts.get("Provider"), "Name"),
-            event_id=self._integer(parts.get("EventID")) or 0,
-            level=LEVELS.get(self._integer(parts.get("Level")) or 0),
-            time=self._time(parts.get("TimeCreated")),
-            record_id=self._integer(parts.get("EventRecordID")),
-            channel=self._text_in(parts.get("Channel")),
-            computer=self._text_in(parts.get("Computer")),
+        return (
+            self._attribute(parts.get("Provider"), "Name"),
+            self._integer(parts.get("EventID")) or 0,
+            self._time(parts.get("TimeCreated")),
+            self._text_in(parts.get("Computer")),
+            self._text_in(parts.get("Channel")),
+            self._integer(parts.get("EventRecordID")),
+            LEVELS.get(self._integer(parts.get("Level")) or 0),
         )
 
     def strings(self, event: Mapping[str, View]) -> list[str]:
