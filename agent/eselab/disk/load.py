@@ -8,7 +8,7 @@ import math
 import random
 from array import array
 from collections import Counter
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -33,7 +33,8 @@ class WorkloadPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """A stream that hands in a request when one of its own is done. All begin at time 0."""
 
     name: Name
-    operation: Literal["read", "write"] = "read"
+    operation: Literal["read", "write", "update"] = "read"
+    """`update`: what was read is written then, as the threads of a database do."""
     bytes: Annotated[int, Meta(ge=512, le=1 << 20)]
     """Of a request."""
     pattern: Literal["sequential", "random"] = "sequential"
@@ -93,6 +94,15 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     latency_max: float
 
 
+class _UnderWay(NamedTuple):
+    """A request."""
+
+    stream: "_Stream"
+    since: float
+    offset: int
+    write: bool
+
+
 class _Stream:
     """A workload in progress."""
 
@@ -142,11 +152,14 @@ class _Stream:
         self._given += 1
         return self.plan.offset + place * self.plan.bytes
 
-    def done(self, since: float, at: float) -> None:
-        """A request is done."""
-        self._under_way -= 1
-        self._latencies.append(at - since)
+    def done(self, request: _UnderWay, at: float) -> bool:
+        """A request is done; whether its place is to be written now."""
+        self._latencies.append(at - request.since)
         self._last = at
+        if self.plan.operation == "update" and not request.write:
+            return True
+        self._under_way -= 1
+        return False
 
     def figures(self) -> Figures:
         """Of all of it."""
@@ -168,24 +181,29 @@ def run_load(plan: LoadPlan, seed: int) -> list[Figures]:
     """Do all workloads to their ends. The same seed gives the same figures. Raises LoadError."""
     lun = lun_of(plan.lun)
     streams = [_Stream(each, lun.capacity, seed) for each in plan.workloads]
-    under_way: dict[int, tuple[_Stream, float]] = {}
+    under_way: dict[int, _UnderWay] = {}
+
+    def submit(request: _UnderWay) -> None:
+        stream, at, offset, write = request
+        ticket = lun.submit(at, offset, stream.plan.bytes, write=write)
+        if ticket > MOST_REQUESTS:
+            raise LoadError(f"after {at:g} s these are more than {MOST_REQUESTS} requests")
+        under_way[ticket] = request
 
     def hand_in(stream: _Stream, now: float) -> None:
         at, count = stream.due(now)
-        write = stream.plan.operation == "write"
         for _ in range(count):
-            ticket = lun.submit(at, stream.offset(), stream.plan.bytes, write=write)
-            if ticket > MOST_REQUESTS:
-                raise LoadError(f"after {at:g} s these are more than {MOST_REQUESTS} requests")
-            under_way[ticket] = stream, at
+            submit(_UnderWay(stream, at, stream.offset(), stream.plan.operation == "write"))
 
     for stream in streams:
         hand_in(stream, 0.0)
     while (answer := lun.next_done()) is not None:
         ticket, at = answer
-        stream, since = under_way.pop(ticket)
-        stream.done(since, at)
-        hand_in(stream, at)
+        request = under_way.pop(ticket)
+        if request.stream.done(request, at):
+            submit(request._replace(since=at, write=True))
+        else:
+            hand_in(request.stream, at)
     return [stream.figures() for stream in streams]
 
 

@@ -117,12 +117,27 @@ def test_writes_go_into_the_cache_and_reads_do_not(submitted: Submitted) -> None
     assert sorted(write for _, _, _, write in submitted) == [False] * 30 + [True] * 30
 
 
+def test_an_update_reads_a_place_and_then_writes_it(submitted: Submitted) -> None:
+    asked = stream(operation="update", pattern="random", count=20, outstanding=3)
+    (found,) = run_load(plan(asked), 1)
+
+    assert found.requests == len(submitted) == 40
+    assert [write for *_, write in submitted].count(True) == 20
+    reads = [(offset, length) for _, offset, length, write in submitted if not write]
+    assert sorted((offset, length) for _, offset, length, write in submitted if write) == sorted(
+        reads
+    )
+    for offset, length in reads:
+        first, second = (write for _, *place, write in submitted if place == [offset, length])
+        assert (first, second) == (False, True)
+
+
 @given(
     st.lists(
         st.fixed_dictionaries(
             {
                 "bytes": st.integers(512, 1 << 20),
-                "operation": st.sampled_from(["read", "write"]),
+                "operation": st.sampled_from(["read", "write", "update"]),
                 "pattern": st.sampled_from(["sequential", "random"]),
                 "offset": st.integers(0, 1 << 34),
                 "outstanding": st.integers(1, 40),
@@ -143,7 +158,9 @@ def test_all_that_was_asked_for_is_done_and_the_figures_are_in_order(
     found = run_load(plan(*named, write_cache=cache), 1)
 
     assert [each.name for each in found] == [each["name"] for each in named]
-    assert [each.requests for each in found] == [each["count"] for each in named]
+    twice = {"read": 1, "write": 1, "update": 2}
+    asked_for = [each["count"] * twice[each["operation"]] for each in named]
+    assert [each.requests for each in found] == asked_for
     for each in found:
         assert 0 < each.latency_p50 <= each.latency_p99 <= each.latency_max <= each.seconds
         assert each.latency_mean <= each.latency_max * (1 + 1e-9)
