@@ -8,6 +8,7 @@ from esewatch.cli.run import signals
 from esewatch.cli.run.process import _wait
 from esewatch.cli.run.signals import SignalRequests
 from esewatch.daemon.loop import Daemon
+from esewatch.expose.http.server import HttpServer
 from esewatch.threads import Worker
 
 
@@ -19,7 +20,7 @@ class NobodyWishes:
 
 
 class Watched:
-    """A daemon of which nothing but the watch is asked."""
+    """A daemon or a server of which nothing but the watch is asked."""
 
     def watch(self) -> None:
         raise AssertionError("it has ended")
@@ -30,4 +31,5 @@ def test_a_fold_that_ended_without_a_word_ends_the_process() -> None:
     reader = Worker(lambda: None)
     reader.join(20)
     wishes = cast("SignalRequests", NobodyWishes())
-    assert not _wait(cast("Daemon", Watched()), wishes, reader)
+    watched = Watched()
+    assert not _wait(cast("Daemon", watched), cast("HttpServer", watched), wishes, reader)

@@ -1,5 +1,6 @@
 """The server itself: addresses, its end, and clients that are slow, broken or hostile."""
 
+import asyncio
 import contextlib
 import socket
 import threading
@@ -8,6 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
+from esewatch.expose.http import server as http_server
 from esewatch.expose.http.app import PAGES_AT_ONCE, App
 from esewatch.expose.http.connections import Connection, ConnectionLimits
 from esewatch.expose.http.server import THREADS, HttpServer, Limits, format_address, parse_address
@@ -119,6 +121,47 @@ def test_the_address_is_free_again_after_the_end() -> None:
     assert ask(again, "/-/healthy").status == 200
     again.stop()
     again.stop()
+
+
+def test_a_server_that_found_no_memory_serves_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where the thread that serves ends, nobody would hear of anything any more."""
+
+    def no_memory(*_: object) -> None:
+        raise MemoryError
+
+    with serving() as server, connect(server) as client:
+        address, thread, loop = server.address, server._thread, server._loop
+        assert thread is not None
+        assert loop is not None
+        server.watch()
+        assert server._thread is thread
+        with monkeypatch.context() as patch:
+            patch.setattr(http_server, "Worker", no_memory)
+            loop.call_soon_threadsafe(setattr, loop, "_run_once", _Once(loop, no_memory))
+            assert wait_until(lambda: not thread.running)
+            assert client.recv(1) == b""
+            for _ in range(3):
+                server.watch()
+        server.watch()
+        assert server.address == address
+        assert ask(server, "/-/healthy").status == 200
+    assert caplog.text.count("does not serve") == 1
+    assert caplog.text.count("serves again") == 1
+    server.watch()
+    assert server._thread is None
+
+
+class _Once:
+    """Of a loop, one turn that fails; those after it do not."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, fail: Callable[[], None]) -> None:
+        self._loop, self._fail = loop, fail
+
+    def __call__(self) -> None:
+        del self._loop._run_once  # type: ignore[attr-defined]
+        self._fail()
 
 
 def test_no_request_needs_a_new_thread(monkeypatch: pytest.MonkeyPatch) -> None:

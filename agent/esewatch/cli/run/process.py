@@ -54,7 +54,7 @@ def run_daemon(options: argparse.Namespace) -> int:
         if not settings.sources:
             log.warning("no sources are configured, so nothing is watched: see `sources:`")
         reader = Worker(partial(_read, daemon, wishes))
-        asked = _wait(daemon, wishes, reader)
+        asked = _wait(daemon, server, wishes, reader)
     finally:
         end = time.monotonic() + STOP_SECONDS
         daemon.stop()
@@ -90,12 +90,13 @@ def _read(daemon: Daemon, wishes: SignalRequests) -> None:
         wishes.ended()
 
 
-def _wait(daemon: Daemon, wishes: SignalRequests, reader: Worker) -> bool:
+def _wait(daemon: Daemon, server: HttpServer, wishes: SignalRequests, reader: Worker) -> bool:
     """Wait until the end is requested; False when the reading thread has ended by itself."""
     reloads = Reloads(daemon)
     # One that found no memory to say so has ended too.
     while (wish := wishes.next()) == "reload" or (wish is None and reader.running):
         daemon.watch()
+        server.watch()
         if wish is not None:
             reloads.ask()
     return wish == "stop"

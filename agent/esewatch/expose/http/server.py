@@ -10,6 +10,7 @@ import socket
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -26,6 +27,9 @@ log = logging.getLogger(__name__)
 
 WATCH_SECONDS = 0.5
 """Interval of the checks of connections."""
+
+_START_SECONDS = 10.0
+"""The thread that serves has to listen within this time."""
 
 THREADS = 6
 """Threads that make answers: more than pages are made at once, so that a scrape never waits."""
@@ -118,8 +122,8 @@ class HttpServer:
         self._app = app
         self._limits = limits or Limits()
         self._open = ConnectionLimits(self._limits.connections)
+        self._serves = self._complained = False
         self._secure = secure
-        self._socket: socket.socket | None = None
         self._address = address
         self._thread: Worker | None = None
         self._listening = threading.Event()
@@ -138,20 +142,47 @@ class HttpServer:
 
     def start(self) -> None:
         """Listen and serve. Raises EsewatchError when the address is not available."""
-        self._socket = _listen(self._address)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, AHEAD)  # of each connection
-        self._address = format_address(*self._socket.getsockname()[:2])
+        self._begin()
+        self._serves = True
+
+    def watch(self) -> None:
+        """Serve again where the thread that serves has ended: it may have found no memory.
+
+        Called by the owner from time to time. The clients of that thread are cut off.
+        """
+        if not self._serves or (self._thread is not None and self._thread.running):
+            return
         try:
-            self._thread = Worker(self._run)
+            self._begin()
+        except (EsewatchError, MemoryError, OSError, RuntimeError) as error:
+            if not self._complained:
+                log.error("the HTTP server on %s does not serve: %s", self.address, error)
+            self._complained = True
+        else:
+            self._complained = False
+            log.warning("the HTTP server on %s had ended and serves again", self.address)
+
+    def _begin(self) -> None:
+        self._open = ConnectionLimits(self._limits.connections)
+        self._listening.clear()
+        bound = _listen(self._address)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, AHEAD)  # of each connection
+        self._address = format_address(*bound.getsockname()[:2])
+        try:
+            self._thread = Worker(partial(self._run, bound))
         except (RuntimeError, MemoryError) as error:
-            self._socket.close()
+            bound.close()
             raise EsewatchError(f"no thread for the HTTP server: {error}") from None
-        if not self._listening.wait(10):
-            self.stop()
+        if not self._listening.wait(_START_SECONDS):
+            self._end()
             raise EsewatchError(f"the HTTP server did not start on {self._address}")
 
     def stop(self) -> None:
         """Answer open requests, for at most two seconds, then release the address."""
+        self._serves = False
+        self._end()
+
+    def _end(self) -> None:
         thread, loop, stop = self._thread, self._loop, self._stop
         if thread is None:
             return
@@ -164,7 +195,7 @@ class HttpServer:
             log.warning("the HTTP server on %s is still busy and is left behind", self.address)
         self._thread = None
 
-    def _run(self) -> None:
+    def _run(self, bound: socket.socket) -> None:
         def loop_factory() -> asyncio.AbstractEventLoop:
             return GuardedLoop(
                 self._open, self._listening.set, self._secure, self._limits.head_seconds
@@ -172,27 +203,26 @@ class HttpServer:
 
         try:
             with asyncio.Runner(loop_factory=loop_factory) as runner:
-                runner.run(self._serve())
+                runner.run(self._serve(bound))
         except asyncio.CancelledError:
             log.debug("requests were cut off at the end")
         except Exception:
             log.critical("the HTTP server on %s ended", self.address, exc_info=True)
         finally:
-            if self._socket is not None:
-                self._socket.close()
+            bound.close()
 
-    async def _serve(self) -> None:
-        assert self._socket is not None
+    async def _serve(self, bound: socket.socket) -> None:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_quietly)
         loop.set_default_executor(_started(THREADS))
         self._loop, self._stop = loop, asyncio.Event()
         watch = asyncio.create_task(self._watch(self._stop))
         try:
-            config = _BoundConfig(self._socket, self._limits)
+            config = _BoundConfig(bound, self._limits)
             await serve(self._marked, config, shutdown_trigger=self._stop.wait, mode="asgi")
         finally:
             watch.cancel()
+            self._open.tidy(0.0)  # they would stay open where the loop ends by an error
 
     async def _marked(self, scope: Any, receive: Any, send: Any) -> None:
         """The application, with the beginning and end of each request noted."""
