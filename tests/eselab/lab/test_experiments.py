@@ -96,7 +96,7 @@ def test_two_scans_on_one_lun_are_slower_and_on_two_are_not(tmp_path: Path) -> N
     latency = number(findings, "read latency", "one database")
     assert number(findings, "read latency", "two on one LUN, each") > latency > 0
     assert told.count == EXPERIMENTS["checksum-parallel"].steps
-    assert len(findings.comparisons) == 3
+    assert [each.holds for each in findings.comparisons[3:]] == [True, True]
 
 
 @pytest.fixture(scope="module")
@@ -313,7 +313,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_does_not(
         return checksum_parallel.run(Bench(tmp_path / name, seed, lambda: None), pages=200)
 
     first = lines(parallel)
-    assert len(first) == 16
+    assert len(first) == 22
     assert lines(made("a much longer name of a folder", 1)) == first
     assert lines(made("c", 2)) != first
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from eselab.lab import readings
-from eselab.lab.bench import Bench
+from eselab.lab.bench import Bench, Load
 from eselab.lab.frame import Comparison, Experiment, Findings, ResultRow, Signal, compared, ratio
 from eselab.lab.readings import Scan
 
@@ -18,6 +18,11 @@ DRIVES: Final[dict[str, Any]] = {
 """Of a LUN of any experiment: drives of the engine's data sheets behind a controller's cache."""
 
 _READ: Final = 327_680
+OUTSTANDING: Final = 3
+"""Reads of a scan that are under way at once, as the published rows have it (`_in_flight`)."""
+_STREAM_SECONDS: Final = 30.0
+_APART: Final = 1 << 37
+"""Bytes from the begin of one database to that of the other."""
 _OFFSET, _LENGTH, _SECONDS = 60.0, 240.0, 360.0
 _PUBLISHED: Final = {"pages": (30_000.0, 8_200.0), "MB": (250.0, 67.0), "latency": (3.5, 7.2)}
 _KIND: Final = "modelled disk"
@@ -75,20 +80,42 @@ def measured(bench: Bench, name: str, luns: Sequence[str], pages: int) -> Measur
     return Measured(readings.scans(run.events()), latency)
 
 
+def streams(bench: Bench, name: str, scans: int) -> list[Load]:
+    """So many scans on one LUN, without databases: each has OUTSTANDING reads under way."""
+    plan = {
+        "lun": DRIVES,
+        "workloads": [
+            {
+                "name": f"scan{number}",
+                "bytes": _READ,
+                "outstanding": OUTSTANDING,
+                "offset": number * _APART,
+                "span": _APART,
+                "seconds": _STREAM_SECONDS,
+            }
+            for number in range(scans)
+        ],
+    }
+    return list(bench.disks(name, plan).values())
+
+
 def run(bench: Bench, pages: int = PAGES) -> Findings:
     """See EXPERIMENT. `pages`: of a database."""
     one = measured(bench, "one", ["lun7"], pages)
     two = measured(bench, "two", ["lun7", "lun7"], pages)
     apart = measured(bench, "apart", ["lun7", "lun8"], pages)
+    alone, both = streams(bench, "stream", 1), streams(bench, "streams", 2)
     rows = [
         *_rows("one database", one.pages, one.latency, 0),
         *_rows("two on one LUN, sum of both", two.pages, two.latency, 1),
         *_rows("two on one LUN, each", two.each, two.latency, 1),
         *_rows("two on two LUNs, sum of both", apart.pages, apart.latency, None),
+        *_stream_rows(f"one, {OUTSTANDING} reads outstanding", alone, 0),
+        *_stream_rows(f"each of two on one LUN, {OUTSTANDING} reads outstanding", both, 1),
     ]
     return Findings(
         rows=rows,
-        comparisons=_comparisons(one, two),
+        comparisons=[*_comparisons(one, two), *_of_streams(alone, both)],
         remarks=[_in_flight()],
     )
 
@@ -110,6 +137,36 @@ def _rows(case: str, pages: float | None, latency: float | None, at: int | None)
         )
         for quantity, unit, key, ours in figures
     ]
+
+
+def _stream_rows(case: str, loads: Sequence[Load], at: int) -> list[ResultRow]:
+    _, *rows = _rows(case, _rate(loads) / PAGE, _latency(loads), at)
+    return rows
+
+
+def _rate(loads: Sequence[Load]) -> float:
+    """Bytes a second of one of them, on average."""
+    return sum(each.bytes_per_second for each in loads) / len(loads)
+
+
+def _latency(loads: Sequence[Load]) -> float:
+    """Milliseconds of a read."""
+    return sum(each.latency_mean for each in loads) / len(loads) * 1e3
+
+
+def _of_streams(alone: Sequence[Load], both: Sequence[Load]) -> list[Comparison]:
+    (fast, shared), (quick, slow) = _PUBLISHED["MB"], _PUBLISHED["latency"]
+    why = "two scans together lose another share of what one does alone"
+    return [
+        compared(
+            f"MB/s of one, by each of two: {OUTSTANDING} reads outstanding",
+            _KIND, fast / shared, _rate(alone) / _rate(both), why=why,
+        ),
+        compared(
+            f"read latency of two, by that of one: {OUTSTANDING} reads outstanding",
+            _KIND, slow / quick, _latency(both) / _latency(alone), why=why,
+        ),
+    ]  # fmt: skip
 
 
 def _comparisons(one: Measured, two: Measured) -> list[Comparison]:
@@ -144,7 +201,8 @@ def _in_flight() -> str:
     return (
         f"By its rate and latency the published single scan had {reads[0]:.1f} outstanding reads"
         f" of 320 KB; in the second row it is {reads[1]:.1f} if that is the sum,"
-        f" {2 * reads[1]:.1f} if it is one of two. The engine has one for each scan."
+        f" {2 * reads[1]:.1f} if it is one of two. The engine has one for each scan, the streams"
+        f" without a database have {OUTSTANDING}."
     )
 
 
@@ -160,7 +218,7 @@ EXPERIMENT: Final = Experiment(
         "The published second row does not say whether it is one database or the sum of both:"
         " each interpretation has a line.",
     ],
-    steps=3,
+    steps=5,
     run=run,
     signals=[
         Signal(side="good", case="one database"),
