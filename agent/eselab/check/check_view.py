@@ -101,9 +101,9 @@ def _view(disk: Disk, name: str, raw: File, faults: list[str]) -> View | None:
     except CheckpointError as error:
         faults.append(f"checkpoint: {error}")
         return None
-    flush_file = FlushMapFile(disk, name, signature=header.signature)
+    flush_file = FlushMapFile(disk, name)
     try:
-        flushes = flush_file.load(position=checkpoint.position, attach=header.attach_position)
+        flushes = flush_file.load(header, position=checkpoint.position)
     finally:
         flush_file.close()
     view = View(header, PageFile(raw, header.page_size, flushes=flushes), faults)

@@ -4,13 +4,21 @@ Offsets are those of DBFILEHDR (daedef.hxx of the published engine); `ese.header
 """
 
 import struct
+import zlib
 from typing import Final
 
 import msgspec
 
 from eselab.base.trouble import Trouble
-from eselab.storage.transaction_log.header_bytes import epoch, log_position, log_time, position_in
+from eselab.storage.transaction_log.header_bytes import (
+    epoch,
+    log_position,
+    log_time,
+    position_in,
+    signature_bytes,
+)
 from esewatch.ese.pages.checksum import xor_checksum
+from esewatch.ese.pages.flush_map.map_header import database_flush
 from esewatch.ese.pages.header import NotDatabase, parse_header
 from esewatch.ese.pages.layout import HEADER_PAGES
 
@@ -63,6 +71,16 @@ class DatabaseHeader(msgspec.Struct, kw_only=True):
     """The one that is not finished yet."""
     scan_page: int = 0
     """Up to which page it came."""
+    database_flush: int = 0
+    """Signature of its last writing, and of that of the flush map that it saw last; 0: none."""
+    map_flush: int = 0
+
+    def written(self, map_flush: int | None = None) -> bytes:
+        """`page` for another writing. `map_flush`: the signature of the flush map, if any."""
+        self.database_flush = following_signature(self.database_flush or self.signature)
+        if map_flush is not None:
+            self.map_flush = map_flush
+        return self.page()
 
     def page(self) -> bytes:
         """One copy, sealed; the file has two of them in front."""
@@ -73,6 +91,9 @@ class DatabaseHeader(msgspec.Struct, kw_only=True):
             page[offset : offset + 8] = log_time(time)
         for offset, position in self._positions():
             page[offset : offset + 8] = log_position(position)
+        for offset, number in ((584, self.database_flush), (612, self.map_flush)):
+            if number:
+                page[offset : offset + 28] = signature_bytes(number, self.created)
         struct.pack_into("<I", page, 0, xor_checksum(bytes(page)))
         return bytes(page)
 
@@ -139,6 +160,11 @@ class DatabaseHeader(msgspec.Struct, kw_only=True):
         )
 
 
+def following_signature(number: int) -> int:
+    """The random number of the next signature: not 0, and the same for the same seed."""
+    return zlib.crc32(struct.pack("<I", number)) or 1
+
+
 def read_header(begin: bytes) -> DatabaseHeader:
     """The header of a file that begins so; the shadow where the first copy is damaged.
 
@@ -151,6 +177,7 @@ def read_header(begin: bytes) -> DatabaseHeader:
         raise HeaderError(found.remark or f"the state of the database is {found.state}")
     size = found.page_size
     copy = begin[:size] if found.header_ok else begin[size : HEADER_PAGES * size]
+    flushes = database_flush(copy)
     return DatabaseHeader(
         page_size=size,
         signature=int(found.signature.random, 16),
@@ -176,4 +203,6 @@ def read_header(begin: bytes) -> DatabaseHeader:
         scan_finished=epoch(found.scan_finished),
         scan_started=epoch(found.scan_started),
         scan_page=found.scan_contiguous_page,
+        database_flush=int(flushes.database_flush.random, 16),
+        map_flush=int(flushes.map_flush.random, 16),
     )

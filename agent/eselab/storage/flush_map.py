@@ -1,164 +1,154 @@
 """Flush map: the last write of each page, so that a lost write is detected.
 
 Each page carries two bits of its flags (0x18000: 1 rock, 2 paper, 3 scissors) that go round at
-each writing; the map has them too. Source: the lost flush detection of the published engine.
+each writing; the map has them too. The file, `<name>.jfm`, has a header of 8 KiB and pages of
+8 KiB, each with the types of 32,512 pages behind 64 bytes. Source: flushmap.hxx and flushmap.cxx
+of the published engine; `ese.pages.flush_map` reads it.
 
-The file, `<name>.jfm`: two header pages of 8 KiB (checksum of a header,
-file type 7 at 667, as flushmap.hxx has them), written in turns, then two places for each chunk
-of the map, 4 KiB for 16,384 pages. A changed chunk goes to the place that the last header does
-not mean; a header has the CRC-32 of each chunk, so that one whole map is there whatever was torn.
+A page of the map is written in place. One that was torn verifies no longer, and of its pages
+nothing is known then. One that is older than its header says costs nothing: what was written since
+is in the log behind the position of the map, and to be forgotten while that is redone.
 """
 
 import struct
-import zlib
-from typing import Final, NamedTuple
+from typing import Final
 
 from eselab.disk.disk import Disk
 from eselab.disk.file import File
-from esewatch.ese.pages.checksum import xor_checksum
+from eselab.storage.database_header import CLEAN, DatabaseHeader, following_signature
+from eselab.storage.transaction_log.header_bytes import log_time, signature_bytes
+from eselab.storage.transaction_log.log import generation_of
+from esewatch.ese.pages.checksum import diagnose, page_checksums, xor_checksum
+from esewatch.ese.pages.flush_map.map_header import (
+    MAP_PAGE,
+    VERSION,
+    database_flush,
+    parse_map_header,
+    signatures_agree,
+)
+from esewatch.ese.pages.layout import FLAGS_OFFSET, NEW_FORMAT
 
 UNKNOWN: Final = 0
 
-_CHUNK: Final = 4096
-_HEADER: Final = 8192
-_PAGES_OF_CHUNK: Final = _CHUNK * 4
-_FILE_TYPE_AT: Final = 667
-_FLUSH_MAP: Final = 7
-_LIST_AT: Final = 672
-_MOST_CHUNKS: Final = (_HEADER - _LIST_AT) // 4
-_U32 = struct.Struct("<I")
-_CHECK_AT: Final = 60
-_BODY_AT: Final = 64
-_BODY = struct.Struct("<IIQQQQ")
-"""Signature, chunks, number of this writing, position, attach position before, and now."""
+_HEAD: Final = 64
+_TYPES: Final = MAP_PAGE - _HEAD
+"""Bytes of types in a page of the map."""
+_FILE_TYPE: Final = (667, 7)
+_POSITION_AT: Final = 672
+"""In bytes that the published engine reserves: the log from here on is not in the map. A required
+generation of the log, which the format has, is coarser."""
+_U32, _U64 = struct.Struct("<I"), struct.Struct("<Q")
 
 
 class FlushMap:
-    """The flush type of each page as it is on disk, 0: unknown. Two bits a page.
+    """The flush type of each page as it is on disk, 0: unknown. Two bits a page."""
 
-    Of pages beyond 30 million, for which a header has no room, nothing is known ever.
-    """
-
-    def __init__(self) -> None:
+    def __init__(self, types: bytes = b"") -> None:
+        """`types`: of whole pages of the map."""
         self.changed: set[int] = set()
-        """Chunks that are not as they were loaded or saved last."""
-        self._types = bytearray()
+        """Pages of the map that are not as they were loaded or saved last."""
+        self._types = bytearray(types)
 
     def get(self, number: int) -> int:
         """The type of a page."""
         at = number >> 2
         if at >= len(self._types):
             return UNKNOWN
-        return self._types[at] >> ((number & 3) << 1) & 3
+        return self._types[at] >> _shift(number) & 3
 
     def put(self, number: int, flush_type: int) -> None:
         """The page has this type on disk now."""
-        at, shift = number >> 2, (number & 3) << 1
+        at, shift = number >> 2, _shift(number)
         if at >= len(self._types):
-            if flush_type == UNKNOWN or number >= _MOST_CHUNKS * _PAGES_OF_CHUNK:
+            if flush_type == UNKNOWN:
                 return
-            chunks = range(len(self._types) // _CHUNK, at // _CHUNK + 1)
-            self.changed.update(chunks)
-            self._types.extend(bytes(len(chunks) * _CHUNK))
+            pages = range(len(self._types) // _TYPES, at // _TYPES + 1)
+            self.changed.update(pages)
+            self._types.extend(bytes(len(pages) * _TYPES))
         self._types[at] = self._types[at] & ~(3 << shift) | flush_type << shift
-        self.changed.add(at // _CHUNK)
+        self.changed.add(at // _TYPES)
 
     def following(self, number: int) -> int:
         """The type for the next writing of a page."""
         return self.get(number) % 3 + 1
 
-    def chunk(self, index: int) -> bytes:
-        """One piece of 4 KiB."""
-        return bytes(self._types[index * _CHUNK : (index + 1) * _CHUNK])
-
-    @classmethod
-    def of(cls, chunks: list[bytes]) -> "FlushMap":
-        """The map that these pieces are."""
-        made = cls()
-        made._types = bytearray(b"".join(chunks))
-        return made
+    def page(self, index: int, dbtime: int) -> bytes:
+        """Page `index` of the map, sealed. No page of which it knows is newer than `dbtime`."""
+        page = bytearray(_HEAD) + self._types[index * _TYPES : (index + 1) * _TYPES]
+        _U64.pack_into(page, 8, dbtime)
+        _U32.pack_into(page, FLAGS_OFFSET, NEW_FORMAT)
+        _U64.pack_into(page, 0, page_checksums(bytes(page), index)[0])
+        return bytes(page)
 
 
 class FlushMapFile:
-    """The file of a map. `signature` is that of the database; the file is made at the first
-    `save`."""
+    """The file of a map; it is made at the first `save`."""
 
-    def __init__(self, disk: Disk, name: str, *, signature: int) -> None:
+    def __init__(self, disk: Disk, name: str) -> None:
         self._disk = disk
         self._name = f"{name.rpartition('.')[0] or name}.jfm"
-        self._signature = signature
         self._file: File | None = None
-        self._writing = 0
-        self._places: list[int] = []
-        """Of each chunk, which of its two places the last header means."""
-        self._checks: list[int] = []
-        self._saved: tuple[int, int] | None = None
-        self._attach = 0
+        self._saved: tuple[int, int, int] | None = None
+        self.signature = 0
+        """Of the last writing of its header, 0: none."""
 
     @classmethod
-    def create(cls, disk: Disk, name: str, *, signature: int) -> "FlushMapFile":
+    def create(cls, disk: Disk, name: str) -> "FlushMapFile":
         """One for a new database. That of an older one of this name is deleted."""
-        made = cls(disk, name, signature=signature)
+        made = cls(disk, name)
         if made._name in disk.names():
             disk.remove(made._name)
         return made
 
-    def load(self, *, position: int, attach: int) -> FlushMap:
+    def load(self, header: DatabaseHeader, *, position: int) -> FlushMap:
         """What was saved; all unknown where there is none that holds.
 
-        One that holds is whole, of this database as it was attached last (`attach` is that
-        position in its header), and not older than the checkpoint: pages that were written
-        after it are in the log behind `position`, and to be forgotten while that is redone.
+        One that holds is of this state of the database, as their signatures say, and not older
+        than the checkpoint at `position`.
         """
-        self._attach = attach
+        self.signature = header.map_flush
         try:
-            self._file = self._disk.open(self._name)
+            self._file = file = self._disk.open(self._name)
         except FileNotFoundError:
             return FlushMap()
-        pages = [self._file.read(at * _HEADER, _HEADER) for at in (0, 1)]
-        headers = [found for page in pages if (found := _header(page, self._signature))]
-        # What is written next must not be taken for older than what is there.
-        self._writing = max((header.writing for header in headers), default=0)
-        for header in sorted(headers, key=lambda found: -found.writing):
-            holds = header.position >= position and attach in header.attached
-            places = self._whole(self._file, header.checks) if holds else None
-            if places is not None:
-                self._writing, self._checks, self._places = header.writing, header.checks, places
-                return FlushMap.of(
-                    [self._file.read(_at(*chunk), _CHUNK) for chunk in enumerate(places)]
-                )
-        return FlushMap()
+        page = file.read(0, MAP_PAGE)
+        found = parse_map_header(page)
+        if isinstance(found, str):
+            return FlushMap()
+        self.signature = int(found.map_flush.random, 16)
+        if not signatures_agree(found, database_flush(header.page())):
+            return FlushMap()
+        if _U64.unpack_from(page, _POSITION_AT)[0] < position:
+            return FlushMap()
+        types = []
+        for index in range(1, file.size() // MAP_PAGE):
+            content = file.read(index * MAP_PAGE, MAP_PAGE)
+            holds = diagnose(content, index - 1).fault is None
+            types.append(content[_HEAD:] if holds else bytes(_TYPES))
+        return FlushMap(b"".join(types))
 
-    def save(self, flushes: FlushMap, *, position: int, attach: int) -> None:
+    def save(self, flushes: FlushMap, header: DatabaseHeader, *, position: int) -> None:
         """Make the map durable, before the checkpoint is set to `position`. Raises OSError.
 
-        All pages that were written are durable before. `attach` is the position at which the
-        database is attached: in its header now, or next.
+        All pages that were written are durable before. It is complete where `header`, which is on
+        disk or will be next, says that the database is; then nothing of the map has changed
+        since it was saved.
         """
-        if not flushes.changed and self._saved == (position, attach):
+        saved = (position, header.attach_position, header.state)
+        if not flushes.changed and self._saved == saved:
             return
         file = self._file or self._disk.open(self._name, create=True)
         new = self._file is None
         self._file = file
-        places, checks = list(self._places), list(self._checks)
         for index in sorted(flushes.changed):
-            while len(places) <= index:
-                places.append(0)
-                checks.append(_check(self._signature, len(checks), bytes(_CHUNK)))
-            chunk = flushes.chunk(index)
-            places[index] = 1 - places[index]
-            checks[index] = _check(self._signature, index, chunk)
-            file.write(_at(index, places[index]), chunk)
-        place = self._writing % 2
-        self._writing += 1
-        header = _Header(self._writing, position, (self._attach, attach), checks)
-        file.write(place * _HEADER, header.page(self._signature))
+            file.write((index + 1) * MAP_PAGE, flushes.page(index, header.dbtime))
+        self.signature = following_signature(self.signature or header.signature)
+        file.write(0, self._header(header, position))
         file.sync()
         if new:
             self._disk.sync()
         flushes.changed.clear()
-        self._places, self._checks = places, checks
-        self._saved, self._attach = (position, attach), attach
+        self._saved = saved
 
     def close(self) -> None:
         """Let go of the file."""
@@ -166,56 +156,30 @@ class FlushMapFile:
             self._file.close()
             self._file = None
 
-    def _whole(self, file: File, checks: list[int]) -> list[int] | None:
-        """The place at which each chunk is as a header says; None when one is nowhere."""
-        places = []
-        for index, check in enumerate(checks):
-            both = [file.read(_at(index, place), _CHUNK) for place in (0, 1)]
-            found = [_check(self._signature, index, chunk) == check for chunk in both]
-            if True not in found:
-                return None
-            places.append(found.index(True))
-        return places
-
-
-class _Header(NamedTuple):
-    """What a header page says."""
-
-    writing: int
-    position: int
-    attached: tuple[int, int]
-    checks: list[int]
-
-    def page(self, signature: int) -> bytes:
-        page = bytearray(_HEADER)
-        count = len(self.checks)
-        _BODY.pack_into(
-            page, _BODY_AT, signature, count, self.writing, self.position, *self.attached
-        )
-        _U32.pack_into(page, _FILE_TYPE_AT, _FLUSH_MAP)
-        struct.pack_into(f"<{count}I", page, _LIST_AT, *self.checks)
-        # A page that is torn between two writings may have the XOR of a whole one.
-        _U32.pack_into(page, _CHECK_AT, zlib.crc32(page[_BODY_AT:]))
+    def _header(self, header: DatabaseHeader, position: int) -> bytes:
+        """FMFILEHDR."""
+        clean = header.state == CLEAN
+        page = bytearray(MAP_PAGE)
+        at, file_type = _FILE_TYPE
+        for offset, value in (
+            (4, VERSION),
+            (36, int(clean)),
+            (64, 0 if clean else generation_of(position)),
+            (at, file_type),
+        ):
+            _U32.pack_into(page, offset, value)
+        whole = header.detach if clean else 0.0
+        times = (header.created, header.attach, whole)
+        for offset, time in zip((40, 48, 56), times, strict=True):
+            page[offset : offset + 8] = log_time(time)
+        page[72:80] = page[80:88] = log_time(whole)
+        page[88:116] = signature_bytes(header.database_flush, header.created)
+        page[116:144] = signature_bytes(self.signature, header.created)
+        _U64.pack_into(page, _POSITION_AT, position)
         _U32.pack_into(page, 0, xor_checksum(bytes(page)))
         return bytes(page)
 
 
-def _header(page: bytes, signature: int) -> _Header | None:
-    """What a header page says; None where it is damaged or of another database."""
-    if len(page) < _HEADER or _U32.unpack_from(page, _CHECK_AT)[0] != zlib.crc32(page[_BODY_AT:]):
-        return None
-    owner, count, writing, position, before, attach = _BODY.unpack_from(page, _BODY_AT)
-    if owner != signature or count > _MOST_CHUNKS:
-        return None
-    checks = list(struct.unpack_from(f"<{count}I", page, _LIST_AT))
-    return _Header(writing, position, (before, attach), checks)
-
-
-def _check(signature: int, index: int, chunk: bytes) -> int:
-    """CRC-32 of a chunk, which holds for its place and database."""
-    return zlib.crc32(chunk, zlib.crc32(struct.pack("<II", signature, index)))
-
-
-def _at(index: int, place: int) -> int:
-    """Offset in the file of one of the two places of a chunk."""
-    return 2 * _HEADER + (2 * index + place) * _CHUNK
+def _shift(number: int) -> int:
+    """The first page of a byte has its highest bits."""
+    return 6 - ((number & 3) << 1)

@@ -99,9 +99,9 @@ class Store:
             attach_position=log.position, log_required=(generation, generation),
             last_required_created=log.created,
         )  # fmt: skip
-        flush_file = FlushMapFile.create(disk, name, signature=signature)
+        flush_file = FlushMapFile.create(disk, name)
         file = PageFile(disk.open(name, create=True), page_size)
-        file.write_headers(header.page())
+        file.write_headers(header.written())
         disk.sync()
         return cls(
             header, file, log, checkpoint, cache=Cache(file, log, cache_pages),
@@ -129,7 +129,7 @@ class Store:
             raw = disk.open(name)
             opened.callback(raw.close)
             header = read_header(raw.read(0, HEADER_BYTES))
-            flush_file = FlushMapFile(disk, name, signature=header.signature)
+            flush_file = FlushMapFile(disk, name)
             opened.callback(flush_file.close)
             store = cls._opened(
                 disk, raw, header, flush_file, opened,
@@ -156,7 +156,7 @@ class Store:
         signature, began = header.signature, header.created
         checkpoint = Checkpoint.open(disk, signature=signature, began=began)
         end, frames, troubles = checkpoint.position, OrderedDict[int, Frame](), list[Trouble]()
-        flushes = flush_file.load(position=end, attach=header.attach_position)
+        flushes = flush_file.load(header, position=end)
         file = PageFile(raw, header.page_size, flushes=flushes)
         pages, recovered = file.pages(), header.state == DIRTY
         header.dbtime = max(header.dbtime, checkpoint.dbtime)
@@ -165,6 +165,8 @@ class Store:
             end, frames, troubles = redone.end, redone.frames, redone.troubles
             pages = max(pages, redone.pages)
             header.dbtime = max(header.dbtime, redone.dbtime)
+            # A shutdown that was cut off may have left a map that says it is complete.
+            flush_file.save(flushes, header, position=checkpoint.position)
         log = Log.open(
             disk, signature=signature, after=end, began=began, now=now, page_size=header.page_size
         )
@@ -259,9 +261,7 @@ class Store:
         self._log.flush()
         self._file.make_room(self.pages)
         needed = self._cache.write_back(self._log.position - depth)
-        self._flush_file.save(
-            self._file.flushes, position=needed, attach=self.header.attach_position
-        )
+        self._flush_file.save(self._file.flushes, self.header, position=needed)
         # The header first: a checkpoint behind the first log that it names would begin too late.
         is_other = self._require_log(needed)
         if (needed, self.header.dbtime) != (self._checkpoint.position, self._checkpoint.dbtime):
@@ -278,7 +278,8 @@ class Store:
         header.state, header.detach, header.consistent = CLEAN, now, now
         header.detach_position = header.consistent_position = self._log.position
         header.log_required, header.last_required_created = (0, 0), 0.0
-        self._file.write_headers(header.page())
+        self._flush_file.save(self._file.flushes, header, position=self._log.position)
+        self._write_header()
         self._file.close()
         self._flush_file.close()
         self._log.close()
@@ -296,14 +297,17 @@ class Store:
             return False
         self.header.log_required = required
         self.header.last_required_created = self._log.created
-        self._file.write_headers(self.header.page())
+        self._write_header()
         return True
+
+    def _write_header(self) -> None:
+        self._file.write_headers(self.header.written(self._flush_file.signature))
 
     def _tell(self, troubles: list[Trouble]) -> None:
         """Count bad pages and tell the watcher of them."""
         counted = [self.header.count(trouble, self.time()) for trouble in troubles]
         if any(counted):
-            self._file.write_headers(self.header.page())
+            self._write_header()
         for trouble in troubles:
             self._watcher.page_error(trouble)
 

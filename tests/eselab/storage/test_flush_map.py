@@ -1,11 +1,16 @@
 """The flush map: a lost write is found, and no crash and no damage of the map invents one."""
 
+import functools
+import operator
 import random
+import struct
+from typing import Any
 
 import pytest
 
 from eselab.base.trouble import SlowRequest, Trouble
 from eselab.disk.disk import SimDisk
+from eselab.storage.database_header import CLEAN, DIRTY, DatabaseHeader
 from eselab.storage.flush_map import FlushMap, FlushMapFile
 from eselab.storage.pages import PageError
 from eselab.storage.store import Store
@@ -35,8 +40,21 @@ def filled(numbers: dict[int, int]) -> FlushMap:
     return flushes
 
 
-def load(disk: SimDisk, *, signature: int = 7, position: int = 100, attach: int = 5) -> FlushMap:
-    return FlushMapFile(disk, NAME, signature=signature).load(position=position, attach=attach)
+def header_of(**kept: Any) -> DatabaseHeader:
+    """That of a database in use, written for the fifth time."""
+    first = {"page_size": SIZE, "signature": 7, "created": 1e9, "database_flush": 5}
+    return DatabaseHeader(**{**first, **kept})
+
+
+def saved(disk: SimDisk, numbers: dict[int, int], header: DatabaseHeader) -> FlushMapFile:
+    """A map of these types with the log position 100; the header is as `Store` writes it then."""
+    file = FlushMapFile(disk, NAME)
+    file.save(filled(numbers), header, position=100)
+    return file
+
+
+def load(disk: SimDisk, header: DatabaseHeader, *, position: int = 100) -> FlushMap:
+    return FlushMapFile(disk, NAME).load(header, position=position)
 
 
 def known(flushes: FlushMap, *numbers: int) -> list[int]:
@@ -61,106 +79,139 @@ def test_each_page_has_its_own_bits() -> None:
     assert {number: flushes.get(number) for number in model} == model
 
 
-def test_a_page_beyond_the_largest_map_is_unknown_for_ever() -> None:
-    flushes = filled({31_000_000: 2})
-    assert (flushes.get(31_000_000), flushes.changed) == (0, set())
+def test_what_was_saved_is_loaded() -> None:
+    disk, header = SimDisk(random.Random(1)), header_of()
+    numbers = {1: 1, 5: 3, 32_511: 2, 32_512: 1, 100_000: 3}
+    saved(disk, numbers, header)
+    assert known(load(disk, header), *numbers, 2, 50_000) == [*numbers.values(), 0, 0]
 
 
-def test_what_was_saved_is_loaded_and_the_file_is_a_flush_map() -> None:
-    disk = SimDisk(random.Random(1))
-    numbers = {1: 1, 5: 3, 16_383: 2, 16_384: 1, 100_000: 3}
-    file = FlushMapFile(disk, NAME, signature=7)
-    file.save(filled(numbers), position=100, attach=5)
-    assert known(load(disk), *numbers, 2, 50_000) == [*numbers.values(), 0, 0]
-    assert name_of(disk.open(MAP).read(0, 8192)) == "no ESE database but a flush map (.jfm)"
+def test_the_bytes_of_the_file_are_those_of_the_published_format() -> None:
+    """flushmap.hxx, cflushmap.cxx: read here by their offsets alone."""
+    disk, header = SimDisk(random.Random(1)), header_of(dbtime=77, log_required=(1, 1))
+    saved(disk, {1: 1, 6: 3, 32_512: 2}, header)
+    data = disk.open(MAP).read(0, 1 << 20)
+    assert len(data) == 3 * 8192
+    words = struct.unpack("<2048I", data[:8192])
+    assert words[0] == functools.reduce(operator.xor, words[1:], 0x89ABCDEF)
+    assert words[1:4] == (3, 0, 0)
+    assert data[667] == 7
+    assert words[9] == 0, "not completed"
+    assert words[16] == 0, "no generation of the log is before position 100"
+    assert words[22] == header.database_flush
+    assert words[29] != 0
+    for index, types in ((0, {1: 1, 6: 3}), (1, {0: 2})):
+        page = data[8192 * (index + 1) : 8192 * (index + 2)]
+        assert struct.unpack_from("<Q", page, 8) == (77,)
+        found = {
+            4 * at + place: byte >> (6 - 2 * place) & 3
+            for at, byte in enumerate(page[64:])
+            for place in range(4)
+            if byte >> (6 - 2 * place) & 3
+        }
+        assert found == types
+    assert name_of(data[:8192]) == "no ESE database but a flush map (.jfm)"
+
+
+def test_a_map_of_a_closed_database_is_complete_and_one_in_use_is_not() -> None:
+    disk, header = SimDisk(random.Random(1)), header_of()
+    file = saved(disk, {3: 2}, header)
+    header.state = CLEAN
+    file.save(FlushMap(), header, position=100)
+    assert struct.unpack_from("<I", disk.open(MAP).read(0, 8192), 36) == (1,)
+    header.state = DIRTY
+    file.save(FlushMap(), header, position=100)
+    assert struct.unpack_from("<I", disk.open(MAP).read(0, 8192), 36) == (0,)
 
 
 @pytest.mark.parametrize(
-    "other",
-    [{"signature": 8}, {"position": 101}, {"attach": 6}],
-    ids=["signature", "position", "attach"],
+    ("header", "position"),
+    [({"database_flush": 6}, 100), ({"map_flush": 9, "database_flush": 6}, 100), ({}, 101)],
+    ids=["another writing", "another map", "position"],
 )
-def test_a_map_of_another_time_or_database_is_unknown(other: dict[str, int]) -> None:
+def test_a_map_of_another_time_or_database_is_unknown(
+    header: dict[str, int], position: int
+) -> None:
     disk = SimDisk(random.Random(1))
-    FlushMapFile(disk, NAME, signature=7).save(filled({3: 2}), position=100, attach=5)
-    assert known(load(disk), 3) == [2]
-    assert known(load(disk, **other), 3) == [0]
+    saved(disk, {3: 2}, header_of())
+    assert known(load(disk, header_of()), 3) == [2]
+    assert known(load(disk, header_of(**header), position=position), 3) == [0]
 
 
-def test_an_attachment_that_was_not_finished_is_the_same_database() -> None:
-    disk = SimDisk(random.Random(1))
-    FlushMapFile(disk, NAME, signature=7).save(filled({3: 2}), position=100, attach=5)
-    again = FlushMapFile(disk, NAME, signature=7)
-    flushes = again.load(position=100, attach=5)
-    again.save(flushes, position=200, attach=9)
-    assert [known(load(disk, attach=attach), 3) for attach in (5, 9)] == [[2], [2]]
-    again.save(flushes, position=300, attach=9)
-    found = [known(load(disk, position=300, attach=attach), 3) for attach in (5, 9)]
-    assert found == [[0], [2]]
+def test_whichever_of_both_headers_was_written_last_they_belong_together() -> None:
+    disk, header = SimDisk(random.Random(1)), header_of()
+    file, flushes = saved(disk, {3: 2}, header), filled({3: 2})
+    header.written(file.signature)
+    header.written(file.signature)
+    assert known(load(disk, header), 3) == [2]
+    for position in (101, 102):
+        file.save(flushes, header, position=position)
+    assert known(load(disk, header), 3) == [2]
+    header.written(0)
+    assert known(load(disk, header), 3) == [0]
 
 
-def test_only_changed_chunks_are_written() -> None:
-    disk = SimDisk(random.Random(1))
-    file = FlushMapFile(disk, NAME, signature=7)
+def test_only_changed_pages_of_the_map_are_written() -> None:
+    disk, header = SimDisk(random.Random(1)), header_of()
+    file = FlushMapFile(disk, NAME)
     flushes = filled(dict.fromkeys(range(1, 200_000, 1000), 1))
-    file.save(flushes, position=1, attach=5)
+    file.save(flushes, header, position=1)
     content = disk._files[MAP]
     before = bytes(content.now)
     flushes.put(50_000, 2)
-    file.save(flushes, position=2, attach=5)
-    differs = [before[at : at + 4096] != content.now[at : at + 4096] for at in places(content.now)]
+    file.save(flushes, header, position=2)
+    differs = [before[at : at + 8192] != content.now[at : at + 8192] for at in places(before, 8192)]
     assert sum(differs) == 2
-    file.save(flushes, position=2, attach=5)
-    assert file._writing == 2
+    last = bytes(content.now)
+    file.save(flushes, header, position=2)
+    assert content.now == last
 
 
-def places(content: bytes | bytearray) -> range:
-    """Where the pages of the map file begin."""
-    return range(0, len(content), 4096)
+def places(content: bytes | bytearray, step: int = 4096) -> range:
+    """Where the blocks of the map file begin."""
+    return range(0, len(content), step)
 
 
 @of_each(range(200))
-def test_a_torn_saving_leaves_the_map_before_or_the_new_one(seed: int) -> None:
-    chance, disk = random.Random(seed), SimDisk(random.Random(seed))
-    file, flushes = FlushMapFile(disk, NAME, signature=7), FlushMap()
-    numbers = [1, 2, 3, 20_000, 20_001]
+def test_a_torn_saving_leaves_of_each_page_of_the_map_what_was_the_new_one_or_nothing(
+    seed: int,
+) -> None:
+    chance, disk, header = random.Random(seed), SimDisk(random.Random(seed)), header_of()
+    file, flushes = FlushMapFile(disk, NAME), FlushMap()
+    numbers = [1, 2, 3, 40_000, 40_001]
     states = []
     for position in range(100, 100 + chance.randrange(2, 9)):
         for number in chance.sample(numbers, 2):
             flushes.put(number, flushes.following(number))
-        if position == 101:
-            file.close()
-            file = FlushMapFile(disk, NAME, signature=7)
-            file.load(position=100, attach=5)
         states.append(known(flushes, *numbers))
         content = disk._file(MAP, create=True)._content
         kept = bytes(content.durable)
-        file.save(flushes, position=position, attach=5)
-    saved = bytes(content.now)
+        file.save(flushes, header, position=position)
+    found_bytes = bytes(content.now)
     content.since = [
-        (at, saved[at : at + 4096])
-        for at in places(saved)
-        if saved[at : at + 4096] != kept[at : at + 4096]
+        (at, found_bytes[at : at + 4096])
+        for at in places(found_bytes)
+        if found_bytes[at : at + 4096] != kept[at : at + 4096]
     ]
     content.durable = bytearray(kept)
-    found = known(load(disk.crash(), position=position - 1), *numbers)
-    assert found in states[-2:]
+    found = known(load(disk.crash(), header, position=position - 1), *numbers)
+    for part in (slice(3), slice(3, None)):
+        possible = [state[part] for state in states[-2:]]
+        assert found[part] in [*possible, [0] * len(found[part])]
 
 
 @of_each(range(100))
 def test_a_damaged_map_is_never_believed(seed: int) -> None:
-    chance, disk = random.Random(seed), SimDisk(random.Random(1))
-    file, flushes = FlushMapFile(disk, NAME, signature=7), filled({1: 1, 2: 2, 20_000: 3})
-    for position in (99, 100):
-        flushes.put(4, position % 2 + 1)
-        file.save(flushes, position=position, attach=5)
+    chance, disk, header = random.Random(seed), SimDisk(random.Random(1)), header_of()
+    saved(disk, {1: 1, 2: 2, 40_000: 3, 4: 1}, header)
     content = disk._files[MAP].now
     for _ in range(chance.choice([1, 1, 100])):
         content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
     if chance.random() < 0.3:
         del content[chance.randrange(len(content)) :]
-    found = known(load(disk), 1, 2, 20_000, 4)
-    assert found in ([1, 2, 3, 1], [0, 0, 0, 0])
+    found = known(load(disk, header), 1, 2, 4, 40_000)
+    assert found[:3] in ([1, 2, 1], [0, 0, 0])
+    assert found[3] in (3, 0)
 
 
 def create(disk: SimDisk, watcher: Told, *, cache_pages: int = 3, seed: int = 1) -> Store:
@@ -226,13 +277,15 @@ def test_the_same_histories_show_a_map_that_is_older_than_the_checkpoint(
 ) -> None:
     load, save, calls = FlushMapFile.load, FlushMapFile.save, [0]
 
-    def believe(self: FlushMapFile, *, position: int, attach: int) -> FlushMap:
-        return load(self, position=0, attach=attach)
+    def believe(self: FlushMapFile, header: DatabaseHeader, *, position: int) -> FlushMap:
+        return load(self, header, position=0)
 
-    def sometimes(self: FlushMapFile, flushes: FlushMap, *, position: int, attach: int) -> None:
+    def sometimes(
+        self: FlushMapFile, flushes: FlushMap, header: DatabaseHeader, *, position: int
+    ) -> None:
         calls[0] += 1
         if calls[0] % 3 == 0:
-            save(self, flushes, position=position, attach=attach)
+            save(self, flushes, header, position=position)
 
     monkeypatch.setattr(FlushMapFile, "load", believe)
     monkeypatch.setattr(FlushMapFile, "save", sometimes)

@@ -214,7 +214,7 @@ class LogReplay:
             header.state, header.log_required = DIRTY, required
             header.last_required_created = self._shipped_created
             header.dbtime = self._dbtime
-            self._file.write_headers(header.page())
+            self._file.write_headers(header.written())
         if checkpoint.shown != checkpoint.position:
             checkpoint.write(checkpoint.position, checkpoint.dbtime)
             for generation in kept(self._disk):
@@ -270,7 +270,7 @@ class LogReplay:
         header = self.header
         header.scan_finished, header.scan_started = finished, started
         header.scan_page = page
-        self._file.write_headers(header.page())
+        self._file.write_headers(header.written())
 
     def flush(self) -> None:
         """What is kept here is durable at once (see MaintainedPages)."""
@@ -313,7 +313,7 @@ class LogReplay:
 
     def _tell(self, trouble: Trouble) -> None:
         if self.header.count(trouble, self._time()):
-            self._file.write_headers(self.header.page())
+            self._file.write_headers(self.header.written())
         self._watcher.page_error(trouble)
 
 

@@ -96,18 +96,23 @@ def database_flush(page: bytes) -> DatabaseFlush:
     )
 
 
-def why_not_comparable(header: MapHeader, database: DatabaseFlush) -> str:
-    """Why the map says nothing of this database; empty where it does.
-
-    One of both signatures has to be set and the same in both. The map is whole (clean), or the
-    logs from the required one of the database on bring it up to date; the engine deletes any other.
-    """
+def signatures_agree(header: MapHeader, database: DatabaseFlush) -> bool:
+    """Whether the map is of this state of the database: one of both is set and the same in both."""
     unset = Signature()
     pairs = (
         (header.database_flush, database.database_flush),
         (header.map_flush, database.map_flush),
     )
-    if not any(of_map == of_database != unset for of_map, of_database in pairs):
+    return any(of_map == of_database != unset for of_map, of_database in pairs)
+
+
+def why_not_comparable(header: MapHeader, database: DatabaseFlush) -> str:
+    """Why the map says nothing of this database; empty where it does.
+
+    Their signatures agree. The map is whole (clean), or the logs from the required one of the
+    database on bring it up to date; the engine deletes any other.
+    """
+    if not signatures_agree(header, database):
         return "the flush map is not of this state of the database: their signatures differ"
     if header.clean or 0 < database.log_required <= header.log_required:
         return ""
