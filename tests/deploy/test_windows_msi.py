@@ -1,6 +1,7 @@
 """The MSI: its parts by themselves, and the whole as msitools reads it. See docs/windows.md."""
 
 import hashlib
+import importlib.util
 import json
 import re
 import shutil
@@ -87,6 +88,8 @@ def needed_programs() -> None:
     for program in ("wixl", "msibuild", "msiinfo"):
         if shutil.which(program) is None:
             skip(f"{program} is not installed (apt-get install wixl msitools)", {"wixl"})
+    if importlib.util.find_spec("ziglang") is None:
+        skip("ziglang is not installed (pip install -r requirements/windows.lock)", {"ziglang"})
 
 
 @pytest.fixture(name="package", scope="module")

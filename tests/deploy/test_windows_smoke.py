@@ -221,6 +221,27 @@ def verdict(said: str) -> object:
     return clean(json.loads(next(line for line in said.splitlines() if line.startswith("{"))))
 
 
+def test_a_repair_brings_back_what_is_missing_and_keeps_what_was_given(
+    server: Server, package: Path
+) -> None:
+    """By the properties that `/fa` sets: wine's msiexec refuses the option itself.
+
+    Wine refuses it too while the service starts or stops, so it is waited for.
+    """
+    server.metrics()
+    served = f"127.0.0.1:{server.port}"
+    file = server.program / "app" / "esewatch" / "model.py"
+    whole = file.read_bytes()
+    file.unlink()
+
+    server.msiexec("/i", package, "REINSTALL=ALL", "REINSTALLMODE=amus")
+
+    assert file.read_bytes() == whole
+    assert served in server.wine.query(r"HKLM\Software\esewatch")
+    assert served in server.wine.query(rf"{SERVICES}\esewatch")
+    assert "esewatch_build_info" in server.metrics()
+
+
 def test_an_upgrade_keeps_state_and_uninstalling_leaves_nothing(
     bare: Server, package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
