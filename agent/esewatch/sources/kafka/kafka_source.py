@@ -19,7 +19,7 @@ from esewatch.sources.files.decoder import DecoderFactory
 from esewatch.sources.kafka.changelog import BehindError, Changelog, FencedError
 from esewatch.sources.kafka.client import library, of_consumer, told
 from esewatch.sources.kafka.messages import decode
-from esewatch.sources.kafka.partition import Partition, Position, partition_journal
+from esewatch.sources.kafka.partition import Partition, next_positions, partition_journal
 from esewatch.sources.kafka.topics import SECONDS, Topics
 
 log = logging.getLogger(__name__)
@@ -162,15 +162,7 @@ class KafkaSource:
         records, unreadable = decode(messages, self._factory)
         for piece in unreadable:
             log.warning("%s: unreadable: %s", owned.name, piece)
-        positions = {
-            each.topic(): Position(
-                topic_id=self._topics.ids[each.topic()],
-                offset=each.offset() + 1,
-                leader_epoch=each.leader_epoch(),
-                partitions=self._topics.partitions,
-            )
-            for each in messages
-        }
+        positions = next_positions(messages, self._topics.ids, self._topics.partitions)
         with self._lock:
             owned.fold(Batch(records=records, unreadable=unreadable), positions, self._clock())
 
@@ -210,7 +202,7 @@ class KafkaSource:
             )
             self._let_go(owned.number)
             self._fenced.add(owned.number)
-            self._consumer.pause(self._of_topics(owned.number))
+            self._consumer.pause(self._topics.of(owned.number))
 
     def _assigned(self, consumer: Any, assigned: list[Any]) -> None:
         """Open the partitions that come, and read on behind what their journals have."""
@@ -272,7 +264,7 @@ class KafkaSource:
         numbers = sorted({each.partition for each in revoked})
         self._queue = [each for each in self._queue if each[0] not in numbers]
         had = [each for each in numbers if each in self._partitions or each in self._fenced]
-        gone = [each for number in had for each in self._of_topics(number)]
+        gone = [each for number in had for each in self._topics.of(number)]
         self._fenced.difference_update(numbers)
         for number in numbers:
             self._let_go(number)
@@ -280,9 +272,6 @@ class KafkaSource:
             consumer.incremental_unassign(gone)
         except self._kafka.KafkaException as error:
             self._problem = SourceError(told(error))
-
-    def _of_topics(self, number: int) -> list[Any]:
-        return [self._kafka.TopicPartition(topic, number) for topic in self._topics.ids]
 
     def _let_go(self, number: int) -> None:
         with self._lock:

@@ -3,8 +3,9 @@
 import contextlib
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -48,6 +49,21 @@ class Position(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     leader_epoch: int | None = None
     partitions: int
     """Partitions that the topic had: with more of them a computer may be in another one."""
+
+
+def next_positions(
+    messages: Iterable[Any], ids: Mapping[str, str], partitions: int
+) -> dict[str, Position]:
+    """Behind the last message of each topic; `ids` are those of the topics."""
+    return {
+        each.topic(): Position(
+            topic_id=ids[each.topic()],
+            offset=each.offset() + 1,
+            leader_epoch=each.leader_epoch(),
+            partitions=partitions,
+        )
+        for each in messages
+    }
 
 
 class Partition:

@@ -49,6 +49,10 @@ class Topics:
         self.ids, self.partitions = ids, next(iter(numbers.values()))
         return before != (self.ids, self.partitions)
 
+    def of(self, number: int) -> list[Any]:
+        """The partition of that number in each topic."""
+        return [self._kafka.TopicPartition(topic, number) for topic in self.ids]
+
     def _described(self, topics: list[str]) -> dict[str, Any]:
         names = self._kafka.TopicCollection(topics)
         self._admin.poll(0)
