@@ -1,4 +1,5 @@
-"""Names that are not valid text: file names are bytes, and on Windows any 16-bit units.
+"""Names that are not valid text, and how errors are said: file names are bytes, on Windows any
+16-bit units.
 
 Python represents invalid text as lone surrogates, which neither SQLite nor MessagePack nor JSON
 takes. Here they are kept exactly, and shown as escapes.
@@ -45,6 +46,12 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def reason_of(error: Exception) -> str:
+    """The message of an error in words: of the system's errors without number and path."""
+    text = getattr(error, "strerror", None) or str(error)
+    return " ".join(str(text).split()) or type(error).__name__
 
 
 def pack(value: object) -> bytes:

@@ -13,6 +13,7 @@ from esewatch.config.web import WebSettings, load_web
 from esewatch.expose.http import DEFAULT_ADDRESS
 from esewatch.expose.http.server import parse_address
 from esewatch.model import EsewatchError
+from esewatch.names import reason_of
 
 TIMEOUT_SECONDS = 10.0
 MAX_LOGIN = 4096
@@ -116,7 +117,10 @@ def _reason(options: argparse.Namespace, web: WebSettings, error: Exception) -> 
             "the running esewatch requires a client certificate, which this command does not "
             "have: stop it, run this command again, and start it"
         )
-    said = f"an esewatch holds the journal but does not answer at {options.address}: {error}; "
+    said = (
+        "an esewatch holds the journal but does not answer at "
+        f"{options.address}: {reason_of(error)}; "
+    )
     return (
         f"{said}name its address: --web.address HOST:PORT, and its web configuration if it has "
         f"one: --web.config.file F; {STOPPED}"

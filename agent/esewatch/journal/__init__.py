@@ -104,8 +104,9 @@ class Journal:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._lock = take_lock(path)
         except OSError as error:
-            reason = error.strerror or str(error)
-            raise JournalError(f"{path}: cannot open the journal: {reason}") from error
+            raise JournalError(
+                f"{path}: cannot open the journal: {names.reason_of(error)}"
+            ) from error
         try:
             self._db = self._open()
             self._file = self._identity()
@@ -143,8 +144,9 @@ class Journal:
             self._move_aside()
             return self._connect()
         except (OSError, sqlite3.Error) as error:
+            reason = names.reason_of(error)
             raise JournalError(
-                f"{self.path}: the journal is damaged and cannot be set aside: {error}"
+                f"{self.path}: the journal is damaged and cannot be set aside: {reason}"
             ) from error
 
     def _connect(self) -> sqlite3.Connection:
@@ -357,7 +359,9 @@ class Journal:
         except (OSError, sqlite3.Error, JournalError) as error:
             with contextlib.suppress(OSError):
                 self.path.unlink(missing_ok=True)
-            raise JournalError(f"{self.path}: cannot write the journal: {error}") from error
+            raise JournalError(
+                f"{self.path}: cannot write the journal: {names.reason_of(error)}"
+            ) from error
         self._kept.close()
         self._kept = None
         self._db, self._file = new, file

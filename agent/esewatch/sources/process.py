@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from esewatch.model import SourceError
+from esewatch.names import reason_of
 from esewatch.threads import Worker
 
 _BUFFER_BYTES: Final = 4 << 20
@@ -155,7 +156,7 @@ def _started(
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
     except (OSError, ValueError, MemoryError) as error:
-        raise SourceError(f"{path}: cannot be started: {error}") from None
+        raise SourceError(f"{path}: cannot be started: {reason_of(error)}") from None
 
 
 def _path(name: str) -> str:

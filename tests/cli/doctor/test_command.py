@@ -85,7 +85,7 @@ def test_a_daemon_that_does_not_answer_comes_with_the_command_that_starts_it(sit
     assert status == 1
     (one,) = [each for each in found if each["needs_person"]]
     assert one["problem"] == "daemon_silent"
-    assert "127.0.0.1:1" in one["sentence"]
+    assert "127.0.0.1:1: Connection refused. " in one["sentence"]
     assert one["command"].startswith("esewatch run")
 
 

@@ -35,6 +35,7 @@ from esewatch.cli.demo.servers import BAD, DAY, KEEP, MAIL, MAIL2, NIGHTLY, NIGH
 from esewatch.cli.demo.stories import FORECAST, STORIES, Look, StoryTold
 from esewatch.expose.http import DEFAULT_ADDRESS
 from esewatch.model import EsewatchError
+from esewatch.names import reason_of
 
 ENGINE = (sys.executable, "-m", "esewatch.engine", "run", "--clock", "paced", "--until-eof")
 """Command of an engine, without its folder, plan, start, computer and seed."""
@@ -200,7 +201,7 @@ class _Demo:
             self._look = look(self.url)
         except OSError as error:
             if self.full is None:
-                self.said = f"the agent does not answer yet: {error}"
+                self.said = f"the agent does not answer yet: {reason_of(error)}"
             return
         self.told.take(self._look)
         if self.full is None and all(

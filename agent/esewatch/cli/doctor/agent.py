@@ -15,6 +15,7 @@ from esewatch.daemon.source_renames import digests
 from esewatch.expose.http.server import parse_address
 from esewatch.expose.pages.problems.problem import Problem
 from esewatch.fold.state.state import State
+from esewatch.names import reason_of
 from esewatch.sources.kafka.partition import every_journal
 
 UNITS = ("/etc/systemd/system/esewatch.service", "/usr/lib/systemd/system/esewatch.service")
@@ -117,7 +118,7 @@ def of_daemon(options: argparse.Namespace) -> list[Problem]:
         answer = connection.getresponse()
         body = answer.read(100)
     except (OSError, http.client.HTTPException) as error:
-        return [_silent(options, " ".join(str(error).split()) or type(error).__name__)]
+        return [_silent(options, reason_of(error))]
     finally:
         connection.close()
     if answer.status in (200, 401) and (body.startswith(b"Healthy") or answer.status == 401):
@@ -134,7 +135,7 @@ def _of_handshake(
     except ssl.SSLError:
         return []
     except OSError as error:
-        return [_silent(options, str(error))]
+        return [_silent(options, reason_of(error))]
     finally:
         connection.close()
     return []

@@ -17,6 +17,7 @@ from esewatch.cli.advise.command import journaled
 from esewatch.cli.doctor.agent import not_taken_up, of_daemon, of_journal, restarting
 from esewatch.cli.doctor.known_state import KnownState
 from esewatch.cli.doctor.log_retention import Channel, Length, lengths, longest_passes, short_logs
+from esewatch.cli.doctor.problem_lines import json_lines, text_lines
 from esewatch.cli.doctor.rights import Account, account_of, shell_word
 from esewatch.cli.doctor.source_files import of_files
 from esewatch.cli.doctor.timeouts import look_all, within
@@ -76,16 +77,15 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 
 
 def print_problems(options: argparse.Namespace) -> int:
-    """`doctor`: one line or object a problem, then a list of the checks."""
+    """`doctor`: the problems, then a list of the checks."""
     try:
         settings = _settings(options)
     except ConfigError as error:
         problems, looked = _wrong_lines(options.config, error), "the configuration"
     else:
         problems, looked = _examine(settings, options)
-    show = _json_line if options.format == "json" else _text_line
-    for problem in problems:
-        sys.stdout.write(show(problem) + "\n")
+    for line in (json_lines if options.format == "json" else text_lines)(problems):
+        sys.stdout.write(line + "\n")
     needed = sum(problem.needs_person for problem in problems)
     end = f"{plural(needed, 'problem')} to fix" if needed else "nothing to do"
     # JSON is read by programs: one object a line and nothing else.
@@ -329,15 +329,3 @@ def _mending(reason: str) -> str:
     shows one.
     """
     return "Start-Service windows_exporter" if "refused" in reason else ""
-
-
-def _text_line(problem: Problem) -> str:
-    urgency = "person" if problem.needs_person else "note"
-    whose = f"{problem.whose}: " if problem.whose else ""
-    run = f"  run: {problem.command}" if problem.command else ""
-    setting = f"  set: {problem.setting}" if problem.setting else ""
-    return visible(f"{urgency}  {problem.problem}  {whose}{problem.sentence}{run}{setting}")
-
-
-def _json_line(problem: Problem) -> str:
-    return msgspec.json.encode(problem).decode("utf-8", "surrogatepass")

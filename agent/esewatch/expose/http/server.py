@@ -20,6 +20,7 @@ from hypercorn.config import Config, Sockets
 from esewatch.expose.http import DEFAULT_ADDRESS
 from esewatch.expose.http.connections import AHEAD, ConnectionLimits, GuardedLoop, Secure
 from esewatch.model import EsewatchError
+from esewatch.names import reason_of
 from esewatch.threads import Worker
 
 log = logging.getLogger(__name__)
@@ -81,8 +82,7 @@ def _listen(address: str) -> socket.socket:
         family, _, _, _, name = min(found, key=lambda info: info[0] != socket.AF_INET)
         return socket.create_server((str(name[0]), port), family=family, backlog=256)
     except (OSError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise EsewatchError(f"cannot listen on {address}: {reason}") from None
+        raise EsewatchError(f"cannot listen on {address}: {reason_of(error)}") from None
 
 
 class _BoundConfig(Config):
@@ -156,7 +156,9 @@ class HttpServer:
             self._begin()
         except (EsewatchError, MemoryError, OSError, RuntimeError) as error:
             if not self._complained:
-                log.error("the HTTP server on %s does not serve: %s", self.address, error)
+                log.error(
+                    "the HTTP server on %s does not serve: %s", self.address, reason_of(error)
+                )
             self._complained = True
         else:
             self._complained = False

@@ -16,7 +16,7 @@ import psutil
 
 from esewatch.ese.volumes import NOT_KNOWN, free_space
 from esewatch.model import Batch, Feed, Reading, SourceError, VolumesSeen
-from esewatch.names import printable
+from esewatch.names import printable, reason_of
 from esewatch.scan.devices.devices import BlockDevices, Mount
 from esewatch.sources.counters.poll_timer import PollTimer, SampleClock
 
@@ -75,7 +75,7 @@ class Machine:
         try:
             counters = dict(self._counters(perdisk=True, nowrap=False) or {})
         except (OSError, RuntimeError, ValueError, psutil.Error) as error:
-            raise SourceError(f"disk counters cannot be read: {error}") from error
+            raise SourceError(f"disk counters cannot be read: {reason_of(error)}") from error
         if not self._linux:
             return counters, {name: name for name in counters}
         try:

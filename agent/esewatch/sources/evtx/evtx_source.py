@@ -12,6 +12,7 @@ import msgspec
 
 from esewatch.ese.dates import DateOrder
 from esewatch.model import Batch, SourceError, Unreadable
+from esewatch.names import reason_of
 from esewatch.sources.evtx.evtx_file import (
     EvtxFileState,
     EvtxStep,
@@ -22,7 +23,7 @@ from esewatch.sources.evtx.evtx_file import (
     plan,
 )
 from esewatch.sources.evtx.evtx_records import ChunkDecoder
-from esewatch.sources.files.file_search import Room, all_unreadable, listed, reason_of
+from esewatch.sources.files.file_search import Room, all_unreadable, listed
 from esewatch.sources.files.globs import barring
 
 _BATCH_RECORDS: Final = 2000

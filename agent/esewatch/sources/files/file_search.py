@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from esewatch.names import reason_of
 from esewatch.sources.files.globs import barring, base, search
 from esewatch.sources.files.raw_file import RawFile, open_raw
 
@@ -170,11 +171,6 @@ def _gone(folder: str) -> dict[str, str]:
             return {}
     except OSError as error:
         return {folder: reason_of(error)}
-
-
-def reason_of(error: OSError) -> str:
-    """The system's message, without number and path."""
-    return error.strerror or str(error)
 
 
 def all_unreadable(paths: Iterable[str], failed: dict[str, str]) -> str:

@@ -24,7 +24,6 @@ from esewatch.sources.files.file_search import (
     all_unreadable,
     look,
     open_known,
-    reason_of,
 )
 from esewatch.sources.files.followed_file import FollowedFile
 from esewatch.sources.files.raw_file import RawFile, read_at
@@ -163,7 +162,7 @@ class FileSet:
 
     def fail(self, path: str, error: OSError, mtime: int = 0) -> None:
         """Note and report a file that the system refuses to read."""
-        self.failed[path] = reason_of(error)
+        self.failed[path] = names.reason_of(error)
         self.trouble(path, self.failed[path], mtime)
 
     def trouble(self, path: str, reason: str, mtime: int = 0) -> None:

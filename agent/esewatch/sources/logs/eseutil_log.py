@@ -14,6 +14,7 @@ import msgspec
 
 from esewatch.ese.programs.eseutil import ChecksumRun, EseutilRun, is_output, runs
 from esewatch.model import Batch, SourceError, Unreadable
+from esewatch.names import reason_of
 from esewatch.sources.files.encodings import detect, to_utf8
 from esewatch.sources.files.file_search import (
     MovedError,
@@ -22,7 +23,6 @@ from esewatch.sources.files.file_search import (
     all_unreadable,
     look,
     open_known,
-    reason_of,
 )
 from esewatch.sources.files.raw_file import read_at
 from esewatch.sources.logs.eseutil_records import Whose, bad_count, complaints, record_of
