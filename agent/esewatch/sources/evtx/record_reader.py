@@ -34,7 +34,8 @@ _TEMPLATE_INSTANCE: Final = b"\x0f\x01\x01\0\x0c"
 _INSTANCE_BYTES: Final = 4 + INSTANCE_HEADER_BYTES
 """Of an instance with the header of its fragment, up to its values."""
 _DESCRIPTORS: Final = struct.Struct("<HBx")
-_OFFSET: Final = struct.Struct("<I")
+_BARE: Final = struct.Struct("<IIHB")
+"""The offset of a definition, then `VALUES`."""
 _ALL_IN_ONE: Final = (0,)
 
 
@@ -96,10 +97,8 @@ class RecordReader:
         if shape is None:
             return None
         provider, channel, computer, _, key_bytes, layouts = shape
-        data = self._data
-        values = at + _CONTENT + _INSTANCE_BYTES
-        if definition == values:
-            values += template.size
+        data, values = self._data, at + _CONTENT + _INSTANCE_BYTES
+        values += template.size if definition == values else 0
         place = values + key_bytes
         layout = layouts[data[values:place]]
         if layout is None or place + layout.size > CHUNK_BYTES:
@@ -116,20 +115,16 @@ class RecordReader:
             computer = text_of(STRING, machine)
         time = seconds_of(ticks)
         head = (provider, event_id, time, computer, channel, record_id, LEVELS.get(level))
-        if not length:
-            return head, []
-        if kind != BINXML:
+        if length and kind != BINXML:
             return None
-        if not (template.wanted or self._is_wanted(provider)):
+        if not (length and (template.wanted or self._is_wanted(provider))):
             return head, []
         place += layout.size - VALUES.size
         if begin != _TEMPLATE_INSTANCE:
             if begin[0] != _TEMPLATE_INSTANCE[-1]:
                 return None
-            # An instance without the header of a fragment.
-            place -= 4
-            (inner,) = _OFFSET.unpack_from(data, place - 4)
-            count, first, first_kind = VALUES.unpack_from(data, place)
+            place -= 4  # an instance without the header of a fragment
+            inner, count, first, first_kind = _BARE.unpack_from(data, place - 4)
         payload = self._definitions[inner]
         slots = payload.string_slots
         if slots is None or not (payload.holds_strings or template.wraps_strings):
