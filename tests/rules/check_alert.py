@@ -1,7 +1,10 @@
-"""What an alert lacks, each with the file to write it in: `make check-alert NAME=EseFullMoon`."""
+"""What an alert lacks, each with the file to write it in, and what promtool says of its cases:
+`make check-alert NAME=EseFullMoon`."""
 
 import re
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -10,7 +13,7 @@ from typing import Any
 import promql_parser
 
 from tests.rules.expressions import ROOT, document_of
-from tests.rules.promtool import TESTS
+from tests.rules.promtool import TESTS, asked, prepare, run
 
 HEADINGS = ["Meaning", "Impact", "Diagnosis", "Mitigation"]
 SEVERITIES = ("critical", "warning", "info")
@@ -55,7 +58,13 @@ def lacks(name: str, root: Path = ROOT, cases: Iterable[Path] = TESTS) -> list[s
         f"docs/runbooks/{name}.md: {what}"
         for what in _of_runbook(name, head_line(severities, rules[0][0].stem), root)
     ]
-    documents = [document_of(path) for path in cases]
+    paths = list(cases)
+    found += [
+        f"tests/rules/{path.name}: replace the text after {OPEN!r}"
+        for path in paths
+        if OPEN in (text := path.read_text(encoding="utf-8")) and name in text
+    ]
+    documents = [document_of(path) for path in paths]
     for _, rule in rules:
         found += [f"tests/rules/: {what}" for what in _of_cases(rule, documents)]
     return found + list(_of_generated(name, root))
@@ -63,7 +72,7 @@ def lacks(name: str, root: Path = ROOT, cases: Iterable[Path] = TESTS) -> list[s
 
 def _of_rule(name: str, rule: dict[str, Any]) -> Iterator[str]:
     if OPEN in str(rule):
-        yield f"there is still text to write behind {OPEN!r}"
+        yield f"replace the text after {OPEN!r}"
     if rule.get("labels", {}).get("severity") not in SEVERITIES:
         yield f"labels: severity is one of {', '.join(SEVERITIES)}"
     notes = rule.get("annotations", {})
@@ -82,7 +91,7 @@ def _of_rule(name: str, rule: dict[str, Any]) -> Iterator[str]:
         try:
             promql_parser.parse(rule["expr"])
         except ValueError as error:
-            yield f"expr: no PromQL: {error}"
+            yield f"expr: not PromQL: {error}"
 
 
 def runbook_end(name: str, dashboard: str) -> str:
@@ -108,7 +117,7 @@ def _of_runbook(name: str, head: str, root: Path) -> Iterator[str]:
     text = path.read_text(encoding="utf-8")
     parts = re.split(r"^## (.+)$", text, flags=re.MULTILINE)
     if OPEN in text:
-        yield f"there is still text to write behind {OPEN!r}"
+        yield f"replace the text after {OPEN!r}"
     if not text.startswith(f"# {name}\n"):
         yield f"begins with '# {name}'"
     if head not in text.splitlines()[:3]:
@@ -132,11 +141,11 @@ def _of_cases(rule: dict[str, Any], documents: Iterable[dict[str, Any]]) -> Iter
     ]
     turns = {turn for group in groups for turn in pairwise(group)}
     if not any(any(group) for group in groups):
-        yield f"no case of {name} fires with severity {severity}: series and exp_alerts that do"
+        yield f"no case of {name} fires with severity {severity}: add series and exp_alerts"
     if (False, True) not in turns:
-        yield f"no case is silent before {name} ({severity}) fires: an earlier eval_time, alerts []"
+        yield f"no case is silent before {name} ({severity}) fires: add an earlier eval_time, []"
     if (True, False) not in turns:
-        yield f"no case is silent after {name} ({severity}) fired: a later eval_time, exp_alerts []"
+        yield f"no case is silent after {name} ({severity}) fired: add a later eval_time, []"
 
 
 def _fires(case: dict[str, Any], severity: str | None) -> bool:
@@ -152,16 +161,35 @@ def _seconds(case: dict[str, Any]) -> float:
 
 def _of_generated(name: str, root: Path) -> Iterator[str]:
     if f"(runbooks/{name}.md)" not in (root / "docs" / "alerts.md").read_text(encoding="utf-8"):
-        yield "docs/alerts.md: has no row of it: make docs"
+        yield "docs/alerts.md: has no row for it: run make docs"
     golden = (root / "tests" / "golden" / "messages" / "alerts").glob("*.txt")
     if not any(name in path.read_text(encoding="utf-8") for path in golden):
-        yield "tests/golden/messages/: its words are not kept: make golden, and read the difference"
+        yield "tests/golden/messages/: has no text of it: run make golden, and read the difference"
+
+
+def broken(name: str, cases: Iterable[Path] = TESTS) -> str:
+    """What promtool says against the cases that ask about an alert; empty where they pass."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = []
+        for number, path in enumerate(each for each in cases if name in each.read_text("utf-8")):
+            groups = [group for group in document_of(path)["tests"] if name in asked(group)]
+            (Path(folder) / str(number)).mkdir()
+            files += prepare(path, Path(folder) / str(number), groups)
+        done = run(files)
+    return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
 def main(name: str) -> int:
-    """Print what is missing; 1 where something is."""
+    """Print what is missing, else what promtool says; 1 where something is wrong."""
     found = lacks(name)
-    print("\n".join(found) or f"{name}: nothing is missing. Now promtool and all rules: make rules")
+    if any(OPEN in line for line in found) or any(line.startswith("alerts/:") for line in found):
+        print("\n".join(found))
+        return 1
+    if shutil.which("promtool") is None:
+        found.append("promtool is not installed, so the cases were not run: make tools")
+    elif said := broken(name):
+        found.append(f"tests/rules/: a case fails. promtool says:\n{said.strip()}")
+    print("\n".join(found) or f"{name}: nothing is missing, and its cases pass. Now: make test")
     return int(bool(found))
 
 

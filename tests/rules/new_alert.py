@@ -54,6 +54,10 @@ _SERIES = (
     r'ese_database_info{computer="ex01",database="e:\\mdb06\\priv06.edb",'
     'instance="ex01:19703",job="esewatch",tier="watched"}'
 )
+_LABELS = (
+    r"{{severity: {severity}, computer: ex01, database: 'e:\mdb06\priv06.edb',"
+    " job: esewatch, tier: watched}}"
+)
 _TEST = """\
 # {open} what this alert watches, and what must not make it fire.
 rule_files:
@@ -65,10 +69,19 @@ tests:
   - name: "{open} it is silent, fires, and ends"
     interval: 1m
     input_series:
+      # {open} the series that the rule reads. This one is 0 for 20 minutes, 1 for an hour, then 0.
       - series: '{series}'
-        values: '1x120'
+        values: '0x19 1x59 0x60'
     alert_rule_test:
       - eval_time: 10m
+        alertname: {name}
+        exp_alerts: []
+      - eval_time: 60m
+        alertname: {name}
+        exp_alerts:
+          # {open} severity, and the labels that the expression leaves: never instance.
+          - exp_labels: {labels}
+      - eval_time: 130m
         alertname: {name}
         exp_alerts: []
 """
@@ -88,7 +101,7 @@ def write(name: str, file: str, severity: str, root: Path = ROOT) -> list[str]:
         subjects = sorted(path.stem for path in rules.parent.glob("*.yml"))
         raise ValueError(f"{file}: a subject is one of {', '.join(subjects)}")
     if runbook.exists() or test.exists():
-        raise ValueError(f"{name}: is there; make check-alert NAME={name} says what it lacks")
+        raise ValueError(f"{name}: exists; make check-alert NAME={name} says what is missing")
     told = {
         "name": name,
         "file": file,
@@ -97,6 +110,7 @@ def write(name: str, file: str, severity: str, root: Path = ROOT) -> list[str]:
         "open": OPEN,
         "runbooks": _LINK.format(label="runbooks", base=_RUNBOOKS),
         "series": _SERIES,
+        "labels": _LABELS.format(severity=severity),
         "board": "esewatch-database?var-computer={{ $labels.computer | urlquery }}"
         "&var-database={{ $labels.database | urlquery }}",
         "subject": "" if name.startswith("Sqlserver") else OF_DATABASE,
@@ -121,8 +135,8 @@ def main(name: str, file: str, severity: str) -> int:
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
-    print("\n".join(f"{each}: write what stands behind {OPEN}" for each in files))
-    print(f"what is missing then: make check-alert NAME={name}")
+    print("\n".join(f"{each}: replace each text after {OPEN}" for each in files))
+    print(f"Then see what is missing: make check-alert NAME={name}")
     return 0
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.rules.check_alert import lacks
-from tests.rules.expressions import ROOT, alerts
+from tests.rules.check_alert import broken, lacks
+from tests.rules.expressions import ROOT, alerts, document_of
 from tests.rules.new_alert import write
 
 
@@ -45,13 +45,35 @@ def test_a_new_alert_is_valid_yaml_and_every_part_to_write_is_named(root: Path) 
     assert rules[-1]["alert"] == "EseFullMoon"
     assert set(rules[-1]["annotations"]) == set(rules[-2]["annotations"])
     found = lacks("EseFullMoon", root, [root / files[2]])
-    assert [line for line in found if "still text to write" in line] == [
-        "alerts/storage.yml: there is still text to write behind 'WRITE:'",
-        "docs/runbooks/EseFullMoon.md: there is still text to write behind 'WRITE:'",
+    assert [line for line in found if "'WRITE:'" in line] == [
+        "alerts/storage.yml: replace the text after 'WRITE:'",
+        "docs/runbooks/EseFullMoon.md: replace the text after 'WRITE:'",
+        "tests/rules/ese_full_moon_test.yml: replace the text after 'WRITE:'",
     ]
-    assert any("no case of EseFullMoon fires" in line for line in found)
     assert any(line.endswith("make docs") for line in found)
     assert any("make golden" in line for line in found)
+
+
+def test_without_cases_each_moment_that_is_missing_is_named(root: Path) -> None:
+    write("EseFullMoon", "storage", "warning", root)
+    found = [line for line in lacks("EseFullMoon", root, []) if line.startswith("tests/rules/:")]
+    assert [line.split(": ")[1] for line in found] == [
+        "no case of EseFullMoon fires with severity warning",
+        "no case is silent before EseFullMoon (warning) fires",
+        "no case is silent after EseFullMoon (warning) fired",
+    ]
+
+
+def test_the_cases_that_are_written_pass_once_the_rule_has_its_expression(root: Path) -> None:
+    files = [root / each for each in write("EseFullMoon", "storage", "warning", root)]
+    rules = files[0].read_text()
+    (line,) = [each for each in rules.splitlines() if each.startswith("          WRITE:")]
+    for expr, passes in (("max without (instance) (ese_database_info) == 1", True), ("up", False)):
+        files[0].write_text(rules.replace(line, f"          {expr}"))
+        document_of.cache_clear()
+        said = broken("EseFullMoon", [files[2]])
+        assert (said == "") is passes, said
+    assert "exp" in said
 
 
 @pytest.mark.parametrize(
