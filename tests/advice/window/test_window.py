@@ -218,6 +218,17 @@ def test_a_window_of_another_length_is_another_window() -> None:
         assert "other hours" in found.reasons[0]
 
 
+def test_a_pass_that_fails_at_a_bad_page_each_night_keeps_to_its_window() -> None:
+    """It ends after seconds by event 705: that shows nothing of the window's length."""
+    failed = [Run(run.start, run.start + 12) for run in nightly_runs(5)]
+    runs = [*nightly_runs(55, ago=5), *failed]
+    ends = [run.end for run in failed if run.end is not None]
+    assert "other hours" in judged(store(defrag_runs=runs)).reasons[0]
+    found = judged(store(defrag_runs=runs, failures=ends))
+    assert found.action == "keep"
+    assert found.evidence.windows == 28
+
+
 def test_a_machine_that_was_off_is_not_late_for_that() -> None:
     """From its shutdown to its start, not only for the windows that passed meanwhile."""
     runs = [*nightly_runs(30, ago=18), *nightly_runs(14)]

@@ -68,7 +68,8 @@ def openings_used(history: History, runs: Sequence[Run], since: float, now: floa
     following = [start for start, _ in found[1:]]
     scans = [run for run in history.scan_runs if run.end is not None]
     scanned = [run.start for run in scans]
-    ends = _completions(history.defrag_passes)
+    completed = _completions(history.defrag_passes)
+    ends = sorted([*completed, *history.failures])
     scan_ends = _completions(history.checksum_passes)
     backups = backup_spans(history)
     result: list[Used] = []
@@ -86,7 +87,7 @@ def openings_used(history: History, runs: Sequence[Run], since: float, now: floa
         due = time_given(mine, beside, start, end)
         off = None if backup > 0 else _off(mine, due, _tolerance(due, start, end), ends)
         hindered = backup > 0 and _hindered(
-            start, _Work(mine, due, ends), _Work(beside, end, scan_ends), near
+            start, _Work(mine, due, completed), _Work(beside, end, scan_ends), near
         )
         ran = any(run.start < end and _stop(run, end) >= start for run in mine)
         worked = sum(max(0.0, min(due, _stop(run, end)) - max(start, run.start)) for run in mine)
@@ -146,16 +147,17 @@ def time_given(runs: Sequence[Run], scans: Iterable[Run], start: float, end: flo
 
 
 def _off(
-    runs: Sequence[Run], due: float, tolerance: float, completions: Sequence[float]
+    runs: Sequence[Run], due: float, tolerance: float, endings: Sequence[float]
 ) -> float | None:
     """The time by which the last of the runs missed its end; 0: by little, None where unknown.
 
-    A pass that completes before it leaves nothing to do, so its end shows nothing of the window.
+    `endings` are the times at which passes completed or failed: a run that such an ending stopped
+    before its time shows nothing of the window.
     """
     if not runs or runs[-1].end is None:
         return None
     stop = runs[-1].end
-    if stop <= due + tolerance and _near(completions, stop):
+    if stop <= due + tolerance and _near(endings, stop):
         return None
     return 0.0 if abs(stop - due) <= tolerance else stop - due
 
@@ -165,7 +167,7 @@ def _tolerance(due: float, start: float, end: float) -> float:
 
 
 def _moved(
-    runs: Sequence[Run], scans: Sequence[Run], opening: Stretch, completions: Sequence[float]
+    runs: Sequence[Run], scans: Sequence[Run], opening: Stretch, endings: Sequence[float]
 ) -> float:
     """The shift of the opening beside its hours; 0 where nothing shows one."""
     start, end = opening
@@ -175,9 +177,9 @@ def _moved(
     if not TOLERANCE < abs(moved) <= MOVED * (end - start):
         return 0.0
     due = time_given(runs, scans, start, end)
-    off = _off(runs, due, _tolerance(due, start, end), completions)
+    off = _off(runs, due, _tolerance(due, start, end), endings)
     if off is None:
-        # The pass ended: only its begin tells.
+        # The pass completed or failed: only its begin shows the window.
         return min(0.0, moved)
     due = time_given(runs, scans, start + moved, end + moved)
     tolerance = _tolerance(due, start + moved, end + moved)
