@@ -78,8 +78,8 @@ demo-stack: setup ## the same with Prometheus and Alertmanager (make tools) and 
 images: setup tools ## take the pictures of docs/images anew
 	$(PY) -m tests.support.screenshots
 
-golden: setup ## write the golden files anew; read the difference before you keep it
-	ESEWATCH_REWRITE_GOLDEN=1 $(PY) -m pytest -q -k golden
+golden: setup ## write the golden files anew (TESTS=a test file: its own only); read the difference before you keep it
+	ESEWATCH_REWRITE_GOLDEN=1 $(PY) -m pytest -q -k golden $(TESTS)
 
 sentences: setup ## print all sentences that the program can say
 	@$(PY) -m tests.support.sentences

@@ -164,7 +164,10 @@ def _of_generated(name: str, root: Path) -> Iterator[str]:
         yield "docs/alerts.md: has no row for it: run make docs"
     golden = (root / "tests" / "golden" / "messages" / "alerts").glob("*.txt")
     if not any(name in path.read_text(encoding="utf-8") for path in golden):
-        yield "tests/golden/messages/: has no text of it: run make golden, and read the difference"
+        yield (
+            "tests/golden/messages/: has no text of it: run"
+            " make golden TESTS=tests/rules/test_messages.py, and read the difference"
+        )
 
 
 def broken(name: str, cases: Iterable[Path] = TESTS) -> str:

@@ -70,7 +70,7 @@ def test_each_alert_has_its_words_asserted() -> None:
     assert told == set(KEYS)
 
 
-def test_no_golden_file_is_left_over() -> None:
+def test_no_stored_message_is_left_over() -> None:
     assert {path.stem for path in GOLDEN.glob("*.txt")} == {
         name.removesuffix("_test") for name in CHOSEN
     }

@@ -47,6 +47,7 @@ def test_bash_offers_commands_options_and_values(capsys: pytest.CaptureFixture[s
     assert ask_bash(text, "esewatch", "config", "sh") == {"show"}
     assert ask_bash(text, "esewatch", "config", "show", "--conf") == {"--config.file"}
     assert ask_bash(text, "esewatch", "completion", "f") == {"fish"}
+    assert ask_bash(text, "esewatch", "runbook", "EseKn") == {"EseKnownBadPage"}
 
 
 @pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from esewatch.cli.help.parser import commands_of
+from esewatch.expose.pages.runbooks.runbook_files import Runbooks
 
 SHELLS = ("bash", "zsh", "fish", "powershell")
 
@@ -70,6 +71,8 @@ def _commands(parser: argparse.ArgumentParser, words: str, help_: str) -> Iterat
         if not action.option_strings and not below and action.choices
         for choice in action.choices
     ]
+    if words == "runbook":
+        named += Runbooks().names()
     yield Command(words, help_, (*below, *named), tuple(_options(parser)))
     for name, each in below.items():
         yield from _commands(each, f"{words} {name}".strip(), helps.get(name, ""))
