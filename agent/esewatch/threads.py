@@ -32,7 +32,7 @@ class Worker:
         del alive
         while not begun.wait(_LOOK_SECONDS):
             if not self.running:
-                raise MemoryError("a thread found no memory")
+                raise MemoryError("not enough memory for a thread")
 
     @property
     def running(self) -> bool:

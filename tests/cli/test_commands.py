@@ -109,11 +109,14 @@ def test_every_option_and_argument_of_every_command_has_help() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["event", "x"], 'esewatch: event is no command: did you mean "events"?'),
-        (["xyzzy"], "esewatch: xyzzy is no command; there are run, demo"),
+        (["event", "x"], 'esewatch: event is not a command: did you mean "events"?'),
+        (["xyzzy"], "esewatch: xyzzy is not a command; there are run, demo"),
         (["events", "--fromat", "json", "x"], '--fromat: did you mean "--format"?'),
-        (["events", "--format", "jsn", "x"], 'jsn is no value of --format: did you mean "json"?'),
-        (["config", "chek"], 'esewatch config: chek is no command: did you mean "check"?'),
+        (
+            ["events", "--format", "jsn", "x"],
+            'jsn is not a value of --format: did you mean "json"?',
+        ),
+        (["config", "chek"], 'esewatch config: chek is not a command: did you mean "check"?'),
         (["config", "check", "--config.fil=x", "--colour"], "unrecognized arguments: --colour"),
         (["scan", "--trottle-ms", "3", "x"], 'did you mean "--throttle-ms"? (see esewatch scan'),
     ],

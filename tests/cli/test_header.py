@@ -189,7 +189,7 @@ def test_what_is_no_database_is_named_and_status_2(tmp_path: Path, capsys: Captu
     lines = captured.err.splitlines()
     assert len(lines) == 3
     assert f"esewatch: {named[0]}: the file is empty" in lines
-    assert f"esewatch: {named[1]}: no ESE database but gzip data: unpack it first" in lines
+    assert f"esewatch: {named[1]}: not an ESE database but gzip data: unpack it first" in lines
     assert any(line.startswith(f"esewatch: {named[2]}: no such file") for line in lines)
     assert captured.out.startswith(str(edb.path))
 
@@ -295,7 +295,7 @@ def test_a_log_shows_its_series_and_its_place_in_it(tmp_path: Path, capsys: Capt
     assert found["Attached"] == "e:\\priv06.edb (database 1)"
     assert found["Circular logging"] == "on, on in older logs of the series"
     assert found["Previous checksum"] == "0x0000000000000000"
-    assert found["Engine knew format"] == "9180"
+    assert found["Engine's format"] == "9180"
     assert (found["Folder"], found["Checkpoint's folder"]) == ("C:\\Logs\\", "C:\\Logs\\")
     assert found["Parameters"] == (
         "sessions 64, open tables 300, version pages 128, cursors 1,024, log buffers 126,"
@@ -378,8 +378,8 @@ def test_a_flush_map_that_cannot_be_used_is_told_in_a_line(
     ("data", "reason"),
     [
         (Log(5).data()[:50] + b"x" + Log(5).data()[51:], "its header is damaged (checksum)"),
-        (bytes(8192), "no ESE database: its first 8192 bytes are zero"),
-        (checkpoint(5)[:99], "no ESE database"),
+        (bytes(8192), "not an ESE database: its first 8192 bytes are zero"),
+        (checkpoint(5)[:99], "not an ESE database"),
     ],
     ids=["damaged", "zeros", "cut"],
 )

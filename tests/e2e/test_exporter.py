@@ -102,8 +102,8 @@ def test_growth_over_a_restart_of_the_agent_is_kept(exporter: MetricsServer, age
 
 ILLS: dict[str, tuple[Answer, str]] = {
     "broken": (says("broken", 500), "answered 500 Internal Server Error"),
-    "garbage": (says(b"\x00\xff garbage\n" * 100), "is no text of the Prometheus format"),
-    "hanging": (hangs, "no whole answer within 1 s"),
+    "garbage": (says(b"\x00\xff garbage\n" * 100), "not in the Prometheus text format"),
+    "hanging": (hangs, "no complete answer within 1 s"),
     "dead": (hangs, "Connection refused"),
 }
 

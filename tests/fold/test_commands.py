@@ -64,7 +64,7 @@ def test_a_repair_from_another_copy_is_told_until_it_is_dealt_with_and_a_later_o
 
 def test_what_is_not_known_is_named() -> None:
     folder = damaged()
-    with pytest.raises(EsewatchError, match=r"not known as bad in .*: page 20"):
+    with pytest.raises(EsewatchError, match=r"not a known bad page of .*: page 20"):
         acknowledge(folder, "ex01", LABEL, [17, 20])
     with pytest.raises(EsewatchError, match="no database 'x' is known on any computer"):
         forget(folder, "", "x")

@@ -494,7 +494,7 @@ def test_a_file_that_was_removed_is_held_until_there_is_a_place_for_it(tmp_path:
 
 
 @pytest.mark.fault(
-    "another file is in the place of the journal",
+    "the journal was replaced by another file",
     provoked="a file renamed over it",
     lost="nothing; that file is left alone",
     again="the first commit after it is gone (tried every 10 s)",
@@ -505,7 +505,7 @@ def test_another_file_in_its_place_is_left_alone(tmp_path: Path) -> None:
     commit(journal, folder, {"a": b"1"})
     (tmp_path / "new").write_text("somebody's")
     (tmp_path / "new").replace(tmp_path / "j.db")
-    with pytest.raises(JournalError, match="another file is in the place of the journal"):
+    with pytest.raises(JournalError, match="the journal was replaced by another file"):
         commit(journal, folder, {"b": b"2"})
     assert (tmp_path / "j.db").read_text() == "somebody's"
     (tmp_path / "j.db").unlink()

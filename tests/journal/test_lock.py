@@ -61,7 +61,7 @@ def test_the_file_itself_is_locked_so_that_a_second_name_does_not_help(tmp_path:
             Journal(name)
     commit(first, filled(), {"a": b"1"})
     first.close()
-    with pytest.raises(JournalError, match=r"has 2 names \(hard links\): leave it one"):
+    with pytest.raises(JournalError, match=r"has 2 names \(hard links\): remove all but one"):
         Journal(tmp_path / "j.db")
     hard.unlink()
     again = Journal(tmp_path / "j.db")

@@ -366,7 +366,7 @@ def test_beside_a_share_that_hangs_others_are_read_and_reload_and_stop_do_not_wa
             check_events(agent, count)
         assert post_reload(agent) == (200, "Reloaded.\n")
         agent.stop()
-        assert "text-1: does not answer and is left behind" in agent.log()
+        assert "text-1: does not answer and is not waited for" in agent.log()
 
 
 @pytest.mark.slow

@@ -78,7 +78,7 @@ def test_what_the_map_or_the_page_does_not_say_is_not_compared(tmp_path: Path) -
         (map_header(clean=False, log_required=4), {"required": 0}, "no log brings it up to date"),
         (map_header(version=(2, 0, 0)), {}, "version 2.0, which is not known"),
         (map_header(version=(3, 1, 0)), {}, "version 3.1, which is not known"),
-        (map_header(file_type=4), {}, "is no flush map"),
+        (map_header(file_type=4), {}, "is not a flush map"),
         (map_header()[:-1] + b"\1", {}, "is damaged"),
         (map_header()[:500], {}, "ends within its header"),
     ],
@@ -149,7 +149,7 @@ def test_the_second_page_of_the_map_has_the_pages_behind_the_first(tmp_path: Pat
 def test_a_file_that_is_no_database_is_unknown(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"x" * 9000)
     found = lost_writes(str(tmp_path / "a"), str(tmp_path / "a"))
-    assert (found.state, found.reason) == ("unknown", "no ESE database")
+    assert (found.state, found.reason) == ("unknown", "not an ESE database")
 
 
 def test_the_map_of_a_real_instance_is_read(tmp_path: Path) -> None:

@@ -35,5 +35,5 @@ def test_a_device_that_is_gone_is_told_from_a_bad_block(number: int, gone: bool)
     error = OSError(number, "why")
 
     assert is_gone(error) is gone
-    assert ("vanished" in why_not_read("/a.edb", error)) is gone
+    assert ("disappeared" in why_not_read("/a.edb", error)) is gone
     assert "why" in why_not_read("/a.edb", error)

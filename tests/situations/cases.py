@@ -264,7 +264,7 @@ SITUATIONS = (
         told=(
             "The search index is only observed: esewatch would report bad pages and slow disks, "
             "not of a check that is missing. Nothing is wrong; two slow writes in forty days are "
-            "no finding."
+            "no findings."
         ),
         copies=(
             Copy("pc17",

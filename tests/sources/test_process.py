@@ -204,4 +204,4 @@ def test_a_program_whose_reader_finds_no_memory_has_failed(
     _made.append(Child(PYTHON, ["import sys; sys.stdin.read()"], b"job"))
     wait_for(lambda: _made[-1].ended)
     assert _made[-1].status not in {0, None}
-    assert _made[-1].complaint == "no memory for what it wrote"
+    assert _made[-1].complaint == "not enough memory for its output"

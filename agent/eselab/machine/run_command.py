@@ -48,21 +48,26 @@ def add_run(commands: Any) -> None:
         "run",
         help="run databases and write the logs that a server would",
         description="Runs databases in a folder: D/events.jsonl, D/counters.csv, D/truth.json and "
-        "a folder for each database. A run that was ended or killed goes on with the same "
-        "command. Ctrl-C and SIGTERM end it in order, with status 0.",
+        "a folder for each database. The same command continues a run that was ended or killed. "
+        "Ctrl-C and SIGTERM end it cleanly, with status 0.",
         epilog="example: esewatch engine run --dir /tmp/month --profile month --days 30",
     )
     parser.add_argument("--dir", required=True, type=Path, metavar="D", help="folder of the run")
     parser.add_argument(
-        "--days", type=_days, metavar="N", help="length; default 30 virtual days, else no end"
+        "--days",
+        type=_days,
+        metavar="N",
+        help="length; default 30 days in virtual time, no end in real time",
     )
     parser.add_argument(
         "--clock",
         choices=("virtual", "paced", "real"),
         default="virtual",
-        help="default virtual; paced: virtual time up to the present, from then on with it",
+        help="default virtual; paced: virtual time up to the present, then real time",
     )
-    parser.add_argument("--seed", type=int, default=1, metavar="S", help="of all chance; default 1")
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="S", help="seed of random choices; default 1"
+    )
     parser.add_argument(
         "--profile", choices=sorted(PROFILES), default="month", help="a built-in plan"
     )
@@ -75,17 +80,17 @@ def add_run(commands: Any) -> None:
         help=f"first day of virtual time, UTC; default {START}",
     )  # fmt: skip
     parser.add_argument(
-        "--binary-log", action="store_true", help="the counters as D/counters.blg, too"
+        "--binary-log", action="store_true", help="also write the counters as D/counters.blg"
     )
     parser.add_argument(
         "--event-log", type=_mebibytes, nargs="?", const=DEFAULT >> 20, metavar="MIB",
-        help="the events as D/Application.evtx, too; it overwrites its oldest events when it has "
-        "MIB, by default 20",
+        help="also write the events as D/Application.evtx of at most MIB, by default 20; when it "
+        "is full, it overwrites its oldest events",
     )  # fmt: skip
     parser.add_argument(
         "--until-eof", action="store_true",
-        help="end when the standard input ends; with --clock paced a line of it is a fault of a "
-        "plan (JSON), done at once when the present is reached",
+        help="end when the standard input ends; with --clock paced each line of it is a fault as "
+        "in a plan (JSON), caused at once when the present is reached",
     )  # fmt: skip
     parser.set_defaults(function=run)
 

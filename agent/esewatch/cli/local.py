@@ -28,7 +28,7 @@ def add_address_options(parser: argparse.ArgumentParser) -> None:
         dest="address",
         default=DEFAULT_ADDRESS,
         metavar="HOST:PORT",
-        help=f"of the running esewatch; default {DEFAULT_ADDRESS}",
+        help=f"address of the running esewatch; default {DEFAULT_ADDRESS}",
     )
     add_web_config_option(parser)
     parser.add_argument(

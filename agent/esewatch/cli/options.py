@@ -103,7 +103,7 @@ def add_format_option(parser: argparse.ArgumentParser, *more: str) -> None:
         "--format",
         default="text",
         choices=("text", "json", *more),
-        help="form of the output; json is one object a line; default text",
+        help="output format; json is one object a line; default text",
     )
 
 
@@ -114,5 +114,5 @@ def time_of(text: str) -> float:
         return time.replace(tzinfo=time.tzinfo or datetime.UTC).timestamp()
     except (ValueError, OverflowError):
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no time such as 2026-01-31 or 2026-01-31T12:00:00Z"
+            f"{text!r} is not a time such as 2026-01-31 or 2026-01-31T12:00:00Z"
         ) from None

@@ -108,7 +108,7 @@ def _length(least: str, example: str) -> Callable[[str], float]:
             seconds = 0.0
         if not parse_duration(least) <= seconds <= 86400.0:
             raise argparse.ArgumentTypeError(
-                f"{text!r} is no duration from {least} to 1d, such as {example}"
+                f"{text!r} is not a duration from {least} to 1d, such as {example}"
             )
         return seconds
 
@@ -136,8 +136,8 @@ def write_replay(options: argparse.Namespace) -> int:
         raise EsewatchError(f"{output}: no folder to write to: {output.parent}")
     if options.step > STALENESS:
         print(
-            f"esewatch: warning: --step {show_duration(options.step)} leaves holes:"
-            " Prometheus forgets a value after 5m",
+            f"esewatch: warning: --step {show_duration(options.step)} leaves gaps:"
+            " for Prometheus a value ends after 5m",
             file=sys.stderr,
         )
     reader = Reader(options, companions=True, ese_only=True, beside=True)

@@ -74,7 +74,7 @@ def _logs_of_copies(tree: Node, settings: Settings, problems: Problems) -> None:
     for node, source in zip(_items(tree, "sources"), settings.sources, strict=True):
         logs = _child(node, "logs")
         if logs is not None and isinstance(source, PageScan) and source.check == "pages":
-            problems.add(logs.line, logs.place, "is read only with check: recovery or check: deep")
+            problems.add(logs.line, logs.place, "is used only with check: recovery or check: deep")
 
 
 def _window_names(tree: Node, settings: Settings, problems: Problems) -> None:

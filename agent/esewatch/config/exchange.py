@@ -72,7 +72,9 @@ def from_exchange(text: str, timezone: str | None) -> Imported:
             database.window = _add_window(imported, opening, timezone or "UTC")
             databases.append(database)
     if not databases:
-        raise ConfigError("no mailbox database in it: wanted objects with Name and EdbFilePath")
+        raise ConfigError(
+            "it has no mailbox database: objects with Name and EdbFilePath are expected"
+        )
     if imported.windows and timezone is None:
         imported.remarks.append(
             "the windows are in UTC: name the time zone of the servers with --timezone"
@@ -96,7 +98,7 @@ def _items(text: str) -> list[object]:
 
 def _database(item: object, number: int, remarks: list[str]) -> _Database | None:
     if not isinstance(item, dict):
-        remarks.append(f"item {number}: left out: no object")
+        remarks.append(f"item {number}: left out: not an object")
         return None
     name = _named(item.get("Name"))
     title = quote(name) if name else f"item {number}"
@@ -105,7 +107,7 @@ def _database(item: object, number: int, remarks: list[str]) -> _Database | None
         remarks.append(f"{title}: left out: no EdbFilePath")
         return None
     if not _usable(path) or not _PATH.fullmatch(path):
-        remarks.append(f"{title}: left out: {quote(path)} is no path of a file")
+        remarks.append(f"{title}: left out: {quote(path)} is not the path of a file")
         return None
     return _Database(name if _usable(name) else "", path, _servers(item, title, remarks))
 

@@ -97,7 +97,7 @@ def _from_item(item: object) -> Iterator[_Span]:
     elif isinstance(item, dict):
         yield _from_object(item)
     else:
-        raise ScheduleError("an interval that is no text and no object")
+        raise ScheduleError("an interval that is neither text nor an object")
 
 
 def _from_text(text: str) -> Iterator[_Span]:
@@ -119,7 +119,7 @@ def _from_text(text: str) -> Iterator[_Span]:
 
 def _refuse(rest: str) -> None:
     if rest := rest.strip(_SEPARATORS):
-        raise ScheduleError(f"{rest[:40]!a} is no interval like Sun.1:00 AM-Sun.5:00 AM")
+        raise ScheduleError(f"{rest[:40]!a} is not an interval like Sun.1:00 AM-Sun.5:00 AM")
 
 
 def _moment(day: str, hour: str, minute: str, half: str | None) -> int:

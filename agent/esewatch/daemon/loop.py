@@ -186,7 +186,7 @@ class Daemon(Publisher):
     def _close(self, source: Source) -> None:
         """A source that does not answer keeps its thread until it answers, or the process ends."""
         if source.name in self._poller.under_way:
-            log.warning("%s: %s and is left behind", source.name, HANGS)
+            log.warning("%s: %s and is not waited for", source.name, HANGS)
         else:
             source.close()
 
@@ -413,14 +413,14 @@ class Daemon(Publisher):
         except JournalError as error:
             if self._complaints.get("") != str(error):
                 self._complaints[""] = str(error)
-                log.error("%s; reading on when it can be written", error)
+                log.error("%s; reading continues when it can be written", error)
             self._commit_again = time.monotonic() + RETRY_SECONDS
             self._schedule.hurry()
             return False
         if self._commit_again > NEVER:
             self._commit_again = NEVER
             self._complaints.pop("", None)
-            log.info("the journal is written again: reading on")
+            log.info("the journal can be written again: reading continues")
         return True
 
     def _commit(self) -> None:

@@ -37,7 +37,7 @@ class _Turn:
     def check(self) -> None:
         """Raises MemoryError when its thread has ended without an answer: it found no memory."""
         if not self._thread.running and not self.done.is_set():
-            raise MemoryError("a thread found no memory")
+            raise MemoryError("not enough memory for a thread")
 
     def result(self) -> Batch | None:
         """The batch, None at the end of the poll. Raises what the source raised."""

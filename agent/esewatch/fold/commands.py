@@ -60,7 +60,7 @@ def acknowledge(
     unknown = sorted(set(pages) - {item.page for item in bad})
     if unknown:
         listed = ", ".join(map(str, unknown))
-        raise EsewatchError(f"not known as bad in {entry.database}: page {listed}")
+        raise EsewatchError(f"not a known bad page of {entry.database}: page {listed}")
     meant = [item for item in bad if not pages or item.page in pages]
     damage = {} if pages else known_damage(entry, beside.damage)
     times = [item.last for item in meant] + [each.times[-1] for each in damage.values()]

@@ -338,7 +338,7 @@ class Journal:
         if now == self._file and self._kept is None:
             return
         if now is not None:
-            raise JournalError(f"{self.path}: another file is in the place of the journal")
+            raise JournalError(f"{self.path}: the journal was replaced by another file")
         try:
             if self._kept is None:
                 # Closed first: SQLite deletes what lies beside a file by name when it closes it.

@@ -75,7 +75,9 @@ def make_private(path: Path) -> None:
             if (mode := beside.stat().st_mode) & _OTHERS:
                 beside.chmod(stat.S_IMODE(mode) & ~_OTHERS)
     if (links := path.stat().st_nlink) > 1:
-        raise JournalError(f"{path}: the journal has {links} names (hard links): leave it one")
+        raise JournalError(
+            f"{path}: the journal has {links} names (hard links): remove all but one"
+        )
 
 
 def take_lock(path: Path) -> IO[bytes]:

@@ -121,7 +121,7 @@ class _Run:
         except queue.Empty:
             if silent:
                 self.running = 0
-                raise MemoryError("a lane found no memory to say that it ended") from None
+                raise MemoryError("not enough memory for the last message of a lane") from None
 
     def finish(self) -> None:
         """Wait for the lanes that still run, at most GRACE."""

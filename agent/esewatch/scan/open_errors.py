@@ -22,7 +22,7 @@ def why_not_opened(path: str, error: Exception) -> str:
     if getattr(error, "winerror", None) in _IN_USE:
         return f"{path}: in use by another program: scan a snapshot of it"
     if isinstance(error, FileNotFoundError):
-        return f"{path}: no such file: is it named rightly, and its volume mounted?"
+        return f"{path}: no such file: is the path right, and its volume mounted?"
     if isinstance(error, PermissionError):
         return f"{path}: no permission to read it: run this as a user who may (it is never written)"
     return f"{path}: cannot be opened: {what}"
@@ -32,5 +32,5 @@ def why_not_read(path: str, error: OSError) -> str:
     """Why the rest of `path` cannot be read."""
     what = error.strerror or str(error)
     if is_gone(error):
-        return f"{path}: vanished while it was read ({what}): is its volume still there?"
+        return f"{path}: disappeared while it was read ({what}): is its volume still there?"
     return f"{path}: cannot be read: {what}: look for errors of the disk in the system's log"

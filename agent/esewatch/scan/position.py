@@ -63,7 +63,7 @@ class Positions:
             self._say(f"{file}: position of {path} left out: {error}")
             return None
         if place.path != _key(path) or not _is_possible(place):
-            self._say(f"{file}: position of {path} left out: it is not of this file")
+            self._say(f"{file}: position of {path} left out: it belongs to another file")
             return None
         return msgspec.structs.replace(place, path=path)
 

@@ -78,7 +78,7 @@ class Child:
     def complaint(self) -> str:
         """The beginning of what it wrote on its error output, as one line."""
         if self._lost:
-            return "no memory for what it wrote"
+            return "not enough memory for its output"
         return " ".join(bytes(self._complaint).decode("utf-8", "replace").split())
 
     def close(self) -> None:

@@ -290,7 +290,7 @@ def test_that_page_of_another_backup_is_no_backup_set(
     append(copy.edb.path, sealed_header(bytes(page)))
     found = verdict(capsys, copy.folder)
     assert found["verdict"] == "not_restorable", found["reasons"]
-    assert "is of another backup" in found["reasons"][0]
+    assert "belongs to another backup" in found["reasons"][0]
 
 
 def append(path: Path, page: bytes) -> None:

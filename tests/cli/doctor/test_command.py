@@ -192,7 +192,7 @@ def test_a_pipe_in_the_place_of_a_log_is_not_opened(site: Site) -> None:
     for kind in ("perfmon_csv", "event_stream", "evtx"):
         path = site.logs / "x.csv"
         site.configure(f"sources: [{{name: logs, type: {kind}, path: '{path}'}}]\n")
-        assert "no regular file" in site.named("path_matches_nothing")["sentence"]
+        assert "not a regular file" in site.named("path_matches_nothing")["sentence"]
         assert nobody_reads(path)
 
 

@@ -422,7 +422,7 @@ def test_a_device_that_vanishes_is_a_failure_with_what_was_read(
 
     assert said.status == 2
     assert (said.object["ended"], said.object["complete"]) == ("failed", False)
-    assert any("vanished" in line for line in said.errors)
+    assert any("disappeared" in line for line in said.errors)
 
 
 def test_a_pipe_that_nobody_reads_any_more_ends_the_scan(edb: Edb) -> None:

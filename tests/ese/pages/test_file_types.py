@@ -17,14 +17,14 @@ def of_the_engine(file_type: int, size: int = 4096) -> bytes:
 @pytest.mark.parametrize("file_type", [2, 3, 4, 5, 7, 10, 11])
 def test_a_file_of_the_engine_is_named_for_what_it_is(file_type: int) -> None:
     log = of_the_engine(file_type) + b"\xff" * 60_000
-    assert name_of(log) == f"no ESE database but a {FILE_TYPES[file_type]}"
+    assert name_of(log) == f"not an ESE database but a {FILE_TYPES[file_type]}"
 
 
 def test_the_type_alone_is_not_enough() -> None:
     damaged = bytearray(of_the_engine(3))
     damaged[100] ^= 1
-    assert name_of(bytes(damaged)) == "no ESE database"
-    assert name_of(of_the_engine(3)[:2000]) == "no ESE database"
+    assert name_of(bytes(damaged)) == "not an ESE database"
+    assert name_of(of_the_engine(3)[:2000]) == "not an ESE database"
 
 
 @pytest.mark.parametrize(
@@ -42,18 +42,18 @@ def test_the_type_alone_is_not_enough() -> None:
     ],
 )
 def test_other_files_are_named_by_their_first_bytes(data: bytes, what: str) -> None:
-    assert name_of(data + bytes(9000)).startswith(f"no ESE database but {what}")
+    assert name_of(data + bytes(9000)).startswith(f"not an ESE database but {what}")
 
 
 def test_a_sql_server_file_is_named_by_its_first_page() -> None:
     head = bytearray(8192)
     head[0:2] = b"\x01\x0f"
-    assert name_of(bytes(head)) == "no ESE database"
+    assert name_of(bytes(head)) == "not an ESE database"
     struct.pack_into("<IH", head, 32, 0, 1)
-    assert name_of(bytes(head)) == "no ESE database but a file of a SQL Server database"
+    assert name_of(bytes(head)) == "not an ESE database but a file of a SQL Server database"
 
 
 def test_nothing_and_zeros_are_said_to_be_that() -> None:
     assert name_of(b"") == "the file is empty"
-    assert name_of(bytes(65536)) == "no ESE database: its first 65536 bytes are zero"
-    assert name_of(b"abc") == "no ESE database"
+    assert name_of(bytes(65536)) == "not an ESE database: its first 65536 bytes are zero"
+    assert name_of(b"abc") == "not an ESE database"

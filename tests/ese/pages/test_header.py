@@ -284,7 +284,7 @@ def test_a_damaged_page_size_is_taken_from_where_the_shadow_is(page_size: int) -
 def test_two_lost_copies_are_no_database() -> None:
     data = beginning(4096)
     data[: 2 * 4096] = bytes(2 * 4096)
-    assert refused(data) == "no ESE database"
+    assert refused(data) == "not an ESE database"
 
 
 def test_a_database_of_an_engine_without_file_types_is_one() -> None:
@@ -295,7 +295,7 @@ def test_a_database_of_an_engine_without_file_types_is_one() -> None:
     ("file_type", "name"), [(2, "streaming file (.stm)"), (5, "temporary database")]
 )
 def test_other_files_with_a_database_header_are_named(file_type: int, name: str) -> None:
-    assert refused(beginning(4096, file_type=file_type)) == f"no ESE database but a {name}"
+    assert refused(beginning(4096, file_type=file_type)) == f"not an ESE database but a {name}"
 
 
 def test_a_header_survives_json() -> None:

@@ -167,7 +167,7 @@ def lose_database(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (damage_header, "no ESE database"),
+        (damage_header, "not an ESE database"),
         (lose_log, "of the log is missing"),
         (lose_checkpoint, "E00.chk is missing"),
         (lose_database, "No such file"),

@@ -110,7 +110,7 @@ def test_the_bytes_of_the_file_are_those_of_the_published_format() -> None:
             if byte >> (6 - 2 * place) & 3
         }
         assert found == types
-    assert name_of(data[:8192]) == "no ESE database but a flush map (.jfm)"
+    assert name_of(data[:8192]) == "not an ESE database but a flush map (.jfm)"
 
 
 def test_a_map_of_a_closed_database_is_complete_and_one_in_use_is_not() -> None:

@@ -195,7 +195,7 @@ def test_what_is_not_known_is_a_page_of_one_sentence(server: HttpServer, path: s
 def test_an_address_with_hundreds_of_fields_is_refused(server: HttpServer) -> None:
     answer = ask(server, "/database?" + "&".join(f"a{number}=1" for number in range(500)))
     assert answer.status == 400
-    assert answer.text == "400 Bad Request: The address asks for too many things.\n"
+    assert answer.text == "400 Bad Request: The address has too many parameters.\n"
 
 
 def test_the_page_of_a_thousand_databases_costs_little_more_than_their_figures() -> None:

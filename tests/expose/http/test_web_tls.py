@@ -242,7 +242,7 @@ def test_a_file_that_is_half_written_opens_nothing(
         assert (
             caplog.records[-1]
             .getMessage()
-            .endswith(f"asks no more for {lost}: holds from the next start, not before")
+            .endswith(f"no longer asks for {lost}: this takes effect at the next start")
         )
         (tmp_path / "web.yml").write_text(f"{whole}# and more\n")
         assert ask(server, "/-/healthy", context=own).status == 200
@@ -325,7 +325,7 @@ def test_the_end_comes_soon_while_clients_hold_on(
         idle = trusting(tmp_path).wrap_socket(plain, server_hostname="127.0.0.1")
         stack.enter_context(idle)
         server.stop()
-        assert "left behind" not in caplog.text
+        assert "not waited for" not in caplog.text
 
 
 def test_a_client_that_sends_its_request_with_the_handshake_is_answered(tmp_path: Path) -> None:

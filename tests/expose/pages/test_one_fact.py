@@ -25,7 +25,7 @@ def first(pattern: str, text: str) -> str:
 
 
 def pages_and_their_verification(text: str) -> Iterator[tuple[str, str]]:
-    """All good beside known bad pages, or verified beside never seen verified."""
+    """All good beside known bad pages, or verified beside "no verification is known"."""
     good = first(r"All (?:[\d,]+ )?pages (?:last )?verified \d", text)
     bad = first(r"Known bad pages [1-9][\d,]*", text)
     if good and bad:

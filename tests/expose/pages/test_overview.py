@@ -80,7 +80,7 @@ def test_reasons_say_what_is_wrong_in_words() -> None:
         "3 known bad pages",
         "1 corrected page",
         "checksum failed and has not completed since",
-        "never seen verified",
+        "no verification is known",
     )
 
 
@@ -92,7 +92,7 @@ def test_findings_are_reasons_and_say_nothing_twice() -> None:
         "1 corrected page",
         "checksum failed and has not completed since",
     )
-    assert "never seen verified" not in reasons
+    assert "no verification is known" not in reasons
     assert any("nothing has verified all of its pages" in each for each in reasons[3:])
 
 

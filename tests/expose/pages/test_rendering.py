@@ -118,7 +118,7 @@ def test_what_is_most_urgent_comes_first_and_window_advice_after_all_databases()
             "3 known bad pages",
             "Each database",
             "Window advice",
-            "What is read, and how far",
+            "Each source, and how far",
         )
     ]
     assert order == sorted(order)
@@ -147,7 +147,7 @@ def test_a_domain_controller_shows_no_ratio_and_says_why() -> None:
 def test_what_was_never_verified_is_not_called_ok() -> None:
     """Nothing proves the pages of a directory good: of it only the absence of problems is known."""
     text = database_page(NTDS).text
-    assert "Never seen verified" in text
+    assert "No verification is known" in text
     assert "● no known problem NTDSA on dc01" in text
     assert "● ok" not in text + status().text
 
@@ -164,7 +164,7 @@ def test_where_the_advice_has_no_ratio_the_page_shows_none() -> None:
     assert "Read : freed no verdict: The counters" in text
     assert " : 1 " not in text
     assert " : 0 " not in text
-    assert "6,128,300 pages read, 42,794 freed, over all counters that were taken" in text
+    assert "6,128,300 pages read, 42,794 freed, from all counter samples" in text
     assert "counters cover" in text
     assert "confidence" in text
 

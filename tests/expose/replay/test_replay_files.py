@@ -85,7 +85,7 @@ def test_a_file_of_an_earlier_replay_is_replaced_and_any_other_refused(tmp_path:
     for text in ("", "notes\n", "# HELP ese_x y\n", "# HELP node_load1 x\n# EOF\n"):
         stranger = tmp_path / "stranger.om"
         stranger.write_text(text)
-        with pytest.raises(EsewatchError, match="is there"):
+        with pytest.raises(EsewatchError, match="exists"):
             refuse_strangers([stranger])
 
 

@@ -88,7 +88,7 @@ def test_what_is_no_database_is_not_read_again(tmp_path: Path) -> None:
     slept: list[float] = []
     with opened(path) as file:
         found = read_header(file, sleep=slept.append)
-    assert found == NotDatabase("no ESE database but a SQLite database")
+    assert found == NotDatabase("not an ESE database but a SQLite database")
     assert slept == []
 
 

@@ -298,7 +298,7 @@ def test_a_damaged_header_leaves_single_pages(tmp_path: Path) -> None:
 def test_a_file_that_is_no_database_is_not_checked(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"x" * 9000)
     result = check_structure(str(tmp_path / "a"))
-    assert (result.checked, result.reason) == (False, f"{tmp_path / 'a'}: no ESE database")
+    assert (result.checked, result.reason) == (False, f"{tmp_path / 'a'}: not an ESE database")
 
 
 def test_progress_ends_with_the_whole_file(tmp_path: Path) -> None:

@@ -207,7 +207,7 @@ def test_a_damaged_header_is_told_and_the_pages_are_scanned_all_the_same(tmp_pat
         (gzip.compress(b"x" * 100_000), "gzip"),
         (header_page(4096, file_type=3) * 4, "transaction log"),
         (header_page(4096, file_type=4) * 4, "checkpoint"),
-        (b"no database at all" * 1000, "no ESE database"),
+        (b"no database at all" * 1000, "not an ESE database"),
     ],
 )
 def test_what_is_no_database_is_named_for_what_it_is(
@@ -308,7 +308,7 @@ def test_a_device_that_is_gone_ends_the_scan_with_its_place(tmp_path: Path, disk
     done = scan(edb.path, read_size=1 << 16)
 
     assert done.result.ended == "failed"
-    assert "vanished" in done.result.reason
+    assert "disappeared" in done.result.reason
     assert done.place.offset == 1 << 20
     assert done.counts.pages_seen == 254
 

@@ -278,7 +278,7 @@ def test_without_sysfs_one_line_says_what_to_do(bench: Bench) -> None:
 
 def test_a_failed_sample_is_taken_again_at_the_next_look(bench: Bench) -> None:
     for _ in range(2):
-        with pytest.raises(SourceError, match="no whole disk"):
+        with pytest.raises(SourceError, match="no physical disk"):
             list(bench.source.poll())
     bench.fake.disk("sda")
 

@@ -249,9 +249,9 @@ def test_counters_that_are_hidden_are_told_once(bench: Bench) -> None:
         (f"{READ}{SG06} NaN", "is not a number"),
         (f"{READ}{SG06} +Inf", "is not a number"),
         (f"{READ}{SG06} -5", "a running count is below 0"),
-        (f"{READ}{SG06} 5 99999999999999", "its time lies in the future, or is none"),
-        (f"{READ}{SG06} 5 NaN", "its time lies in the future, or is none"),
-        (f'{READ}{{instance="Store/SG06}} 5', "no sample of the Prometheus format"),
+        (f"{READ}{SG06} 5 99999999999999", "its time is in the future or is not valid"),
+        (f"{READ}{SG06} 5 NaN", "its time is in the future or is not valid"),
+        (f'{READ}{{instance="Store/SG06}} 5', "no sample in the Prometheus format"),
     ],
 )
 def test_a_sample_without_sense_is_told_and_the_rest_goes_on(
@@ -346,7 +346,7 @@ def test_a_failure_stays_until_a_scrape_succeeds(bench: Bench) -> None:
 
 @pytest.mark.parametrize("page", ["<html>\n<p>Login</p>\n</html>\n", b"\x00\xff\xfe\n" * 50, "x"])
 def test_a_page_of_something_else_is_one_line(bench: Bench, page: str | bytes) -> None:
-    with pytest.raises(SourceError, match="is no text of the Prometheus format"):
+    with pytest.raises(SourceError, match="not in the Prometheus text format"):
         bench.scrape(page)
 
 
@@ -377,7 +377,7 @@ def test_a_scrape_that_does_not_end_at_all_is_reported(server: MetricsServer) ->
 
     now[0] = 11.0
 
-    with pytest.raises(SourceError, match="no answer, not even to the name of the server"):
+    with pytest.raises(SourceError, match="no answer, not even from the name service"):
         list(bench.source.poll())
 
 
@@ -536,9 +536,9 @@ def test_a_scrape_whose_thread_ends_without_a_word_is_told(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(bench.source, "_scrape", lambda _: None)
-        with pytest.raises(SourceError, match="no memory for a scrape"):
+        with pytest.raises(SourceError, match="not enough memory for a scrape"):
             bench.scrape(count(READ, 100))
     bench.ended()
-    with pytest.raises(SourceError, match="no memory for a scrape"):
+    with pytest.raises(SourceError, match="not enough memory for a scrape"):
         list(bench.source.poll())
     assert bench.take()[0].caught_up

@@ -157,7 +157,7 @@ def test_an_entry_may_name_a_disk_counter() -> None:
     ["nothing", r"Memory\Available Bytes", r"PhysicalDisk\Avg. Disk sec/Read", "Processor\\", "\\"],
 )
 def test_an_entry_that_feeds_nothing_is_refused_by_name(path: str) -> None:
-    with pytest.raises(SourceError, match=r"^map: mine: .* is no counter that is read here"):
+    with pytest.raises(SourceError, match=r"^map: mine: .* is not a counter that is read here"):
         read_map({"mine": path})
 
 

@@ -238,7 +238,7 @@ def test_a_new_header_in_the_middle_changes_the_columns() -> None:
 def test_a_header_that_was_cut_leaves_the_whole_columns() -> None:
     readings, faults, _ = decode(head(FREED, READ)[:-8] + "\r\n" + row("1", "2"))
     assert [reading.value for reading in readings] == [1]
-    assert faults == ["header is cut short behind column 2"]
+    assert faults == ["header is cut short after column 2"]
 
 
 def test_rows_longer_than_the_header_are_reported_once_and_used_as_far_as_they_fit() -> None:
@@ -256,7 +256,7 @@ def test_the_last_cell_of_a_row_that_was_cut_is_not_believed() -> None:
 def test_columns_that_are_no_counter_paths_are_reported_and_left_out() -> None:
     readings, faults, _ = decode(head("nonsense", FREED, r"\\H\x") + row("1", "2", "3"))
     assert [reading.value for reading in readings] == [2]
-    assert faults == ["2 columns are no counter paths, first column 2: 'nonsense'"]
+    assert faults == ["2 columns are not counter paths, first column 2: 'nonsense'"]
 
 
 @pytest.mark.parametrize(

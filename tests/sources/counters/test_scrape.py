@@ -179,7 +179,7 @@ def test_a_server_that_hangs_or_drips_ends_with_the_time_limit(
     """Neither answer ends of itself: without the limit this test would not."""
     server.answer(answer)
 
-    assert failure(server, timeout=0.5) == "no whole answer within 0.5 s"
+    assert failure(server, timeout=0.5) == "no complete answer within 0.5 s"
 
 
 @pytest.mark.fault(
@@ -201,7 +201,7 @@ def test_a_body_that_drips_ends_with_the_time_limit(
 
     server.answer(slow)
 
-    assert failure(server, timeout=0.5) == "no whole answer within 0.5 s"
+    assert failure(server, timeout=0.5) == "no complete answer within 0.5 s"
 
 
 def test_a_redirect_on_the_same_server_is_followed(server: MetricsServer) -> None:
@@ -279,7 +279,7 @@ def test_a_password_that_cannot_be_read_names_its_file(
     )
     file.write_bytes(b"\xff\xfe")
     assert failure(server, username="u", password_file=str(file)) == (
-        f"{file}: password cannot be read: is no text"
+        f"{file}: password cannot be read: is not text"
     )
 
 
@@ -325,7 +325,7 @@ def test_a_server_with_tls_is_read_when_its_certificate_is_trusted(
 def test_tls_with_a_server_that_never_shakes_hands_ends_with_the_time_limit() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"https://127.0.0.1:{silent.getsockname()[1]}/metrics"
-        with pytest.raises(SourceError, match=r": no whole answer within 0\.5 s$"):
+        with pytest.raises(SourceError, match=r": no complete answer within 0\.5 s$"):
             scrape(Target(url, 0.5))
 
 

@@ -277,7 +277,7 @@ def test_a_snapshot_needs_the_name_of_what_it_stands_for(log: Log) -> None:
     (record,) = log.poll()
     assert isinstance(record, CopyChecked)
     assert record.database == copy
-    assert "as: in the configuration names it" in log.reasons()[0]
+    assert "name that with `as` in the configuration" in log.reasons()[0]
 
 
 def test_as_names_the_database_that_a_copy_stands_for(log: Log) -> None:
@@ -303,7 +303,7 @@ def test_what_holds_no_check_and_no_header_is_one_line_and_no_record(log: Log, t
     assert log.poll() == []
     log.now += HOUR
     assert log.poll() == []
-    assert log.reasons() == ["no output of eseutil /k or /mh of a database in it"]
+    assert log.reasons() == ["it has no output of eseutil /k or /mh"]
     assert log.poll() == []
     log.start()
     assert log.poll() == []

@@ -231,7 +231,7 @@ def test_a_backup_that_is_not_whole_does_not_count(tmp_path: Path) -> None:
     found, wrong = read(path)
 
     assert [each.ese_instance for each in found] == ["SG2"]
-    assert wrong == [f"the backup of {EX01}SG1 is not whole: {trouble}"]
+    assert wrong == [f"the backup of {EX01}SG1 is incomplete: {trouble}"]
 
 
 def test_files_verifications_and_restores_are_no_backups_of_storage_groups(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_files_verifications_and_restores_are_no_backups_of_storage_groups(tmp_p
         ("Bytes: 1,000", f"the backup of {EX01}SG1 copied nothing"),
         (
             ": 1,000",
-            f"the backup of {EX01}SG1 does not tell its bytes, or not so that they can be read",
+            f"the backup of {EX01}SG1 does not have its number of bytes in a form that can be read",
         ),
         ("Backup of", f"the backup of {EX01}SG1 is in a language that is not known"),
         ("Backup completed on", f"{EX01}SG1: start, end or duration of the backup cannot be read"),

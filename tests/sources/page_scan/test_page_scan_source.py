@@ -601,7 +601,7 @@ def test_a_snapshot_of_an_unknown_origin_is_told_once(make: Make) -> None:
     bench.rest()
 
     (line,) = bench.unreadable
-    assert "does not tell which database it is a snapshot of" in line
+    assert "is the snapshot of an unknown database" in line
 
 
 def test_a_copy_from_the_future_is_no_younger_than_now(make: Make) -> None:

@@ -106,7 +106,7 @@ def test_a_lost_write_decides(bench: Bench) -> None:
     (checked,) = bench.scanned()
 
     assert checked.verdict == "not_restorable"
-    assert "The last write of 1 page never came to the disk" in checked.verdict_reason
+    assert "The last write of 1 page never reached the disk" in checked.verdict_reason
 
 
 def test_what_was_not_asked_is_not_judged(tmp_path: Path) -> None:

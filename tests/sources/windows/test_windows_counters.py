@@ -133,7 +133,7 @@ def test_a_row_with_more_values_than_counters_is_left_out_and_told_once(tmp_path
     keeper.until(source(tmp_path), lambda: keeper.values)
     assert [value for _, _, value in keeper.values] == [1.0, 2.0]
     assert keeper.told == [
-        "typeperf: a row has not as many cells as the header: rows like it are left out"
+        "typeperf: a row does not have as many cells as the header: such rows are left out"
     ]
 
 
@@ -259,7 +259,7 @@ def test_garbage_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
     keeper.until(source(tmp_path), lambda: keeper.values)
     assert [value for _, _, value in keeper.values] == [3.0]
     assert [reason.split(":")[1].strip() for reason in keeper.told] == [
-        "a row has not as many cells as the header",
+        "a row does not have as many cells as the header",
         "no time at the start of the row",
         "column 2 is not a number",
     ]
@@ -311,7 +311,7 @@ def test_a_poll_does_not_wait_for_the_program(tmp_path: Path) -> None:
 
 
 def test_an_option_in_the_place_of_a_counter_is_refused() -> None:
-    with pytest.raises(SourceError, match="perf: '-o' is no counter path"):
+    with pytest.raises(SourceError, match="perf: '-o' is not a counter path"):
         WindowsCountersSource("perf", ["-o"])
 
 

@@ -33,7 +33,7 @@ class PredictionInterval:
     def __init__(self, values: Iterable[float]) -> None:
         logs = sorted(map(log, values))
         if not logs:
-            raise ValueError("no values to tell the next one from")
+            raise ValueError("no values to predict the next one from")
         count = len(logs)
         self._logs = [at + _BLUR * ((place + 0.5) / count - 0.5) for place, at in enumerate(logs)]
         reach = max(self._logs[-1] - self._logs[0], _LEAST_RANGE)

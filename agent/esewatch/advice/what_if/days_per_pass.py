@@ -105,7 +105,7 @@ def _sized(change: WhatIfChange) -> list[str]:
     if not change.growth:
         return []
     much = "larger" if change.growth > 0 else "smaller"
-    return [f"the work is taken to be {abs(change.growth):.0%} {much}, like the size"]
+    return [f"the work is assumed to be {abs(change.growth):.0%} {much}, like the size"]
 
 
 def _use(past: _Past, history: History, change: WhatIfChange, now: float) -> _Use | str:

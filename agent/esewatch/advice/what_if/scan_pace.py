@@ -127,7 +127,7 @@ def _published(pace: ScanPace, base: float, count: int) -> ScanPace:
 
 
 def _more(count: int) -> str:
-    return "" if count == 2 else f"; {count} at once are taken to share the throughput of two"
+    return "" if count == 2 else f"; {count} at once are assumed to share the throughput of two"
 
 
 def _zeroing(pace: ScanPace, history: History, *, first: bool) -> ScanPace:

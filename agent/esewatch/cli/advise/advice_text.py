@@ -52,7 +52,7 @@ def text_lines(
     rest = len(known) - len(shown)
     if rest:
         yield ""
-        yield counted(rest, "observed database has", "observed databases have") + " no finding."
+        yield counted(rest, "observed database has", "observed databases have") + " no findings."
     if not known and not others:
         yield "No database is known, so there is no advice."
 

@@ -71,8 +71,10 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 def _add_database_options(parser: argparse.ArgumentParser) -> None:
     add_config_option(parser)
     add_storage_option(parser)
-    parser.add_argument("database", metavar="DATABASE", help="its `database` label")
-    parser.add_argument("--computer", default="", help="needed when several have this database")
+    parser.add_argument("database", metavar="DATABASE", help="value of its label `database`")
+    parser.add_argument(
+        "--computer", default="", help="its computer; needed when several have this database"
+    )
     add_address_options(parser)
 
 

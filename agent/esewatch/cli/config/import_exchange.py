@@ -21,7 +21,7 @@ def add_command(actions: "argparse._SubParsersAction[Any]") -> None:
     )
     action.add_argument("path", nargs="?", default="-", metavar="FILE", help="default: stdin")
     action.add_argument(
-        "--timezone", help="of the servers, whose local time the schedule is; default UTC"
+        "--timezone", help="time zone of the servers, in which the schedule is written; default UTC"
     )
     action.set_defaults(function=import_exchange)
 
@@ -55,5 +55,5 @@ def _text(path: str) -> str:
         return to_utf8(data, detect(data)[0]).decode()
     except UnicodeDecodeError as error:
         raise ConfigError(
-            f"byte {error.start} is no UTF-8: write the file with Out-File -Encoding utf8"
+            f"byte {error.start} is not UTF-8: write the file with Out-File -Encoding utf8"
         ) from error

@@ -89,19 +89,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dir", metavar="D", help="empty or new folder; default a fresh temporary one, left there"
     )
-    parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the engine; default 1")
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="S", help="seed of the engine; default 1"
+    )
     parser.add_argument(
         "--web.listen-address",
         dest="listen",
         metavar="HOST:PORT",
-        help=f"of the agent; default {DEFAULT_ADDRESS}, or another port when that one is taken",
+        help=f"address of the agent; default {DEFAULT_ADDRESS}, or another port if that is in use",
     )
     parser.add_argument(
         "--seconds",
         type=float,
         metavar="N",
         help="end N seconds after the first page; default "
-        f"{UNATTENDED_SECONDS:g} where stdout is no terminal",
+        f"{UNATTENDED_SECONDS:g} where stdout is not a terminal",
     )
 
 

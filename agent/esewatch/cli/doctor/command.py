@@ -221,7 +221,7 @@ def _readable(settings: Settings) -> list[Path]:
         except (FileNotFoundError, NotADirectoryError):
             return []
         if not stat.S_ISREG(mode):
-            raise JournalError(f"{path}: the journal is no regular file")
+            raise JournalError(f"{path}: the journal is not a regular file")
         if not os.access(path, os.R_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     return found

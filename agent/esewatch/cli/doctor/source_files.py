@@ -98,7 +98,7 @@ def _absent(entry: FileSource, files: Sequence[str], records: int) -> Iterator[P
                 problem="snapshot_never",
                 source=entry.name,
                 sentence=f"nothing is at {listed_names(entry.paths)}, and no page of it was ever "
-                "read: take the snapshot, or name where it is",
+                "read: take the snapshot, or correct the path",
                 command=_listing(entry.paths[0]) if entry.paths else "",
                 needs_person=True,
             )
@@ -111,7 +111,7 @@ def _nothing_at(entry: FileSource, paths: Sequence[str]) -> Problem:
     if _is_there(paths[0]) and Path(paths[0]).is_dir():
         what = f"that is a folder: name the files in it, such as {Path(paths[0]) / '*'}"
     elif _is_there(paths[0]):
-        what = "that is no regular file"
+        what = "that is not a regular file"
     return Problem(
         problem="path_matches_nothing",
         source=entry.name,

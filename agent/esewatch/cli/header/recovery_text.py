@@ -35,16 +35,16 @@ def _log_rows(size: int, header: LogHeader) -> Iterator[tuple[str, str]]:
     yield "Format", header.version
     wrong = "" if size == expected else f", its header says {expected:,}: it was cut or extended"
     yield "Size", f"{size:,} bytes, sectors of {header.sector_bytes:,}{wrong}"
-    yield "Databases' pages", f"{header.page_size:,} bytes"
-    yield "Checkpoint then", str(header.checkpoint or "none")
+    yield "Page size", f"{header.page_size:,} bytes"
+    yield "Checkpoint at creation", str(header.checkpoint or "none")
     history = ", on in older logs of the series" if header.circular_before else ""
     yield "Circular logging", ("on" if header.circular else "off") + history
     if header.from_reserve:
-        yield "Made of a reserve", "yes: the disk was full"
+        yield "From a reserve log", "yes: the disk was full"
     if header.has_previous_checksum():
         yield "Previous checksum", f"0x{header.previous_checksum:016x}"
     if header.engine_format:
-        yield "Engine knew format", str(header.engine_format)
+        yield "Engine's format", str(header.engine_format)
     yield "Folder", header.folder or "none"
     yield "Checkpoint's folder", header.system_folder or "none"
     yield "Parameters", _parameters(header.parameters)
@@ -88,8 +88,8 @@ def _map_rows(size: int, header: MapHeader) -> Iterator[tuple[str, str]]:
     yield "Detached", time_text(header.detached)
     required = header.log_required
     yield "Log required", generation_text(required) if required else "none"
-    yield "Whole writing begun", time_text(header.flush_started)
-    yield "Whole writing done", time_text(header.flush_completed)
+    yield "Full flush started", time_text(header.flush_started)
+    yield "Full flush done", time_text(header.flush_completed)
     yield "Flush of database", signature_text(header.database_flush)
     yield "Flush of map", signature_text(header.map_flush)
 

@@ -38,7 +38,7 @@ class Parser(argparse.ArgumentParser):
             choices = re.findall(r"'([^']*)'", listed)
             what = "command" if choices == list(commands_of(self)) else f"value of {name}"
             known = f"; there are {', '.join(choices)}" if not closest(word, choices) else ""
-            return f"{self.prog}: {word} is no {what}{known}{meant(word, choices)}", self.prog
+            return f"{self.prog}: {word} is not a {what}{known}{meant(word, choices)}", self.prog
         if (found := _UNKNOWN.match(message)) is not None:
             parser = self._chosen()
             word = found[1]

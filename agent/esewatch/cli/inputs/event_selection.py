@@ -16,7 +16,9 @@ def event_ids(text: str) -> list[int]:
         numbers = re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", part.strip())
         first, last = map(int, (numbers[1], numbers[2] or numbers[1])) if numbers else (1, 0)
         if not first <= last <= LARGEST_ID:
-            raise argparse.ArgumentTypeError(f"{text!r} is no event id such as 703 or 700-705,717")
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is not an event id such as 703 or 700-705,717"
+            )
         found += range(first, last + 1)
     return found
 

@@ -50,7 +50,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         dest="log_format",
         default="logfmt",
         choices=("logfmt", "json"),
-        help="form of the log; default logfmt",
+        help="format of the log; default logfmt",
     )
     parser.add_argument(
         "--log.file",

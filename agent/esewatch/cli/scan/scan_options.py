@@ -88,13 +88,13 @@ def _add_pace_options(parser: argparse.ArgumentParser) -> None:
 def _listed(text: str) -> int:
     if text.isascii() and text.isdigit() and int(text) <= MAX_LISTED:
         return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to {MAX_LISTED}")
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to {MAX_LISTED}")
 
 
 def _milliseconds(text: str) -> int:
     if text.isascii() and text.isdigit() and int(text) <= 60_000:
         return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is no number of milliseconds up to 60000")
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of milliseconds up to 60000")
 
 
 def _size(text: str) -> int:
@@ -104,14 +104,14 @@ def _size(text: str) -> int:
     with contextlib.suppress(ValueError):
         if size := parse_size(number):
             return size
-    raise argparse.ArgumentTypeError(f"{text!r} is no size such as 512K or 50M")
+    raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 512K or 50M")
 
 
 def _read_size(text: str) -> int:
     size = _size(text)
     least, most = _READ_SIZES
     if not least <= size <= most or size % least:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size from 4K to 64M in steps of 4K")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size from 4K to 64M in steps of 4K")
     return size
 
 
@@ -119,7 +119,7 @@ def _duration(text: str) -> float:
     with contextlib.suppress(ValueError):
         if seconds := parse_duration(text):
             return seconds
-    raise argparse.ArgumentTypeError(f"{text!r} is no duration such as 4h or 1h30m")
+    raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 4h or 1h30m")
 
 
 def listed(options: argparse.Namespace) -> int:

@@ -43,7 +43,7 @@ def find_databases(named: Sequence[str]) -> FoundDatabases:
 def _why_nothing(name: str) -> str:
     if glob.has_magic(name):
         return "no file matches"
-    return "no such file or folder: is it named rightly, and its volume mounted?"
+    return "no such file or folder: is the path right, and its volume mounted?"
 
 
 def _below(folder: str, errors: list[str]) -> list[str]:

@@ -133,7 +133,7 @@ class SegmentCheck:
         elif blank or exact or self._is_shadow(_corrected(segment, self._next - 1)):
             self._is_empty = True
         elif self._is_empty:
-            self._damaged(self._next, "is damaged, behind the end of what was written")
+            self._damaged(self._next, "is damaged, after the end of the written records")
         else:
             self._pending = self._next
 
@@ -156,9 +156,9 @@ class SegmentCheck:
         if there < here:
             self._is_empty = True
         elif there > here:
-            self._damaged(self._next, "is that of another place in the log")
+            self._damaged(self._next, "belongs to another place in the log")
         elif self._is_empty:
-            self._damaged(self._next, "is valid behind one that is not: a write is lost")
+            self._damaged(self._next, "is valid after one that is not: a write was lost")
         else:
             self._take(segment, corrected=corrected)
 

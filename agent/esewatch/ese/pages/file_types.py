@@ -60,9 +60,9 @@ def name_of(data: bytes) -> str:
     if not data:
         return "the file is empty"
     if not any(data):
-        return f"no ESE database: its first {len(data)} bytes are zero"
+        return f"not an ESE database: its first {len(data)} bytes are zero"
     what = _of_the_engine(data) or _of_others(data)
-    return f"no ESE database but {what}" if what else "no ESE database"
+    return f"not an ESE database but {what}" if what else "not an ESE database"
 
 
 def _of_the_engine(data: bytes) -> str:

@@ -278,7 +278,7 @@ class App:
             must_be_local(request)
             must_be_json(request)
             if self._bodies.locked():
-                raise RefusedError(503, "Too many requests with a body at once. Ask again.")
+                raise RefusedError(503, "Too many requests with a body at once. Try again.")
             async with self._bodies:
                 body = await self._read_body(request.headers, incoming)
             return await self._in_turn(post, msgspec.structs.replace(request, body=body))
@@ -429,7 +429,7 @@ def _decode(request: Request, body: type[Body]) -> Body:
     try:
         return msgspec.json.decode(request.body, type=body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise RefusedError(400, f"The body is not what is expected here: {error}") from None
+        raise RefusedError(400, f"The body of the request is not valid: {error}") from None
 
 
 async def _lifespan(receive: Receive, send: Send) -> None:

@@ -95,7 +95,7 @@ def asked(request: Request) -> dict[str, str]:
     try:
         fields = parse_qs(text, keep_blank_values=True, max_num_fields=MAX_FIELDS)
     except ValueError:
-        raise RefusedError(400, "The address asks for too many things.") from None
+        raise RefusedError(400, "The address has too many parameters.") from None
     return {name: values[-1] for name, values in fields.items()}
 
 
@@ -103,7 +103,7 @@ def must_be(request: Request, *methods: str) -> None:
     """Refuse any other method."""
     if request.method not in methods:
         allowed = ", ".join(methods)
-        raise RefusedError(405, f"Only {allowed} is possible here.", {"allow": allowed})
+        raise RefusedError(405, f"Only {allowed} is allowed here.", {"allow": allowed})
 
 
 def must_be_local(request: Request) -> None:
@@ -114,10 +114,10 @@ def must_be_local(request: Request) -> None:
     Proxies add one header or another, or pass on the name that they were asked by.
     """
     if not _is_loopback(request.client):
-        raise RefusedError(403, "This is possible from the machine that runs esewatch only.")
+        raise RefusedError(403, "This is allowed only from the machine that runs esewatch.")
     strange = any(name in _NOT_LOCAL or name.startswith(_FORWARDED) for name in request.headers)
     if strange or not _is_this_machine(request.headers.get("host", "localhost")):
-        raise RefusedError(403, "This is not possible from a web page or through a proxy.")
+        raise RefusedError(403, "This is not allowed from a web page or through a proxy.")
 
 
 def must_be_json(request: Request) -> None:

@@ -194,7 +194,7 @@ class HttpServer:
                 loop.call_soon_threadsafe(stop.set)
         thread.join(4.5)
         if thread.running:
-            log.warning("the HTTP server on %s is still busy and is left behind", self.address)
+            log.warning("the HTTP server on %s is still busy and is not waited for", self.address)
         self._thread = None
 
     def _run(self, bound: socket.socket) -> None:

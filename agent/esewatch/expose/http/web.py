@@ -103,7 +103,7 @@ def _refuse_opening(path: str, old: WebSettings, new: WebSettings) -> None:
     before, after = _guards(old), _guards(new)
     if lost := [name for name in before if name not in after]:
         raise ConfigError(
-            f"{path}: asks no more for {', '.join(lost)}: holds from the next start, not before"
+            f"{path}: no longer asks for {', '.join(lost)}: this takes effect at the next start"
         )
 
 

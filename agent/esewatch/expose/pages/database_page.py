@@ -69,7 +69,7 @@ class PassRow(msgspec.Struct, frozen=True, kw_only=True):
 def figure_cells(done: Pass) -> Markup:
     """The cells of the figures of a pass, all at once: a report has thousands of passes."""
     figures = (
-        ("At work", done.work_seconds, duration),
+        ("Run time", done.work_seconds, duration),
         ("Start to end", done.wall_seconds, duration),
         ("Runs", done.invocations, count),
         ("Days", done.days, count),

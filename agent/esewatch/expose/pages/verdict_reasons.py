@@ -44,7 +44,7 @@ def judged(told: Trouble, known: Grounds, *, unproven: bool) -> tuple[Verdict, t
         names.add("scans_collide")
     if unproven and "never_verified" not in names:
         # No bad page is known, but nothing has verified every page either.
-        reasons.append("never seen verified")
+        reasons.append("no verification is known")
     said = {"investigate", *DAMAGE_FINDINGS} if known.pages or known.damage else set()
     reasons += [tidy(each.sentence) for each in known.findings if each.finding not in said]
     if known.blind:

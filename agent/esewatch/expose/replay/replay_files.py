@@ -55,7 +55,7 @@ def refuse_strangers(files: Iterable[Path]) -> None:
     for path in files:
         if path.exists() and not _ours(path):
             raise EsewatchError(
-                f"{path}: is there and is not a file of an earlier replay:"
+                f"{path}: exists and is not from an earlier replay:"
                 " move it away or choose another -o"
             )
 

@@ -39,7 +39,8 @@ def replayed_metrics(patterns: Sequence[str], *, advice: bool = False) -> frozen
             raise EsewatchError(f"--match {pattern}: not a regular expression: {error}") from error
         if not matches:
             raise EsewatchError(
-                f"--match {pattern}: matches the whole name of no metric that can be replayed"
+                f"--match {pattern}: no metric that can be replayed"
+                " has a name that this matches as a whole"
                 f"{'' if advice else ' without --advice'} (docs/metrics.md has the names)"
             )
         found |= matches

@@ -107,7 +107,7 @@ class _Lane:
                 found = self._done.get(timeout=_LOOK_SECONDS)
             except queue.Empty:
                 if not running:
-                    raise MemoryError("a reader found no memory") from None
+                    raise MemoryError("not enough memory for a reader") from None
                 continue
             if isinstance(found, BaseException):
                 raise found

@@ -83,7 +83,7 @@ def _of_header(header: Header) -> Iterable[_Found]:
         yield (
             "unknown",
             f"Of the two headers one is unusable ({header.remark}). The engine takes the other one,"
-            " but the copy is not what was written: copy it anew.",
+            " but the copy is not what was written: copy it again.",
         )
 
 
@@ -93,8 +93,8 @@ def _of_backup(header: Header, trailer: BackupTrailer | None) -> Iterable[_Found
     if trailer is not None and trailer.state == "foreign":
         yield (
             "not_restorable",
-            "The page that the streaming backup put behind the last one is of another backup: no"
-            " restore accepts the file (event 645). Take another backup.",
+            "The page that the streaming backup appended after the last one belongs to another"
+            " backup: no restore accepts the file (event 645). Take another backup.",
         )
         return
     needs = ""
@@ -102,8 +102,8 @@ def _of_backup(header: Header, trailer: BackupTrailer | None) -> Iterable[_Found
         needs = f" It needs {_names(trailer.logs.first, trailer.logs.last)} of that set."
     elif trailer is not None:
         needs = (
-            " The page that the backup puts behind the last one is missing or damaged: a restore"
-            " refuses the file without it (event 645). Copy it anew from the backup set."
+            " The page that the backup appends after the last one is missing or damaged: a restore"
+            " refuses the file without it (event 645). Copy it again from the backup set."
         )
     yield (
         "backup_set",
@@ -154,8 +154,8 @@ def _of_lost_writes(lost: LostWrites | None) -> Iterable[_Found]:
         number = len(lost.pages)
         yield (
             "not_restorable",
-            f"The last write of {number} {'page' if number == 1 else 'pages'} never came to the"
-            " disk, as the flush map shows: what is there is older. Take another copy.",
+            f"The last write of {number} {'page' if number == 1 else 'pages'} never reached the"
+            " disk, as the flush map shows: the content there is older. Take another copy.",
         )
 
 
@@ -211,8 +211,7 @@ def _of_logs(
     if not series.has_current and lost is None:
         yield (
             "replay_needed",
-            f"There is no {series.base}.log: where recovery asks for it, give the last log this"
-            " name.",
+            f"There is no {series.base}.log: if recovery asks for it, rename the last log to it.",
         )
     yield (
         "replay_needed",
@@ -228,7 +227,7 @@ def _below(header: Header, series: Series, logs: Mapping[int, LogCheck]) -> Iter
     if start is not None and start > first:
         yield (
             "unknown",
-            f"The checkpoint is at log {start}, behind log {first}, which is needed: a replay would"
+            f"The checkpoint is at log {start}, after log {first}, which is needed: a replay would"
             " begin too late. Move the checkpoint file away and check again.",
         )
     begin = replay_generations(header, series)[0]
@@ -320,8 +319,8 @@ def _doubts(logs: Mapping[int, LogCheck]) -> Iterable[_Found]:
         if log.torn:
             yield (
                 "replay_needed",
-                f"The last write to log {generation} did not end; its shadow is whole, and the"
-                " engine takes that.",
+                f"The last write to log {generation} did not end; its shadow is intact, and the"
+                " engine uses it.",
             )
 
 

@@ -382,5 +382,5 @@ def _unfit(place: Place, fresh: Place, end: int) -> str:
     if place.offset > end:
         return f"the file ends before the position, byte {place.offset}"
     if place.offset < fresh.offset or place.offset % place.page_size:
-        return f"the position, byte {place.offset}, is no page of this file"
+        return f"the position, byte {place.offset}, is not the start of a page of this file"
     return ""

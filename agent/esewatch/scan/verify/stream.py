@@ -94,7 +94,7 @@ class _Reader:
                 if self._job.pace.over():
                     return None
                 if not running:
-                    raise MemoryError("a reader found no memory") from None
+                    raise MemoryError("not enough memory for a reader") from None
                 continue
             if isinstance(found, BaseException):
                 raise found

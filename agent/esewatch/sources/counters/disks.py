@@ -83,7 +83,7 @@ class Machine:
         except OSError as error:
             raise SourceError(
                 f"/sys/block cannot be read: {error.strerror}; "
-                "without it disks and partitions look alike, mount /sys here"
+                "without it disks and partitions look alike: mount /sys here"
             ) from error
         return {name: counters[name] for name in whole}, self._blocks.identities(whole)
 
@@ -158,7 +158,7 @@ class DisksSource:
         try:
             counters, identities = self._machine.disks()
             if not counters:
-                raise SourceError("no whole disk is seen here, only virtual ones or none")
+                raise SourceError("no physical disk is visible here")
         except SourceError:
             self._pace.again()
             raise

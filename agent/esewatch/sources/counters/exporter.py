@@ -102,7 +102,7 @@ class ExporterSource:
             if self._pace.due():
                 self._start()
         elif self._monotonic() - self._began > self._target.timeout + GRACE:
-            self._failure = f"{self._target.shown}: no answer, not even to the name of the server"
+            self._failure = f"{self._target.shown}: no answer, not even from the name service"
         if self._failure:
             raise SourceError(self._failure)
         if not batches:
@@ -136,7 +136,7 @@ class ExporterSource:
             return None
         self._thread = None
         result, self._result = self._result, None
-        return result or Scraped([], f"{self._target.shown}: no memory for a scrape")
+        return result or Scraped([], f"{self._target.shown}: not enough memory for a scrape")
 
     def close(self) -> None:
         """Close; a scrape in progress ends by its own time limit and is not awaited."""
@@ -181,7 +181,7 @@ class _Reader:
                     break
                 found.append(reading)
         if not read and bad:
-            raise SourceError(f"{self._url}: what it answers is no text of the Prometheus format")
+            raise SourceError(f"{self._url}: its answer is not in the Prometheus text format")
         records = [*self._seen(time, seen), *self._changed_volumes(time, disks), *found]
         batches = [Batch(records=records[at : at + BATCH]) for at in range(0, len(records), BATCH)]
         batches = batches or [Batch()]
@@ -254,10 +254,10 @@ def _unfit(shown: Shown, sample: Sample, time: float) -> str:
     if not math.isfinite(sample.value):
         return "is not a number"
     if sample.time is not None and not 0 <= sample.time <= time + MAX_AHEAD:
-        return "its time lies in the future, or is none"
+        return "its time is in the future or is not valid"
     if shown.counts and sample.type != "counter":
         return (
-            "a running count is wanted, this may be a formatted rate: "
+            "a running count is expected; this may be a formatted rate: "
             "set `type: counter` for it in windows_exporter, with `type: raw` of its object"
         )
     if shown.kind == "total" and sample.value < 0:

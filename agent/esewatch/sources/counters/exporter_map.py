@@ -193,7 +193,7 @@ def _entry(metric: str, path: str) -> Shown:
         known = any(feed_of(object_name, instance, name) for instance in candidates)
     if not known:
         raise SourceError(
-            f"map: {metric}: {path!r} is no counter that is read here, "
+            f"map: {metric}: {path!r} is not a counter that is read here; "
             r"write it as `object\counter` of docs/inputs.md"
         )
     return _shown(object_name, name)

@@ -81,7 +81,7 @@ def _sample(
     try:
         parsed = _parse(page, line, family if types.get(family) == "counter" else "")
     except (ValueError, IndexError, KeyError):
-        return BadLine(number, line, "no sample of the Prometheus format")
+        return BadLine(number, line, "no sample in the Prometheus format")
     if not wanted(name):
         return None
     return Sample(name, types.get(family, ""), parsed.labels, float(parsed.value), parsed.time)

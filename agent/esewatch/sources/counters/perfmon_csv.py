@@ -169,7 +169,7 @@ class PerfmonDecoder:
         if header is None:
             if not self._context.headless_told:
                 self._context.headless_told = True
-                fed.unreadable.append((at, "rows before any (PDH-CSV 4.0) header"))
+                fed.unreadable.append((at, "rows before the first (PDH-CSV 4.0) header"))
             return
         text = line.decode("latin-1").rstrip("\r\n")
         quoted = _quoted(text, header)

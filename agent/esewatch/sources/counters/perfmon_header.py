@@ -86,7 +86,7 @@ def read_header(line: bytes, *, computer: str = "") -> PerfmonHeader:
         )
     cut = len(cells) > 1 and text.count('"') % 2 == 1
     if cut:
-        faults.append(f"header is cut short behind column {len(cells) - 1}")
+        faults.append(f"header is cut short after column {len(cells) - 1}")
     columns, strange = [], []
     for index, cell in enumerate(cells[1 : -1 if cut else None], 1):
         if column := _column(index, cell, computer):
@@ -96,7 +96,7 @@ def read_header(line: bytes, *, computer: str = "") -> PerfmonHeader:
     if strange:
         sample = cells[strange[0] - 1][:_LONGEST_CELL]
         faults.append(
-            f"{len(strange)} columns are no counter paths, first column {strange[0]}: {sample!r}"
+            f"{len(strange)} columns are not counter paths, first column {strange[0]}: {sample!r}"
         )
     zone = _ZONE.fullmatch(cells[0]) if cells else None
     return PerfmonHeader(

@@ -71,7 +71,7 @@ def scrape(target: Target) -> Page:
         return page
     except (SourceError, OSError, http.client.HTTPException, ValueError, zlib.error) as error:
         if exchange.aborted or isinstance(error, TimeoutError):
-            reason = f"no whole answer within {target.timeout:g} s"
+            reason = f"no complete answer within {target.timeout:g} s"
         elif isinstance(error, SourceError):
             raise
         else:
@@ -98,7 +98,7 @@ def _reason(error: Exception) -> str:
     if isinstance(error, zlib.error):
         return "the compressed answer is damaged"
     if isinstance(error, http.client.InvalidURL):
-        return "the server redirects to what is no address"
+        return "the server redirects to an invalid address"
     text = str(getattr(error, "strerror", "") or error).splitlines() or [""]
     return text[0][:200] or type(error).__name__
 
@@ -230,5 +230,5 @@ def _password(target: Target) -> str:
         with Path(target.password_file).open(encoding="utf-8") as file:
             return file.readline(MAX_PASSWORD).rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "is no text"
+        reason = getattr(error, "strerror", None) or "is not text"
         raise SourceError(f"{target.password_file}: password cannot be read: {reason}") from error

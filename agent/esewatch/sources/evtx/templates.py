@@ -115,7 +115,7 @@ class Templates:
         parser = Parser(data, names, at + DEFINITION_HEADER_BYTES, in_template=True)
         root = parser.fragment()
         if not isinstance(root, Element) or parser.at > at + size:
-            raise ValueError("a template that is no element")
+            raise ValueError("a template that is not an element")
         template = Template(root, size)
         template.learn(data, at, parser.references, names)
         if template.head is not None and template.head.provider is not None:

@@ -96,7 +96,7 @@ class Changelog:
             raise SourceError(f"{self.name}: the changelog {self._topic} does not answer")
         except (msgspec.MsgspecError, TypeError) as error:
             raise SourceError(
-                f"{self.name}: {self._topic} has messages that are no changelog of esewatch"
+                f"{self.name}: {self._topic} has messages that are not from a changelog of esewatch"
             ) from error
         finally:
             consumer.close()
@@ -112,7 +112,7 @@ class Changelog:
                 return False
             raise SourceError(
                 f"{self.name}: {self._topic} is the changelog of another source, of another group "
-                "or of a newer esewatch: name a topic of its own"
+                "or of a newer esewatch: give this source a topic of its own"
             )
         if ours is None:
             return len(journal) == 0

@@ -125,7 +125,7 @@ class KafkaSource:
             self._silent = False
             self._look_again = time.monotonic() + LOOK_SECONDS
             if changed:
-                raise SourceError("the topics have changed: joining the group anew")
+                raise SourceError("the topics have changed: rejoining the group")
 
     def _trouble(self, error: Any) -> None:
         if error.code() == self._kafka.KafkaError._ALL_BROKERS_DOWN:
@@ -182,7 +182,7 @@ class KafkaSource:
             hosts = owned.folder.state.hosts.keys()
             for computer in sorted((seen & hosts) - self._in_several):
                 log.error(
-                    "%s: %s is in several partitions: what is shown of it is not whole; "
+                    "%s: %s is in several partitions: its data is incomplete here; "
                     "the key of all its messages must be its name",
                     *(self.name, computer),
                 )
@@ -238,7 +238,7 @@ class KafkaSource:
         if at is None:
             return first
         if at.topic_id != self._topics.ids[topic]:
-            log.error("%s: %s was made anew: reading it from its beginning", owned.name, topic)
+            log.error("%s: %s was recreated: reading it from its beginning", owned.name, topic)
             return first
         if at.partitions != self._topics.partitions:
             raise SourceError(
@@ -278,7 +278,7 @@ class KafkaSource:
             owned = self._partitions.pop(number, None)
         if owned is not None:
             owned.close()
-            log.info("%s: this member owns the partition no more", owned.name)
+            log.info("%s: this member no longer owns the partition", owned.name)
 
     def _leave(self) -> None:
         """Close the consumer and all partitions; the next poll joins anew."""

@@ -40,7 +40,7 @@ def _decode(place: str, value: bytes, factory: DecoderFactory) -> tuple[list[Rec
         records += fed.records
         complaints += [reason for _, reason in fed.unreadable]
         if not fed.consumed:
-            complaints.append("the end of the message is no record")
+            complaints.append("the end of the message is not a record")
             break
         rest = rest[fed.consumed :]
     return records, complaints

@@ -43,7 +43,7 @@ class Topics:
             listed = ", ".join(f"{topic} {number}" for topic, number in numbers.items())
             raise SourceError(
                 f"the topics have different numbers of partitions ({listed}): "
-                "the records of one computer would come to two owners; make them equal"
+                "the records of one computer would go to two owners; make the numbers equal"
             )
         before = (self.ids, self.partitions)
         self.ids, self.partitions = ids, next(iter(numbers.values()))
@@ -81,7 +81,7 @@ class Topics:
         if found != self.partitions:
             raise SourceError(
                 f"the changelog {topic} has {found} partitions, and the topics "
-                f"have {self.partitions}: make it anew with as many"
+                f"have {self.partitions}: recreate it with as many"
             )
         kafka = self._kafka.admin
         resource = kafka.ConfigResource(kafka.ConfigResource.Type.TOPIC, topic)

@@ -210,7 +210,7 @@ class EseutilLogSource:
             if silent < SETTLE_SECONDS:
                 again = written + SETTLE_SECONDS
             else:
-                self._tell(seen.path, "", "no output of eseutil /k or /mh of a database in it")
+                self._tell(seen.path, "", "it has no output of eseutil /k or /mh")
         state.settled = again is None
         self._again[seen.key] = again or 0.0
         self._keep(seen.key, state, place)

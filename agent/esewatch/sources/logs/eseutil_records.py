@@ -90,7 +90,7 @@ def complaints(run: EseutilRun, whose: Whose) -> list[str]:
         found.append(run.closing)
     if run.result is not None and database_label(whose.name(run.database)) is None:
         found.append(
-            f"{run.database} does not tell which database it is a snapshot of: "
-            "as: in the configuration names it"
+            f"{run.database} is the snapshot of an unknown database: "
+            "name that with `as` in the configuration"
         )
     return found

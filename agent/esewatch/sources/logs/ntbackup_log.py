@@ -223,9 +223,9 @@ def _note(of: _Set, told: LocalTime | Count | Took | Value | BackupTrouble) -> N
 def _fault(done: _Set) -> str:
     """Why a set of a storage group is left out, empty when it is not."""
     if done.trouble:
-        return f"is not whole: {done.trouble}"
+        return f"is incomplete: {done.trouble}"
     if done.bytes is None:
-        return "does not tell its bytes, or not so that they can be read"
+        return "does not have its number of bytes in a form that can be read"
     if not done.bytes:
         return "copied nothing"
     return "is in a language that is not known" if done.backup is None else ""

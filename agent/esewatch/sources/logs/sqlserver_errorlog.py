@@ -53,7 +53,7 @@ def sqlserver_errorlog_source(
     if not computer:
         where = name if name in paths else f"{name}: {paths[0]}"
         raise SourceError(
-            f"{where}: a log of SQL Server is read for the computer it is of: give it as "
+            f"{where}: a log of SQL Server does not name its computer: give it as "
             "--computer, or as computer: in the configuration"
         )
     try:

@@ -308,8 +308,8 @@ class PageScanSource:
         if database_label(database) is None:
             self._tell(
                 seen.path,
-                f"{database} does not tell which database it is a snapshot of: "
-                "as: in the configuration names it",
+                f"{database} is the snapshot of an unknown database: "
+                "name that with `as` in the configuration",
             )
         with self._lock:
             label = label_of(self._whose.computer, self._state.hosts, self._settings)

@@ -56,7 +56,9 @@ class WindowsCountersSource:
     ) -> None:
         for counter in counters:
             if not counter.startswith("\\"):
-                raise SourceError(f"{name}: {counter!r} is no counter path: it begins with \\")
+                raise SourceError(
+                    f"{name}: {counter!r} is not a counter path: a path begins with \\"
+                )
         self.name = name
         self._counters = list(counters) or paths()
         self._interval = max(1, round(interval))
@@ -186,7 +188,7 @@ class _Table:
             elif row.count(b'"') != self._cells:
                 # Values without a counter have been seen in the middle of a row.
                 reasons.append(
-                    "a row has not as many cells as the header: rows like it are left out"
+                    "a row does not have as many cells as the header: such rows are left out"
                 )
             else:
                 self.rows += 1

@@ -33,7 +33,7 @@ _MISSING_SECONDS: Final = 300.0
 _WEVTUTIL: Final = ("wevtutil",)
 _DENIED = (
     "access denied: add the account of esewatch to the group Event Log Readers "
-    "(net localgroup), then start it anew"
+    "(net localgroup), then restart it"
 )
 
 
@@ -301,7 +301,7 @@ class _ChannelReader:
 
     def _start_over(self, failure: str, now: float) -> Batch:
         """The log can be read, but not from this bookmark on: start at the oldest record."""
-        reason = failure or f"{self.channel}: no events behind the bookmark"
+        reason = failure or f"{self.channel}: no events after the bookmark"
         if self._refused:
             raise SourceError(f"{reason}; a bookmark that wevtutil saved itself was refused")
         place = f"bookmark at record {bookmark_id(self._bookmark)}"

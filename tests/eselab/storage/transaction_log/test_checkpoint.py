@@ -82,4 +82,4 @@ def test_a_crash_while_it_is_written_leaves_the_old_or_the_new_one(seed: int) ->
 def test_a_checkpoint_is_named_when_it_is_taken_for_a_database() -> None:
     answer = parse_header(made().open(NAME).read(0, 8192))
     assert isinstance(answer, NotDatabase)
-    assert answer.reason == "no ESE database but a checkpoint file (.chk)"
+    assert answer.reason == "not an ESE database but a checkpoint file (.chk)"

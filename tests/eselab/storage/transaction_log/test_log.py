@@ -221,7 +221,7 @@ def test_a_log_is_named_when_it_is_taken_for_a_database() -> None:
     filled(disk, [b"one"])
     found = parse_header(disk.open("E0000000001.log").read(0, GENERATION_BYTES))
     assert isinstance(found, NotDatabase)
-    assert found.reason == "no ESE database but a transaction log"
+    assert found.reason == "not an ESE database but a transaction log"
 
 
 def test_every_end_of_a_generation_holds_a_record_or_goes_on_in_the_next() -> None:

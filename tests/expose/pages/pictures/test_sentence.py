@@ -80,7 +80,9 @@ def test_the_number_of_pages_is_of_the_scan_that_is_the_proof() -> None:
 
 def test_never_verified_claims_nothing() -> None:
     text = said(exchange(verified={}, checksum_passes=[]))
-    assert text.startswith("Never seen verified: nothing proves its pages good; window 4 h, advice")
+    assert text.startswith(
+        "No verification is known: nothing shows that its pages are good; window 4 h, advice"
+    )
     assert "0 bad" not in text
 
 
@@ -98,7 +100,7 @@ def test_bad_pages_come_first() -> None:
         exchange(verified={}),
         bad_pages={"uncorrectable": 2, "lost_flush": 1, "corrected": 1, "no_data": 0},
     )
-    assert text.startswith("3 known bad pages; 1 corrected page; never seen verified")
+    assert text.startswith("3 known bad pages; 1 corrected page; no verification is known")
 
 
 @pytest.mark.parametrize("kind", ["uncorrectable", "lost_flush", "corrected"])
@@ -143,7 +145,7 @@ def test_missing_events_are_said_first() -> None:
         "Unknown since 25 June: events are missing; all pages last verified 23 June by page scan;"
     )
     never = said(exchange(verified={}, event_gaps=[gap]))
-    assert never.startswith("Unknown since 25 June: events are missing; never seen verified: ")
+    assert never.startswith("Unknown since 25 June: events are missing; no verification is known: ")
 
 
 def test_what_may_hide_bad_pages_leaves_no_0_bad() -> None:
@@ -185,7 +187,7 @@ def test_what_may_be_old_is_said_of_what_is_overdue_or_never_verified() -> None:
         " the deadline is 7 d; no bad page is known;"
     )
     never = said(exchange(verified={}, checksum_passes=[]), behind=True, verdict="unverified")
-    assert never.startswith(f"{BEHIND.capitalize()}; never seen verified: nothing proves its pages")
+    assert never.startswith(f"{BEHIND.capitalize()}; no verification is known: nothing shows")
 
 
 def test_missing_events_and_a_source_that_is_behind_are_both_said() -> None:
@@ -254,5 +256,5 @@ def test_without_a_window_or_advice_it_says_so() -> None:
 
 def test_damaged_proofs_do_not_count() -> None:
     history = exchange(verified={"page_scan": math.nan, "external": math.inf})
-    assert said(history).startswith("Never seen verified")
+    assert said(history).startswith("No verification is known")
     assert advised(history, MORNING).ledger.last is None

@@ -209,7 +209,7 @@ def test_the_ratio_is_that_of_the_counters_with_its_band() -> None:
     text = page().text
     assert "143.2 : 1 above the band 50 to 100" in text
     assert "6,128,300 pages read, 42,794 freed" in text
-    assert "but for 1 h 30 min without samples" in text
+    assert "except for 1 h 30 min without samples" in text
 
 
 def test_an_instance_without_a_database_is_listed_and_not_judged() -> None:

@@ -199,8 +199,8 @@ def test_only_counters_that_feed_a_metric_are_read_where_others_are_not_wanted(
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b'"(PDH-CSV 4.0)"\r\n' * 500, "no binary counter log"),
-        (bytes(5000), "no binary counter log"),
+        (b'"(PDH-CSV 4.0)"\r\n' * 500, "not a binary counter log"),
+        (bytes(5000), "not a binary counter log"),
     ],
 )
 def test_what_is_no_such_log_is_refused(tmp_path: Path, data: bytes, words: str) -> None:
@@ -213,7 +213,7 @@ def test_what_is_no_such_log_is_refused(tmp_path: Path, data: bytes, words: str)
 
 
 def test_text_under_the_name_of_a_log_is_refused() -> None:
-    with pytest.raises(SourceError, match="no binary counter log"):
+    with pytest.raises(SourceError, match="not a binary counter log"):
         read_log(sample("blg/powershell-CorruptBlg.blg"))
 
 

@@ -69,7 +69,7 @@ def parse_map_header(page: bytes) -> MapHeader | str:
     if u32(page, 0) != xor_checksum(page):
         return "the header of the flush map is damaged"
     if u32(page, _FILE_TYPE_AT) != _FLUSH_MAP:
-        return "the file is no flush map"
+        return "the file is not a flush map"
     version, update, minor = u32(page, 4), u32(page, 8), u32(page, 12)
     if version != VERSION or update > LATEST_UPDATE:
         return f"the flush map has version {version}.{update}, which is not known"

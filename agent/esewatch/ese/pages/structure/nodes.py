@@ -136,7 +136,7 @@ def _check_places(
         end = max(end, at + size)
     if end > header.first_free:
         raise PageDamageError(
-            "tags", f"a line ends at {end}, behind the data ({header.first_free})"
+            "tags", f"a line ends at {end}, beyond the data ({header.first_free})"
         )
     if 0 in sizes[reserved:]:
         raise PageDamageError("tags", "a node has no bytes")
@@ -200,5 +200,5 @@ def _check_order(keys: Sequence[Any]) -> None:
     if any(map(operator.ge, keys, keys[1:])):
         at = next(at for at in range(1, len(keys)) if keys[at - 1] >= keys[at])
         raise PageDamageError(
-            "key_order", f"the key of node {at} is not behind that of the one before"
+            "key_order", f"the key of node {at} is not greater than that of the node before"
         )

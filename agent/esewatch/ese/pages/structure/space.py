@@ -63,7 +63,7 @@ def extents(nodes: Nodes) -> list[Extent]:
             continue
         pool, number = (0, key) if len(key) == 4 else (key[0] if key else 9, key[1:])
         if len(number) != 4 or len(data) != 4 or pool not in _POOLS:
-            raise PageDamageError("space", f"node {index} of a space tree is no extent")
+            raise PageDamageError("space", f"node {index} of a space tree is not an extent")
         last, count = int.from_bytes(number, "big"), int.from_bytes(data, "little")
         if count > last:
             raise PageDamageError("space", f"an extent of {count} pages ends with page {last}")

@@ -88,7 +88,7 @@ class SpaceUse:
             elif not self.complete:
                 continue
             elif self._available[number]:
-                what = f"a tree uses it, and it is among the available pages of object {owner}"
+                what = f"a tree uses it, but it is among the available pages of object {owner}"
                 self._error(number, "double_use", what)
             elif owner != table.object_ids[number]:
                 what = f"object {table.object_ids[number]} uses it, and object {owner} owns it"
@@ -111,7 +111,7 @@ class SpaceUse:
             first, last = extent.last - extent.pages + 1, extent.last
             if first < 1 or last > self._pages:
                 self.complete = False
-                what = f"object {object_id} claims it, and the file ends with page {self._pages}"
+                what = f"object {object_id} claims it, but the file ends with page {self._pages}"
                 self._error(max(first, self._pages + 1), "beyond_end", what)
             for begin in range(max(1, first), min(last, self._pages) + 1, _PIECE):
                 end = min(begin + _PIECE - 1, last, self._pages)

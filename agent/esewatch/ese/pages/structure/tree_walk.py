@@ -76,14 +76,14 @@ class TreeWalk:
     def _claim(self, above: int, number: int) -> bool:
         """Take a page for the tree; False where that cannot be."""
         if not 1 <= number <= self._table.pages:
-            what = f"it leads to page {number}, and the file ends with page {self._table.pages}"
+            what = f"it leads to page {number}, but the file ends with page {self._table.pages}"
             if above:
                 self._error(above, "page_link", what)
             else:
-                self._error(number, "page_link", "it is the root of a tree and not in the file")
+                self._error(number, "page_link", "it is the root of a tree, but not in the file")
         elif self._table.used[number]:
             place = f"page {above} leads to it" if above else "it is the root of a tree"
-            self._error(number, "double_use", f"{place}, and a tree has it already")
+            self._error(number, "double_use", f"{place}, but a tree uses it already")
         else:
             self._table.used[number] = 1
             return True
@@ -97,9 +97,9 @@ class TreeWalk:
             return None
         state = table.states[number]
         if state == BLANK:
-            self._error(number, "blank_page", "a tree has it, and it was never written")
+            self._error(number, "blank_page", "a tree uses it, but it was never written")
         elif state == FREED:
-            self._error(number, "freed_page", "a tree has it, and it is marked as free")
+            self._error(number, "freed_page", "a tree uses it, but it is marked as free")
         if state != KEPT:
             return None
         if table.object_ids[number] != self._tree.object_id:

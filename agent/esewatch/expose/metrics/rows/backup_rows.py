@@ -32,7 +32,7 @@ BACKUPS = (
     gauge(
         "ese_backup_running",
         D,
-        "1 while a backup of its instance is at work, 0 otherwise and after 24 hours; absent where"
+        "1 while a backup of its instance is running, 0 otherwise and after 24 hours; absent where"
         " none was ever seen.",
         EVENTS,
     ),

@@ -55,7 +55,7 @@ PASSES = (
     gauge(
         "ese_pass_running",
         TASK,
-        "1 while a pass is at work, 0 otherwise and when it stopped reporting.",
+        "1 while a pass is running, 0 otherwise and when it stopped reporting.",
         "the start, interruption and completion events of the task",
     ),
     gauge("ese_pass_last_start_timestamp_seconds", TASK, "Start of the latest pass.", STARTS),
@@ -68,7 +68,7 @@ PASSES = (
     gauge(
         "ese_pass_last_work_seconds",
         TASK,
-        "Time the latest completed pass was at work, without its interruptions.",
+        "Run time of the latest completed pass, without its interruptions.",
         WORK_CLOCK,
     ),
     gauge(

@@ -94,7 +94,7 @@ def _verified(
     lost = advice.ledger.unknown_since if advice is not None else None
     unknown = f"unknown since {day_text(lost, now)}: events are missing; " if lost else ""
     if proof is None:
-        return f"{unknown}never seen verified: nothing proves its pages good"
+        return f"{unknown}no verification is known: nothing shows that its pages are good"
     what = f"{day_text(proof.time, now)} by {VERIFIERS.get(proof.by, proof.by)}"
     seen = _pages_seen(proof, history)
     late = ""

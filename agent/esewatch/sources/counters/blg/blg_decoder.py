@@ -204,7 +204,10 @@ class BlgDecoder:
     def _tell_once(self, at: int, tell: Tell) -> None:
         """What of this log is not read, each once."""
         if self.header is not None and self.header.mode & CIRCULAR:
-            what = "circular log, sorted by the numbers of its buffers: none was tried so far"
+            what = (
+                "circular log, sorted by the numbers of its buffers:"
+                " this was never tried on a real one"
+            )
             self._once("circular", at, what, tell)
         for kind, example in self._columns.unknown.items():
             what = f"counters of type 0x{kind:08x} are not read, such as {example}"

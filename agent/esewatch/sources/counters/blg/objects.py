@@ -254,11 +254,11 @@ class ObjectReader:
         for column, size, offset, clock, base in values:
             first = at + offset
             if first + size > end:
-                raise DamagedError("value lies behind its counter block")
+                raise DamagedError("value lies beyond its counter block")
             second = self._clocks.now[clock]
             if base is not None:
                 if at + base[1] + base[0] > end:
-                    raise DamagedError("base lies behind its counter block")
+                    raise DamagedError("base lies beyond its counter block")
                 second = _number(data, at + base[1], base[0])
             self._stored.append((column, _number(data, first, size), second))
             behind = None if base is None else (at - begin + base[1], base[0])

@@ -16,7 +16,7 @@ from esewatch.sources.files.decoder import Decoder
 from esewatch.sources.files.follow import FollowedFiles
 from esewatch.sources.files.raw_file import open_raw
 
-NO_LOG: Final = "no binary counter log of Performance Monitor (.blg)"
+NO_LOG: Final = "not a binary counter log of Performance Monitor (.blg)"
 
 
 def perfmon_blg_source(
