@@ -61,8 +61,8 @@ def prose(file: Path) -> Iterator[str]:
             yield CODE.sub("", str(node.value.value))
 
 
-def test_comments_and_docstrings_of_the_program_use_no_private_words() -> None:
-    files = sorted((ROOT / "agent" / "esewatch").rglob("*.py"))
+def test_comments_and_docstrings_use_no_private_words() -> None:
+    files = [file for room in ("agent", "tests") for file in sorted((ROOT / room).rglob("*.py"))]
     suspects = [file for file in files if IN_COMMENTS.search(file.read_text(encoding="utf-8"))]
     assert len(files) > len(suspects) > 50, "`told` and `mend` are names, too"
     found = [(file.name, text) for file in suspects for text in prose(file)]

@@ -96,7 +96,7 @@ class Logs(NamedTuple):
         counters: bool = True,
         until: datetime = NEVER,
     ) -> "Logs":
-        """Told by a clock that is off by so much from one moment to another."""
+        """As a clock shows it that is off by so much from one moment to another."""
         kept = self
         if events:
             kept = kept._replace(

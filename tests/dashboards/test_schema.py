@@ -57,7 +57,7 @@ def test_a_dashboard_validates(board: Json) -> None:
 
 
 def good() -> Json:
-    """The first dashboard, a panel of it with all that is looked at."""
+    """The first dashboard, a panel of it with all that is checked."""
     board = copy.deepcopy(loaded()[0])
     first = next(panel for panel in panels(board) if panel["type"] == "timeseries")
     first["fieldConfig"]["defaults"]["custom"] = {"lineWidth": 2}

@@ -254,7 +254,7 @@ class Prometheus(Server):
         ]
 
     def rule_seconds(self) -> dict[str, dict[str, float]]:
-        """`file;group` -> rule -> how long its last evaluation took; severities are told apart."""
+        """`file;group` -> rule -> how long its last evaluation took; severities are kept apart."""
         return {
             f"{Path(group['file']).name};{group['name']}": {
                 " ".join(filter(None, (rule["name"], rule.get("labels", {}).get("severity")))): (

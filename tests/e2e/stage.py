@@ -23,7 +23,7 @@ class Site(NamedTuple):
     webhook: Webhook
 
     def told(self) -> set[tuple[str, str, str]]:
-        """(alert, severity, database) of all that a person was told of so far."""
+        """(alert, severity, database) of all that was sent to a person so far."""
         labels = [alert["labels"] for alert in self.webhook.alerts(status="firing")]
         return {
             (each["alertname"], each["severity"], each.get("database", ""))

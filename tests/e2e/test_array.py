@@ -1,4 +1,4 @@
-"""One broken array under ten databases, and an agent that dies after it: what people are told.
+"""One broken array under ten databases, and an agent that dies after it: what people receive.
 
 Real servers, and an hour that lasts HOUR seconds. What waits for others in Alertmanager does so for
 GROUP_SECONDS.
@@ -119,7 +119,7 @@ class Trial:
         self.began = time.monotonic()
 
     def _was_there_before(self) -> None:
-        """The agent told of this computer for more than a week."""
+        """The agent reported this computer for more than a week."""
         labels = f'{{computer="ex01",instance="{self.agent.address}",job="esewatch"}}'
         now = int(time.time())
         lines = ["# TYPE esewatch_host_caught_up gauge"]
@@ -157,7 +157,7 @@ class Trial:
         return [(*key, messages.count(messages[0]), messages[0]) for key, messages in found.items()]
 
     def waits_to_tell(self, rows: int) -> None:
-        """All alerts of the first rows of TOLD, and no others, have been told of."""
+        """All alerts of the first rows of `TOLD`, and no others, have been sent."""
         expected = {
             (row.receiver, row.status, name, count)
             for row in TOLD[:rows]

@@ -267,7 +267,7 @@ def test_the_golden_table_of_who_tells_what_names_stories(
 
 
 def write_table(sights: dict[str, Sight]) -> None:
-    """The stories as they are told, the first one for each query; an old one is kept."""
+    """The stories in their order, the first one for each query; an old one is kept."""
     old = told_by() if TABLE.is_file() else {}
     table: dict[str, Any] = {}
     for query in QUERIES:

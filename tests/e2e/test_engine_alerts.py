@@ -62,7 +62,7 @@ def assert_told_of_nothing_else(site: Site, expected: set[tuple[str, str, str]])
 
 
 def assert_told_of_bad_pages_alone(site: Site, databases: Sequence[str]) -> None:
-    """A scan that its bad page ended has a ticket, too, where that page is not told yet."""
+    """A scan that its bad page ended has a ticket, too, where that page is not reported yet."""
     site.prometheus.wait_for_evaluations(3)
     pages = {("EseKnownBadPage", "critical", database) for database in databases}
     failed = {("EseMaintenanceError", "warning", database) for database in databases}

@@ -28,7 +28,7 @@ NAME = "EseKnownBadPage"
 
 
 class Trial:
-    """An agent that may move to `second`, and what people are told."""
+    """An agent that may move to `second`, and what people receive."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self.log = EvtxWriter(folder / "app.evtx")

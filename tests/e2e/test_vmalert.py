@@ -35,7 +35,7 @@ NAME = "EseKnownBadPage"
 
 
 class Trial:
-    """An agent with a known bad page, and what people are told by vmalert."""
+    """An agent with a known bad page, and what people receive from vmalert."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         programs = require("victoria-metrics"), require("vmalert")

@@ -1,4 +1,4 @@
-"""Databases that are scanned in the background, and what was told: helpers of its tests."""
+"""Databases that are scanned in the background, and what was logged: helpers of its tests."""
 
 import random
 from typing import NamedTuple
@@ -24,7 +24,7 @@ Told = tuple[object, ...]
 
 
 class Recorder(PassiveReports):
-    """Keeps what it is told of a scan and of bad pages; other events are not expected."""
+    """Keeps the events of a scan and of bad pages; other events are not expected."""
 
     def __init__(self) -> None:
         self.told: list[Told] = []
@@ -76,7 +76,7 @@ class Bench(NamedTuple):
     scan: BackgroundScan
 
     def run(self, until: float = LONG, *, steps: int | None = None) -> list[Told]:
-        """An invocation in virtual time, or its first steps; what was told."""
+        """An invocation in virtual time, or its first steps; what was logged."""
         for step, seconds in enumerate(self.scan.invocation(lambda: until), 1):
             self.clock.begin(self.clock.now() + seconds)
             if step == steps:

@@ -1,4 +1,4 @@
-"""Databases that online defragmentation works on, and what it told: helpers of its tests."""
+"""Databases that online defragmentation works on, and what it logged: helpers of its tests."""
 
 import random
 import struct
@@ -21,7 +21,7 @@ PAUSE = 2.0
 
 
 class Recorder(Reports):
-    """Keeps what it is told about defragmentation: id of the event and figures."""
+    """Keeps the events of defragmentation: id of the event and figures."""
 
     def __init__(self) -> None:
         self.told: list[tuple[object, ...]] = []

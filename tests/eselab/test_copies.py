@@ -368,7 +368,7 @@ def _scanned(database: DatabasePlan) -> DatabasePlan:
 
 
 def check_kills(folder: Path, seed: int, kills: int, *, scanned: bool = False) -> set[str]:
-    """Kill it so often; which events the copies told."""
+    """Kill it so often; which events the copies logged."""
     chance = random.Random(seed)
     plan = random_copies(chance)
     if scanned:

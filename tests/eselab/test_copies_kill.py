@@ -28,7 +28,7 @@ def _positions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def check_kills(folder: Path, kills: int, seed: int, *, scanned: bool = False) -> Counter[str]:
-    """Kill it so often; what both copies told, by the ids of the events."""
+    """Kill it so often; what both copies logged, by the ids of the events."""
     chance = random.Random(seed)
     for kill in range(kills):
         opened = chance.random() > 0.2

@@ -19,7 +19,7 @@ LONGEST = 0.3
 
 
 def told_until_killed(folder: Path, seed: int, moment: float) -> list[int]:
-    """The numbers that the process told as flushed, killed `moment` seconds after it began."""
+    """The numbers that the process reported as flushed, killed `moment` seconds after it began."""
     told = killed(
         "tests.eselab.committing",
         folder,

@@ -63,7 +63,7 @@ class Lives:
         killed("tests.eselab.machine_process", self.folder, self._seed, says=says, moment=moment)
 
     def check(self) -> None:
-        """What the kill left, looked at in a copy: the next start has to do its own."""
+        """What the kill left, examined in a copy: the next start has to do its own."""
         if not self.folder.exists():
             return
         shutil.copytree(self.folder, self.copy)
@@ -97,7 +97,7 @@ class Lives:
         assert main(["check", str(folder)]) == 0
 
     def _told(self, name: str) -> Model | None:
-        """The model, brought up to the journal; None of a database of which nothing is told."""
+        """The model, brought up to the journal; None of a database of which nothing is known."""
         base = beside(self.folder, name, "base")
         if name not in self._models and base.exists():
             made: Records = {table: {} for table in TABLES}

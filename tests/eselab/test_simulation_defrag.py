@@ -1,6 +1,6 @@
 """Online defragmentation over a month of nights: it frees what it says, and goes on from any point.
 
-What a pass frees is told by its event, kept in the database, counted, and seen in the space map.
+What a pass frees is in its event, kept in the database, counted, and seen in the space map.
 """
 
 import random

@@ -76,7 +76,7 @@ class Rig:
         astray = 0
         for fault in self.told():
             part = OF_KIND[fault.kind]
-            # Of a write that went astray the page itself is told of first, then its victim.
+            # Of a write that went astray the page itself is reported first, then its victim.
             if fault.kind == "misdirect" and astray:
                 part, astray = self._victim(fault.page_number ^ astray), 0
             elif fault.kind == "misdirect":
@@ -192,9 +192,9 @@ def test_each_fault_is_found_as_what_it_is_and_a_lost_write_by_the_flush_map_alo
 
 
 def met_by_the_scan(events: Path, since: int) -> tuple[dict[int, Kind], int] | int:
-    """What the scan in the log behind byte `since` told of, by page, and how many it counted.
+    """What the scan in the log behind byte `since` reported, by page, and how many it counted.
 
-    A number: that of the error with which it failed, where the log tells of no end.
+    A number: that of the error with which it failed, where the log has no end.
     """
     log = events.read_bytes()[since:]
     lines = [msgspec.json.decode(line)["Event"] for line in log.splitlines()]

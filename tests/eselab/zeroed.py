@@ -1,4 +1,4 @@
-"""Databases whose scan zeroes pages, and what it told: helpers of its tests."""
+"""Databases whose scan zeroes pages, and what it logged: helpers of its tests."""
 
 import random
 import struct
@@ -25,7 +25,7 @@ Told = tuple[object, ...]
 
 
 class Recorder(Reports):
-    """Keeps what it is told of zeroing and of bad pages; other events are not expected."""
+    """Keeps the events of zeroing and of bad pages; other events are not expected."""
 
     def __init__(self) -> None:
         self.told: list[Told] = []
@@ -62,7 +62,7 @@ class Bench(NamedTuple):
     zeroing: DatabaseZeroing
 
     def run(self, until: float = LONG, *, steps: int | None = None) -> list[Told]:
-        """An invocation in virtual time, or its first steps; what was told."""
+        """An invocation in virtual time, or its first steps; what was logged."""
         for step, seconds in enumerate(self.zeroing.invocation(lambda: until), 1):
             self.clock.begin(self.clock.now() + seconds)
             if step == steps:

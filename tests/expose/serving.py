@@ -25,7 +25,7 @@ from tests.expose.examples import NOW, example
 
 
 class FakeDaemon:
-    """A view over one state; remembers what it was told."""
+    """A view over one state; remembers its calls."""
 
     def __init__(self, state: State | None = None, advice: Sequence[Advice] | None = None) -> None:
         self.state = state or example()

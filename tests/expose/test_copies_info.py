@@ -14,7 +14,7 @@ NOW = 1_182_900_000.0
 
 
 def store(computer: str = "ex01", database: str = PATH, **traits: Any) -> Database:
-    """A database of Exchange, active unless told otherwise."""
+    """A database of Exchange, active unless the test says otherwise."""
     base = {"process": "Information Store", "ese_instance": "SG06", "role": "active"}
     return Database(
         computer=computer, database=database, maintenance_seen=True, **{**base, **traits}

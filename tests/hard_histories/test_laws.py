@@ -1,6 +1,6 @@
 """Laws: how what is said may change when what is read changes.
 
-Nobody needs to know the right answer for these: two histories are told, and their answers compared.
+Nobody needs to know the right answer for these: two histories are read, and their answers compared.
 """
 
 from collections.abc import Sequence

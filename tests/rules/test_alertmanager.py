@@ -1,4 +1,4 @@
-"""The example of Alertmanager: who is told of which alert, and what silences what.
+"""The example of Alertmanager: who receives which alert, and what silences what.
 
 Routes are asked of amtool, inhibition of a running Alertmanager.
 """

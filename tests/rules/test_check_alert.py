@@ -1,4 +1,4 @@
-"""A newcomer's alert: what is written for them, and what they are told to write where."""
+"""A newcomer's alert: what is written for them, and what they have to write where."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A partition moves to another worker: no alert is told twice, and none is resolved by it."""
+"""A partition moves to another worker: no alert is sent twice, and none is resolved by it."""
 
 from pathlib import Path
 
@@ -18,17 +18,17 @@ ADDS_UP_WORKERS = {
     "EsewatchPartitionUnowned": "it is about the workers",
 }
 LATER = {
-    # What the last worker told stands for up to an hour, as through a restart: what was over at
+    # What the last worker reported stands for up to an hour, as through a restart: what was over at
     # that moment ends later, and what it hid begins later.
     "failures that the engine reports are a ticket for each kind, until they are over,"
     " through a restart of the agent",
     "a failed pass is not told while the logs of the computer are not read to the end",
-    # It takes 35 minutes of a worker's own until a fall of free space is told.
+    # It takes 35 minutes of a worker's own until a fall of free space is reported.
     "of a few minutes nothing is said",
     # Of what both counted within the hour the larger count holds: two agents of one computer count
     # the same requests.
     "three slow requests within an hour are a ticket, reads and writes together",
-    # Its median is of what it told itself, so that it comes a minute earlier.
+    # Its median is of what it reported itself, so that it comes a minute earlier.
     "reads that were half as slow before and are after it are told (critical) while it lasts",
     # It is about the workers.
     "what a worker owned that died is told after a quarter of an hour, until another one has it",

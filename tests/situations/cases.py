@@ -40,7 +40,7 @@ class Situation(NamedTuple):
     """On the servers, for people."""
     history: Callable[[], History]
     told: str
-    """What an administrator must be told, as another one would put it."""
+    """What an administrator must learn, as another one would put it."""
     copies: tuple[Copy, ...]
     to_do: str
     status: int = 0

@@ -1,4 +1,4 @@
-"""What esewatch says in twelve real situations is what an administrator must be told."""
+"""What esewatch says in twelve real situations is what an administrator must learn."""
 
 import json
 import re

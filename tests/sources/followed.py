@@ -23,7 +23,7 @@ class LineDecoder:
 
 
 class Clock:
-    """A clock that only moves when told."""
+    """A clock that only the test moves."""
 
     def __init__(self) -> None:
         self.now = 1000.0

@@ -107,7 +107,7 @@ CLOSING = "Exiting, please wait...\nThe command completed successfully.\n"
 
 
 class Clock:
-    """A clock that only moves when told."""
+    """A clock that only the test moves."""
 
     def __init__(self) -> None:
         self.now = 1000.0

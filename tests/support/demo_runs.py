@@ -20,7 +20,7 @@ from tests.support.demo_run import ROOT, Attended, demo_command
 
 TITLES = (*(story.title for story in STORIES), FORECAST)
 PATIENCE = 1500.0
-"""Seconds for a run on a terminal, which ends when it is told, where much else is to do."""
+"""Seconds for a run on a terminal, which ends on request, where much else is to do."""
 SENTENCES = {
     "the window can shrink": r"window 4 h, advice shrink to .*, above 100: little is left",
     "the window fits": r"window 1 h, advice keep, because .* between 50 and 100",
@@ -51,7 +51,7 @@ class Run(NamedTuple):
 
 
 def wrong(told: Mapping[str, str]) -> list[str]:
-    """What is not right in what was told, title -> sentence."""
+    """What is not right in what was shown, title -> sentence."""
     found = [f"not seen: {title}" for title in TITLES if title not in told]
     return found + [
         f"{title}: {sentence}"

@@ -141,7 +141,7 @@ class DatabasePlan(_Part, frozen=True, kw_only=True):
     """Whose names its logs have: a `directory` is that of a domain controller, NTDS.DIT."""
     backup: BackupPlan | None = None
     role: Role = "active"
-    """Whose events a `current` engine tells of its scan."""
+    """Whose events a `current` engine logs of its scan."""
     copies: Annotated[list[CopyPlan], Meta(max_length=4)] = []
 
     def __post_init__(self) -> None:

@@ -52,9 +52,7 @@ def command_line() -> argparse.ArgumentParser:
         epilog="example: esewatch lab run checksum-parallel checkdb-luns -o lab.html",
     )
     run.add_argument("names", nargs="*", metavar="NAME", help="as `lab list` prints them")
-    run.add_argument(
-        "--seed", type=int, default=1, metavar="S", help="seed of random choices; default 1"
-    )
+    run.add_argument("--seed", type=int, default=1, metavar="S", help="random seed; default 1")
     run.add_argument(
         "--dir", type=Path, metavar="D",
         help="where to work, which is kept then; real files are on this file system;"

@@ -21,9 +21,7 @@ def add_disks(commands: Any) -> None:
         epilog="example: esewatch engine disks load.json",
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="LUN and workloads (JSON)")
-    parser.add_argument(
-        "--seed", type=int, default=1, metavar="S", help="seed of random choices; default 1"
-    )
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="random seed; default 1")
     parser.set_defaults(function=print_figures)
 
 

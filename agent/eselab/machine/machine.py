@@ -74,7 +74,7 @@ class Machine:
         binary: bool = False,
         evtx: int | None = None,
     ) -> None:
-        """`journals`, by database, are told of each transaction of the workload. `binary`: the
+        """`journals`, by database, receive each transaction of the workload. `binary`: the
         counters are logged in a binary log, too. `evtx`: the events are logged in a log of
         Windows of so many bytes, too.
 

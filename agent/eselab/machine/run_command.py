@@ -65,9 +65,7 @@ def add_run(commands: Any) -> None:
         default="virtual",
         help="default virtual; paced: virtual time up to the present, then real time",
     )
-    parser.add_argument(
-        "--seed", type=int, default=1, metavar="S", help="seed of random choices; default 1"
-    )
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="random seed; default 1")
     parser.add_argument(
         "--profile", choices=sorted(PROFILES), default="month", help="a built-in plan"
     )

@@ -33,7 +33,7 @@ class MaintainedPages(Protocol):
         """The number of pages: they are numbered from 1 to it."""
 
     def check_pages(self, first: int, count: int, *, keep: bool = False) -> Checked:
-        """Read pages from disk, at once, and verify each; the watcher is told."""
+        """Read pages from disk, at once, and verify each; the watcher is called."""
 
     def flush(self) -> None:
         """All kept records are durable when this returns."""

@@ -102,7 +102,7 @@ class PageFile:
         return self._examined(page, number, classify(page, size, number)[0])
 
     def check(self, first: int, count: int, *, keep: bool = False) -> Checked:
-        """Read that many pages at once and verify each. Nobody is told.
+        """Read that many pages at once and verify each. Nobody is called.
 
         Contents are handed out only where they are to be kept.
         """

@@ -403,7 +403,7 @@ class Transaction:
 
 
 def _redone(disk: Disk, file: PageFile, since: int, signature: int, watcher: Watcher) -> Redone:
-    """See `redo`; the watcher is told of the pages because of which it fails."""
+    """See `redo`; the watcher is called with the pages because of which it fails."""
     try:
         return redo(disk, file, since=since, signature=signature)
     except RecoveryError as error:

@@ -1,4 +1,4 @@
-"""A background scan that stands still: accused only of what its engine would have told."""
+"""A background scan that stands still: accused only of what its engine would have logged."""
 
 import math
 from collections.abc import Iterable
@@ -197,7 +197,7 @@ def test_a_log_that_has_been_silent_for_two_days_says_nothing_of_now() -> None:
 
 
 def test_a_computer_that_slept_or_whose_log_was_cleared_has_two_days_again() -> None:
-    """Asleep, its engine told nothing; what was logged before the clearing may not have been read.
+    """Asleep, its engine logged nothing; what was logged before the clearing may not have been read.
 
     A day of silence is one; half a day is nothing to ask an explanation for.
     """
@@ -239,7 +239,7 @@ def test_a_record_of_a_clock_that_was_wrong_is_no_sign_of_life() -> None:
 
 
 def test_the_pages_of_the_pass_before_are_not_those_of_one_whose_start_was_not_read() -> None:
-    """744 told of the first; the second is a copy's, which says only that it is late."""
+    """744 reported the first; the second is a copy's, which says only that it is late."""
     before = [told(744, n * 6 * HOUR, fields={"pages_seen": 1000 * n}) for n in range(1, 9)]
     records = [*before, told(737, 5 * DAY), told(733, START), *chatter(START + 4 * DAY)]
 

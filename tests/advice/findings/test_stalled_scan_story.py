@@ -59,7 +59,7 @@ def stalled(folder: Path) -> list[float]:
 
 
 def test_a_machine_whose_scan_does_not_go_on_is_told_until_it_stops(tmp_path: Path) -> None:
-    """It reads once in two weeks, and 744 goes on to tell of the same pages."""
+    """It reads once in two weeks, and 744 goes on to report the same pages."""
     run(tmp_path, current_plan(scan_pace=0.05), 6.0)
 
     told = stalled(tmp_path)

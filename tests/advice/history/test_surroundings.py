@@ -1,4 +1,4 @@
-"""What is told of a database beside its own events: whose errors and damage are whose."""
+"""What is reported of a database beside its own events: whose errors and damage are whose."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -341,7 +341,7 @@ def test_nothing_raises_and_every_range_is_of_numbers_in_order(
 
 
 def days_told(found: Estimate | None) -> tuple[float, float, float]:
-    """Too long to be told is longer than all."""
+    """Too long to be said is longer than all."""
     assert found is not None
     return found.values or (math.inf,) * 3
 

@@ -1,4 +1,4 @@
-"""What the agent of the demo is told, and where it listens."""
+"""The configuration of the agent of the demo, and where it listens."""
 
 import socket
 from pathlib import Path

@@ -31,7 +31,7 @@ def site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Site:
 
 
 def nobody_reads(pipe: Path) -> bool:
-    """Whether no thread is left that opens the pipe: it would wait for a writer for ever."""
+    """Whether no thread is left that opens the pipe: it would wait for a writer without end."""
     try:
         os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
     except OSError as error:

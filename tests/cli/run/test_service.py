@@ -1,4 +1,4 @@
-"""`run --windows.service`: what the service control manager is told and asks for."""
+"""`run --windows.service`: what the service control manager is notified of and requests."""
 
 import logging
 import sys

@@ -1,7 +1,7 @@
 """The sides of the experiments that run the engine, as servers that an agent watches.
 
 Each has names of its own. Their records are the engine's own event and counter logs; where a log
-was written again, it is told here and, where its figures are the published ones, in the case.
+was written again, it is said here and, where its figures are the published ones, in the case.
 """
 
 import datetime

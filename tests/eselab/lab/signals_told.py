@@ -1,7 +1,7 @@
 """The sides of the experiments that run no engine of their own, as computers that an agent watches.
 
 What an experiment finds or plans is put into files and pages as other programs write them. Where
-its own figures are not those of the side, it is told here and in the case.
+its own figures are not those of the side, it is said here and in the case.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from tests.rules.quality.month import DAY, HOUR, Month
 SCRAPED = 60
 """Seconds between two samples where a rule looks at the rates of five minutes."""
 CHECK_HOUR, LOOKED = 1.0, 6.0
-"""Of a night: when a check begins, and until when the disks are looked at."""
+"""Of a night: when a check begins, and until when the disks are observed."""
 BESIDE = (10.0, 14.0)
 """From and to, hours of a day, in which the case goes on."""
 

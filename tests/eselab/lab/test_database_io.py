@@ -24,7 +24,7 @@ def both(findings: Findings, where: str, case: str) -> float:
 class Made(NamedTuple):
     findings: Findings
     told: int
-    """How often the bench was told."""
+    """How often the bench was called."""
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ from esewatch.scan.plan import ScanTarget, plan
 
 
 class Told:
-    """A bench, and how often it was told."""
+    """A bench, and how often it was called."""
 
     def __init__(self, folder: Path, seed: int = 1) -> None:
         self.count = 0

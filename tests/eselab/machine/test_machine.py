@@ -57,7 +57,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_one_does_not(
 
 
 def four_sizes() -> Plan:
-    """A database of each page size, small enough to be looked at bit by bit."""
+    """A database of each page size, small enough to be checked bit by bit."""
     return Plan(
         databases=[
             DatabasePlan(

@@ -25,7 +25,7 @@ Told = tuple[object, ...]
 
 
 class Recorder(Reports):
-    """Keeps what it is told: the event and its figures; of a bad page its kind and number."""
+    """Keeps what is logged: the event and its figures; of a bad page its kind and number."""
 
     def __init__(self) -> None:
         self.told: list[Told] = []
@@ -102,7 +102,7 @@ class Bench(NamedTuple):
     scan: DatabaseScan
 
     def run(self, until: float = LONG, *, steps: int | None = None) -> list[Told]:
-        """An invocation in virtual time, or its first steps; what was told."""
+        """An invocation in virtual time, or its first steps; what was logged."""
         task = self.scan.invocation(lambda: until)
         for step, seconds in enumerate(task, 1):
             self.clock.begin(self.clock.now() + seconds)

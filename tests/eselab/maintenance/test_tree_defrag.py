@@ -47,7 +47,7 @@ class Life:
         self.work = TreeDefrag(found.database, self.reports, self.counters, self.clock, pause=PAUSE)
 
     def run(self, until: float = LONG, *, steps: int | None = None) -> list[object]:
-        """An invocation in virtual time, or its first steps; what was told."""
+        """An invocation in virtual time, or its first steps; what was logged."""
         for step, seconds in enumerate(self.work.invocation(lambda: until), 1):
             self.clock.begin(self.clock.now() + seconds)
             if step == steps:

@@ -19,7 +19,7 @@ from tests.expose.examples import HOSTILE, MBX, NOW, NTDS, PRIV03, PRIV06, SEARC
 
 SETTINGS = default_settings()
 ASKED = msgspec.structs.replace(SETTINGS, policy=Policy(verify_within=7 * 86400))
-"""Whoever asks for it is told that a directory was never verified."""
+"""Whoever asks for it learns that a directory was never verified."""
 
 
 def seen(state: State, *, up: bool = True, caught_up: bool = True) -> State:

@@ -1,4 +1,4 @@
-"""Damaged event logs: the damage is told once, everything else comes out, nothing is raised."""
+"""Damaged event logs: the damage is reported once, everything else comes out, nothing is raised."""
 
 import gzip
 import struct

@@ -381,7 +381,7 @@ def test_positions_survive_a_folder_that_is_out_of_reach(tmp_path: Path) -> None
 def test_positions_of_a_folder_inside_a_pattern_that_is_deleted_are_forgotten(
     tmp_path: Path,
 ) -> None:
-    """A collector makes a folder a day: what is known of the old ones must not grow for ever."""
+    """A collector makes a folder a day: what is known of the old ones must not grow without end."""
     for day in ("1", "2"):
         (tmp_path / "logs" / "2026" / day).mkdir(parents=True)
         with EvtxWriter(tmp_path / "logs" / "2026" / day / "a.evtx") as log:

@@ -251,7 +251,7 @@ def test_of_a_folder_that_may_be_read_nothing_is_told(folder: Path) -> None:
 def test_a_search_looks_once_at_each_folder_and_at_nothing_else(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A poll costs so much; beside these a name that stands behind a star is looked at itself."""
+    """A poll costs so much; beside these a name that stands behind a star is checked itself."""
     asked: list[str] = []
 
     def counted(name: str) -> None:

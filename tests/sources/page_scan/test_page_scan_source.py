@@ -585,7 +585,7 @@ def test_two_sources_read_one_device_one_after_the_other(make: Make, tmp_path: P
         second.poll()
         read = second.pages(b)
         first.poll()
-        # It tells of its end before it gives way.
+        # It reports its end before it gives way.
         assert read == 0 or first.ended()
         return bool(first.ended())
 

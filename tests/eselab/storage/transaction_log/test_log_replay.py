@@ -335,7 +335,7 @@ def test_a_page_that_lacks_a_change_ends_the_replay() -> None:
     before = disk.open(NAME).read(0, 1 << 24)
     active.commits(1000)
     passive.batch()
-    # As if all its writes had been lost that it was told are durable. No page of the active copy
+    # As if all its writes had been lost that were confirmed as durable. No page of the active copy
     # is written meanwhile, so the log has pieces only.
     disk.open(NAME).write(0, before)
     active.commits(400)
