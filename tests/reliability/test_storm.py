@@ -163,7 +163,7 @@ def storm(root: Path, seconds: int, rate: int = RATE) -> Outcome:
     assert counts == {"704": events / 2, "509": events / 2}
     assert "Traceback" not in agent.log()
     for scrape in watcher.scrapes:
-        # Two lines of an event each, which nothing distinguishes: what is read and what is not is all.
+        # Two lines of each event, which nothing distinguishes: read or not yet read, no more.
         known = scrape.records / 2 * len(pair) + scrape.backlog
         assert known <= watcher.size_at(scrape.at) + len(pair)
         assert known >= watcher.size_at(scrape.at - STALE_SECONDS) - len(pair)

@@ -197,7 +197,7 @@ def test_a_log_that_has_been_silent_for_two_days_says_nothing_of_now() -> None:
 
 
 def test_a_computer_that_slept_or_whose_log_was_cleared_has_two_days_again() -> None:
-    """Asleep, its engine logged nothing; what was logged before the clearing may not have been read.
+    """Asleep, its engine logged nothing; what came before the clearing may not have been read.
 
     A day of silence is one; half a day is nothing to ask an explanation for.
     """
