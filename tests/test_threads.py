@@ -34,7 +34,7 @@ def test_the_work_is_done_beside_and_its_end_is_seen() -> None:
 
 
 def test_a_thread_that_ends_before_its_first_line_is_not_waited_for() -> None:
-    with no_first_line(), pytest.raises(MemoryError, match="no memory"):
+    with no_first_line(), pytest.raises(MemoryError, match="not enough memory"):
         Worker(lambda: None)
 
 

@@ -217,7 +217,7 @@ def test_enter_opens_the_database_and_the_way_back(browser: Browser, agent: Agen
         look.page.wait_for_url(f"{agent.url}/")
         advice = look.page.locator("summary", has_text="3 windows")
         advice.press("Enter")
-        assert look.page.get_by_text("Windows to change come first").is_visible()
+        assert look.page.get_by_text("Windows that should change come first").is_visible()
 
 
 def test_a_database_named_as_a_script_is_just_a_name(browser: Browser, agent: Agent) -> None:

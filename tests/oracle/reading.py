@@ -173,16 +173,12 @@ def follow(subject: Subject, told: Chronicle, moved: list[Event], now: float) ->
     if times and told.numbered(subject.computer):
         begin, until = times[0], min(now, hour_end(times[-1]) + SILENCE)
     first = subject.life[0].instance if subject.life else ""
-    subject.spans = [
-        spans(
-            [event for event in subject.life if event.instance == key],
-            times,
-            own,
-            until,
-            begin if key == first else None,
-        )
-        for key in sorted(subject.instances)
-    ] or [[(begin, until)]]
+    subject.spans = []
+    for key in sorted(subject.instances):
+        life = [event for event in subject.life if event.instance == key]
+        heard = sorted([*times, *(event.when for event in life if not event.number)])
+        subject.spans.append(spans(life, heard, own, until, begin if key == first else None))
+    subject.spans = subject.spans or [[(begin, until)]]
 
 
 def accuse(subject: Subject, events: list[Event], subjects: Subjects) -> None:

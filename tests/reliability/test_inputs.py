@@ -465,7 +465,7 @@ def test_a_journal_locked_from_outside_is_told_and_loses_nothing(
         with until_right_again():
             check_events(agent, 160)
         assert agent.log().count("cannot write the journal") == 2
-        assert agent.log().count("the journal is written again") == 1
+        assert agent.log().count("the journal can be written again") == 1
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from esewatch.advice.base.time_at_work import SILENCE, at_work, not_at_work
 from esewatch.fold.channels.deduplication import admit, cover
 from esewatch.fold.state.state import Channel, Instance, Transition
 from esewatch.model import Coverage
-from tests.support.records import DAY, HOUR
+from tests.support.records import DAY, EPOCH, HOUR, event, folder_of
 
 
 def instance(starts: list[float] | None = None, stops: list[float] | None = None) -> Instance:
@@ -67,6 +67,21 @@ def test_a_start_after_a_loss_of_power_tells_since_when_it_was_off_by_the_last_r
 def test_of_the_first_start_it_is_not_known_that_it_was_off_before() -> None:
     assert not_at_work(instance([20 * DAY]), [], []) == []
     assert not_at_work(instance([20 * DAY]), events(3 * DAY), []) == [(3 * DAY, 20 * DAY)]
+
+
+def test_events_without_a_record_number_tell_until_when_it_was_at_work() -> None:
+    """A page repaired (911) and a trim (612), two days before the first start that was logged."""
+    folder = folder_of(
+        [
+            event(911, 0),
+            event(612, 17 * HOUR + 60),
+            event(102, 40 * HOUR),
+        ]
+    )
+    (found,) = folder.state.instances.values()
+
+    heard = (EPOCH + 18 * HOUR) // HOUR * HOUR  # the end of its hour
+    assert not_at_work(found, [], []) == [(heard, EPOCH + 40 * HOUR)]
 
 
 def test_before_the_first_record_of_its_log_nothing_is_known_of_it() -> None:

@@ -185,7 +185,7 @@ def test_a_topic_that_was_made_anew_is_read_from_its_beginning(
     read(again)
 
     assert told(again).records == 3 + 10
-    assert "was made anew" in caplog.text
+    assert "was recreated" in caplog.text
 
 
 def made(broker: Broker, topic: str) -> bool:

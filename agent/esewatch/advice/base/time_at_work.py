@@ -38,7 +38,10 @@ def not_at_work(
     stops = instance.stops if instance is not None else []
     signs = [each.time for each in transitions]
     logs = list(channels)
-    heard = _Heard(logs, sorted([*signs, *stops]))
+    rows = [each.hours for each in logs]
+    if instance is not None:
+        rows.append(instance.hours)
+    heard = _Heard(rows, sorted([*signs, *stops]))
     edges = sorted(
         [
             *((time, _STOP) for time in stops),
@@ -77,10 +80,10 @@ def at_work(off: Iterable[Stretch], since: float, until: float) -> float:
 
 
 class _Heard:
-    """The known records of a computer."""
+    """The known records of a computer: the rows of its channels and of the instance."""
 
-    def __init__(self, channels: Sequence[Channel], signs: Sequence[float]) -> None:
-        self._rows = [each.hours for each in channels]
+    def __init__(self, rows: Sequence[bytearray], signs: Sequence[float]) -> None:
+        self._rows = rows
         self._signs = signs
 
     def before(self, time: float, least: float) -> float:

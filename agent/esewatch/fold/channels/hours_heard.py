@@ -14,15 +14,21 @@ _ROW = Struct("<iI")
 _HOURS = 24
 
 
-def note(rows: bytearray, time: float) -> None:
-    """Note a record of this time (epoch seconds); a damaged time is ignored."""
-    if abs(time) < FURTHEST:
-        day, hour = divmod(int(time // HOUR_SECONDS), _HOURS)
-        if rows:
-            last, hours = _ROW.unpack_from(rows, len(rows) - _ROW.size)
-            if last == day and hours >> hour & 1:  # as most records are
-                return
-        _set(rows, day, 1 << hour)
+def note(rows: bytearray, time: float) -> bool:
+    """Note a record of this time (epoch seconds); False where it changes nothing.
+
+    A damaged time is ignored.
+    """
+    if not abs(time) < FURTHEST:
+        return False
+    day, hour = divmod(int(time // HOUR_SECONDS), _HOURS)
+    if rows:
+        last, hours = _ROW.unpack_from(rows, len(rows) - _ROW.size)
+        if last == day and hours >> hour & 1:  # as most records are
+            return False
+    before = bytes(rows)
+    _set(rows, day, 1 << hour)
+    return rows != before
 
 
 def note_all(rows: bytearray, first: float, last: float) -> None:

@@ -168,6 +168,8 @@ class Instance(Metered, kw_only=True):
     stops: list[float] = []
     """Sorted times of the last 640 stops (103, 104), as `starts` are of 102."""
     starts: list[float] = []
+    hours: bytearray = msgspec.field(default_factory=bytearray)
+    """The hours that have an event of it without a record number, as rows of `fold.hours_heard`."""
     engines: dict[str, float] = {}
     """Engine version without its revision -> when it was first reported; the last 8 (102, `%2`)."""
     damage: dict[DamageKind, Damage] = {}
