@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from esewatch.config import Settings
-from esewatch.fold.channels import clock_guard, deduplication, set_back
+from esewatch.fold.channels import clock_guard, deduplication, hours_heard, set_back
 from esewatch.fold.channels.deduplication import Neighbours
 from esewatch.fold.channels.origin import Names, Origin
 from esewatch.fold.companions import failovers
@@ -286,7 +286,11 @@ class Folder(Entities):
         computer, name, instance = origin.computer, origin.instance_name, origin.instance
         if instance is None:
             instance = origin.instance = self._instance(computer, name, named_by_event=True)
-        if instance is None or not instances.fold_event(instance, event, time):
+        if instance is None:
+            return
+        # A record with a number is noted with its channel.
+        heard = event.record_id is None and hours_heard.note(instance.hours, time)
+        if not instances.fold_event(instance, event, time) and not heard:
             return
         self._touch("instance", computer, name.lower())
         if event.event_id in instances.OF_RESTORES:

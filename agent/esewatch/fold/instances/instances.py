@@ -5,7 +5,6 @@ import re
 from bisect import insort
 from collections.abc import Iterator
 
-from esewatch.fold.channels import hours_heard
 from esewatch.fold.databases import databases, integrity
 from esewatch.fold.identity.identity import label_kept
 from esewatch.fold.identity.owners import instance_key, instance_name
@@ -43,11 +42,9 @@ _MOST = 0xFFFF
 
 def fold_event(instance: Instance, event: Event, time: float) -> bool:
     """Keep the facts of `event` about its instance; False when nothing changes."""
-    # A record with a number is noted with its channel.
-    changed = event.record_id is None and hours_heard.note(instance.hours, time)
     if event.event_id not in _TELLS and not event.engine_version:
-        return changed
-    changed |= _engine(instance, event, time)
+        return False
+    changed = _engine(instance, event, time)
     if event.event_id in OF_RESTORES:
         _restore(instance, time, failed=event.event_id != RESTORED)
         changed = True
