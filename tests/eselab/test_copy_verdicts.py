@@ -14,7 +14,7 @@ import pytest
 
 from eselab.check.check import records
 from eselab.disk.disk import RealDisk
-from eselab.disk.log_file import FILE_BYTES, SEGMENT_BYTES
+from eselab.disk.log_file import FILE_BYTES, GENERATION_BYTES, SEGMENT_BYTES
 from eselab.storage.database import Database
 from eselab.storage.store import Store
 from eselab.storage.transaction_log.checkpoint import CheckpointError
@@ -45,18 +45,32 @@ class Engine:
             RealDisk(folder), NAME, page_size=PAGE_SIZE, cache_pages=2000, now=NOW,
             chance=random.Random(1),
         )  # fmt: skip
+        self.rows_after: dict[int, Model] = {}
+        """What it had at the end of each log."""
         self._time = NOW + content
         self.database.store.time = self._tick
-        chance = random.Random(content)
+        self._chance = random.Random(content)
         with self.database.store.begin() as transaction:
-            table = self.database.create_table(transaction, plain("table"))
+            self._table = self.database.create_table(transaction, plain("table"))
         while self.store.log_generation < 6 or self.store.checkpoint_depth < DEPTH:
-            with self.store.begin() as transaction:
-                for _ in range(5):
-                    change(table, transaction, self.rows["table"], chance)
-            self.store.flush()
+            self._change()
             if self.store.log_generation == 3 and self.required()[0] == 1:
                 self.store.checkpoint()
+        # Pages of the last log are written; of those that follow none is.
+        self.store.checkpoint(DEPTH)
+        while self.store.log_generation < self.required()[1] + 2:
+            self._change()
+        while any(at < 1000 for at in self.end()):
+            self._change()
+
+    def _change(self) -> None:
+        before, generation = dict(self.rows["table"]), self.store.log_generation
+        with self.store.begin() as transaction:
+            for _ in range(5):
+                change(self._table, transaction, self.rows["table"], self._chance)
+        self.store.flush()
+        if self.store.log_generation > generation:
+            self.rows_after[generation] = {"table": before}
 
     @property
     def store(self) -> Store:
@@ -65,13 +79,18 @@ class Engine:
     def required(self) -> tuple[int, int]:
         return self.store.header.log_required
 
+    def end(self) -> tuple[int, int]:
+        """Where the last log ends: bytes in it, and in its last segment."""
+        end = self.store.log_positions[1]
+        return end % GENERATION_BYTES, int.from_bytes(log_position(end)[:2], "little")
+
     def copy(self, to: Path) -> "Copy":
         """The folder as it is at this moment, as after a kill."""
         shutil.copytree(self.folder, to)
-        first, last = self.required()
         end = self.store.log_positions[1]
-        assert generation_of(end) == last
-        return Copy(to, first, last, int.from_bytes(log_position(end)[2:4], "little"))
+        committed = generation_of(end)
+        segment = int.from_bytes(log_position(end)[2:4], "little")
+        return Copy(to, *self.required(), committed, segment)
 
     def _tick(self) -> float:
         self._time += 60.0
@@ -79,10 +98,14 @@ class Engine:
 
 
 class Copy:
-    """A copy that needs logs `first` to `last`, the last one written up to segment `end`."""
+    """A copy that needs logs `first` to `last`.
 
-    def __init__(self, folder: Path, first: int, last: int, end: int) -> None:
-        self.folder, self.first, self.last, self.end = folder, first, last, end
+    Up to log `committed` there are changes that no page on disk has, there up to segment `end`.
+    """
+
+    def __init__(self, folder: Path, first: int, last: int, committed: int, end: int) -> None:
+        self.folder, self.first, self.last = folder, first, last
+        self.committed, self.end = committed, end
         self.checkpoint = folder / "E00.chk"
         self.edb = folder / NAME
 
@@ -114,11 +137,11 @@ def verdict(capsys: Captured, folder: Path) -> dict[str, Any]:
     return found
 
 
-def recovered(folder: Path) -> Model | None:
+def recovered(folder: Path, *, lossy: bool = False) -> Model | None:
     """What the engine itself has of it after an opening; None: it refuses."""
     disk = RealDisk(folder)
     try:
-        Database.open(disk, NAME, cache_pages=2000, now=NOW).close(NOW)
+        Database.open(disk, NAME, cache_pages=2000, now=NOW, lossy=lossy).close(NOW)
     except (LogError, RecoveryError, CheckpointError):
         return None
     rows = {key: value for table, key, value in records(disk, NAME) if table == "table"}
@@ -131,9 +154,11 @@ def test_the_copy_of_a_running_engine_needs_a_replay_of_its_logs(
     copy = engine.copy(tmp_path / "copy")
     found = verdict(capsys, copy.folder)
     assert copy.last - copy.first >= 2
+    assert copy.committed - copy.last == 2
     assert found["verdict"] == "replay_needed", found["reasons"]
     assert found["required_logs"] == {
-        "first": copy.first, "last": copy.last, "committed": copy.last, "missing": [], "bad": [],
+        "first": copy.first, "last": copy.last, "committed": copy.committed,
+        "missing": [], "bad": [],
     }  # fmt: skip
     assert found["checkpoint"] == {
         "path": str(copy.checkpoint), "readable": True, "log": copy.first,
@@ -165,7 +190,7 @@ def test_logs_before_and_behind_an_opening_are_one_series(
     opened = Database.open(disk, NAME, cache_pages=2000, now=NOW, hold=lambda: 1)
     found = verdict(capsys, copy.folder)
     assert found["verdict"] == "replay_needed", found["reasons"]
-    assert found["required_logs"]["first"] == copy.last + 1
+    assert found["required_logs"]["first"] == copy.committed + 1
     header = copy.checkpoint.read_bytes()
     assert header[:4096] == header[4096:]
     page = bytearray(header[:4096])
@@ -205,14 +230,17 @@ def renamed(copy: Copy, _: Engine) -> None:
     shutil.copy(copy.log(copy.first), copy.log(copy.first + 1))
 
 
-def cut(copy: Copy, _: Engine) -> None:
-    data = copy.log(copy.first + 1).read_bytes()
-    copy.log(copy.first + 1).write_bytes(data[: len(data) // 2])
+def cut(at: Callable[[Copy], int]) -> Callable[[Copy, Engine], None]:
+    def do(copy: Copy, _: Engine) -> None:
+        data = copy.log(at(copy)).read_bytes()
+        copy.log(at(copy)).write_bytes(data[: len(data) // 2])
+
+    return do
 
 
 def torn(copy: Copy, _: Engine) -> None:
     """Of the last write of the last segment only the first sector reached the disk."""
-    path = copy.log(copy.last)
+    path = copy.log(copy.committed)
     data = bytearray(path.read_bytes())
     begin = copy.end * SEGMENT_BYTES
     assert any(data[begin + 512 : begin + SEGMENT_BYTES])
@@ -222,7 +250,7 @@ def torn(copy: Copy, _: Engine) -> None:
 
 def torn_with_its_shadow(copy: Copy, other: Engine) -> None:
     torn(copy, other)
-    flip(copy.log(copy.last), (copy.end + 1) * SEGMENT_BYTES + 199)
+    flip(copy.log(copy.committed), (copy.end + 1) * SEGMENT_BYTES + 199)
 
 
 def lost(at: Callable[[Copy], int]) -> Callable[[Copy, Engine], None]:
@@ -248,6 +276,15 @@ def last(copy: Copy) -> int:
     return copy.last
 
 
+def behind(copy: Copy) -> int:
+    """The first log behind those that are needed."""
+    return copy.last + 1
+
+
+def committed(copy: Copy) -> int:
+    return copy.committed
+
+
 def header(_: Copy) -> int:
     return 0
 
@@ -270,12 +307,12 @@ DAMAGE: dict[str, tuple[Callable[[Copy, Engine], object], Verdict]] = {
     "last log of another history": (foreign(last), "not_restorable"),
     "log of another series": (of_another_series, "not_restorable"),
     "log renamed": (renamed, "not_restorable"),
-    "log cut": (cut, "not_restorable"),
+    "log cut": (cut(second), "not_restorable"),
     "log empty": (lambda copy, _: copy.log(second(copy)).write_bytes(b""), "not_restorable"),
     "last segment torn": (torn, "replay_needed"),
-    "last segment and its shadow damaged": (torn_with_its_shadow, "not_restorable"),
     "last write of a closed log lost": (lost(second), "not_restorable"),
-    "last write of all lost": (lost(last), "replay_needed"),
+    "end of the last required log lost": (lost(last), "not_restorable"),
+    "last write of all lost": (lost(committed), "replay_needed"),
     "checkpoint gone": (lambda copy, _: copy.checkpoint.unlink(), "replay_needed"),
     "one copy of the checkpoint damaged": (
         lambda copy, _: flip(copy.checkpoint, 99),
@@ -298,6 +335,49 @@ def test_each_kind_of_damage_has_its_verdict(
     # The truth: what mounts has all that was durable. Of one loss no trace is left in any file.
     if expected == "replay_needed" and damage not in ("last write of all lost", "checkpoint gone"):
         assert recovered(copy.folder) == engine.rows
+
+
+LOSS: dict[str, tuple[Callable[[Copy, Engine], object], Callable[[Copy], int]]] = {
+    "first log behind gone": (gone(behind), behind),
+    "last log gone": (gone(committed), committed),
+    "header of the first log behind damaged": (flipped(behind, header), behind),
+    "header of the last log damaged": (flipped(committed, header), committed),
+    "segment damaged": (flipped(behind, third), behind),
+    "log of another history": (foreign(behind), behind),
+    "log cut": (cut(behind), behind),
+    "end of a closed log lost": (lost(behind), behind),
+    "last segment and its shadow damaged": (torn_with_its_shadow, committed),
+}
+"""Damage to the logs behind the required ones, and the first log that is lost."""
+UNNOTICED_BY_THE_ENGINE = "last segment and its shadow damaged"
+"""It looks as a crash leaves it, and the engine has no shadow of its own."""
+
+
+@pytest.mark.parametrize("damage", LOSS)
+def test_what_no_page_on_disk_needs_is_lost_alone(
+    engine: Engine, other: Engine, tmp_path: Path, capsys: Captured, damage: str
+) -> None:
+    do, at = LOSS[damage]
+    copy = engine.copy(tmp_path / "copy")
+    do(copy, other)
+    found = verdict(capsys, copy.folder)
+    assert found["verdict"] == "loss", found["reasons"]
+    if damage != UNNOTICED_BY_THE_ENGINE:
+        assert recovered(copy.folder) is None
+    # As the verdict says: without the logs from there on it mounts, and what they had is lost.
+    for generation in range(at(copy), copy.committed + 1):
+        copy.log(generation).unlink(missing_ok=True)
+    assert verdict(capsys, copy.folder)["verdict"] == "loss"
+    assert recovered(copy.folder) is None
+    assert recovered(copy.folder, lossy=True) == engine.rows_after[at(copy) - 1]
+    assert verdict(capsys, copy.folder)["verdict"] == "restorable"
+
+
+def test_no_loss_is_accepted_of_a_log_that_is_needed(engine: Engine, tmp_path: Path) -> None:
+    copy = engine.copy(tmp_path / "copy")
+    for generation in range(copy.last, copy.committed + 1):
+        copy.log(generation).unlink()
+    assert recovered(copy.folder, lossy=True) is None
 
 
 def test_no_flipped_byte_of_what_was_written_is_passed_over(

@@ -1,7 +1,7 @@
 """The page cache: committed pages, the least recently used ones written back and let go."""
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from eselab.base.trouble import Trouble
@@ -43,6 +43,8 @@ class Cache:
     ) -> None:
         self.pages_dirtied = 0
         """How often a clean page became a dirty one."""
+        self.require: Callable[[int], None] = lambda position: None
+        """Called before a page is written, with the position of the log behind its last change."""
         self._file = file
         self._log = log
         self._limit = max(1, limit)
@@ -118,6 +120,7 @@ class Cache:
     def _write(self, number: int, frame: Frame) -> None:
         if frame.last > self._log.durable:
             self._log.flush()
+        self.require(frame.last)
         self._file.write(number, frame.content)
         frame.dirty_since = 0
 

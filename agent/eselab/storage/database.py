@@ -124,9 +124,12 @@ class Database:
         now: float,
         watcher: Watcher | None = None,
         hold: Callable[[], int] | None = None,
+        lossy: bool = False,
     ) -> "Database":
         """Open a database, as `Store.open` does; what that raises, and DatabaseError."""
-        store = Store.open(disk, name, cache_pages=cache_pages, now=now, watcher=watcher, hold=hold)
+        store = Store.open(
+            disk, name, cache_pages=cache_pages, now=now, watcher=watcher, hold=hold, lossy=lossy
+        )
         with ExitStack() as opened:
             opened.callback(store.close, now)
             found = cls(store)

@@ -62,6 +62,8 @@ class DatabaseHeader(msgspec.Struct, kw_only=True):
     """First and last generation of the log without which it is not consistent; 0, 0: none."""
     last_required_created: float = 0.0
     """When the last of them was begun."""
+    log_committed: int = 0
+    """The last generation that was begun: behind the required ones no page on disk needs it."""
     corrected: Stamped = msgspec.field(default_factory=Stamped)
     correction_failed: Stamped = msgspec.field(default_factory=Stamped)
     bad_checksums: Stamped = msgspec.field(default_factory=Stamped)
@@ -130,7 +132,7 @@ class DatabaseHeader(msgspec.Struct, kw_only=True):
             (368, "<I", self.corrected.count),
             (384, "<I", self.correction_failed.count),
             (400, "<I", self.bad_checksums.count),
-            (416, "<I", self.log_required[1]),
+            (416, "<I", self.log_committed),
             (532, "<I", self.scan_page),
             (652, "<I", self.scan_page),
             (667, "<I", _DATABASE),
@@ -193,6 +195,7 @@ def read_header(begin: bytes) -> DatabaseHeader:
         detach_position=position_in(copy, 96),
         log_required=(found.log_required.first, found.log_required.last),
         last_required_created=epoch(found.max_required_created),
+        log_committed=found.log_committed,
         corrected=Stamped(count=found.corrected.count, last=epoch(found.corrected.last)),
         correction_failed=Stamped(
             count=found.correction_failed.count, last=epoch(found.correction_failed.last)

@@ -23,7 +23,7 @@ from eselab.storage.pages import Checked, PageFile, stamped
 from eselab.storage.transaction_log.change import DBTIME, DBTIME_OFFSET, Change, difference, encode
 from eselab.storage.transaction_log.checkpoint import Checkpoint
 from eselab.storage.transaction_log.log import Log, begin_of, generation_of
-from eselab.storage.transaction_log.recovery import RecoveryError, Redone, redo
+from eselab.storage.transaction_log.recovery import RecoveryError, Redone, redo, refuse_missing
 from esewatch.ese.pages.header import HEADER_BYTES
 
 
@@ -75,6 +75,7 @@ class Store:
         self._watcher = watcher
         self._open: Transaction | None = None
         log.time = self._now
+        cache.require = self._require
         file.tell = lambda trouble: self._tell([trouble])
 
     @classmethod
@@ -97,7 +98,7 @@ class Store:
         header = DatabaseHeader(
             page_size=page_size, signature=signature, created=now, attach=now,
             attach_position=log.position, log_required=(generation, generation),
-            last_required_created=log.created,
+            last_required_created=log.created, log_committed=generation,
         )  # fmt: skip
         flush_file = FlushMapFile.create(disk, name)
         file = PageFile(disk.open(name, create=True), page_size)
@@ -118,10 +119,12 @@ class Store:
         now: float,
         watcher: Watcher | None = None,
         hold: Callable[[], int] | None = None,
+        lossy: bool = False,
     ) -> "Store":
         """Open a database. After a crash all that was committed and flushed is there again.
 
         No log is deleted from the generation on that `hold` says, so that others can have it.
+        `lossy`: logs that no page on disk needs may be missing, and their changes are lost.
         Raises FileNotFoundError, HeaderError, CheckpointError, LogError, RecoveryError; then
         no file stays open.
         """
@@ -134,6 +137,7 @@ class Store:
             store = cls._opened(
                 disk, raw, header, flush_file, opened,
                 cache_pages=cache_pages, watcher=watcher or Nobody(), now=now, hold=hold,
+                lossy=lossy,
             )  # fmt: skip
             opened.pop_all()
         return store
@@ -151,6 +155,7 @@ class Store:
         watcher: Watcher,
         now: float,
         hold: Callable[[], int] | None,
+        lossy: bool,
     ) -> "Store":
         """See `open`; what is opened here is closed by `opened`."""
         signature, began = header.signature, header.created
@@ -161,6 +166,7 @@ class Store:
         pages, recovered = file.pages(), header.state == DIRTY
         header.dbtime = max(header.dbtime, checkpoint.dbtime)
         if recovered:
+            refuse_missing(disk, header, lossy=lossy)
             redone = _redone(disk, file, end, signature, watcher)
             end, frames, troubles = redone.end, redone.frames, redone.troubles
             pages = max(pages, redone.pages)
@@ -171,6 +177,13 @@ class Store:
             disk, signature=signature, after=end, began=began, now=now, page_size=header.page_size
         )
         opened.callback(log.close)
+        if recovered:
+            # Before the cache writes a page that was redone.
+            needed = generation_of(checkpoint.position)
+            header.log_required = needed, generation_of(log.position)
+            header.last_required_created = log.created
+            header.log_committed = generation_of(log.position)
+            file.write_headers(header.written(flush_file.signature))
         cache = Cache(file, log, cache_pages, frames)
         store = cls(
             header, file, log, checkpoint,
@@ -179,6 +192,7 @@ class Store:
         store.pages, store.recovered, store.hold = pages, recovered, hold
         header.state, header.attach, header.attach_position = DIRTY, now, log.position
         header.log_required = 0, 0
+        header.log_committed = generation_of(log.position)
         store.checkpoint()
         store._tell(troubles)
         return store
@@ -278,6 +292,7 @@ class Store:
         header.state, header.detach, header.consistent = CLEAN, now, now
         header.detach_position = header.consistent_position = self._log.position
         header.log_required, header.last_required_created = (0, 0), 0.0
+        header.log_committed = 0
         self._flush_file.save(self._file.flushes, header, position=self._log.position)
         self._write_header()
         self._file.close()
@@ -292,13 +307,24 @@ class Store:
 
         Whether they are others.
         """
-        required = (generation_of(needed), self.log_generation)
-        if self.header.log_required == required:
+        first, last = generation_of(needed), self.header.log_required[1]
+        if first == self.header.log_required[0]:
             return False
-        self.header.log_required = required
-        self.header.last_required_created = self._log.created
-        self._write_header()
+        self._name_logs(first, last if first <= last else self.log_generation)
         return True
+
+    def _require(self, position: int) -> None:
+        """Before a page is written whose last change ends there: the header names that log."""
+        first, last = self.header.log_required
+        if generation_of(position) > last:
+            self._name_logs(first, self.log_generation)
+
+    def _name_logs(self, first: int, last: int) -> None:
+        """Let the header say which logs are needed: the last is as it was, or the current one."""
+        if last != self.header.log_required[1]:
+            self.header.last_required_created = self._log.created
+        self.header.log_required = first, last
+        self._write_header()
 
     def _write_header(self) -> None:
         self._file.write_headers(self.header.written(self._flush_file.signature))
@@ -328,9 +354,9 @@ class Store:
             before = self._log.position
             after = self._log.append(encode(Change(dbtime, transaction.pages, tuple(changes))))
             self.header.dbtime, self.pages = dbtime, transaction.pages
-            if generation_of(after) != self.header.log_required[1]:
-                # Before a page is written that needs the new generation.
-                self._require_log(self._checkpoint.position)
+            if self.log_generation != self.header.log_committed:
+                self.header.log_committed = self.log_generation
+                self._write_header()
             self._cache.put(((number, new) for number, _, new in differs), before, after)
 
     def _before(self, number: int) -> bytes:

@@ -29,7 +29,7 @@ def full(page_size: int, state: int = CLEAN) -> DatabaseHeader:
         dbtime=0x0102030405060708, last_object_id=9, consistent=START + 1,
         consistent_position=(0x123456 << 20) + 4096 + 4 * 4056 + 7, attach=START + 2,
         attach_position=(2 << 20) + 4096, detach=START + 3, detach_position=(3 << 20) + 1048575,
-        log_required=(7, 8), last_required_created=START + 9,
+        log_required=(7, 8), log_committed=9, last_required_created=START + 9,
         corrected=Stamped(count=4, last=START + 4),
         correction_failed=Stamped(count=5, last=START + 5),
         bad_checksums=Stamped(count=6, last=START + 6), scan_finished=START + 7,
@@ -62,7 +62,7 @@ def test_a_reader_of_such_files_finds_every_field(page_size: int) -> None:
     times = [found.consistent.time, found.attach.time, found.detach.time]
     counts = [found.corrected, found.correction_failed, found.bad_checksums]
     assert [count.count for count in counts] == [4, 5, 6]
-    assert (found.log_required.first, found.log_required.last, found.log_committed) == (7, 8, 8)
+    assert (found.log_required.first, found.log_required.last, found.log_committed) == (7, 8, 9)
     assert found.max_required_created == TIME + timedelta(seconds=9)
     times += [count.last for count in counts]
     times += [found.scan_finished, found.scan_started]

@@ -11,6 +11,7 @@ from eselab.storage import node
 from eselab.storage.database_header import CLEAN, DIRTY, DatabaseHeader, read_header
 from eselab.storage.pages import PageError
 from eselab.storage.store import Store
+from eselab.storage.transaction_log.change import dbtime_of
 from eselab.storage.transaction_log.log import LogError, generation_of
 from eselab.storage.transaction_log.recovery import RecoveryError
 
@@ -52,6 +53,14 @@ def flip(disk: Disk, store: Store, number: int, *bits: int) -> None:
         page[bit // 8] ^= 1 << bit % 8
     file.write(at, bytes(page))
     file.close()
+
+
+def dbtimes(disk: Disk, store: Store) -> list[int]:
+    """Those of the last change of each page on disk."""
+    file = disk.open(NAME)
+    pages = [file.read((number + 1) * store.page_size, 4096) for number in range(1, 5)]
+    file.close()
+    return [dbtime_of(page) for page in pages]
 
 
 def on_disk(disk: Disk) -> DatabaseHeader:
@@ -115,18 +124,24 @@ def test_a_check_reads_the_disk_and_minds_no_newer_page_in_memory() -> None:
 def test_the_header_names_the_log_that_a_recovery_needs_until_it_is_clean() -> None:
     disk, chance = SimDisk(random.Random(1)), random.Random(1)
     store = new_store(disk)
-    seen = set()
+    seen, behind = set(), 0
+    log_of = dict.fromkeys(range(store.header.dbtime + 1), 1)
     for _ in range(3000):
         with store.begin() as transaction:
             transaction.page(chance.randrange(1, 5))[100:3000] = chance.randbytes(2900)
         if chance.random() < 0.002:
             store.checkpoint(chance.choice([0, 2_000_000]))
-        first, last = on_disk(disk).log_required
-        assert last == store.log_generation
-        assert first == generation_of(store._checkpoint.position)
+        header = on_disk(disk)
+        first, last = header.log_required
+        assert header.log_committed == store.log_generation >= last
+        assert first == generation_of(store._checkpoint.position) <= last
+        log_of[store.header.dbtime] = store.log_generation
+        assert last >= max(log_of[dbtime] for dbtime in dbtimes(disk, store))
         assert {f"E00{number:08X}.log" for number in range(first, last + 1)} <= set(disk.names())
         seen.add((first, last))
+        behind += last < header.log_committed
     assert len(seen) > 6
+    assert behind > 0
     disk = disk.crash()
     store = Store.open(disk, NAME, cache_pages=2, now=2e9)
     assert on_disk(disk).log_required == (store.log_generation,) * 2

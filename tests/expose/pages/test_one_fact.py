@@ -30,7 +30,8 @@ def pages_and_their_verification(text: str) -> Iterator[tuple[str, str]]:
     bad = first(r"Known bad pages [1-9][\d,]*", text)
     if good and bad:
         yield good, bad
-    never, seen = first("[Nn]ever seen verified", text), first(r"verified \d{4}-\d\d-\d\d", text)
+    never = first("[Nn]o verification is known", text)
+    seen = first(r"verified \d{4}-\d\d-\d\d", text)
     if never and seen:
         yield never, seen
 

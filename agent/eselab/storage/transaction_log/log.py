@@ -225,17 +225,16 @@ def records(
     log's: a generation is whole before the next is begun, and all up to `since` was durable.
     """
     first = generation_of(since)
-    there = [generation for generation in kept(disk, base) if generation >= first]
-    begun = [number for number in there if _is_begun(disk, base, number, signature)]
-    if first not in begun:
-        how = "the header of {} is damaged" if first in there else "{} is missing"
+    valid = begun(disk, first, base=base, signature=signature)
+    if first not in valid:
+        how = "the header of {} is damaged" if first in kept(disk, base) else "{} is missing"
         raise LogError(how.format(f"generation {first:#x} of the log"))
-    for generation in range(first, begun[-1] + 1):
-        if generation not in begun:
+    for generation in range(first, valid[-1] + 1):
+        if generation not in valid:
             raise LogError(f"generation {generation:#x} of the log is damaged or missing")
         data = _content(disk, base, generation, GENERATION_BYTES)
         end, whole = yield from _of_generation(data, generation, signature, since)
-        if end < since or not (whole or generation == begun[-1]):
+        if end < since or not (whole or generation == valid[-1]):
             at = end % GENERATION_BYTES
             raise LogError(f"generation {generation:#x} of the log is damaged at offset {at}")
 
@@ -256,9 +255,14 @@ def closed_records(
         raise LogError(f"generation {generation:#x} of the log is damaged at offset {at}")
 
 
-def _is_begun(disk: Disk, base: str, generation: int, signature: int) -> bool:
-    header = _content(disk, base, generation, HEADER_BYTES)
-    return read_log_header(header, generation, signature) is not None
+def begun(disk: Disk, first: int = 0, *, base: str = "E00", signature: int) -> list[int]:
+    """The generations from `first` on that are there and have a valid header, ascending."""
+    return [
+        number
+        for number in kept(disk, base)
+        if number >= first
+        and read_log_header(_content(disk, base, number, HEADER_BYTES), number, signature)
+    ]
 
 
 def _content(disk: Disk, base: str, generation: int, length: int) -> bytes:

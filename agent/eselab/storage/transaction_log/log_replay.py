@@ -49,7 +49,7 @@ def seed(source: Disk, target: Disk, name: str, header: DatabaseHeader, position
         made.write(at, data)
         at += len(data)
     page = msgspec.structs.replace(
-        header, state=CLEAN, log_required=(0, 0), last_required_created=0.0
+        header, state=CLEAN, log_required=(0, 0), last_required_created=0.0, log_committed=0
     ).page()
     for number in range(HEADER_PAGES):
         made.write(number * header.page_size, page)
@@ -213,6 +213,7 @@ class LogReplay:
         if (header.state, header.log_required) != (DIRTY, required):
             header.state, header.log_required = DIRTY, required
             header.last_required_created = self._shipped_created
+            header.log_committed = self.shipped
             header.dbtime = self._dbtime
             self._file.write_headers(header.written())
         if checkpoint.shown != checkpoint.position:

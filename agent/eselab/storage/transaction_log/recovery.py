@@ -6,9 +6,10 @@ from typing import NamedTuple, Protocol
 from eselab.base.trouble import Trouble
 from eselab.disk.disk import Disk
 from eselab.storage.cache import Frame
+from eselab.storage.database_header import DatabaseHeader
 from eselab.storage.pages import PageFile
 from eselab.storage.transaction_log.change import PageChange, dbtime_of, decode
-from eselab.storage.transaction_log.log import records
+from eselab.storage.transaction_log.log import LogError, begun, records
 
 _NAMED = 3
 """Pages that an error names."""
@@ -50,6 +51,22 @@ def redo(disk: Disk, file: PageFile, *, since: int, signature: int) -> Redone:
         run.take(after, record)
     troubles = run.finish()
     return Redone(run.end, run.dbtime, run.pages, pages.frames, troubles)
+
+
+def refuse_missing(disk: Disk, header: DatabaseHeader, *, lossy: bool) -> None:
+    """Raises LogError where a log is not there that the header names.
+
+    Of those that were begun later than the pages on disk need, only where no loss is accepted.
+    """
+    there = begun(disk, signature=header.signature)
+    last = max(there, default=0)
+    if last < header.log_required[1]:
+        raise LogError(f"generation {last + 1:#x} of the log is needed, and is damaged or missing")
+    if last < header.log_committed and not lossy:
+        raise LogError(
+            f"generation {last + 1:#x} of the log is damaged or missing: what was committed from"
+            " there on would be lost"
+        )
 
 
 class Pages(Protocol):

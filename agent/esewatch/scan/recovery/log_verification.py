@@ -59,6 +59,10 @@ def verify_logs(
                 before = None
             check, segments = _verified(log, log.header, before, reader)
             found[generation] = check
+            if before is not None and not check.fault and _is_of_another(log.header, before):
+                # Its end was lost, or it was read before it was closed.
+                fault = f"log {generation} follows another content of it (checksum of all segments)"
+                found[generation - 1] = msgspec.structs.replace(found[generation - 1], fault=fault)
             before = None if check.fault else _Before(log.header, segments)
             if not read(log.size):
                 break
@@ -150,10 +154,13 @@ def _unlike(header: LogHeader, before: _Before | None) -> str:
     number = before.header.generation
     if header.previous_created_raw != before.header.created_raw:
         return f"it follows another log {number} than the one here (creation time)"
-    segments = before.segments if header.is_known() and header.has_previous_checksum() else None
-    if segments is not None and header.previous_checksum != segments.checksum:
-        return f"it follows another content of log {number} (checksum of all its segments)"
     return ""
+
+
+def _is_of_another(header: LogHeader, before: _Before) -> bool:
+    """Whether the log before ended otherwise when this one was begun."""
+    segments = before.segments if header.is_known() and header.has_previous_checksum() else None
+    return segments is not None and header.previous_checksum != segments.checksum
 
 
 def _unread(header: LogHeader) -> str:
