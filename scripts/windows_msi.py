@@ -27,6 +27,14 @@ PYTHON = "python/python.exe"
 LEFT_OUT = {"_wmi.pyd", "pythonw.exe", "winsound.pyd"}
 """`platform` asks WMI through the first, and hangs where that service does."""
 
+NOTICES = {
+    "python.exe": ("Python", b"PYTHON SOFTWARE FOUNDATION LICENSE VERSION 2"),
+    "libcrypto-": ("OpenSSL", b"Apache License"),
+    "vcruntime": ("the Visual C++ runtime", b"Microsoft Distributable Code"),
+    "libffi-": ("libffi", b"libffi"),
+    "_bz2.pyd": ("bzip2", b"bzip2"),
+}
+"""How files in the zip begin -> what they are, and words of the notice that must go with them."""
 GIVEN = ("LISTENADDRESS", "CONFIG", "WEBCONFIG", "ACCOUNT", "FIREWALL", "COUNTERS", "PURGE")
 CORRECTIONS = (
     # What wixl 0.101 cannot say: a rollback (18 + ignored 64 + 256 + in the script 1024 + not
@@ -77,6 +85,10 @@ def private_python(archive: Path) -> tuple[dict[str, bytes], str]:
     minor = re.fullmatch(r"python/python3(\d+)\._pth", path)
     if minor is None:
         raise MsiError(f"{archive.name} is not the embeddable package of a Python 3")
+    notices = files.get("python/LICENSE.txt", b"")
+    for begin, (what, words) in NOTICES.items():
+        if any(name.startswith(f"python/{begin}") for name in files) and words not in notices:
+            raise MsiError(f"{archive.name} has no notice of {what} in its LICENSE.txt")
     # With this file Python reads no variable, no registry and no folder of a user.
     files[path] = f"python3{minor[1]}.zip\r\n.\r\n..\\app\r\n".encode()
     kept = {name: data for name, data in files.items() if Path(name).name not in LEFT_OUT}

@@ -19,10 +19,13 @@ from tests.support.wine import embedded_python
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def archive(path: Path, *names: str) -> Path:
+PSF = "PYTHON SOFTWARE FOUNDATION LICENSE VERSION 2"
+
+
+def archive(path: Path, *names: str, notices: str = PSF) -> Path:
     with zipfile.ZipFile(path, "w") as out:
         for name in names:
-            out.writestr(name, name)
+            out.writestr(name, notices if name == "LICENSE.txt" else name)
     return path
 
 
@@ -43,6 +46,26 @@ def test_the_private_python_reads_nothing_but_its_own_folders(tmp_path: Path) ->
     assert version == "3.13"
     assert files["python/python313._pth"] == b"python313.zip\r\n.\r\n..\\app\r\n"
     assert sorted(files) == ["python/LICENSE.txt", "python/python.exe", "python/python313._pth"]
+
+
+@pytest.mark.parametrize(
+    ("file", "what"),
+    [
+        ("python.exe", "Python"),
+        ("libcrypto-3.dll", "OpenSSL"),
+        ("vcruntime140.dll", "the Visual C++ runtime"),
+        ("libffi-8.dll", "libffi"),
+        ("_bz2.pyd", "bzip2"),
+    ],
+)
+def test_nothing_is_packed_without_its_notice(tmp_path: Path, file: str, what: str) -> None:
+    notices = "" if what == "Python" else PSF
+    names = dict.fromkeys(["python.exe", file, "python313._pth", "LICENSE.txt"])
+    zipped = archive(tmp_path / "p.zip", *names, notices=notices)
+
+    said = re.escape(f"p.zip has no notice of {what} in its LICENSE.txt")
+    with pytest.raises(windows_msi.MsiError, match=said):
+        windows_msi.private_python(zipped)
 
 
 def test_each_file_has_a_component_of_its_own_that_stays_the_same() -> None:
@@ -183,7 +206,15 @@ def test_the_bill_of_materials_names_each_package_of_the_lock(
     assert pins.items() <= found.items()
     assert set(found) - set(pins) == {"cpython", "esewatch"}
     assert all(re.fullmatch("[0-9a-f]{64}", e["hashes"][0]["content"]) for e in bill["components"])
-    assert list(tmp_path.rglob("python/LICENSE.txt"))
+    (notices,) = tmp_path.rglob("python/LICENSE.txt")
+    text = notices.read_bytes()
+    assert all(words in text for _, words in windows_msi.NOTICES.values())
+    # Each package brings its own licence, or names it in its metadata.
+    for about in tmp_path.rglob("app/*.dist-info"):
+        files = {each.name.split(".")[0].upper() for each in about.rglob("*")}
+        said = re.search(r"^License", (about / "METADATA").read_text(encoding="utf-8"), re.M)
+        assert files & {"LICENSE", "LICENCE", "COPYING"} or said, about.name
+    assert len(list(tmp_path.rglob("app/*.dist-info"))) == len(pins) + 1
 
 
 @pytest.mark.slow

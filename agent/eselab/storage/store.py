@@ -179,10 +179,7 @@ class Store:
         opened.callback(log.close)
         if recovered:
             # Before the cache writes a page that was redone.
-            needed = generation_of(checkpoint.position)
-            header.log_required = needed, generation_of(log.position)
-            header.last_required_created = log.created
-            header.log_committed = generation_of(log.position)
+            _require_all(header, checkpoint.position, log)
             file.write_headers(header.written(flush_file.signature))
         cache = Cache(file, log, cache_pages, frames)
         store = cls(
@@ -426,6 +423,13 @@ class Transaction:
     def abort(self) -> None:
         """Forget the changes."""
         self._store._end()
+
+
+def _require_all(header: DatabaseHeader, needed: int, log: Log) -> None:
+    """Let the header name the logs from the position `needed` to the one that is written."""
+    header.log_required = generation_of(needed), generation_of(log.position)
+    header.last_required_created = log.created
+    header.log_committed = generation_of(log.position)
 
 
 def _redone(disk: Disk, file: PageFile, since: int, signature: int, watcher: Watcher) -> Redone:

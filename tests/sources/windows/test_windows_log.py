@@ -262,11 +262,19 @@ def test_a_damaged_position_means_reading_from_the_oldest_record(tmp_path: Path)
     assert keeper.ids == [1, 1, 1, 1]
 
 
-def test_a_channel_that_this_machine_does_not_have_is_told_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("channel", "unreadable"),
+    [("Directory Service", []), ("Aplication", ["Aplication: this machine has no such channel"])],
+)
+def test_a_channel_that_this_machine_does_not_have_is_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, channel: str, unreadable: list[str]
+) -> None:
+    """Of the channel of domain controllers that is no fault: most servers lack it."""
+    caplog.set_level("INFO")
     log(tmp_path, event(1))
     clock = Clock()
     keeper = Keeper()
-    made = source(tmp_path, *BOTH, clock=clock)
+    made = source(tmp_path, "Application", channel, clock=clock)
     keeper.until(made, lambda: keeper.caught_up)
     clock.now += 299
     keeper.take(made)
@@ -276,10 +284,12 @@ def test_a_channel_that_this_machine_does_not_have_is_told_once(tmp_path: Path) 
         clock.now += 1000
         keeper.take(made)
         keeper.until(made, lambda: not any(reader._child for reader in made._readers))
-    assert runs(tmp_path).count("Directory Service c f rd uni") == 4
+    assert runs(tmp_path).count(f"{channel} c f rd uni") == 4
     assert keeper.ids == [1]
     assert keeper.errors == []
-    assert keeper.told == ["Directory Service: this machine has no such channel"]
+    assert keeper.told == unreadable
+    said = [] if unreadable else [f"{channel}: this machine has no such channel"]
+    assert [record.getMessage() for record in caplog.records] == said
 
 
 def test_a_missing_channel_is_known_by_the_exit_status_in_any_language(

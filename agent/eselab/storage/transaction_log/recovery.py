@@ -61,10 +61,10 @@ def refuse_missing(disk: Disk, header: DatabaseHeader, *, lossy: bool) -> None:
     there = begun(disk, signature=header.signature)
     last = max(there, default=0)
     if last < header.log_required[1]:
-        raise LogError(f"generation {last + 1:#x} of the log is needed, and is damaged or missing")
+        raise LogError(f"generation {last + 1:#x} of the log is missing or damaged, and is needed")
     if last < header.log_committed and not lossy:
         raise LogError(
-            f"generation {last + 1:#x} of the log is damaged or missing: what was committed from"
+            f"generation {last + 1:#x} of the log is missing or damaged: what was committed from"
             " there on would be lost"
         )
 

@@ -6,6 +6,7 @@ together with the events of that run.
 """
 
 import contextlib
+import logging
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +24,8 @@ from esewatch.sources.windows.wevtutil import (
     bookmark_id,
 )
 
+log = logging.getLogger(__name__)
+
 _RUN_EVENTS: Final = 5000
 """Events of one run, and so the most records of one batch."""
 
@@ -30,6 +33,8 @@ _SILENCE_SECONDS: Final = 120.0
 _MISSING_SECONDS: Final = 300.0
 """Interval of the searches for a channel that this machine does not have."""
 
+_OF_SOME: Final = "directory service"
+"""The channel of domain controllers, which is looked for everywhere: most servers lack it."""
 _WEVTUTIL: Final = ("wevtutil",)
 _DENIED = (
     "access denied: add the account of esewatch to the group Event Log Readers "
@@ -42,8 +47,8 @@ class WindowsLogSource:
 
     `options` say which events are wanted. A poll never waits: wevtutil runs in the background and
     is ended when it is silent for `silence_seconds`. `program` is how it is called. A channel that
-    does not exist is reported once, any other failure is a SourceError of every poll until a run
-    succeeds.
+    does not exist is unreadable once, but for that of domain controllers; any other failure is a
+    SourceError of every poll until a run succeeds.
     """
 
     def __init__(
@@ -318,6 +323,9 @@ class _ChannelReader:
             return None
         self._told_absent = True
         reason = "this machine has no such channel"
+        if self.channel.lower() == _OF_SOME:
+            log.info("%s: %s", self.channel, reason)
+            return None
         return Batch(unreadable=[Unreadable(path=self.channel, place="", reason=reason)])
 
     def _idle(self, now: float) -> None:

@@ -7,86 +7,22 @@ from pathlib import Path
 import pytest
 
 from esewatch.cli.run.windows import command
-from esewatch.cli.run.windows.access import VIRTUAL_ACCOUNT, service_sid, with_entry
+from esewatch.cli.run.windows.access import with_entry
 from esewatch.config import WindowsLog, load
 from esewatch.model import EsewatchError
-
-WINDOWS = Path(__file__).resolve().parents[4] / "deploy" / "windows"
-SID = service_sid("esewatch")
-MANAGED, MANAGED_SID = r"EXAMPLE\esewatch$", "S-1-5-21-1-2-3-1104"
-PERFLIB = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion\Perflib"
-SERVICES = r"SYSTEM\CurrentControlSet\Services"
-ESENT = rf"{SERVICES}\ESENT\Performance"
-CHANNEL = "O:BAG:SYD:(A;;0xf0007;;;SY)(A;;0x1;;;S-1-5-32-573)"
-READERS, MONITORS = "S-1-5-32-573", "S-1-5-32-558"
-
-
-class StandIn:
-    """Implements `prepare.Server`; it remembers what was asked for."""
-
-    def __init__(self, *, controller: bool = False, refuses: str = "") -> None:
-        self.controller, self.refuses = controller, refuses
-        self.members: set[tuple[str, str]] = set()
-        self.numbers: dict[str, int | None] = {ESENT: None}
-        self.keys = {PERFLIB: "D:PAI(A;CI;KA;;;BA)"}
-        self.channels = {"Application": CHANNEL, "System": CHANNEL, "Directory Service": CHANNEL}
-        self.folders: dict[Path, str] = {}
-        self.command = r'"C:\Program Files\esewatch\python\python.exe" -P'
-        self.logs = "Application\r\nMicrosoft-Windows-Dhcp-Client/Admin\r\nSystem\r\n"
-        self.ran: list[tuple[str, ...]] = []
-
-    def is_domain_controller(self) -> bool:
-        return self.controller
-
-    def sid(self, account: str) -> str:
-        return {VIRTUAL_ACCOUNT: SID, MANAGED: MANAGED_SID}[account]
-
-    def join(self, group: str, member: str) -> None:
-        if self.refuses == "join":
-            raise OSError("no such group")
-        self.members.add((group, member))
-
-    def leave(self, group: str, member: str) -> None:
-        self.members.discard((group, member))
-
-    def number(self, key: str, name: str) -> int | None:
-        assert name == "Show Advanced Counters"
-        return self.numbers[key]
-
-    def has_key(self, key: str) -> bool:
-        return key in self.numbers
-
-    def set_number(self, key: str, name: str, value: int | None) -> None:
-        assert name == "Show Advanced Counters"
-        self.numbers[key] = value
-
-    def key_access(self, key: str) -> str:
-        return self.keys[key]
-
-    def set_key_access(self, key: str, descriptor: str) -> None:
-        self.keys[key] = descriptor
-
-    def make_folder(self, path: Path, descriptor: str) -> None:
-        path.mkdir(parents=True, exist_ok=True)
-        self.folders[path] = descriptor
-
-    def service_command(self) -> str:
-        return self.command
-
-    def set_service_command(self, command: str) -> None:
-        self.command = command
-
-    def run(self, program: str, *words: str) -> str:
-        self.ran.append((program, *words))
-        if program == "netsh" and "delete" in words:
-            raise OSError("no rules match")
-        if words == ("el",):
-            return self.logs
-        if words[0] == "gl":
-            return f"name: {words[1]}\nenabled: true\nchannelAccess: {self.channels[words[1]]}\n"
-        if words[0] == "sl":
-            self.channels[words[1]] = words[2].removeprefix("/ca:")
-        return ""
+from tests.cli.run.windows.stand_in import (
+    CHANNEL,
+    ESENT,
+    MANAGED,
+    MANAGED_SID,
+    MONITORS,
+    PERFLIB,
+    READERS,
+    SID,
+    WINDOWS,
+    StandIn,
+    change,
+)
 
 
 @pytest.fixture(name="data")
@@ -95,17 +31,10 @@ def _data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def do(server: StandIn, data: Path, *words: str) -> None:
-    parser = argparse.ArgumentParser()
-    command.add_commands(parser.add_subparsers())
-    options = parser.parse_args(["windows", *words])
-    assert command.change(server, data, data.parent / "esewatch.yml", options) == 0
-
-
 def test_on_a_server_it_is_in_two_groups_and_sees_the_hidden_counters(data: Path) -> None:
     server = StandIn()
 
-    do(server, data, "prepare")
+    change(server, data, "prepare")
 
     assert server.members == {(READERS, SID), (MONITORS, SID)}
     assert server.numbers == {ESENT: 1}
@@ -122,10 +51,10 @@ def test_what_was_changed_is_again_what_it_was_also_after_two_runs(
     server = StandIn()
     server.numbers = {ESENT: before}
 
-    do(server, data, "prepare")
-    do(server, data, "prepare", "--firewall", "10.0.0.5")
+    change(server, data, "prepare")
+    change(server, data, "prepare", "--firewall", "10.0.0.5")
     assert json.loads((data / "install.json").read_text()) == {"ESENT": before}
-    do(server, data, "restore")
+    change(server, data, "restore")
 
     assert server.numbers == {ESENT: before}
     assert server.members == set()
@@ -137,8 +66,8 @@ def test_a_value_that_was_shown_before_is_not_hidden(data: Path) -> None:
     server = StandIn()
     server.numbers = {ESENT: 1}
 
-    do(server, data, "prepare")
-    do(server, data, "restore")
+    change(server, data, "prepare")
+    change(server, data, "restore")
 
     assert server.numbers == {ESENT: 1}
 
@@ -146,7 +75,7 @@ def test_a_value_that_was_shown_before_is_not_hidden(data: Path) -> None:
 def test_counters_are_left_alone_where_that_is_wished(data: Path) -> None:
     server = StandIn()
 
-    do(server, data, "prepare", "--counters", "leave")
+    change(server, data, "prepare", "--counters", "leave")
 
     assert server.numbers == {ESENT: None}
 
@@ -155,12 +84,12 @@ def test_a_domain_controller_lets_it_read_by_entries_of_its_own(data: Path) -> N
     server = StandIn(controller=True)
     keys, channels = dict(server.keys), dict(server.channels)
 
-    do(server, data, "prepare")
+    change(server, data, "prepare")
 
     assert server.members == set()
     assert server.keys == {PERFLIB: with_entry(keys[PERFLIB], SID, "KR")}
     assert set(server.channels.values()) == {with_entry(CHANNEL, SID, "0x1")}
-    do(server, data, "restore")
+    change(server, data, "restore")
     assert (server.keys, server.channels) == (keys, channels)
 
 
@@ -169,7 +98,7 @@ def test_a_managed_account_on_a_domain_controller_is_in_the_groups_of_the_domain
 ) -> None:
     server = StandIn(controller=True)
 
-    do(server, data, "prepare", "--account", MANAGED)
+    change(server, data, "prepare", "--account", MANAGED)
 
     assert server.members == {(READERS, MANAGED_SID), (MONITORS, MANAGED_SID)}
     assert server.folders[data / "state"].endswith(f";{MANAGED_SID})")
@@ -178,7 +107,7 @@ def test_a_managed_account_on_a_domain_controller_is_in_the_groups_of_the_domain
 def test_a_right_that_is_refused_is_told_and_the_rest_is_done(data: Path) -> None:
     server = StandIn(refuses="join")
 
-    do(server, data, "prepare")
+    change(server, data, "prepare")
 
     said = (data / "logs" / "install.log").read_text()
     assert said.count("not done: no such group") == 2
@@ -189,7 +118,7 @@ def test_a_configuration_that_is_there_stays(data: Path) -> None:
     data.mkdir()
     (data / "esewatch.yml").write_text("sources: [mine]\n")
 
-    do(StandIn(), data, "prepare")
+    change(StandIn(), data, "prepare")
 
     assert (data / "esewatch.yml").read_text() == "sources: [mine]\n"
 
@@ -200,7 +129,7 @@ def test_the_logs_of_ad_lds_are_read_without_being_named(data: Path) -> None:
     server = StandIn()
     server.logs += "ADAM (Address Book)\r\nADAM (lds-2)\r\nADAM (gr\ufffd\ufffde)\r\nADAM-Tools\r\n"
 
-    do(server, data, "prepare")
+    change(server, data, "prepare")
 
     made, kept = load(data / "esewatch.yml").sources, load(template).sources
     assert isinstance(made[0], WindowsLog)
@@ -214,7 +143,7 @@ def test_a_server_without_ad_lds_has_the_template_as_it_is(data: Path) -> None:
     template = (WINDOWS / "esewatch.yml").read_bytes()
     (data.parent / "esewatch.yml").write_bytes(template)
 
-    do(StandIn(), data, "prepare")
+    change(StandIn(), data, "prepare")
 
     assert (data / "esewatch.yml").read_bytes() == template
 
@@ -222,7 +151,7 @@ def test_a_server_without_ad_lds_has_the_template_as_it_is(data: Path) -> None:
 def test_the_port_is_opened_for_whom_it_is_asked_for(data: Path) -> None:
     server = StandIn()
 
-    do(server, data, "prepare", "--listen-address", ":9999", "--firewall", "10.0.0.5")
+    change(server, data, "prepare", "--listen-address", ":9999", "--firewall", "10.0.0.5")
 
     (rule,) = (words for words in server.ran if "add" in words)
     assert {"name=esewatch", "dir=in", "localport=9999", "remoteip=10.0.0.5"} < set(rule)
@@ -242,7 +171,7 @@ def test_no_other_program_is_started_in_the_place_of_the_service(
     server = StandIn()
     server.command = made
 
-    do(server, data, "prepare")
+    change(server, data, "prepare")
 
     assert server.command == kept
 
@@ -252,9 +181,9 @@ def test_what_python_compiled_goes_with_the_packages(data: Path) -> None:
     compiled.mkdir(parents=True)
     (compiled / "model.cpython-313.pyc").touch()
 
-    do(StandIn(), data, "prepare")
+    change(StandIn(), data, "prepare")
     assert compiled.exists()
-    do(StandIn(), data, "restore")
+    change(StandIn(), data, "restore")
 
     assert not compiled.exists()
     assert compiled.parent.exists()
@@ -262,14 +191,14 @@ def test_what_python_compiled_goes_with_the_packages(data: Path) -> None:
 
 def test_an_address_without_a_port_is_refused(data: Path) -> None:
     with pytest.raises(EsewatchError, match="not HOST:PORT"):
-        do(StandIn(), data, "prepare", "--listen-address", "everywhere")
+        change(StandIn(), data, "prepare", "--listen-address", "everywhere")
 
 
 def test_purging_leaves_nothing(data: Path) -> None:
     server = StandIn()
-    do(server, data, "prepare")
+    change(server, data, "prepare")
 
-    do(server, data, "restore", "--purge")
+    change(server, data, "restore", "--purge")
 
     assert not data.exists()
 

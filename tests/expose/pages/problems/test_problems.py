@@ -287,6 +287,18 @@ def test_the_name_of_a_source_is_one_word_of_the_command() -> None:
     assert shlex.split(found.command)[3:] == ["-g", re.escape("it's (x")]
 
 
+def test_on_windows_the_commands_are_those_of_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "win32")
+    settings = msgspec.structs.replace(WHOLE, sources=[msgspec.structs.replace(LOGS, name="it's")])
+    folder = folded([])
+    folder.open_source("it's", NOW)
+    folder.source_failed("it's")
+    log = r"$env:ProgramData\esewatch\logs\esewatch.log"
+    found = the("source_down", told(folder.state, settings))
+    assert found.command == f"Select-String -SimpleMatch 'it''s' \"{log}\""
+    assert the("clock_skew", told(folded([]).state, now=EPOCH)).command == "w32tm /resync"
+
+
 @pytest.mark.parametrize("name", ["ex'01, x: {y}", "a\nb: 1", "a/../b", "e" * 300])
 def test_a_computer_that_is_no_host_name_gives_no_address(name: str) -> None:
     assert endpoint_setting(name) == ""

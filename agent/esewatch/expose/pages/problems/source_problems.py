@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import sys
 from collections.abc import Iterator
 
 from esewatch.advice.base.staleness import DAY, two_windows
@@ -26,6 +27,9 @@ AHEAD_SECONDS = 300.0
 
 MANY = 100
 """One wrong record among this many is no accident."""
+
+_LOG_OF_WINDOWS = r"$env:ProgramData\esewatch\logs\esewatch.log"
+"""As the installation sets it (docs/windows.md)."""
 
 BEHIND_BYTES = 64 << 20
 """A source with less to read is done in seconds."""
@@ -61,7 +65,7 @@ def of_sources(state: State, settings: Settings, now: float) -> Iterator[Problem
         yield Problem(
             problem="clock_skew",
             sentence="the clock of this machine is before 2026, which cannot be",
-            command="timedatectl set-ntp true",
+            command="w32tm /resync" if sys.platform == "win32" else "timedatectl set-ntp true",
             needs_person=True,
         )
     for entry in settings.sources:
@@ -112,7 +116,7 @@ def _source(
             source=entry.name,
             sentence=f"{plural(source.unreadable, 'piece')} of its input could not be read: "
             "the log of esewatch names file and place",
-            command="journalctl -u esewatch -g unreadable",
+            command=_search_log("unreadable"),
             needs_person=many,
         )
 
@@ -122,11 +126,17 @@ def _down(entry: SourceSettings) -> Problem:
         problem="source_down",
         source=entry.name,
         sentence="it cannot be read; the log of esewatch says why",
-        command=GROUPS.get(
-            entry.type, f"journalctl -u esewatch -g {shlex.quote(re.escape(entry.name))}"
-        ),
+        command=GROUPS.get(entry.type, _search_log(entry.name)),
         needs_person=True,
     )
+
+
+def _search_log(words: str) -> str:
+    """The command that finds these words in the log of the agent, for the system that it is on."""
+    if sys.platform == "win32":
+        text = words.replace("'", "''")
+        return f"Select-String -SimpleMatch '{text}' \"{_LOG_OF_WINDOWS}\""
+    return f"journalctl -u esewatch -g {shlex.quote(re.escape(words))}"
 
 
 def _records(
