@@ -437,12 +437,23 @@ def start_prometheus(
 
 
 class Agent:
-    """The agent as a process, with one configuration, journal and port over its restarts."""
+    """The agent as a process, with one configuration, journal and port over its restarts.
 
-    def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
+    `address`: where it listens; `within`: how a program is started where it runs.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: Mapping[str, Any],
+        *,
+        address: str = "",
+        within: Sequence[str] = (),
+    ) -> None:
         folder.mkdir(parents=True)
         self.folder = folder
-        self.address = free_address()
+        self.address = address or free_address()
+        self._within = within
         self.url = f"http://{self.address}"
         self.config = folder / "esewatch.yml"
         self.config.write_text(
@@ -453,6 +464,7 @@ class Agent:
     def start(self, *, wait: bool = True) -> None:
         """Start it; `wait` until its first reading is done."""
         command: list[str | Path] = [
+            *self._within,
             *(sys.executable, "-m", "esewatch", "run"),
             *("--config.file", self.config),
             *("--web.listen-address", self.address),

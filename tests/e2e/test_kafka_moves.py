@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,7 @@ from tests.e2e.kafka_fleet import (
 )
 from tests.support.figures import record
 from tests.support.kafka import Broker
+from tests.support.network import HERE, THERE, Namespace
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -200,3 +201,41 @@ def test_a_worker_that_was_suspended_shares_again_and_has_written_nothing_meanwh
         seconds_until("it has all", lambda: read(last) == 40 * group.sent)
 
     assert all_held(last.folder) == all_held(undisturbed.folder)
+
+
+def test_a_worker_whose_network_is_cut_writes_nothing_and_shares_again(tmp_path: Path) -> None:
+    """In a network namespace whose cable is pulled: it goes on reading what it has in hand."""
+    with Namespace() as far:
+        broker = Broker(tmp_path / "broker", host=HERE)
+        try:
+            group = Group(broker, "cut", tmp_path)
+            group.send()
+            first = Agent(
+                tmp_path / "first", group.settings,
+                address=f"{THERE}:19703", within=far.command(),
+            )  # fmt: skip
+            first.start()
+            with closing(first), group.worker("second") as second:
+                share_all(group, first, second)
+                far.pull_out()
+                begin = time.monotonic()
+                group.send()
+                seconds_until("the other has all", lambda: read(second) == 40 * group.sent)
+                took = time.monotonic() - begin
+                assert owned(second) == [PARTITIONS]
+                assert not first.ended, first.log()
+                far.plug_in()
+                group.send()
+                share_all(group, first, second)
+            with start_agent(tmp_path / "undisturbed", group.undisturbed) as undisturbed:
+                seconds_until("all is read", lambda: read(undisturbed) == 40 * group.sent)
+            with group.worker("without-disk") as last:
+                seconds_until("it has all", lambda: read(last) == 40 * group.sent)
+        finally:
+            broker.kill()
+
+    assert all_held(last.folder) == all_held(undisturbed.folder)
+    record(
+        "a Kafka worker is cut off from the network: until another has read what came since",
+        f"{took:.1f} s with a session timeout of {SESSION:g} s",
+    )

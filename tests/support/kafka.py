@@ -21,8 +21,8 @@ _SETTINGS = """\
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listeners=PLAINTEXT://{host}:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://{host}:{port}
 controller.listener.names=CONTROLLER
 log.dirs={logs}
 log.retention.check.interval.ms=500
@@ -73,6 +73,7 @@ class Broker:
     """Begins to listen when it is made; `kill` ends it.
 
     With a certificate it listens at `secure`, too: by TLS, for users that `add_user` has made.
+    `host`: the address of this machine at which it listens.
     `beside`: its number, from 1 on, among controllers that listen at these ports.
     """
 
@@ -81,17 +82,18 @@ class Broker:
         folder: Path,
         certificate: Pair | None = None,
         beside: tuple[int, Sequence[int]] | None = None,
+        host: str = "127.0.0.1",
     ) -> None:
         self._java = _wanted()
         port, secure, controller = free_port(), free_port(), free_port()
         if beside is not None:
             controller = beside[1][beside[0] - 1]
-        self.address, self.secure = f"127.0.0.1:{port}", f"127.0.0.1:{secure}"
+        self.address, self.secure = f"{host}:{port}", f"127.0.0.1:{secure}"
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._settings = folder / "server.properties"
         logs = folder / "logs"
-        text = _SETTINGS.format(port=port, controller=controller, logs=logs)
+        text = _SETTINGS.format(host=host, port=port, controller=controller, logs=logs)
         if certificate is not None:
             keystore = folder / "keystore.pem"
             keystore.write_bytes(certificate.key + certificate.certificate)
