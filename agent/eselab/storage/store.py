@@ -188,7 +188,6 @@ class Store:
         )  # fmt: skip
         store.pages, store.recovered, store.hold = pages, recovered, hold
         header.state, header.attach, header.attach_position = DIRTY, now, log.position
-        header.log_required = 0, 0
         header.log_committed = generation_of(log.position)
         store.checkpoint()
         store._tell(troubles)
