@@ -10,6 +10,9 @@ VERDICTS := $(CURDIR)/out/verdicts.jsonl
 PYTEST_ARGS ?=
 # More workers than two processors: a quarter of the time tests wait, for a server, a process, a timer.
 WORKERS ?= 4
+# Slow tests that compute and measure no time: they run on all processors.
+COMPUTED := tests/advice tests/eselab tests/fuzz tests/oracle tests/sources/counters/blg
+SLOW = ESEWATCH_FIGURES=$(FIGURES) $(PY) -m pytest -m "slow or fault"
 E2E = $(shell grep -rlE --include='test_*.py' 'mark\.e2e' tests)
 
 .DEFAULT_GOAL := help
@@ -57,7 +60,10 @@ test: setup tools lint ## all checks and tests but the slow ones
 test-slow: setup tools ## the long tests; writes docs/reliability.md, docs/alerts.md
 	@scripts/tools deploy
 	@rm -f $(FIGURES) $(VERDICTS)
-	ESEWATCH_FIGURES=$(FIGURES) $(PY) -m pytest -m "slow or fault" $(PYTEST_ARGS)
+	@failed=; \
+	$(SLOW) -n $(shell nproc) --dist worksteal $(PYTEST_ARGS) $(COMPUTED) || failed=1; \
+	$(SLOW) $(COMPUTED:%=--ignore=%) $(PYTEST_ARGS) || failed=1; \
+	test -z "$$failed"
 	$(PY) -m tests.support.figures $(FIGURES) docs/reliability.md
 	$(PY) -m tests.rules.quality.page docs/alerts.md $(VERDICTS)
 
