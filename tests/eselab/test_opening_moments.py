@@ -21,7 +21,7 @@ NAME, PAGES, CACHED = "priv1.edb", 12, 4
 
 
 class WatchedFile(RealFile):
-    """A file whose disk is told after each of its writes."""
+    """A file that calls its disk after each of its writes."""
 
     wrote: Callable[[], None]
 

@@ -102,6 +102,7 @@ class Case:
             self.runs,
             self.scans,
             [each.event.when for each in self.defrags],
+            [event.when for event in subject.owned if event.id == 705 and event.when <= now],
             [each.event.when for each in self.checks],
             backups(subject, events),
         )

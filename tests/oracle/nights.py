@@ -41,11 +41,12 @@ class Night(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What is known to have run, and when passes completed."""
+    """What is known to have run, and when passes completed or failed."""
 
     runs: Sequence[Run]
     scans: Sequence[Run]
     completed: Sequence[float]
+    failed: Sequence[float]
     scans_completed: Sequence[float]
     backups: Sequence[Stretch]
 
@@ -170,14 +171,14 @@ def off_by(
 ) -> float | None:
     """How long after its time its last run stopped; None where nothing tells.
 
-    A pass that completes leaves nothing to do: its end tells of no time.
+    "A night whose pass completed or failed before its time shows nothing of the window's end" (docs).
     """
     if not runs or runs[-1][1] is None:
         return None
     start, end = opening
     due, stop = time_given(runs, work.scans, start, end), runs[-1][1]
     near = NEAR * (due - start) / (end - start)
-    if not completed_too and stop <= due + near and is_near(work.completed, stop):
+    if not completed_too and stop <= due + near and is_near([*work.completed, *work.failed], stop):
         return None
     return 0.0 if abs(stop - due) <= near else stop - due
 

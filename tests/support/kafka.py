@@ -150,13 +150,20 @@ class Broker:
         return AdminClient({"bootstrap.servers": self.address, "log_level": 0})
 
     def make(self, topic: str, partitions: int, *, replicas: int = 1, **config: str) -> None:
-        """Make a topic; `retention_ms="1"` is `retention.ms=1`."""
+        """Make a topic; `retention_ms="1"` is `retention.ms=1`.
+
+        A busy broker knows it only a moment after it has said that it is made.
+        """
         from confluent_kafka.cimpl import NewTopic  # noqa: PLC0415  # an extra
 
         settings = {key.replace("_", "."): value for key, value in config.items()}
         new = NewTopic(topic, partitions, replicas, config=settings)
         admin = self.admin()  # an answer is lost with its client
         admin.create_topics([new])[topic].result(30)
+        end = time.monotonic() + 30
+        while not (found := admin.list_topics(topic, timeout=30).topics[topic]).partitions:
+            assert time.monotonic() < end, found.error
+            time.sleep(0.05)
 
     def add_user(self, name: str, password: str) -> None:
         """Who may log in by SCRAM-SHA-512."""
