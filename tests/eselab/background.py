@@ -56,8 +56,8 @@ class Recorder(PassiveReports):
     def checksum_late(self, started: float) -> None:
         self.told.append((733, started))
 
-    def checksum_aborted(self, page: int, completed: float, run: tuple[int, int]) -> None:
-        self.told.append((745, page, completed, *run))
+    def checksum_aborted(self, page: int, completed: float, run_pages: int) -> None:
+        self.told.append((745, page, completed, run_pages))
 
     def page_error(self, trouble: Trouble) -> None:
         self.told.append((trouble.kind, trouble.number))

@@ -171,7 +171,7 @@ def off_by(
 ) -> float | None:
     """How long after its time its last run stopped; None where nothing tells.
 
-    "A night whose pass completed or failed before its time shows nothing of the window's end" (docs).
+    "A night whose pass completed or failed before its time shows nothing of the window's end."
     """
     if not runs or runs[-1][1] is None:
         return None

@@ -128,8 +128,9 @@ class PassiveReports(CurrentReports):
     _states: ClassVar = {102: "P", 300: "R", 105: "R", 103: "T"}
 
     def checksum_completed(self, summary: BackgroundSummary) -> None:
-        """732."""
+        """732: it counts no bad page, as in the published engine; 474 and the counters do."""
         told = self._scan_told(732, summary)
+        told.bad_checksums = 0
         self._write(
             told,
             DEFRAG,
@@ -138,7 +139,7 @@ class PassiveReports(CurrentReports):
             str(told.seconds),
             days(summary.started, summary.ended),
             str(summary.pages_seen),
-            _stats(summary.run_pages, summary.run_bad),
+            _stats(summary.run_pages, 0),
         )
 
     def checksum_late(self, started: float) -> None:
@@ -147,13 +148,13 @@ class PassiveReports(CurrentReports):
         so_far = (str(int(now - started)), days(started, now))
         self._of_task(733, short_date(started), *so_far, level=WARNING)
 
-    def checksum_aborted(self, page: int, completed: float, run: tuple[int, int]) -> None:
+    def checksum_aborted(self, page: int, completed: float, run_pages: int) -> None:
         """745 at `page`: `completed` is the end of the last whole pass, 0: there was none.
 
-        `run`: pages and bad checksums since it was last begun or resumed.
+        `run_pages` were read since it was last begun or resumed. It counts no bad page, as 732.
         """
         last = date_and_time(completed) if completed else "-"
-        self._of_task(745, str(page), last, _stats(*run))
+        self._of_task(745, str(page), last, _stats(run_pages, 0))
 
     def checksum_given_up(self, completed: float) -> None:
         """746: the pass that was open will not go on. `completed` as above."""

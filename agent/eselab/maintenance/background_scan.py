@@ -201,8 +201,8 @@ class PassiveScan(BackgroundScan):
         self._reports.checksum_completed(self._summary())
 
     def _tell_interrupted(self) -> None:
-        state, run = self._state, (self._run_pages, self._run_bad)
-        self._reports.checksum_aborted(state.page, state.completed, run)
+        state = self._state
+        self._reports.checksum_aborted(state.page, state.completed, self._run_pages)
 
     def _tell_failed(self, error: int) -> None:
         if self._running:

@@ -94,7 +94,11 @@ FIELDS: list[tuple[int, Callable[[PassiveReports], None], dict[str, Any]]] = [
             "pages_moved": 0,
         },
     ),
-    (732, lambda r: r.checksum_completed(SUMMARY), {**PASS, **RUN, "days": 8}),
+    (
+        732,
+        lambda r: r.checksum_completed(SUMMARY),
+        {**PASS, **RUN, "run_bad_checksums": 0, "days": 8},
+    ),
     (
         733,
         lambda r: r.checksum_late(START - 7.5 * DAY),
@@ -120,12 +124,12 @@ FIELDS: list[tuple[int, Callable[[PassiveReports], None], dict[str, Any]]] = [
     ),
     (
         745,
-        lambda r: r.checksum_aborted(77, START - DAY, (12, 1)),
+        lambda r: r.checksum_aborted(77, START - DAY, 12),
         {
             "stopped_page": 77,
             "last_completed": "6/15/2007 1:20:00 PM",
             "run_pages": 12,
-            "run_bad_checksums": 1,
+            "run_bad_checksums": 0,
         },
     ),
 ]
@@ -146,7 +150,7 @@ def test_the_agent_reads_every_parameter(
 
 
 def test_a_scan_that_was_never_completed_has_a_dash_for_that(tmp_path: Path) -> None:
-    event, _ = reported(tmp_path, lambda reports: reports.checksum_aborted(1, 0.0, (0, 0)))
+    event, _ = reported(tmp_path, lambda reports: reports.checksum_aborted(1, 0.0, 0))
     assert event.strings[4:] == ("1", "-", "0, 0")
 
 
