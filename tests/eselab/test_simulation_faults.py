@@ -162,7 +162,9 @@ def scanned(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[int, str]:
     """What `scan` finds in a file, by page."""
     capsys.readouterr()
     status = main(["scan", "--format", "json", str(path)])
-    row = msgspec.json.decode(capsys.readouterr().out)
+    told, complaint = capsys.readouterr()
+    assert told, complaint
+    row = msgspec.json.decode(told)
     found = {bad["page_number"]: bad["kind"] for bad in row["bad_pages"]}
     assert status == (1 if found else 0)
     return found
