@@ -220,7 +220,7 @@ def work(logs: Logs, reports: PassiveReports, chance: random.Random) -> None:
         (
             reports.maintenance_begun,
             lambda: reports.maintenance_resumed(now - DAY, 5),
-            lambda: reports.checksum_aborted(5, 0.0, (4, 1)),
+            lambda: reports.checksum_aborted(5, 0.0, 4),
             lambda: reports.maintenance_not_begun(-1018),
             lambda: reports.tree_defragmented(TREE),
             lambda: reports.page_error(trouble(chance)),
