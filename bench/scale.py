@@ -113,12 +113,14 @@ def serve(made: Told, ports: Sequence[int], databases: int) -> None:
 def farm(made: Told, databases: int) -> Iterator[list[str]]:
     """The addresses of the agents of so many databases."""
     ports = [free_port() for _ in range(max(1, databases // DATABASES_AN_AGENT))]
-    process = multiprocessing.Process(target=serve, args=(made, ports, databases), daemon=True)
+    # A fork would have the signal handlers of its parent, and locks that its threads hold.
+    spawning = multiprocessing.get_context("spawn")
+    process = spawning.Process(target=serve, args=(made, ports, databases), daemon=True)
     process.start()
     try:
         yield [f"127.0.0.1:{port}" for port in ports]
     finally:
-        process.terminate()
+        process.kill()
         process.join()
 
 
