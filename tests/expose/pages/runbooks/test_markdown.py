@@ -22,6 +22,7 @@ PRE = '<pre tabindex="0"><code>'
         ),
         ("```\nnever closed", '<pre tabindex="0"><code>never closed</code></pre>'),
         ("`a*b` and **c**", "<p><code>a*b</code> and <strong>c</strong></p>"),
+        ("[a b](../inputs.md#c)", "<p>a b (<code>docs/inputs.md</code>)</p>"),
         ("[a](https://x.example/?b&c)", '<p><a href="https://x.example/?b&amp;c">a</a></p>'),
         ("[other](EseOther.md)", '<p><a href="EseOther">other</a></p>'),
         ("", ""),

@@ -20,6 +20,8 @@ _ITEM = re.compile(r" {0,3}(?:[-*+]|(\d{1,9})[.)]) +")
 _CODE = re.compile(r" {4}")
 _RULE = re.compile(r"\|?[ :|-]+\|?")
 _INLINE = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*|\[([^\[\]]+)\]\(([^()\s]+)\)")
+_DOCUMENT = re.compile(r"\.\./([a-z-]+\.md)(?:#|$)")
+"""A page of the documentation, which an agent does not serve: it is named."""
 _LINK = re.compile(r"https?://|/(?!/)|#|[A-Za-z0-9_-]+(?:\.md)?(?:#|$)")
 
 
@@ -171,6 +173,8 @@ def _span(found: re.Match[str]) -> Markup:
         return Markup("<code>{}</code>").format(code)
     if strong is not None:
         return Markup("<strong>{}</strong>").format(strong)
+    if document := _DOCUMENT.match(target):
+        return Markup("{} (<code>docs/{}</code>)").format(label, document[1])
     if not _LINK.match(target):
         return escape(found[0])
     return Markup('<a href="{}">{}</a>').format(target.replace(".md", ""), label)
