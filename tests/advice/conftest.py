@@ -5,7 +5,7 @@ import pytest
 from tests.advice.inputs import Case, made
 
 SHARES = {
-    "shrink": (4.0, 42),
+    "shrink": (3.0, 42),
     "keep": (0.75, 42),
     "grow": (0.25, 42),
     "insufficient_evidence": (1, 5),

@@ -104,6 +104,16 @@ def share_all(group: Group, *workers: Agent) -> None:
     seconds_until("all is read", lambda: read(*workers) == 40 * group.sent)
 
 
+def taken_over(group: Group, other: Agent) -> float:
+    """The seconds until the other worker has read all that is sent now, from every partition."""
+    begin = time.monotonic()
+    group.send()
+    seconds_until("the other has all", lambda: read(other) == 40 * group.sent)
+    took = time.monotonic() - begin
+    assert owned(other) == [PARTITIONS]
+    return took
+
+
 def test_the_partitions_of_a_killed_worker_are_read_by_the_other(
     broker: Broker, tmp_path: Path
 ) -> None:
@@ -112,12 +122,7 @@ def test_the_partitions_of_a_killed_worker_are_read_by_the_other(
     with group.worker("first") as first, group.worker("second") as second:
         share_all(group, first, second)
         first.kill()
-        begin = time.monotonic()
-        group.send()
-        seconds_until("the other has all", lambda: read(second) == 40 * group.sent)
-        took = time.monotonic() - begin
-
-        assert owned(second) == [PARTITIONS]
+        took = taken_over(group, second)
     record(
         "a Kafka worker is killed: until another has read what came to its partitions since",
         f"{took:.1f} s with a session timeout of {SESSION:g} s",
@@ -218,11 +223,7 @@ def test_a_worker_whose_network_is_cut_writes_nothing_and_shares_again(tmp_path:
             with closing(first), group.worker("second") as second:
                 share_all(group, first, second)
                 far.pull_out()
-                begin = time.monotonic()
-                group.send()
-                seconds_until("the other has all", lambda: read(second) == 40 * group.sent)
-                took = time.monotonic() - begin
-                assert owned(second) == [PARTITIONS]
+                took = taken_over(group, second)
                 assert not first.ended, first.log()
                 far.plug_in()
                 group.send()

@@ -4,7 +4,6 @@ The kill tests find such moments by chance only; here each of them is tried. Ver
 docs/check.md.
 """
 
-import json
 import random
 import shutil
 from collections.abc import Callable
@@ -82,7 +81,6 @@ def killed_at_work(folder: Path, chance: random.Random) -> None:
 def test_each_moment_of_an_opening_and_a_shutdown_leaves_a_copy_that_mounts(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
     clean: bool,
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -105,9 +103,8 @@ def test_each_moment_of_an_opening_and_a_shutdown_leaves_a_copy_that_mounts(
     store.checkpoint()
     store.close(4e9)
     assert len(disk.copied) > 20
-    capsys.readouterr()
     for copy in disk.copied:
-        assert main(["check", "--format", "json", str(copy / NAME)]) == 0, copy.name
-        (told,) = map(json.loads, capsys.readouterr().out.splitlines())
-        assert told["verdict"] in ("restorable", "replay_needed")
-        Store.open(RealDisk(copy), NAME, cache_pages=CACHED, now=5e9).close(5e9)
+        # 0 is "it mounts, as it is or after a replay of logs that are all there".
+        assert main(["check", str(copy / NAME)]) == 0, copy.name
+        kept = RealDisk(copy, durable=False)
+        Store.open(kept, NAME, cache_pages=CACHED, now=5e9).close(5e9)

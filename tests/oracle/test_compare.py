@@ -20,8 +20,7 @@ from tests.support.each import of_each
 
 SEEDS = 2000
 PART = 100
-MANY = 50_000
-"""All up to 100,000 take an hour of a processor: `python -m tests.oracle.compare 50000 50000`."""
+MANY = 100_000
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS, PART))

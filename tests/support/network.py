@@ -22,6 +22,8 @@ class Namespace:
     def __enter__(self) -> "Namespace":
         if os.name == "nt" or os.geteuid() != 0 or shutil.which("ip") is None:
             skip("a network namespace needs root and `ip` (apt-get install iproute2)", {"netns"})
+        # One that a killed run left would look as if none could be made.
+        subprocess.run(["ip", "netns", "del", self.name], capture_output=True, check=False)
         made = subprocess.run(
             ["ip", "netns", "add", self.name], capture_output=True, text=True, check=False
         )
