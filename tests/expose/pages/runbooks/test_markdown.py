@@ -1,8 +1,12 @@
 """Markdown of the runbooks."""
 
+import re
+
 import pytest
 
 from esewatch.expose.pages.runbooks.markdown import to_html
+from esewatch.expose.pages.runbooks.runbook_files import Runbooks
+from tests.support.each import of_each
 from tests.support.processor import processor_seconds
 
 PRE = '<pre tabindex="0"><code>'
@@ -42,6 +46,14 @@ PRE = '<pre tabindex="0"><code>'
 )
 def test_each_form_becomes_its_html(text: str, html: str) -> None:
     assert to_html(text) == html
+
+
+@of_each(Runbooks().names())
+def test_no_runbook_shows_marks_of_markdown(name: str) -> None:
+    shown = re.sub(r"<code>.*?</code>", "", to_html(Runbooks().text(name) or ""), flags=re.DOTALL)
+
+    assert "<p>" in shown
+    assert re.findall(r"\*\w[^*<]*\*|\]\([^)]*\)|`|__", shown) == []
 
 
 def test_a_table_has_a_head_and_rows() -> None:
