@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What scripts/deploy-tools puts there.
 export PATH := $(CURDIR)/.tools/bin:$(PATH)
 .NOTPARALLEL:
-.PHONY: help setup tools lint rules check-alert new-alert test test-slow bench lab demo demo-stack images golden sentences docs fuzz audit lock wheel deb wheel-windows msi clean
+.PHONY: help setup tools lint rules check-alert new-alert test test-slow bench lab demo demo-stack demo-fleet images golden sentences docs fuzz audit lock wheel deb wheel-windows msi clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -80,6 +80,9 @@ demo: setup ## servers with a month behind them and what esewatch says of them, 
 
 demo-stack: setup ## the same with Prometheus and Alertmanager (make tools) and our rules
 	@$(PY) -m tests.support.demo_stack
+
+demo-fleet: setup tools ## 400 servers in a Kafka topic and two workers, one of which is killed: 3 minutes
+	@$(PY) -m tests.support.demo_fleet
 
 images: setup tools ## take the pictures of docs/images anew
 	$(PY) -m tests.support.screenshots

@@ -57,7 +57,7 @@ listener.name.secure.ssl.keystore.location={keystore}
 """
 
 
-def _wanted() -> str:
+def needed_java() -> str:
     """Path of java; skips the test where a broker cannot be started."""
     try:
         import confluent_kafka  # noqa: F401, PLC0415  # an extra
@@ -65,7 +65,7 @@ def _wanted() -> str:
         skip("confluent-kafka is not installed (pip install 'esewatch[kafka]')", {"kafka"})
     java = shutil.which("java")
     if java is None or not any(JARS.glob("kafka_*.jar")):
-        skip("no broker of Kafka is installed (scripts/kafka)", {"kafka"})
+        skip("no broker of Kafka is installed (make tools)", {"kafka"})
     return java
 
 
@@ -84,7 +84,7 @@ class Broker:
         beside: tuple[int, Sequence[int]] | None = None,
         host: str = "127.0.0.1",
     ) -> None:
-        self._java = _wanted()
+        self._java = needed_java()
         port, secure, controller = free_port(), free_port(), free_port()
         if beside is not None:
             controller = beside[1][beside[0] - 1]
