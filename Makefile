@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What scripts/deploy-tools puts there.
 export PATH := $(CURDIR)/.tools/bin:$(PATH)
 .NOTPARALLEL:
-.PHONY: help setup tools lint rules check-alert new-alert test test-slow bench lab demo demo-stack demo-fleet images golden sentences docs fuzz audit lock wheel deb wheel-windows msi clean
+.PHONY: help setup tools lint rules check-alert new-alert test test-slow test-campaign bench lab demo demo-stack demo-fleet images golden sentences docs fuzz audit lock wheel deb wheel-windows msi clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,7 +57,10 @@ test: setup tools lint ## all checks and tests but the slow ones
 	$(PY) -m pytest -m "e2e and not beside and not slow" -n 3 --dist worksteal $(PYTEST_ARGS) $(E2E)
 	$(PY) -m pytest -m "(not e2e or beside) and not slow" -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
-test-slow: setup tools ## the long tests; writes docs/reliability.md, docs/alerts.md
+test-slow: setup tools ## the long tests, of random campaigns a part: 50 minutes; writes docs/reliability.md
+test-campaign: setup tools ## the same with all seeds, mutants and bytes: hours; writes docs/alerts.md too
+test-campaign: export ESEWATCH_CAMPAIGN := 1
+test-slow test-campaign:
 	@scripts/tools deploy
 	@rm -f $(FIGURES) $(VERDICTS)
 	@failed=; \

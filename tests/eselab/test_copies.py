@@ -23,6 +23,7 @@ from tests.eselab.machine.test_machine import files
 from tests.eselab.mailing import Records, expect_consistent, write
 from tests.eselab.running import START, end_as_if_killed, let_go, machine, random_plan, run
 from tests.scan.scanning import scan
+from tests.support.campaign import some
 from tests.support.engine_truth import agent_families, differences
 from tests.support.figures import record
 
@@ -355,7 +356,7 @@ def test_copies_that_are_scanned_go_on_after_kills_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", (0, 1, *range(100, 115)))
+@pytest.mark.parametrize("seed", some((0, 1, *range(100, 115)), 6))
 def test_copies_of_more_machines_that_are_killed_go_on(tmp_path: Path, seed: int) -> None:
     check_kills(tmp_path / "run", seed, kills=12)
 

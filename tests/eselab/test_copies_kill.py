@@ -15,6 +15,7 @@ from tests.eselab.copying_process import PLAN, SCANNED
 from tests.eselab.killing import killed
 from tests.eselab.running import run
 from tests.eselab.test_copies import expect_agreement, told
+from tests.support.campaign import COMMAND, number_of
 from tests.support.figures import record
 
 LONGEST = 0.8
@@ -65,24 +66,28 @@ def test_copies_that_are_scanned_outlive_eight_kills(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_copies_outlive_a_hundred_kills(tmp_path: Path) -> None:
-    replayed = check_kills(tmp_path / "run", 100, 1000)["301"]
-    assert replayed > 200
+def test_copies_outlive_up_to_a_hundred_kills(tmp_path: Path) -> None:
+    kills = number_of(100, 40)
+    replayed = check_kills(tmp_path / "run", kills, 1000)["301"]
+    assert replayed > 2 * kills
     record(
         "`kill -9` of an engine with two passive copies at random moments",
-        f"100 kills, {replayed:,} logs replayed; both copies sound, with all records of the active "
-        "one, the agent's totals equal",
+        f"{kills} kills, {replayed:,} logs replayed; both copies sound, with all records of the "
+        "active one, the agent's totals equal",
+        COMMAND,
     )
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_copies_that_are_scanned_outlive_a_hundred_kills(tmp_path: Path) -> None:
-    events = check_kills(tmp_path / "run", 100, 3000, scanned=True)
-    assert events["732"] >= 3
+def test_copies_that_are_scanned_outlive_up_to_a_hundred_kills(tmp_path: Path) -> None:
+    kills = number_of(100, 40)
+    events = check_kills(tmp_path / "run", kills, 3000, scanned=True)
+    assert events["732"] >= number_of(3, 1)
     assert not {"398", "399", "474"} & events.keys()
     record(
         "`kill -9` of an engine with two passive copies that are scanned at random moments",
-        f"100 kills, {events['732']:,} passes completed, {events['719']:,} times gone on with one; "
-        "no good page called bad, the agent's totals equal",
+        f"{kills} kills, {events['732']:,} passes completed, {events['719']:,} times gone on with "
+        "one; no good page called bad, the agent's totals equal",
+        COMMAND,
     )

@@ -6,8 +6,9 @@ import pytest
 
 from tests.fuzz.seeds import kept, seeds
 from tests.fuzz.targets import TARGETS
+from tests.support.campaign import number_of
 
-FEW, MANY = 1000, 20_000
+FEW, MANY = 1000, number_of(20_000, 4000)
 """Mutations a target, the same each time: in each run, and in the slow tests."""
 
 

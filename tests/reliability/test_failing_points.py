@@ -19,11 +19,13 @@ from tests.reliability.server import Server
 from tests.reliability.short_run import Run, without_waiting
 from tests.reliability.test_kill import figures, samples, truth
 from tests.reliability.test_kill import settings as log_settings
+from tests.support.campaign import COMMAND, WHOLE, number_of, some
 from tests.support.failing import KINDS, failing
 from tests.support.figures import record as record_figure
 from tests.support.figures import until_right_again
 from tests.support.tools import compiler
 
+EVERY = "every n" if WHOLE else "evenly chosen n"
 SHORT_KINDS = sorted(KINDS.keys() - {"accept"})
 """A short run serves nobody."""
 
@@ -80,11 +82,12 @@ def test_after_some_call_of_a_kind_failed_the_figures_are_the_true_ones(
 def test_after_any_call_of_a_kind_failed_the_figures_are_the_true_ones(
     tmp_path: Path, calls: dict[str, int], kind: str
 ) -> None:
-    tried = check_calls(tmp_path, kind, list(range(1, min(calls[kind], 120) + 1)))
+    tried = check_calls(tmp_path, kind, some(range(1, min(calls[kind], 120) + 1), 20))
     record_figure(
-        f"the n-th call of a kind fails once, every n of a short run: {kind}",
+        f"the n-th call of a kind fails once, {EVERY} of a short run: {kind}",
         f"{tried['runs']} runs, {tried['failed']} calls failed, {tried['restarts']} ended in"
         " another start, figures wrong: 0",
+        COMMAND,
     )
 
 
@@ -117,11 +120,12 @@ def test_after_some_call_on_the_disk_failed_the_figures_are_the_true_ones(tmp_pa
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_after_any_call_on_the_disk_failed_the_figures_are_the_true_ones(tmp_path: Path) -> None:
-    for kind, tried in check_disk_calls(tmp_path, 200).items():
+    for kind, tried in check_disk_calls(tmp_path, number_of(200, 20)).items():
         record_figure(
-            f"the n-th call on the journal's files fails once, every n of a short run: {kind}",
+            f"the n-th call on the journal's files fails once, {EVERY} of a short run: {kind}",
             f"{tried['runs']} runs, {tried['failed']} calls failed, {tried['restarts']} ended in"
             " another start, figures wrong: 0, after one more start too",
+            COMMAND,
         )
 
 

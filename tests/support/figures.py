@@ -1,8 +1,8 @@
 """Figures of the long tests, and the page made of them.
 
 `record` notes one figure while a test runs (into the file that the environment
-variable ESEWATCH_FIGURES names, nowhere without it). `make test-slow` and
-`make fuzz` set it and write docs/reliability.md from it:
+variable ESEWATCH_FIGURES names, nowhere without it). `make test-slow`, `make
+test-campaign` and `make fuzz` set it and write docs/reliability.md from it:
 
     python -m tests.support.figures FIGURES PAGE
 
@@ -44,7 +44,8 @@ followed).
 
 ## Figures
 
-The command in each row measured its figure and wrote it.
+The command in each row measured its figure and wrote it. `make test-slow` tries a part of what
+`make test-campaign` tries in hours, and each has a row of its own.
 
 | what was tried | figure | command | measured |
 | --- | --- | --- | --- |
@@ -89,7 +90,7 @@ def until_right_again() -> Iterator[None]:
 
 
 def page(figures: Path, old: str) -> str:
-    """The page: new figures take the place of older ones of the same name.
+    """The page: new figures take the place of older ones of the same name and command.
 
     What stands before the table of faults is written by hand and stays.
     """
@@ -97,13 +98,20 @@ def page(figures: Path, old: str) -> str:
     before, heading, rest = old.partition("## Faults\n")
     promised = before if heading else ""
     faults, _, tried = rest.partition("## Figures\n")
-    rows = {line.split(" | ")[0].removeprefix("| "): line for line in _rows(tried)}
+    lines = _rows(tried)
     for row in found:
         if "what" in row:
             cells = (row["what"], row["figure"], f"`{row['command']}`", row["measured"])
-            rows[row["what"]] = f"| {' | '.join(cells)} |"
-    table = "".join(f"{rows[what]}\n" for what in sorted(rows))
+            lines.append(f"| {' | '.join(cells)} |")
+    rows = {_key(line): line for line in lines}
+    table = "".join(f"{rows[key]}\n" for key in sorted(rows))
     return promised + INTRODUCTION + _faults(found, faults) + FIGURES + table
+
+
+def _key(line: str) -> tuple[str, str]:
+    """What was tried and by which command: a part does not take the place of the whole."""
+    what, _, command, _ = line.removeprefix("| ").split(" | ")
+    return what, command
 
 
 def _rows(text: str) -> list[str]:

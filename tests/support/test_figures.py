@@ -27,6 +27,22 @@ def test_a_new_figure_takes_the_place_of_the_older_one(
     assert "| a | 2 | `make x` |" in second
 
 
+def test_the_figure_of_a_part_leaves_that_of_the_whole_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "figures"
+    monkeypatch.setenv(VARIABLE, str(file))
+    record("kills", "200 kills", "make test-campaign")
+    whole = page(file, "")
+    file.unlink()
+    record("kills", "60 kills")
+    both = page(file, whole)
+    assert [line.split(" | ")[1:3] for line in both.splitlines()[-2:]] == [
+        ["200 kills", "`make test-campaign`"],
+        ["60 kills", "`make test-slow`"],
+    ]
+
+
 def test_without_the_variable_nothing_is_noted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ from esewatch.cli.scan import scan_options
 from esewatch.scan.position import Positions
 from tests.cli.one_disk import OneDisk
 from tests.scan.faulty import Disk, disk_below
+from tests.support.campaign import COMMAND, number_of
 from tests.support.edb import Edb, write_edb
 from tests.support.figures import record
 from tests.support.samples import sample
@@ -522,15 +523,17 @@ def test_a_scan_killed_five_times_counts_every_page_once(
 
 
 @pytest.mark.slow
-def test_a_scan_killed_fifty_times_counts_every_page_once(
+def test_a_scan_killed_up_to_fifty_times_counts_every_page_once(
     state: Path, scan: Scan, tmp_path: Path
 ) -> None:
-    longer = write_edb(tmp_path / "long.edb", page_size=8192, pages=12_000)
-    check_kills(longer, state, scan, 50)
+    kills = number_of(50, 20)
+    longer = write_edb(tmp_path / "long.edb", page_size=8192, pages=240 * kills)
+    check_kills(longer, state, scan, kills)
     record(
         "`kill -9` of a resumed scan, each time behind another place",
-        f"50 kills, {longer.pages:,} pages and {len(range(7, longer.pages, 97)) + 1} bad ones, "
-        "all counts and places as without a kill",
+        f"{kills} kills, {longer.pages:,} pages and {len(range(7, longer.pages, 97)) + 1} bad "
+        "ones, all counts and places as without a kill",
+        COMMAND,
     )
 
 

@@ -17,6 +17,7 @@ from tests.eselab.background import current_plan
 from tests.eselab.machine.test_machine import files
 from tests.eselab.mailing import Model, expect_consistent
 from tests.eselab.running import end_as_if_killed, keep_journal, machine, random_plan, run
+from tests.support.campaign import some
 from tests.support.engine_truth import agent_families, differences
 
 
@@ -196,7 +197,7 @@ def test_on_random_plans_with_faults_the_agent_says_what_the_truth_says(tmp_path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", (501, 502, 504, 506, 507, *range(600, 630)))
+@pytest.mark.parametrize("seed", some((501, 502, 504, 506, 507, *range(600, 630)), 8))
 def test_on_more_random_plans(tmp_path: Path, seed: int) -> None:
     assert check_random(tmp_path / "run", seed, days=9.0)["102"] > 0
 

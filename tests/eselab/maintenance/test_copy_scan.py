@@ -20,6 +20,7 @@ from tests.eselab.machine.test_machine import files
 from tests.eselab.maintenance.test_background_machine import told, truth_of
 from tests.eselab.running import end_as_if_killed, let_go, machine, random_plan, run
 from tests.eselab.test_copies import copies_of, logs_of
+from tests.support.campaign import some
 from tests.support.engine_truth import agent_families, differences
 
 SIZE = 8192
@@ -331,6 +332,6 @@ def test_on_random_plans_with_faults_the_agent_says_what_the_truth_says(tmp_path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", (701, 702, *range(800, 830)))
+@pytest.mark.parametrize("seed", some((701, 702, *range(800, 830)), 8))
 def test_on_more_random_plans(tmp_path: Path, seed: int) -> None:
     check_random(tmp_path / "run", seed, days=9.0, kills=seed % 2 > 0)

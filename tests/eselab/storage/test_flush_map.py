@@ -15,6 +15,7 @@ from eselab.storage.flush_map import FlushMap, FlushMapFile
 from eselab.storage.pages import PageError
 from eselab.storage.store import Store
 from esewatch.ese.pages.file_types import name_of
+from tests.support.campaign import some
 from tests.support.each import of_each
 
 NAME, MAP, SIZE = "a.edb", "a.jfm", 4096
@@ -296,7 +297,8 @@ def test_the_same_histories_show_a_map_that_is_older_than_the_checkpoint(
 
 @pytest.mark.slow
 def test_thousands_of_crashes_invent_no_lost_write() -> None:
-    assert sum(check_history(seed, steps=120) for seed in range(1000, 2500)) > 5000
+    seeds = some(range(1000, 2500), 500)
+    assert sum(check_history(seed, steps=120) for seed in seeds) > 10 / 3 * len(seeds)
 
 
 def fill(store: Store, value: int, *numbers: int) -> None:

@@ -1,25 +1,25 @@
 """Real logs that are cut short, or have a wrong byte: what is left of them is read."""
 
 import math
-from collections.abc import Iterator
 
 import pytest
 
 from esewatch.model import Reading, Record
 from esewatch.sources.counters.blg.blg_decoder import BlgDecoder
 from esewatch.sources.counters.blg.buffers import BUFFER_HEAD, buffer_size
+from tests.support.campaign import some
 from tests.support.samples import sample
 
 SHORT = "powershell-CounterSamples.blg"
 LONG = [pytest.mark.slow, pytest.mark.timeout(7200)]
 """Each takes minutes of a processor, and others may need it, too."""
 STEPS = [
-    pytest.param(SHORT, 401, id="quick"),
-    pytest.param(SHORT, 1, id="every-byte", marks=LONG),
-    pytest.param("powershell-BadCounterSamples.blg", 41, id="bad-status", marks=LONG),
-    pytest.param("pal-SampleLog.blg", 101, id="whole-objects", marks=LONG),
+    pytest.param(SHORT, 401, 2000, id="quick"),
+    pytest.param(SHORT, 1, 2000, id="every-byte", marks=LONG),
+    pytest.param("powershell-BadCounterSamples.blg", 41, 500, id="bad-status", marks=LONG),
+    pytest.param("pal-SampleLog.blg", 101, 500, id="whole-objects", marks=LONG),
 ]
-"""Samples, and the bytes from one place to the next."""
+"""Samples, the bytes from one place to the next, and how many places `make test-slow` tries."""
 
 
 def readings(log: bytes) -> list[Record]:
@@ -32,20 +32,21 @@ def readings(log: bytes) -> list[Record]:
     return fed.records
 
 
-def places(name: str, step: int) -> Iterator[tuple[bytes, int]]:
-    """Each `step` bytes, and in the heads of all buffers."""
+def places(name: str, step: int, part: int) -> tuple[bytes, list[int]]:
+    """The log, and each `step` bytes of it and those in the heads of all buffers, or a part."""
     whole = sample(f"blg/{name}").read_bytes()
     size = buffer_size(whole)
     found = {*range(0, len(whole), step)}
     found |= {at + place for at in range(0, len(whole), size) for place in range(BUFFER_HEAD + 8)}
-    return ((whole, at) for at in sorted(found))
+    return whole, some(sorted(found), part)
 
 
-@pytest.mark.parametrize(("name", "step"), STEPS)
-def test_a_log_that_is_cut_gives_the_first_of_its_readings(name: str, step: int) -> None:
+@pytest.mark.parametrize(("name", "step", "part"), STEPS)
+def test_a_log_that_is_cut_gives_the_first_of_its_readings(name: str, step: int, part: int) -> None:
     whole = list(map(str, readings(sample(f"blg/{name}").read_bytes())))
     counts = []
-    for log, at in places(name, step):
+    log, all_places = places(name, step, part)
+    for at in all_places:
         found = list(map(str, readings(log[:at])))
         assert found == whole[: len(found)], f"cut at {at}"
         counts.append(len(found))
@@ -53,11 +54,12 @@ def test_a_log_that_is_cut_gives_the_first_of_its_readings(name: str, step: int)
     assert 0 < counts[-1] <= len(whole)
 
 
-@pytest.mark.parametrize(("name", "step"), STEPS)
-def test_a_wrong_byte_does_no_more_than_harm_readings(name: str, step: int) -> None:
+@pytest.mark.parametrize(("name", "step", "part"), STEPS)
+def test_a_wrong_byte_does_no_more_than_harm_readings(name: str, step: int, part: int) -> None:
     most = 2 * len(readings(sample(f"blg/{name}").read_bytes()))
     alike = 0
-    for log, at in places(name, step):
+    log, all_places = places(name, step, part)
+    for at in all_places:
         wrong = bytearray(log)
         wrong[at] ^= 0xFF
         found = readings(bytes(wrong))
