@@ -1,8 +1,10 @@
 """A thread that finds no memory holds up neither who starts it nor who waits for it."""
 
+import _thread
 import ast
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,27 @@ def test_the_work_is_done_beside_and_its_end_is_seen() -> None:
 def test_a_thread_that_ends_before_its_first_line_is_not_waited_for() -> None:
     with no_first_line(), pytest.raises(MemoryError, match="not enough memory"):
         Worker(lambda: None)
+
+
+def test_a_thread_that_begins_late_and_ends_at_once_has_had_its_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a busy machine all of it falls between the end of a wait and the look behind it."""
+    late: list[tuple[Callable[..., None], tuple[object, ...]]] = []
+    done: list[str] = []
+
+    class Late(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            if late:
+                work, arguments = late.pop()
+                work(*arguments)
+                return False
+            return super().wait(timeout)
+
+    monkeypatch.setattr(threading, "Event", Late)
+    monkeypatch.setattr(_thread, "start_new_thread", lambda *each: late.append(each))
+    worker = Worker(lambda: done.append("work"))
+    assert (worker.running, done) == (False, ["work"])
 
 
 def test_work_that_raises_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,8 @@ class Worker:
         _thread.start_new_thread(_run, (work, begun, self._ended, alive))
         del alive
         while not begun.wait(_LOOK_SECONDS):
-            if not self.running:
+            # It may have begun since, and ended.
+            if not self.running and not begun.is_set():
                 raise MemoryError("not enough memory for a thread")
 
     @property
