@@ -11,7 +11,9 @@ PYTEST_ARGS ?=
 # More workers than two processors: a quarter of the time tests wait, for a server, a process, a timer.
 WORKERS ?= 4
 # Slow tests that compute and measure no time: they run on all processors.
-COMPUTED := tests/advice tests/eselab tests/fuzz tests/oracle tests/sources/counters/blg
+COMPUTED := tests/advice tests/cli tests/ese tests/eselab tests/fuzz tests/oracle tests/reliability/test_corruption.py \
+    tests/reliability/test_soak.py tests/rules/test_moves.py tests/rules/test_quality.py tests/rules/test_rules.py \
+    tests/sources/counters/blg tests/sources/files tests/sources/logs
 SLOW = ESEWATCH_FIGURES=$(FIGURES) $(PY) -m pytest -m "slow or fault"
 E2E = $(shell grep -rlE --include='test_*.py' 'mark\.e2e' tests)
 

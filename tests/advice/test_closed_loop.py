@@ -47,6 +47,7 @@ def test_a_window_in_the_band_is_left_alone_for_eight_weeks(tmp_path: Path, seed
     assert 50 <= outcome.ratio <= 100, str(outcome)
 
 
+@pytest.mark.minutes
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_95_of_100_loops_come_to_the_band_in_four_steps_with_one_reversal_at_most(
@@ -69,6 +70,7 @@ def test_95_of_100_loops_come_to_the_band_in_four_steps_with_one_reversal_at_mos
     assert max(outcome.reversals for outcome in outcomes) <= 1, "\n".join(bad)
 
 
+@pytest.mark.minutes
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_no_window_in_the_band_is_ever_pushed_out(tmp_path: Path) -> None:

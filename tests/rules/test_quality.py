@@ -85,6 +85,7 @@ def sixty_months() -> Iterator[Callable[[], Month]]:
         yield partial(FAULTS[kind], f"faulty{number}", 20 + round_)
 
 
+@pytest.mark.minutes
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 def test_more_healthy_months_wake_nobody_and_each_fault_raises_its_alert(tmp_path: Path) -> None:

@@ -62,6 +62,7 @@ def test_four_days_and_three_kills(tmp_path: Path) -> None:
     assert check_life(tmp_path / "life", days=4.0, kills=3, seed=1) > 1000
 
 
+@pytest.mark.minutes
 @pytest.mark.slow
 def test_up_to_four_hundred_days_and_a_hundred_kills(tmp_path: Path) -> None:
     kills = number_of(100, 25)
