@@ -10,10 +10,11 @@ VERDICTS := $(CURDIR)/out/verdicts.jsonl
 PYTEST_ARGS ?=
 # More workers than two processors: a quarter of the time tests wait, for a server, a process, a timer.
 WORKERS ?= 4
-# Slow tests that compute and measure no time: they run on all processors.
-COMPUTED := tests/advice tests/cli tests/ese tests/eselab tests/fuzz tests/oracle tests/reliability/test_corruption.py \
+# Slow tests that measure no time: beside each other.
+BESIDE := tests/advice tests/cli tests/ese tests/eselab tests/fuzz tests/oracle tests/reliability/test_corruption.py \
     tests/reliability/test_soak.py tests/rules/test_moves.py tests/rules/test_quality.py tests/rules/test_rules.py \
-    tests/sources/counters/blg tests/sources/files tests/sources/logs
+    tests/sources/counters/blg tests/sources/files tests/sources/logs tests/test_docs_commands.py \
+    $(addprefix tests/e2e/test_,demo.py demo_fleet.py demo_stack.py kafka_broker.py pictures.py rsyslog.py site.py)
 SLOW = ESEWATCH_FIGURES=$(FIGURES) $(PY) -m pytest -m "slow or fault"
 E2E = $(shell grep -rlE --include='test_*.py' 'mark\.e2e' tests)
 
@@ -59,15 +60,15 @@ test: setup tools lint ## all checks and tests but the slow ones
 	$(PY) -m pytest -m "e2e and not beside and not slow" -n 3 --dist worksteal $(PYTEST_ARGS) $(E2E)
 	$(PY) -m pytest -m "(not e2e or beside) and not slow" -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
-test-slow: setup tools ## the long tests, of random campaigns a part: 50 minutes; writes docs/reliability.md
+test-slow: setup tools ## the long tests, of random campaigns a part; writes docs/reliability.md
 test-campaign: setup tools ## the same with all seeds, mutants and bytes: hours; writes docs/alerts.md too
 test-campaign: export ESEWATCH_CAMPAIGN := 1
 test-slow test-campaign:
 	@scripts/tools deploy
 	@rm -f $(FIGURES) $(VERDICTS)
 	@failed=; \
-	$(SLOW) -n $(shell nproc) --dist worksteal $(PYTEST_ARGS) $(COMPUTED) || failed=1; \
-	$(SLOW) $(COMPUTED:%=--ignore=%) $(PYTEST_ARGS) || failed=1; \
+	$(SLOW) -n 3 --dist worksteal $(PYTEST_ARGS) $(BESIDE) || failed=1; \
+	$(SLOW) $(BESIDE:%=--ignore=%) $(PYTEST_ARGS) || failed=1; \
 	test -z "$$failed"
 	$(PY) -m tests.support.figures $(FIGURES) docs/reliability.md
 	$(PY) -m tests.rules.quality.page docs/alerts.md $(VERDICTS)

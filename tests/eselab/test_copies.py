@@ -356,7 +356,7 @@ def test_copies_that_are_scanned_go_on_after_kills_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", some((0, 1, *range(100, 115)), 6))
+@pytest.mark.parametrize("seed", some((0, 1, *range(100, 115)), 4))
 def test_copies_of_more_machines_that_are_killed_go_on(tmp_path: Path, seed: int) -> None:
     check_kills(tmp_path / "run", seed, kills=12)
 
@@ -404,7 +404,7 @@ def requests(running: Machine) -> list[tuple[int, int]]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("profile", "cache_pages"),
-    [("quiet", 100), ("steady", 100), ("busy", 100), ("busy", 400), ("busy", 1000)],
+    some([("quiet", 100), ("steady", 100), ("busy", 100), ("busy", 400), ("busy", 1000)], 2),
 )
 def test_what_copies_read_and_write_in_a_month(
     tmp_path: Path, profile: str, cache_pages: int

@@ -73,7 +73,7 @@ def test_on_more_seeds_too(tmp_path: Path, seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", some(range(105, 145), 10))
+@pytest.mark.parametrize("seed", some(range(105, 145), 5))
 def test_on_forty_more_seeds_of_a_month_the_agent_says_what_the_truth_says(
     tmp_path: Path, seed: int
 ) -> None:
@@ -155,7 +155,7 @@ def test_a_machine_that_is_killed_at_any_time_keeps_what_a_plain_model_has(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", some(range(100, 150), 10))
+@pytest.mark.parametrize("seed", some(range(100, 150), 5))
 def test_fifty_more_machines_keep_what_a_plain_model_has(tmp_path: Path, seed: int) -> None:
     history = History(tmp_path / "run", seed)
     for _ in range(40):

@@ -279,7 +279,7 @@ def test_all_faults_of_some_nights_are_found_and_none_is_invented(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", some(range(100, 125), 5))
+@pytest.mark.parametrize("seed", some(range(100, 125), 3))
 @pytest.mark.parametrize("page_size", PAGE_SIZES)
 def test_all_faults_of_many_nights_are_found_and_none_is_invented(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], page_size: int, seed: int

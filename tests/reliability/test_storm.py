@@ -194,7 +194,7 @@ def test_a_second_of_a_storm_is_counted_exactly_and_harms_no_scrape(tmp_path: Pa
 def test_up_to_a_minute_of_a_storm_is_counted_exactly_and_harms_no_scrape(
     tmp_path: Path, rate: int
 ) -> None:
-    seconds = number_of(60, 15)
+    seconds = number_of(60, 10)
     outcome = storm(tmp_path, seconds=seconds, rate=rate)
     assert_unharmed(outcome)
     slowest = max(scrape.seconds for scrape in outcome.storm)

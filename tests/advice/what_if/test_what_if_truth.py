@@ -144,7 +144,7 @@ def test_nine_of_ten_ranges_hold_for_windows_of_a_third_to_four_times_the_length
 ) -> None:
     outcomes = []
     changes = [(seed, times) for seed in range(100, 120) for times in (1 / 3, 1 / 2, 2.0, 4.0)]
-    for seed, times in some(changes, 16):
+    for seed, times in some(changes, 9):
         folder = tmp_path / f"{seed} {times:.2f}"
         folder.mkdir()
         outcomes.append(held(folder, seed, times))

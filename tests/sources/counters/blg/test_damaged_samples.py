@@ -16,8 +16,8 @@ LONG = [pytest.mark.slow, pytest.mark.timeout(7200)]
 STEPS = [
     pytest.param(SHORT, 401, 2000, id="quick"),
     pytest.param(SHORT, 1, 2000, id="every-byte", marks=LONG),
-    pytest.param("powershell-BadCounterSamples.blg", 41, 500, id="bad-status", marks=LONG),
-    pytest.param("pal-SampleLog.blg", 101, 500, id="whole-objects", marks=LONG),
+    pytest.param("powershell-BadCounterSamples.blg", 41, 250, id="bad-status", marks=LONG),
+    pytest.param("pal-SampleLog.blg", 101, 250, id="whole-objects", marks=LONG),
 ]
 """Samples, the bytes from one place to the next, and how many places `make test-slow` tries."""
 
