@@ -2,13 +2,14 @@
 
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from esewatch.config import LogFiles, Settings
+from esewatch.daemon import poller
 from esewatch.daemon.loop import Daemon
 from esewatch.journal import Journal
 from esewatch.sources.registry import build_sources
@@ -53,6 +54,14 @@ def read(folder: Path, logs: Path) -> tuple[Daemon, dict[str, float]]:
     daemon = Daemon(found, Journal(folder / "j.db"), build_sources(found))
     read_once(daemon)
     return daemon, shown(daemon)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _patience() -> Iterator[None]:
+    """A source is waited for on a busy machine, too: what is read is read in one go."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(poller, "PATIENCE_SECONDS", 60.0)
+        yield
 
 
 @pytest.fixture(name="logs", scope="module")
