@@ -83,11 +83,6 @@ class Loss(NamedTuple):
         """The share of this database's throughput that is lost; below 0 is gained."""
         return _less(self.together, self.alone)
 
-    @property
-    def lost_of_both(self) -> float | None:
-        """The share by which the two at once read less than this one alone."""
-        return _less(self.both, self.alone)
-
 
 def scans_in(
     state: State, settings: Settings, stale_seconds: Callable[[Database, Settings], float]
