@@ -10,9 +10,14 @@ from esewatch.ese.logs.log_header import FIRST_WITH_SEGMENTS, SEGMENT_BYTES, Log
 from esewatch.ese.logs.segments import FIRST_SEGMENT, SegmentCheck, Segments
 from esewatch.ese.pages.header import Header
 from esewatch.scan.open_errors import why_not_opened
-from esewatch.scan.recovery.log_folder import LogFile, LogFolders, Series
+from esewatch.scan.recovery.log_folder import (
+    LogFile,
+    LogFolders,
+    Series,
+    needs_logs,
+    replay_generations,
+)
 from esewatch.scan.recovery.log_reader import LogPart, LogReader
-from esewatch.scan.recovery.needed_logs import needs_logs, replay_generations
 
 
 class LogCheck(msgspec.Struct, frozen=True, kw_only=True, gc=False):
