@@ -9,7 +9,6 @@ import msgspec
 
 from esewatch.cli.header.database_text import header_text
 from esewatch.cli.header.recovery_text import checkpoint_text, flush_map_text, log_text
-from esewatch.cli.header.words import one_line
 from esewatch.cli.inputs.reader import FAILED, HEALTHY, WRONG
 from esewatch.cli.options import add_format_option
 from esewatch.cli.scan.scan_paths import find_databases
@@ -17,6 +16,7 @@ from esewatch.ese.logs.checkpoint import CHECKPOINT_BYTES, Checkpoint, parse_che
 from esewatch.ese.logs.log_header import LOG_HEADER_BYTES, LogHeader, parse_log_header
 from esewatch.ese.pages.flush_map.map_header import MapHeader, is_flush_map, parse_map_header
 from esewatch.ese.pages.header import Header, NotDatabase
+from esewatch.names import one_line
 from esewatch.scan.open_errors import why_not_opened
 from esewatch.scan.reading.header_reading import read_header
 from esewatch.scan.reading.reading import DatabaseFile
@@ -106,7 +106,7 @@ def _text(path: str, size: int, header: AnyHeader) -> str:
 
 
 def _complain(text: str) -> None:
-    sys.stderr.write(one_line(f"esewatch: {text}"))
+    sys.stderr.write(one_line(f"esewatch: {text}") + "\n")
 
 
 def _wrong(header: AnyHeader) -> bool:

@@ -6,12 +6,12 @@ from esewatch.cli.header.words import (
     NEVER,
     generation_text,
     moment,
-    one_line,
     signature_text,
     time_text,
 )
 from esewatch.ese.pages.header import Header
 from esewatch.ese.pages.header_fields import BackupRecord, Count, LogRange
+from esewatch.names import one_line
 
 _STATES = {
     "clean": "clean shutdown",
@@ -28,7 +28,7 @@ _STATES = {
 def header_text(path: str, size: int, header: Header) -> str:
     """The table of a header, for people; `size` is the file's, in bytes."""
     rows = [f"  {name:<22}{value}" for name, value in _rows(size, header)]
-    return "".join(one_line(line) for line in (path, *rows))
+    return "".join(f"{one_line(line)}\n" for line in (path, *rows))
 
 
 def _rows(size: int, header: Header) -> Iterator[tuple[str, str]]:

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
-from esewatch.cli.header.words import NEVER, generation_text, one_line, signature_text, time_text
+from esewatch.cli.header.words import NEVER, generation_text, signature_text, time_text
 from esewatch.ese.logs.attachments import Attachment
 from esewatch.ese.logs.checkpoint import Checkpoint
 from esewatch.ese.logs.log_header import LogHeader, Parameters
 from esewatch.ese.pages.flush_map.flush_types import PAGES_OF_MAP_PAGE
 from esewatch.ese.pages.flush_map.map_header import MAP_PAGE, MapHeader
+from esewatch.names import one_line
 
 
 def log_text(path: str, size: int, header: LogHeader) -> str:
@@ -22,7 +23,7 @@ def checkpoint_text(path: str, checkpoint: Checkpoint) -> str:
 
 def _table(path: str, rows: Iterable[tuple[str, str]]) -> str:
     lines = [f"  {name:<22}{value}" for name, value in rows]
-    return "".join(one_line(line) for line in (path, *lines))
+    return "".join(f"{one_line(line)}\n" for line in (path, *lines))
 
 
 def _log_rows(size: int, header: LogHeader) -> Iterator[tuple[str, str]]:
