@@ -23,7 +23,7 @@ from esewatch.advice.unproven import never_proven, never_proven_text
 from esewatch.advice.what_if.what_if import WhatIf, what_ifs
 from esewatch.cli.advise.advice_text import instance_lines, instance_object, text_lines
 from esewatch.cli.advise.what_if_text import add_option, change, what_if_object
-from esewatch.cli.inputs.as_of import Group, as_of
+from esewatch.cli.inputs.as_of import Group, as_of, state_of
 from esewatch.cli.inputs.reader import HEALTHY, WRONG, Reader
 from esewatch.cli.options import (
     add_config_option,
@@ -35,7 +35,6 @@ from esewatch.config import Settings
 from esewatch.daemon.kept_folders import together
 from esewatch.expose.advice_json import advice_object
 from esewatch.fold.databases.integrity import Told as Beside
-from esewatch.fold.folder import Folder
 from esewatch.fold.identity.computers import namesakes
 from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.state.database_state import DatabaseKey
@@ -102,7 +101,7 @@ def print_advice(options: argparse.Namespace) -> int:
         _tell_never_proven(told.advice)
         return WRONG if _needs_a_person(told.advice) else HEALTHY
     reader = Reader(options, companions=True, ese_only=True, beside=True)
-    state = _read(reader, settings)
+    state = state_of(reader, settings)
     if reader.nothing_read:
         return reader.status()
     for each in namesakes(state.hosts, settings):
@@ -177,16 +176,6 @@ def _tell_never_proven(advice: Iterable[Advice]) -> None:
     keys = never_proven(advice)
     if keys:
         print(f"esewatch: {visible(never_proven_text(keys))}", file=sys.stderr)
-
-
-def _read(reader: Reader, settings: Settings) -> State:
-    folder = Folder(State(), settings)
-    for name, batches in reader.inputs():
-        folder.open_source(name, time.time())
-        for batch in batches:
-            folder.fold(name, batch, time.time())
-    folder.computers.settle()
-    return folder.state
 
 
 def journaled(settings: Settings) -> State:

@@ -14,7 +14,7 @@ from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import counted
 from esewatch.advice.findings.lone_instances import lone_instances
 from esewatch.advice.history.surroundings import is_damaged, surroundings
-from esewatch.cli.inputs.as_of import as_of
+from esewatch.cli.inputs.as_of import as_of, state_of
 from esewatch.cli.inputs.reader import Reader, progress_bar
 from esewatch.cli.options import add_config_option, add_input_options, load_settings
 from esewatch.config import Settings
@@ -25,7 +25,6 @@ from esewatch.expose.pages.report.report_page import (
     render_report,
     result_sentence,
 )
-from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.model import EsewatchError
 from esewatch.names import visible
@@ -56,19 +55,14 @@ def write_report(options: argparse.Namespace) -> int:
     output = Path(options.output)
     _check_folder(output)
     reader = Reader(options, companions=True, ese_only=True, beside=True)
-    folder = Folder(State(), settings)
-    for name, batches in reader.inputs():
-        folder.open_source(name, time.time())
-        for batch in batches:
-            folder.fold(name, batch, time.time())
+    state = state_of(reader, settings)
     if reader.nothing_read:
         return reader.status()
-    folder.computers.settle()
     now = time.time()
-    advised = list(_advised(folder.state, settings, now))
+    advised = list(_advised(state, settings, now))
     details = Path(options.details) if options.details else None
     report = build_report(
-        folder.state,
+        state,
         settings,
         now,
         inputs=reader.paths,
@@ -78,9 +72,9 @@ def write_report(options: argparse.Namespace) -> int:
         details=_address(details, output) if details else "",
     )
     if details is not None:
-        _write_details(DatabasePages(folder.state, settings, advised, now), report, details, output)
+        _write_details(DatabasePages(state, settings, advised, now), report, details, output)
     _write_whole(output, render_report(report))
-    untimed = sum(each.untimed for each in folder.state.sources.values())
+    untimed = sum(each.untimed for each in state.sources.values())
     if untimed:
         print(
             f"esewatch: {counted(untimed, 'event has', 'events have')} no time, so"
@@ -90,7 +84,7 @@ def write_report(options: argparse.Namespace) -> int:
     print(visible(f"esewatch: wrote {output}"), file=sys.stderr)
     print(visible(result_sentence(report)))
     nothing = not report.read.records
-    return reader.status(wrong=nothing or bool(untimed) or is_damaged(folder.state, settings))
+    return reader.status(wrong=nothing or bool(untimed) or is_damaged(state, settings))
 
 
 def _check_folder(output: Path) -> None:
