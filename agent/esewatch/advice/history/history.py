@@ -56,8 +56,6 @@ from esewatch.fold.state.state import (
     Transition,
 )
 
-READ = "ese_defrag_pages_read_total"
-FREED = "ese_defrag_pages_freed_total"
 MOST_PAGE_SIZE = 32768
 _READ_COUNTER = "|online defrag pages read/sec|"
 
@@ -404,7 +402,7 @@ def _sampled(instance: Instance) -> tuple[float | None, float | None]:
 
     Where only one is exposed the other must not be taken for zero.
     """
-    if not {READ, FREED} <= instance.totals.keys():
+    if not instance.totals.keys() >= rollups.RATIO:
         return None, None
     last = [column.last_time for key, column in instance.counters.items() if _READ_COUNTER in key]
     return instance.sampled_since, max(last, default=None)

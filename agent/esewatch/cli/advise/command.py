@@ -17,7 +17,6 @@ from esewatch.advice.advise import Advice, advise
 from esewatch.advice.base.estimate import WhatIfChange
 from esewatch.advice.base.finding import FindingName, counted, listed, moment
 from esewatch.advice.findings.lone_instances import LoneInstance, lone_instances
-from esewatch.advice.history.history import READ
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.advice.unproven import never_proven, never_proven_text
 from esewatch.advice.what_if.what_if import WhatIf, what_ifs
@@ -38,6 +37,7 @@ from esewatch.fold.databases.integrity import Told as Beside
 from esewatch.fold.identity.computers import namesakes
 from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.state.database_state import DatabaseKey
+from esewatch.fold.state.rollups import PAGES_READ
 from esewatch.fold.state.state import Database, State
 from esewatch.journal import Journal
 from esewatch.model import EsewatchError, JournalError
@@ -160,7 +160,7 @@ def _tell_unknown(state: State) -> None:
     unknown = [
         f"{each.ese_instance} ({each.computer})"
         for key, each in sorted(state.instances.items())
-        if READ in each.totals and key not in known
+        if PAGES_READ in each.totals and key not in known
     ]
     if unknown:
         rest = len(unknown) - NAMED

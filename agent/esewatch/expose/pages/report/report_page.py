@@ -18,7 +18,6 @@ from esewatch.expose.pages.database_page import MAX_PASSES, DatabasePage
 from esewatch.expose.pages.database_table import MAX_ADVICE_ROWS, TableRow, window_rows
 from esewatch.expose.pages.hidden_counters import HiddenGroup, grouped
 from esewatch.expose.pages.overview import DatabaseFigures, overview
-from esewatch.expose.pages.ratio import FREED, READ
 from esewatch.expose.pages.rendering import render
 from esewatch.expose.pages.report.backup_table import BackupTable, backup_table
 from esewatch.expose.pages.report.database_pages import MAX_IN_FULL, Advised, DatabasePages
@@ -26,6 +25,7 @@ from esewatch.expose.pages.report.embedded_runbooks import embedded
 from esewatch.expose.pages.summary import Summary
 from esewatch.fold.identity.computers import namesakes
 from esewatch.fold.identity.owners import instance_key
+from esewatch.fold.state.rollups import PAGES_FREED, PAGES_READ
 from esewatch.fold.state.state import State
 from esewatch.model import Unreadable
 
@@ -236,8 +236,8 @@ def _lone_instance_rows(state: State) -> tuple[InstanceRow, ...]:
         InstanceRow(
             computer=tidy(instance.computer),
             ese_instance=tidy(instance.ese_instance),
-            pages_read=instance.totals.get(READ),
-            pages_freed=instance.totals.get(FREED),
+            pages_read=instance.totals.get(PAGES_READ),
+            pages_freed=instance.totals.get(PAGES_FREED),
         )
         for key, instance in sorted(state.instances.items())
         if key not in known and instance.totals
