@@ -40,7 +40,6 @@ class CheckpointFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A checkpoint. `content` None: `reason` says why it cannot be read."""
 
     path: str
-    base: str
     content: Checkpoint | None
     reason: str = ""
 
@@ -94,7 +93,7 @@ class LogFolders:
         name = _name(path)
         if name is None:
             base = Path(path).stem.lower()
-            self._checkpoints[folder, base] = _checkpoint(path, base, beginning)
+            self._checkpoints[folder, base] = _checkpoint(path, beginning)
         elif (log := _log(path, name, beginning)) is not None:
             self._logs.setdefault((folder, name.base), []).append(log)
 
@@ -165,14 +164,14 @@ def _log(path: str, name: LogName, beginning: _Beginning | OSError) -> LogFile |
     return LogFile(path=path, name=name, size=size, header=None, reason=header.reason)
 
 
-def _checkpoint(path: str, base: str, beginning: _Beginning | OSError) -> CheckpointFile:
+def _checkpoint(path: str, beginning: _Beginning | OSError) -> CheckpointFile:
     if isinstance(beginning, OSError):
         reason = why_not_opened(path, beginning)
-        return CheckpointFile(path=path, base=base, content=None, reason=reason)
+        return CheckpointFile(path=path, content=None, reason=reason)
     content = parse_checkpoint(beginning.data[:CHECKPOINT_BYTES])
     if isinstance(content, NotLog):
-        return CheckpointFile(path=path, base=base, content=None, reason=content.reason)
-    return CheckpointFile(path=path, base=base, content=content)
+        return CheckpointFile(path=path, content=None, reason=content.reason)
+    return CheckpointFile(path=path, content=content)
 
 
 def _series(
