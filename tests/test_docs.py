@@ -11,9 +11,9 @@ import yaml
 
 from esewatch import cli
 from esewatch.config import load, settings
-from esewatch.config.settings import SOURCE_TYPES
 from esewatch.ese.catalogue import maintenance
 from esewatch.ese.catalogue.event_table import CATALOGUE
+from esewatch.sources.registry import KINDS
 from scripts.configuration_page import TABLES, written_anew
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -99,7 +99,7 @@ def test_every_error_that_the_configuration_page_shows_is_one_of_the_tested_ones
 def test_the_page_of_inputs_has_a_section_for_each_type() -> None:
     text = page("inputs.md")
 
-    assert [kind for kind in SOURCE_TYPES if f"\n## `{kind}`" not in text] == []
+    assert [kind for kind in KINDS if f"\n## `{kind}`" not in text] == []
 
 
 def test_the_index_leads_to_every_page_of_the_guide() -> None:

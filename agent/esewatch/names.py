@@ -48,6 +48,11 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def one_line(text: str) -> str:
+    """`text` for a terminal: a blank for each control and unprintable character, a new line too."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
 def reason_of(error: Exception) -> str:
     """The message of an error in words: of the system's errors without number and path."""
     text = getattr(error, "strerror", None) or str(error)

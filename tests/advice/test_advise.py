@@ -5,8 +5,8 @@ import msgspec
 import pytest
 
 from esewatch.advice.advise import Advice, advise
-from esewatch.advice.history.history import FREED, READ
 from esewatch.config import DatabaseRule, Policy, Settings, Window
+from esewatch.fold.state.rollups import PAGES_FREED, PAGES_READ
 from esewatch.fold.state.state import State
 from esewatch.model import Feed, Reading, Record
 from tests.support.records import DAY, EPOCH, HOUR, event, folder_of
@@ -45,7 +45,7 @@ def counters(count: int, read: float, freed: float, instance: str = "SG06") -> l
     found: list[Record] = []
     for number in range(0, int(count * DAY), 600):
         within = (number - NIGHT) % DAY
-        for metric, name, value in ((READ, "Read", read), (FREED, "Freed", freed)):
+        for metric, name, value in ((PAGES_READ, "Read", read), (PAGES_FREED, "Freed", freed)):
             found.append(
                 Reading(
                     time=EPOCH + number,

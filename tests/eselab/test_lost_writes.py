@@ -86,8 +86,7 @@ def test_a_map_in_use_proves_nothing(folder: Path) -> None:
     database = written(folder, lost=True, closed=False)
     found = compared(database)
     assert (found.pages, found.undecided) == ([], 1)
-    assert found.map_header is not None
-    assert not found.map_header.clean
+    assert "the flush map was not completed" in found.reason
 
 
 def test_a_map_of_another_time_says_nothing(folder: Path, tmp_path: Path, capsys: Captured) -> None:

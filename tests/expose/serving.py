@@ -4,7 +4,8 @@ import contextlib
 import http.client
 import socket
 import ssl
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import NamedTuple
 
@@ -144,3 +145,13 @@ def say(server: HttpServer, sent: bytes) -> bytes:
         except ConnectionResetError:
             pass
         return bytes(received)
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
+    """Poll for at most so many seconds; whether it holds."""
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True

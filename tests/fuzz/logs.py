@@ -5,8 +5,7 @@ import struct
 
 import msgspec
 
-from esewatch.cli.header.command import header_object
-from esewatch.cli.header.recovery_text import checkpoint_text, log_text
+from esewatch.cli.header.command import header_object, header_text
 from esewatch.ese.logs.checkpoint import Checkpoint, parse_checkpoint
 from esewatch.ese.logs.log_header import LOG_HEADER_BYTES, LogHeader, NotLog, parse_log_header
 from esewatch.ese.logs.segments import SegmentCheck, Segments
@@ -33,11 +32,7 @@ def _headers(data: bytes) -> None:
         if isinstance(header, NotLog):
             assert 0 < len(header.reason) < 200
             continue
-        shown = (
-            log_text("edb.log", len(data), header)
-            if isinstance(header, LogHeader)
-            else checkpoint_text("edb.chk", header)
-        )
+        shown = header_text("edb.log", len(data), header)
         assert all(line.isprintable() for line in shown.split("\n"))
         assert msgspec.json.decode(msgspec.json.encode(header), type=type(header)) == header
         msgspec.json.encode(header_object("edb.log", len(data), header))

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from esewatch.cli.header.command import header_object
-from esewatch.cli.header.database_text import header_text
+from esewatch.cli.header.command import header_object, header_text
 from esewatch.cli.inputs.command import event_line
 from esewatch.ese.events.from_strings import event_from_strings
 from esewatch.ese.events.from_text import event_from_text

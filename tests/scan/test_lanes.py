@@ -264,14 +264,14 @@ def test_waiting_is_logged_unless_somebody_wants_to_know(
     holder.release()
 
     assert [record.getMessage() for record in caplog.records] == [
-        str(Waiting(lane(device), device, DeviceLock(device).holder() or os.getpid(), 0.0))
+        str(Waiting(device, DeviceLock(device).holder() or os.getpid(), 0.0))
         if sys.platform == "linux"
         else f"device {device}: waiting for the end of another scan"
     ]
 
 
 def test_what_waits_is_told_in_one_sentence() -> None:
-    plain = Waiting(lane("sda"), "sda", None, 0.4)
+    plain = Waiting("sda", None, 0.4)
 
     assert str(plain) == "device sda: waiting for the end of another scan"
     assert str(plain._replace(device="", holder=7, seconds=600.2)) == (

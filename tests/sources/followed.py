@@ -1,10 +1,20 @@
-"""A decoder of lines and a clock by hand, to follow files in tests."""
+"""A file as a source; a decoder of lines and a clock by hand, to follow files in tests."""
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from esewatch.model import Batch, Reading, Unreadable
+from esewatch.model import Batch, Reading, Source, Unreadable
+from esewatch.sources.detect_input import open_inputs
 from esewatch.sources.files.follow import Decoder, Fed, FollowedFiles, OrderKey
+
+
+def open_input(path: str, **asked: Any) -> Source:
+    """The source that reads one file. Raises the SourceError of `open_inputs`."""
+    sources, errors, _ = open_inputs([path], **asked)
+    if errors:
+        raise errors[0]
+    return sources[0]
 
 
 class LineDecoder:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from esewatch.model import Event, Source, SourceError
-from esewatch.sources.detect_input import expand, kind_of, open_input, open_inputs
+from esewatch.sources.detect_input import expand, kind_of, open_inputs
+from tests.sources.followed import open_input
 from tests.sources.logs.formats.reading import TEXT_703, json_line
 from tests.support.eseutil_text import check, header
 from tests.support.evtx_writer import EvtxWriter
@@ -93,8 +94,8 @@ def test_a_file_that_is_not_there_is_an_error_and_the_others_are_opened(tmp_path
 
 def test_a_name_with_brackets_is_no_pattern(tmp_path: Path) -> None:
     path = write(tmp_path / "a[1].json", json_line().encode() + b"\n")
-    source = open_input(path, name="mine")
-    assert source.name == "mine"
+    source = open_input(path)
+    assert source.name == path
     assert count(source) == 1
 
 

@@ -85,3 +85,11 @@ def seal(page: bytes, number: int, *, old: bool = False) -> bytes:
         block = bytes(sealed[begin:end])
         sealed[place : place + 8] = block_checksum(block, number, first=begin == 0)
     return bytes(sealed)
+
+
+def flipped(page: bytes, *bits: int) -> bytes:
+    """The page with these bits changed, counted from its first byte, LSB first."""
+    changed = bytearray(page)
+    for bit in bits:
+        changed[bit // 8] ^= 1 << bit % 8
+    return bytes(changed)

@@ -267,7 +267,6 @@ def _plans(
         candidates.append(
             Candidate(
                 key=each.key,
-                name=each.name,
                 disks=each.disks,
                 model=known[each.key].model,
                 window=known[each.key].window,

@@ -13,10 +13,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from tqdm import tqdm
-
 from esewatch.advice.history.surroundings import is_damaged
-from esewatch.cli.inputs.reader import Reader
+from esewatch.cli.inputs.reader import Reader, progress_bar
 from esewatch.cli.options import add_config_option, add_input_options, load_settings, time_of
 from esewatch.config.units import parse_duration, show_duration
 from esewatch.expose.formatting import iso_time, plural, size
@@ -208,18 +206,7 @@ def _moments(spool: SortedSpool[_Item]) -> Iterator[tuple[int, list[Record]]]:
 
 
 def _progress(items: Iterable[T], total: int, what: str, unit: str) -> Iterator[T]:
-    return iter(
-        tqdm(
-            items,
-            desc=what,
-            total=total,
-            unit=unit,
-            unit_scale=True,
-            file=sys.stderr,
-            disable=not sys.stderr.isatty(),
-            leave=False,
-        )
-    )
+    return iter(progress_bar(items, desc=what, total=total, unit=unit, unit_scale=True))
 
 
 def _estimate(output: Path, needed: int, files: int) -> None:

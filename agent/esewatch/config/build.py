@@ -13,6 +13,8 @@ import msgspec
 from esewatch.config.tree import Node, quote
 from esewatch.config.units import Scalar
 
+MAX_LINES = 20
+
 
 class Problems:
     """Errors of a file, in the order of its lines."""
@@ -32,10 +34,10 @@ class Problems:
         """Like `at`, where the value may be a secret."""
         self.add(node.line, node.place, f"found something else, allowed: {allowed}")
 
-    def lines(self, path: str, limit: int = 20) -> list[str]:
-        """`path:line: place: text`, at most `limit` of them and a count of the rest."""
-        shown = [f"{path}:{line}: {text}" for line, text in sorted(self._found)[:limit]]
-        rest = len(self._found) - limit
+    def lines(self, path: str) -> list[str]:
+        """`path:line: place: text`, at most MAX_LINES of them and a count of the rest."""
+        shown = [f"{path}:{line}: {text}" for line, text in sorted(self._found)[:MAX_LINES]]
+        rest = len(self._found) - MAX_LINES
         return [*shown, f"{path}: {rest} more problems"] if rest > 0 else shown
 
 

@@ -1,9 +1,12 @@
 """Checks across several keys: names that must resolve, be unique, or agree."""
 
+from collections import Counter
+from collections.abc import Sequence
+
 import msgspec
 
 from esewatch.config.build import Problems
-from esewatch.config.settings import PageScan, Policy, Settings
+from esewatch.config.settings import PageScan, Policy, Settings, SourceSettings
 from esewatch.config.tree import Node, quote
 
 
@@ -19,12 +22,19 @@ def check(tree: Node, settings: Settings, problems: Problems) -> None:
     _policies(tree, settings, problems)
 
 
+def source_names(sources: Sequence[SourceSettings]) -> list[str]:
+    """The name of each; one without a name has its type and its number among those of the type."""
+    counts: Counter[str] = Counter()
+    names = []
+    for source in sources:
+        counts[source.type] += 1
+        names.append(source.name or f"{source.type}-{counts[source.type]}")
+    return names
+
+
 def _source_names(tree: Node, settings: Settings, problems: Problems) -> None:
     seen: set[str] = set()
-    counts: dict[str, int] = {}
-    for node, source in zip(_items(tree, "sources"), settings.sources, strict=True):
-        counts[source.type] = counts.get(source.type, 0) + 1
-        name = source.name or f"{source.type}-{counts[source.type]}"
+    for node, name in zip(_items(tree, "sources"), source_names(settings.sources), strict=True):
         if name in seen:
             problems.add(node.line, f"{node.place}.name", f"{quote(name)} names two sources")
         seen.add(name)

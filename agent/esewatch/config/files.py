@@ -9,7 +9,7 @@ import msgspec
 import yaml
 
 from esewatch.config.build import Problems, build
-from esewatch.config.check import check
+from esewatch.config.check import check, source_names
 from esewatch.config.settings import (
     Disks,
     Exporter,
@@ -71,12 +71,8 @@ def _settled(settings: Settings, folder: Path) -> Settings:
     """The same with names for all sources and absolute paths."""
     glob_root = Path(glob.escape(str(folder)))
     sources: list[SourceSettings] = []
-    counts: dict[str, int] = {}
-    for source in settings.sources:
-        counts[source.type] = counts.get(source.type, 0) + 1
-        named = msgspec.structs.replace(
-            source, name=source.name or f"{source.type}-{counts[source.type]}"
-        )
+    for source, name in zip(settings.sources, source_names(settings.sources), strict=True):
+        named = msgspec.structs.replace(source, name=name)
         if isinstance(named, FileSource):
             paths = [str(glob_root / path) for path in named.paths]
             named = msgspec.structs.replace(named, paths=paths)

@@ -7,7 +7,7 @@ adding a field here, `make docs`, and what it means in docs/configuration.md.
 import ntpath
 import os
 import sys
-from typing import Annotated, ClassVar, Literal, get_args, get_type_hints
+from typing import Annotated, ClassVar, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -288,10 +288,6 @@ SourceSettings = (
 """One input. `type` says how it is read."""
 FileSource = LogFiles | EseutilLogs | SqlserverLogs | NtbackupLogs | PageScan
 """One of `paths`."""
-
-SOURCE_TYPES: tuple[str, ...] = tuple(
-    name for struct in get_args(SourceSettings) for name in get_args(get_type_hints(struct)["type"])
-)
 
 
 def _folder(text: str) -> str:

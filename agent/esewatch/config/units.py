@@ -9,7 +9,9 @@ import math
 import re
 import zoneinfo
 from collections.abc import Callable
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
+
+Number = TypeVar("Number", int, float)
 
 _UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 _DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,9})s)?", re.ASCII)
@@ -124,8 +126,10 @@ def _show_number(number: float) -> float | int:
     return int(number) if number.is_integer() else number
 
 
-def _within(parse: Callable[[str], float], least: float, most: float) -> Callable[[str], float]:
-    def parse_within(text: str) -> float:
+def _within(
+    parse: Callable[[str], Number], least: float, most: float = math.inf
+) -> Callable[[str], Number]:
+    def parse_within(text: str) -> Number:
         number = parse(text)
         if not least <= number <= most:
             raise ValueError(text)
@@ -140,29 +144,11 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _positive_size(text: str) -> int:
-    if (size := parse_size(text)) == 0:
-        raise ValueError(text)
-    return size
-
-
 def _read_size(text: str) -> int:
     size = parse_size(text)
     if not 1 << 16 <= size <= 1 << 26 or size % (1 << 15):
         raise ValueError(text)
     return size
-
-
-def _milliseconds(text: str) -> int:
-    if (number := _count(text)) > 60_000:
-        raise ValueError(text)
-    return number
-
-
-def _positive_count(text: str) -> int:
-    if (number := _count(text)) == 0:
-        raise ValueError(text)
-    return number
 
 
 Text = Annotated[str, Scalar("text", parse_text, str)]
@@ -186,10 +172,14 @@ Interval = Annotated[
 ]
 Positive = Annotated[
     float,
-    Scalar("a number above 0", _within(_parse_number, math.ulp(0.0), math.inf), _show_number),
+    Scalar("a number above 0", _within(_parse_number, math.ulp(0.0)), _show_number),
 ]
 Count = Annotated[int, Scalar("a whole number from 0", _count, int)]
-PositiveCount = Annotated[int, Scalar("a whole number from 1", _positive_count, int)]
-Size = Annotated[int, Scalar("a size such as 64M (bytes, K, M or G)", _positive_size, show_size)]
+PositiveCount = Annotated[int, Scalar("a whole number from 1", _within(_count, 1), int)]
+Size = Annotated[
+    int, Scalar("a size such as 64M (bytes, K, M or G)", _within(parse_size, 1), show_size)
+]
 ReadSize = Annotated[int, Scalar("a size from 64K to 64M in steps of 32K", _read_size, show_size)]
-Milliseconds = Annotated[int, Scalar("a whole number from 0 to 60000", _milliseconds, int)]
+Milliseconds = Annotated[
+    int, Scalar("a whole number from 0 to 60000", _within(_count, 0, 60_000), int)
+]

@@ -5,7 +5,7 @@ A part that fails again and again is retried at longer and longer intervals (bac
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from esewatch.daemon.agent_health import Part
@@ -20,11 +20,8 @@ FIRST_PAUSE = 1.0
 class InternalErrors:
     """Counts internal errors by the part that failed, in `counts`."""
 
-    def __init__(
-        self, counts: dict[Part, int], clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, counts: dict[Part, int]) -> None:
         self.counts = counts
-        self._clock = clock
         self._told: dict[Part, str] = {}
         self._in_a_row: dict[Part, int] = {}
         self._again: dict[Part, float] = {}
@@ -34,7 +31,7 @@ class InternalErrors:
         """Count a failure; the first of several equal ones is logged, with its traceback."""
         self.counts[part] += 1
         self._in_a_row[part] = self._in_a_row.get(part, 0) + 1
-        self._again[part] = self._clock() + pause(FIRST_PAUSE, self._in_a_row[part] - 1)
+        self._again[part] = time.monotonic() + pause(FIRST_PAUSE, self._in_a_row[part] - 1)
         reason = f"unexpected {type(error).__name__}: {error}"
         if self._told.get(part) != reason:
             self._told[part] = reason
@@ -54,7 +51,7 @@ class InternalErrors:
 
     def waits(self, part: Part) -> bool:
         """Whether the part still waits for its next retry."""
-        return self._clock() < self._again.get(part, 0.0)
+        return time.monotonic() < self._again.get(part, 0.0)
 
     @contextmanager
     def held(self, part: Part) -> Iterator[None]:

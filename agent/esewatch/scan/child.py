@@ -45,7 +45,6 @@ class ScanJob:
         tell: Callable[[News], None],
         *,
         stop: threading.Event,
-        topology: Topology | None = None,
     ) -> None:
         self._tell = tell
         self._stop = stop
@@ -57,7 +56,7 @@ class ScanJob:
         targets = [
             ScanTarget(path=task.path, size=task.size, verified=task.verified) for task in job.tasks
         ]
-        self._lanes = plan(targets, topology or Topology(), job.pools)
+        self._lanes = plan(targets, Topology(), job.pools)
         self._paces = {lane.locks: self._pace() for lane in self._lanes}
 
     def run(self) -> None:

@@ -29,7 +29,6 @@ GRACE = 0.7
 class Waiting(NamedTuple):
     """A lane that has not begun because another scan uses one of its devices."""
 
-    lane: Lane
     device: str
     holder: int | None
     """Process of the other scan, None where the system does not tell."""
@@ -169,7 +168,7 @@ class _Run:
                 now = time.monotonic()
                 if now - said >= REMIND:
                     said = now
-                    self._on_wait(Waiting(lane, device, lock.holder(), now - began))
+                    self._on_wait(Waiting(device, lock.holder(), now - began))
                 self._stop.wait(min(POLL, max(0.0, self._deadline - now)))
                 if self.over():
                     return False

@@ -47,7 +47,6 @@ class LostWrites(msgspec.Struct, frozen=True, kw_only=True):
     """Pages that the map has a type of and that were compared."""
     undecided: int = 0
     """Pages that differ from the map, lawfully or not: it was not completed, or is outdated."""
-    map_header: MapHeader | None = None
 
 
 def lost_writes_beside(database_path: str, *, pace: Pace, only_proofs: bool) -> LostWrites | None:
@@ -101,7 +100,7 @@ def _compared(
     if not reason and only_proofs and not of_map.clean:
         reason = _NOT_COMPLETED
     if reason:
-        return LostWrites(state="unknown", reason=reason, map_header=of_map)
+        return LostWrites(state="unknown", reason=reason)
     return _Comparison(database, flush_map, header.page_size, of_map, pace).result()
 
 
@@ -142,7 +141,6 @@ class _Comparison:
             reason=self._reason(),
             compared=self._compared,
             undecided=self._undecided,
-            map_header=self._header,
         )
 
     def _compare(self, first: int, behind: int, expected: MapPage) -> None:

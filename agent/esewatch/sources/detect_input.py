@@ -158,31 +158,3 @@ def _entry(kind: str, name: str, files: Sequence[str], told: Mapping[str, Any]) 
     known = {key: value for key, value in told.items() if key in settings.__struct_fields__}
     paths = [glob.escape(file) for file in files]
     return settings(type=kind, name=name, paths=paths, **known)
-
-
-def open_input(
-    path: str,
-    *,
-    name: str | None = None,
-    providers: Sequence[str] = (),
-    computer: str = "",
-    timezone: str | None = None,
-    date_order: DateOrder | None = None,
-    companions: bool = False,
-    ese_only: bool = True,
-) -> Source:
-    """The source that reads one file. Raises SourceError; see `kind_of` and `open_inputs`."""
-    sources, errors, _ = open_inputs(
-        [path],
-        providers=providers,
-        computer=computer,
-        timezone=timezone,
-        date_order=date_order,
-        companions=companions,
-        ese_only=ese_only,
-    )
-    if errors:
-        raise errors[0]
-    if name is not None:
-        sources[0].name = name
-    return sources[0]

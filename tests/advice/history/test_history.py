@@ -4,13 +4,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from esewatch.advice.history.history import FREED, READ, History, as_copy, histories, history
+from esewatch.advice.history.history import History, as_copy, histories, history
 from esewatch.advice.history.rest_of_scan import Mark
 from esewatch.advice.window.window import window_advice
 from esewatch.config import DatabaseRule, Policy, Settings, Window
 from esewatch.config.settings import CopyOf
 from esewatch.fold.passes.runs import Run
-from esewatch.fold.state.rollups import day_of
+from esewatch.fold.state.rollups import PAGES_FREED, PAGES_READ, day_of
 from esewatch.fold.state.state import BackupEvent, Instance
 from esewatch.model import Coverage, Feed, HeaderSeen, Reading, Record
 from tests.support.records import DATABASE, DAY, EPOCH, HOUR, LABEL, event, folder_of
@@ -27,8 +27,11 @@ def gathered(*records: Record, settings: Settings = SETTINGS) -> History:
     return history(folder_of(records, settings=settings).state, settings, "ex01", LABEL)
 
 
-def sample(time: float, value: float, metric: str = READ) -> Reading:
-    names = {READ: "Online Defrag Pages Read/sec", FREED: "Online Defrag Pages Freed/sec"}
+def sample(time: float, value: float, metric: str = PAGES_READ) -> Reading:
+    names = {
+        PAGES_READ: "Online Defrag Pages Read/sec",
+        PAGES_FREED: "Online Defrag Pages Freed/sec",
+    }
     return Reading(
         time=EPOCH + time,
         computer="EX01",
@@ -70,7 +73,7 @@ def test_days_and_gaps_come_from_the_counters() -> None:
     readings = [
         sample(at, value, metric)
         for at in (0, 600, 1200, 1200 + HOUR)
-        for metric, value in ((READ, 10.0), (FREED, 0.1))
+        for metric, value in ((PAGES_READ, 10.0), (PAGES_FREED, 0.1))
     ]
     found = gathered(event(700, 0), *readings)
 
@@ -248,7 +251,7 @@ def test_a_month_of_records_gives_the_advice_of_the_published_example() -> None:
         for step in range(145):
             busy = 0 < step <= 24
             records.append(sample(start + step * 600, 14.32 if busy else 0.0))
-            records.append(sample(start + step * 600, 0.1 if busy else 0.0, FREED))
+            records.append(sample(start + step * 600, 0.1 if busy else 0.0, PAGES_FREED))
     found = gathered(*records)
 
     advice = window_advice(found, Policy(), EPOCH + NIGHT + 42 * DAY)

@@ -143,7 +143,7 @@ def seconds_of(found: WhatIf) -> str:
 
 
 def test_scans_at_once_are_as_slow_as_they_were_seen_here() -> None:
-    loss = Loss(alone=4000.0, together=2000.0, share=1.0, both=None, sentence="")
+    loss = Loss(alone=4000.0, together=2000.0, share=1.0, sentence="")
     history = maintained(scan=1250.0)
 
     alone = asked(history, Around((), loss), parallel=1)
@@ -156,7 +156,7 @@ def test_scans_at_once_are_as_slow_as_they_were_seen_here() -> None:
 
 
 def test_where_only_a_part_was_beside_others_all_of_it_is_slower_still() -> None:
-    loss = Loss(alone=4000.0, together=2000.0, share=0.5, both=None, sentence="")
+    loss = Loss(alone=4000.0, together=2000.0, share=0.5, sentence="")
 
     assert seconds_of(asked(maintained(scan=1250.0), Around((), loss), parallel=2)).startswith(
         "it takes 41 min to 1 h 3 min"
@@ -164,7 +164,7 @@ def test_where_only_a_part_was_beside_others_all_of_it_is_slower_still() -> None
 
 
 def test_passes_that_were_all_beside_others_are_not_slowed_again() -> None:
-    loss = Loss(alone=None, together=4000.0, share=1.0, both=None, sentence="")
+    loss = Loss(alone=None, together=4000.0, share=1.0, sentence="")
     history = maintained(scan=1250.0)
     one, two, four = (asked(history, Around((), loss), parallel=count) for count in (1, 2, 4))
 

@@ -29,12 +29,6 @@ Captured = pytest.CaptureFixture[str]
 FIRST, LAST, COMMITTED, CURRENT = 10, 12, 13, 14
 
 
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("esewatch.scan.reading.header_reading.PAUSES", ())
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-
-
 class Copy:
     """A dirty database that needs logs 10 to 12, with logs 9 to 14 and a checkpoint at log 9."""
 

@@ -12,12 +12,6 @@ from tests.support import ese_database, flush_maps
 Captured = pytest.CaptureFixture[str]
 
 
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("esewatch.scan.reading.header_reading.PAUSES", ())
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-
-
 def checked(capsys: Captured, *arguments: str) -> tuple[int, dict[str, Any]]:
     status = main(["check", "--format", "json", *arguments])
     return status, json.loads(capsys.readouterr().out)

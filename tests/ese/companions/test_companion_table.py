@@ -7,22 +7,8 @@ from hypothesis import strategies as st
 from esewatch.ese.companions.companion_table import COMPANIONS
 from esewatch.ese.events.from_strings import event_from_strings
 from esewatch.ese.events.from_text import event_from_text
-from esewatch.model import Event, FieldValue
-
-
-def by_strings(provider: str, event_id: int, *strings: str) -> Event:
-    """The companion in these strings."""
-    event = event_from_strings(provider=provider, event_id=event_id, strings=strings)
-    assert event is not None and event.companion and event.strings == strings
-    return event
-
-
-def by_text(provider: str, event_id: int, message: str) -> Event:
-    """The companion in this text."""
-    event = event_from_text(provider=provider, event_id=event_id, message=message)
-    assert event is not None and event.companion
-    return event
-
+from esewatch.model import FieldValue
+from tests.ese.companions.decoded import by_strings, by_text
 
 STORE = "First Storage Group\\Mailbox Store (SERVER)"
 

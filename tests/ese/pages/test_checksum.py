@@ -23,6 +23,7 @@ from esewatch.ese.pages.checksum import (
 from esewatch.ese.pages.layout import BLANK, GOOD, LARGEST_NUMBER, PAGE_SIZES, SUSPECT, block_size
 from tests.support import obvious_checksum as obvious
 from tests.support.edb import header_page
+from tests.support.obvious_checksum import flipped
 from tests.support.samples import sample
 
 SMALL = [size for size in PAGE_SIZES if size <= 8192]
@@ -34,13 +35,6 @@ FLAG = 301
 @lru_cache(maxsize=64)
 def good_page(size: int, number: int = NUMBER, *, old: bool = False) -> bytes:
     return obvious.seal(random.Random(f"{size} {number}").randbytes(size), number, old=old)
-
-
-def flipped(page: bytes, *bits: int) -> bytes:
-    changed = bytearray(page)
-    for bit in bits:
-        changed[bit // 8] ^= 1 << bit % 8
-    return bytes(changed)
 
 
 def block_bits(size: int) -> int:

@@ -18,7 +18,7 @@ from esewatch.ese.pages import kernels
 from esewatch.ese.pages.layout import BLANK, GOOD, LARGEST_SMALL, PAGE_SIZES, SUSPECT
 from esewatch.model import EsewatchError
 from tests.support.kernels import KERNELS, Kernel, compiled_kernel
-from tests.support.obvious_checksum import page_class, seal
+from tests.support.obvious_checksum import flipped, page_class, seal
 from tests.support.samples import sample
 
 FIRST = 70_001
@@ -41,13 +41,6 @@ STATES = {
 @pytest.fixture(name="kernel", params=sorted(KERNELS))
 def _kernel(request: pytest.FixtureRequest) -> Kernel:
     return KERNELS[request.param]()
-
-
-def flipped(page: bytes, *bits: int) -> bytes:
-    changed = bytearray(page)
-    for bit in bits:
-        changed[bit // 8] ^= 1 << bit % 8
-    return bytes(changed)
 
 
 def content(chance: random.Random, size: int) -> bytes:

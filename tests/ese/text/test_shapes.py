@@ -4,20 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.ese.events.from_text import event_from_text
 from esewatch.ese.text.shapes import SHAPED, fields_of_shapes
-from esewatch.model import Event, FieldValue
+from esewatch.model import FieldValue
+from tests.ese.text.foreign import read
 
 PATH = "E:\\Exchange Server\\priv1.edb"
 PLACE = "126976 (0x000000000001f000)"
 SIZE = "4096 (0x00001000)"
-
-
-def read(event_id: int, message: str) -> Event:
-    """The event of this foreign text."""
-    event = event_from_text(provider="ESE", event_id=event_id, message=message)
-    assert event is not None and event.strings == (message,)
-    return event
 
 
 GERMAN = (

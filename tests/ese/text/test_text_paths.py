@@ -8,19 +8,12 @@ from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.ese.events.from_strings import event_from_strings
 from esewatch.ese.events.from_text import event_from_text
 from esewatch.ese.text.text_paths import named_database, quoted_paths
-from esewatch.model import Event
+from tests.ese.text.foreign import read
 from tests.support.each import of_each
 from tests.support.samples import sample
 
 PATH = r"E:\Exchange Daten\priv1.edb"
 HEAD = "Information Store (3932) SG1: "
-
-
-def read(event_id: int, message: str) -> Event:
-    """The event of this foreign text."""
-    event = event_from_text(provider="ESE", event_id=event_id, message=message)
-    assert event is not None and event.strings == (message,)
-    return event
 
 
 @pytest.mark.parametrize(

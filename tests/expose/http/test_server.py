@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import socket
 import threading
-import time
 from collections.abc import Callable
 
 import pytest
@@ -15,19 +14,18 @@ from esewatch.expose.http.connections import Connection, ConnectionLimits
 from esewatch.expose.http.server import THREADS, HttpServer, Limits, format_address, parse_address
 from esewatch.fold.state.state import State
 from esewatch.model import EsewatchError
-from tests.expose.serving import FakeDaemon, ask, connect, port_of, say, serving
+from tests.expose.serving import (
+    FakeDaemon,
+    ask,
+    connect,
+    port_of,
+    say,
+    serving,
+    wait_until,
+)
 from tests.support.ports import free_address
 
 SLOW_SECONDS = 4.0
-
-
-def wait_until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
-    end = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 @pytest.mark.parametrize(

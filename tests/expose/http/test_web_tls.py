@@ -5,8 +5,6 @@ import http.client
 import os
 import socket
 import ssl
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,7 +15,7 @@ from esewatch.expose.http.server import Limits
 from esewatch.expose.http.tls import Tls, tls_of
 from esewatch.expose.http.web import WebConfiguration
 from esewatch.model import ConfigError
-from tests.expose.serving import ask, connect, port_of, serving
+from tests.expose.serving import ask, connect, port_of, serving, wait_until
 from tests.support.certificates import (
     Pair,
     authority,
@@ -43,15 +41,6 @@ def refused(folder: Path, text: str = TLS, pair: Pair | None = None) -> str:
         configured(folder, text, pair)
     assert "\n" not in str(caught.value)
     return str(caught.value).replace(f"{folder}/", "")
-
-
-def wait_until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
-    end = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def test_pages_come_over_tls_1_2_and_1_3_and_not_without(tmp_path: Path) -> None:

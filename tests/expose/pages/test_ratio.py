@@ -3,12 +3,15 @@
 import pytest
 
 from esewatch.config import Policy
-from esewatch.expose.pages.ratio import FREED, READ, defrag_ratio
+from esewatch.expose.pages.ratio import defrag_ratio
+from esewatch.fold.state.rollups import PAGES_FREED, PAGES_READ
 from esewatch.fold.state.state import Instance
 
 
 def instance(**totals: float) -> Instance:
-    named = {{"read": READ, "freed": FREED}[name]: value for name, value in totals.items()}
+    named = {
+        {"read": PAGES_READ, "freed": PAGES_FREED}[name]: value for name, value in totals.items()
+    }
     return Instance(computer="ex01", ese_instance="SG06", totals=named)
 
 

@@ -12,9 +12,10 @@ from esewatch.fold.folder import Folder
 from esewatch.fold.state.backup_jobs import latest_jobs, slow_jobs
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, SetBackedUp, Source, SourceError, Unreadable
-from esewatch.sources.detect_input import kind_of, open_input
+from esewatch.sources.detect_input import kind_of
 from esewatch.sources.logs.ntbackup_log import ntbackup_log_source
 from esewatch.sources.registry import build_source
+from tests.sources.followed import open_input
 from tests.support.ntbackup_text import (
     AFTER,
     BEFORE,

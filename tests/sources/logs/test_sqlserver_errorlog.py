@@ -10,9 +10,10 @@ from esewatch.expose.metrics.snapshot import families
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, Event, Source, SourceError, Unreadable
-from esewatch.sources.detect_input import kind_of, open_input
+from esewatch.sources.detect_input import kind_of
 from esewatch.sources.logs.sqlserver_errorlog import sqlserver_errorlog_source
 from esewatch.sources.registry import build_source
+from tests.sources.followed import open_input
 from tests.support.processor import processor_seconds
 from tests.support.records import EPOCH, checkdb
 from tests.support.samples import sample

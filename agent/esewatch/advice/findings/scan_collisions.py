@@ -69,24 +69,12 @@ class Loss(NamedTuple):
     """Throughput of a database's scans, in pages a second. None: unknown, the sentence says why.
 
     `together` is of passes that shared at least a quarter of their time with others, `share` of it.
-    `both` is the sum of it and of its partner's, where there is just one partner.
     """
 
     alone: float | None
     together: float | None
     share: float | None
-    both: float | None
     sentence: str
-
-    @property
-    def lost(self) -> float | None:
-        """The share of this database's throughput that is lost; below 0 is gained."""
-        return _less(self.together, self.alone)
-
-    @property
-    def lost_of_both(self) -> float | None:
-        """The share by which the two at once read less than this one alone."""
-        return _less(self.both, self.alone)
 
 
 def scans_in(
@@ -260,10 +248,6 @@ def _disks(state: State, settings: Settings) -> dict[DatabaseKey, Disks]:
     return found
 
 
-def _less(now: float | None, before: float | None) -> float | None:
-    return None if now is None or not before else 1 - now / before
-
-
 def _by_disks(scans: Iterable[Scans]) -> list[list[Scans]]:
     """The databases that share disks with at least one other."""
     groups: dict[Disks, list[Scans]] = {}
@@ -348,7 +332,7 @@ def _loss(measured: Sequence[_Measured], index: int) -> Loss:
     share = own.share if own.together_passes else None
     if own.alone is None or own.together is None:
         sentence = f"{_missing(own)}; {_published()}"
-        return Loss(own.alone, own.together, share, None, sentence)
+        return Loss(own.alone, own.together, share, sentence)
     both = None
     if len(own.partners) == 1:
         partner = measured[next(iter(own.partners))].together
@@ -361,7 +345,7 @@ def _loss(measured: Sequence[_Measured], index: int) -> Loss:
     )
     if both is not None:
         sentence += f"; the two together read {both:,.0f}: {_change(both, own.alone)} than it alone"
-    return Loss(own.alone, own.together, share, both, sentence)
+    return Loss(own.alone, own.together, share, sentence)
 
 
 def _change(now: float, before: float) -> str:

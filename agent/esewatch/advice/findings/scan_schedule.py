@@ -1,7 +1,7 @@
 """A schedule that scans the databases of a device one after the other.
 
 The database verified longest ago goes first. Each scan lies within an opening of the database's
-own configured window; a scan that does not fit in the next seven days is named, with what it lacks.
+own configured window; a scan that does not fit in the next seven days is a finding.
 """
 
 import math
@@ -22,15 +22,12 @@ GAP = 900.0
 HORIZON = 7 * 86400.0
 """Openings that begin within these seconds are used."""
 MINUTE = 60.0
-_NO_LENGTH = "not placed: none of its scans has completed, so their duration is not known"
-_NO_HOURS = "not placed: no window is configured, so its allowed hours are not known"
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A database to be scanned. Times are epoch seconds."""
 
     key: DatabaseKey
-    name: str
     disks: Disks | None
     """None when its device is not known: then nothing is advised."""
     model: Model
@@ -46,26 +43,21 @@ class Slot(NamedTuple):
     """The start and the end of a database's scan."""
 
     key: DatabaseKey
-    name: str
     start: float
     end: float
 
 
 class Unplaced(NamedTuple):
-    """A database without a slot. `short` is the number of seconds it lacks, None when not known."""
+    """A database without a slot."""
 
     key: DatabaseKey
-    name: str
-    short: float | None
-    sentence: str
     finding: Finding | None
-    """Set only where it is known that the scan does not fit."""
+    """That its scan does not fit; None where its duration or its allowed hours are not known."""
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     """The scans of one device or pool: `slots` by start, `unplaced` in the order of age."""
 
-    disks: Disks
     slots: tuple[Slot, ...]
     unplaced: tuple[Unplaced, ...]
 
@@ -80,11 +72,7 @@ def schedules(candidates: Iterable[Candidate], now: float) -> list[Schedule]:
         if each.disks is not None and each.model == "window":
             groups.setdefault(each.disks, []).append(each)
     calendar = _Calendar(now)
-    return [
-        _schedule(disks, group, calendar)
-        for disks, group in sorted(groups.items())
-        if len(group) > 1
-    ]
+    return [_schedule(group, calendar) for _, group in sorted(groups.items()) if len(group) > 1]
 
 
 def p90(values: Iterable[float]) -> float | None:
@@ -130,15 +118,14 @@ class _Calendar:
             return found
 
 
-def _schedule(disks: Disks, group: Sequence[Candidate], calendar: _Calendar) -> Schedule:
+def _schedule(group: Sequence[Candidate], calendar: _Calendar) -> Schedule:
     slots: list[Slot] = []
     unplaced: list[Unplaced] = []
     reached: dict[str, float] = {}
     for each in sorted(group, key=_oldest_first):
         need = p90(each.scan_seconds)
         if need is None or each.window is None:
-            unknown = _NO_LENGTH if need is None else _NO_HOURS
-            unplaced.append(Unplaced(each.key, each.name, None, unknown, None))
+            unplaced.append(Unplaced(each.key, None))
             continue
         need = math.ceil(need / MINUTE) * MINUTE
         hours = calendar.key(each.window)
@@ -147,13 +134,12 @@ def _schedule(disks: Disks, group: Sequence[Candidate], calendar: _Calendar) -> 
         start = next((low for low, high in free if high - low >= need), None)
         if start is None:
             room = max((high - low for low, high in free), default=0.0)
-            finding = scans_do_not_fit(need, room)
-            unplaced.append(Unplaced(each.key, each.name, need - room, finding.sentence, finding))
+            unplaced.append(Unplaced(each.key, scans_do_not_fit(need, room)))
             continue
-        slots.append(Slot(each.key, each.name, start, start + need))
+        slots.append(Slot(each.key, start, start + need))
         slots.sort(key=lambda slot: slot.start)
         reached[hours] = start
-    return Schedule(disks=disks, slots=tuple(slots), unplaced=tuple(unplaced))
+    return Schedule(slots=tuple(slots), unplaced=tuple(unplaced))
 
 
 def _oldest_first(candidate: Candidate) -> tuple[float, DatabaseKey]:

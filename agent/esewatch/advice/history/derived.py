@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from esewatch import names
 from esewatch.advice.history.copies import Copies, Member, member_of
+from esewatch.advice.history.pass_views import verifications
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.config import Settings
-from esewatch.fold.databases.integrity import Around, Told, known_bad_pages, last_verifications
+from esewatch.fold.databases.integrity import Around, Told, known_bad_pages
 from esewatch.fold.identity.identity import Tier, tier
 from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.instances.backups import completed, totals, verified_by_streaming
@@ -155,16 +156,13 @@ def _derived(
     entry: Database, found_tier: Tier, member: Member, told: Told, basis: _Basis
 ) -> Derived:
     views = derive(entry, basis.stops)
-    verified = last_verifications(entry, views, basis.around)
-    if basis.streamed is not None:
-        verified["streaming_backup"] = max(basis.streamed, verified.get("streaming_backup", 0.0))
     return Derived(
         tier=found_tier,
         member=member,
         told=told,
         views={task: view.summary() for task, view in views.items()},
         bad_pages=known_bad_pages(entry, views, basis.around),
-        verified=verified,
+        verified=verifications(entry, views, basis.around, basis.streamed),
         unlogged=_unlogged(entry, views),
         basis=basis,
     )

@@ -10,17 +10,17 @@ from esewatch.advice.base.time_at_work import Stretch, not_at_work
 from esewatch.advice.history.copies import member_of
 from esewatch.advice.history.ledger import Copy, Gap
 from esewatch.advice.history.liveness import Liveness, liveness, scan_told
-from esewatch.advice.history.pass_views import failed_tasks, pages_of, passes_of, scans_of
+from esewatch.advice.history.pass_views import (
+    failed_tasks,
+    pages_of,
+    passes_of,
+    scans_of,
+    verifications,
+)
 from esewatch.advice.history.rest_of_scan import Mark, begun, engine_threshold, marks
 from esewatch.advice.history.surroundings import gaps_of, surroundings
 from esewatch.config import Policy, Settings, Window, window_for
-from esewatch.fold.databases.integrity import (
-    Around,
-    Told,
-    io_errors,
-    known_bad_pages,
-    last_verifications,
-)
+from esewatch.fold.databases.integrity import Told, io_errors, known_bad_pages
 from esewatch.fold.identity.identity import Tier, tier
 from esewatch.fold.identity.owners import instance_key, instance_label
 from esewatch.fold.identity.roles import role_changes
@@ -56,8 +56,6 @@ from esewatch.fold.state.state import (
     Transition,
 )
 
-READ = "ese_defrag_pages_read_total"
-FREED = "ese_defrag_pages_freed_total"
 MOST_PAGE_SIZE = 32768
 _READ_COUNTER = "|online defrag pages read/sec|"
 
@@ -128,11 +126,11 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     damage: Mapping[DamageKind, Damage] = {}
     """Unresolved damage, by kind."""
     unexplained: Mapping[int, EngineError] = {}
-    copy_verdict: CopyVerdict | None = None
-    """Whether the newest copy that was judged would mount."""
     """By event id: errors of its engine that nothing in esewatch uses, without
     acknowledged ones.
     """
+    copy_verdict: CopyVerdict | None = None
+    """Whether the newest copy that was judged would mount."""
     reported: Mapping[EngineErrorKind, tuple[int, float]] = {}
     """By kind: the number of open failures that its engine reported, and the time of the last."""
     notices: Sequence[Notice] = ()
@@ -276,6 +274,7 @@ def _gather(
     stops = instance.stops if instance else ()
     views = replay(entry, transitions, stops)
     backups = completed(instance.backup_events) if instance else []
+    last_streamed = verified_by_streaming(backups).get(entry.database)
     found = History(
         computer=entry.computer,
         database=entry.database,
@@ -299,7 +298,7 @@ def _gather(
         failed=failed_tasks(views),
         backups=backups,
         backup_spans=_backup_spans(state, entry),
-        verified=_verified(entry, backups, views, told.around),
+        verified=verifications(entry, views, told.around, last_streamed),
         event_gaps=gaps_of(entry, channels),
         off=not_at_work(instance, transitions, channels),
         first_seen=entry.first_seen,
@@ -404,17 +403,7 @@ def _sampled(instance: Instance) -> tuple[float | None, float | None]:
 
     Where only one is exposed the other must not be taken for zero.
     """
-    if not {READ, FREED} <= instance.totals.keys():
+    if not instance.totals.keys() >= rollups.RATIO:
         return None, None
     last = [column.last_time for key, column in instance.counters.items() if _READ_COUNTER in key]
     return instance.sampled_since, max(last, default=None)
-
-
-def _verified(
-    entry: Database, backups: Sequence[Backup], views: Mapping[str, TaskView], around: Around
-) -> dict[str, float]:
-    verified = last_verifications(entry, views, around)
-    streamed = verified_by_streaming(backups).get(entry.database)
-    if streamed is not None:
-        verified["streaming_backup"] = max(streamed, verified.get("streaming_backup", 0.0))
-    return verified

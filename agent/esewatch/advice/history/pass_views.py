@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from esewatch.fold.databases.integrity import Around, last_verifications
 from esewatch.fold.passes.passes import TASKS, TaskSummary, TaskView
 from esewatch.fold.state.state import Database, Pass
 
@@ -38,3 +39,16 @@ def failed_tasks(views: Mapping[str, TaskSummary]) -> list[str]:
     return [
         task for task in TASKS if (current := views[task].current) is not None and current.failures
     ]
+
+
+def verifications(
+    entry: Database, views: Mapping[str, TaskView], around: Around, streamed: float | None
+) -> dict[str, float]:
+    """By verifier, the last time when every page was proven good.
+
+    `streamed` is the end of the last streaming backup that read every page.
+    """
+    verified = last_verifications(entry, views, around)
+    if streamed is not None:
+        verified["streaming_backup"] = max(streamed, verified.get("streaming_backup", 0.0))
+    return verified

@@ -17,13 +17,12 @@ from esewatch.advice.advise import Advice, advise
 from esewatch.advice.base.estimate import WhatIfChange
 from esewatch.advice.base.finding import FindingName, counted, listed, moment
 from esewatch.advice.findings.lone_instances import LoneInstance, lone_instances
-from esewatch.advice.history.history import READ
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.advice.unproven import never_proven, never_proven_text
 from esewatch.advice.what_if.what_if import WhatIf, what_ifs
 from esewatch.cli.advise.advice_text import instance_lines, instance_object, text_lines
 from esewatch.cli.advise.what_if_text import add_option, change, what_if_object
-from esewatch.cli.inputs.as_of import Group, as_of
+from esewatch.cli.inputs.as_of import Group, as_of, state_of
 from esewatch.cli.inputs.reader import HEALTHY, WRONG, Reader
 from esewatch.cli.options import (
     add_config_option,
@@ -35,10 +34,10 @@ from esewatch.config import Settings
 from esewatch.daemon.kept_folders import together
 from esewatch.expose.advice_json import advice_object
 from esewatch.fold.databases.integrity import Told as Beside
-from esewatch.fold.folder import Folder
 from esewatch.fold.identity.computers import namesakes
 from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.state.database_state import DatabaseKey
+from esewatch.fold.state.rollups import PAGES_READ
 from esewatch.fold.state.state import Database, State
 from esewatch.journal import Journal
 from esewatch.model import EsewatchError, JournalError
@@ -102,7 +101,7 @@ def print_advice(options: argparse.Namespace) -> int:
         _tell_never_proven(told.advice)
         return WRONG if _needs_a_person(told.advice) else HEALTHY
     reader = Reader(options, companions=True, ese_only=True, beside=True)
-    state = _read(reader, settings)
+    state = state_of(reader, settings)
     if reader.nothing_read:
         return reader.status()
     for each in namesakes(state.hosts, settings):
@@ -161,7 +160,7 @@ def _tell_unknown(state: State) -> None:
     unknown = [
         f"{each.ese_instance} ({each.computer})"
         for key, each in sorted(state.instances.items())
-        if READ in each.totals and key not in known
+        if PAGES_READ in each.totals and key not in known
     ]
     if unknown:
         rest = len(unknown) - NAMED
@@ -177,16 +176,6 @@ def _tell_never_proven(advice: Iterable[Advice]) -> None:
     keys = never_proven(advice)
     if keys:
         print(f"esewatch: {visible(never_proven_text(keys))}", file=sys.stderr)
-
-
-def _read(reader: Reader, settings: Settings) -> State:
-    folder = Folder(State(), settings)
-    for name, batches in reader.inputs():
-        folder.open_source(name, time.time())
-        for batch in batches:
-            folder.fold(name, batch, time.time())
-    folder.computers.settle()
-    return folder.state
 
 
 def journaled(settings: Settings) -> State:

@@ -5,7 +5,7 @@ from typing import Any
 
 from esewatch.cli.check.deep import Beyond, beyond_lines, beyond_object
 from esewatch.cli.scan.scan_text import json_object, text_lines
-from esewatch.names import visible
+from esewatch.names import printable, visible
 from esewatch.scan.recovery.log_folder import CheckpointFile, Series
 from esewatch.scan.recovery.log_verification import CheckedLogs
 from esewatch.scan.results import FileResult, Verdict
@@ -29,7 +29,7 @@ def check_object(
     found: dict[str, Any] = {
         "path": pages["path"],
         "verdict": verdict.outcome,
-        "reasons": [_encodable(reason) for reason in verdict.reasons],
+        "reasons": [printable(reason) for reason in verdict.reasons],
         "state": pages["state"],
         "required_logs": {
             "first": required.first,
@@ -43,9 +43,9 @@ def check_object(
         "complete": result.ended == "complete",
     }
     if logs.series is not None:
-        found["log_folder"] = _encodable(logs.series.folder)
+        found["log_folder"] = printable(logs.series.folder)
         found["checkpoint"] = _checkpoint(logs.series.checkpoint)
-        found["same_logs"] = [_encodable(path) for path in others_on_these_logs(result, logs)]
+        found["same_logs"] = [printable(path) for path in others_on_these_logs(result, logs)]
     return found
 
 
@@ -54,15 +54,11 @@ def _checkpoint(file: CheckpointFile | None) -> dict[str, Any] | None:
         return None
     content = file.content
     if content is None:
-        return {"path": _encodable(file.path), "readable": False, "reason": file.reason}
-    found: dict[str, Any] = {"path": _encodable(file.path), "readable": True}
+        return {"path": printable(file.path), "readable": False, "reason": file.reason}
+    found: dict[str, Any] = {"path": printable(file.path), "readable": True}
     if content.position is not None:
         found["log"] = content.position.generation
     return found
-
-
-def _encodable(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def check_lines(

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from esewatch.cli.check.check_text import check_lines, check_object
 from esewatch.cli.check.deep import Deep
-from esewatch.cli.inputs.reader import HEALTHY, WRONG
+from esewatch.cli.inputs.reader import HEALTHY, WRONG, progress_bar
 from esewatch.cli.options import add_format_option
 from esewatch.cli.scan.scan_options import add_scan_options, listed, run_scan
 from esewatch.cli.scan.scan_paths import FoundDatabases, find_databases
@@ -133,14 +133,12 @@ class _Logs:
         headers = list(_headers(self._databases))
         sizes = {path: self.verifier.size(header, path) for header, path in headers}
         shown = sys.stderr.isatty() and any(sizes.values())
-        with tqdm(
+        with progress_bar(
             desc="logs",
             total=sum(sizes.values()),
             unit="B",
             unit_scale=True,
             unit_divisor=1024,
-            file=sys.stderr,
-            leave=False,
             disable=not shown,
         ) as self._bar:
             for header, path in headers:

@@ -1,14 +1,12 @@
 """What `check` looks at beyond pages and logs: flush map, trailer, with --deep the structure."""
 
 import argparse
-import sys
 import threading
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tqdm import tqdm
-
+from esewatch.cli.inputs.reader import progress_bar
 from esewatch.cli.scan.scan_run import complain
 from esewatch.names import visible
 from esewatch.scan.lost_writes import LostWrites, lost_writes_beside
@@ -66,14 +64,11 @@ class Deep:
     def _structure(self, path: str) -> Structure | None:
         if not self._options.deep:
             return None
-        with tqdm(
+        with progress_bar(
             desc=f"structure of {visible(Path(path).name)}",
             unit="B",
             unit_scale=True,
             unit_divisor=1024,
-            file=sys.stderr,
-            leave=False,
-            disable=not sys.stderr.isatty(),
         ) as bar:
 
             def reached(done: int, total: int) -> None:

@@ -1,13 +1,15 @@
 """`config check|show|alertmanager|import-exchange`, `forget` and `ack`."""
 
 import argparse
+import datetime
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from esewatch.advice.history.surroundings import surroundings
-from esewatch.cli.config import alertmanager, import_exchange
 from esewatch.cli.local import add_address_options, post
 from esewatch.cli.options import (
     add_config_option,
@@ -16,13 +18,20 @@ from esewatch.cli.options import (
     load_settings,
 )
 from esewatch.config import dump
+from esewatch.config.exchange import from_exchange
+from esewatch.config.mute import time_intervals
 from esewatch.daemon.kept_folders import folder_of, together
 from esewatch.expose.http.web import WebConfiguration
 from esewatch.fold.commands import Acknowledged, acknowledge, forget
 from esewatch.fold.folder import Folder
 from esewatch.journal import Journal, LockedError
-from esewatch.model import EsewatchError, JournalError
+from esewatch.model import ConfigError, EsewatchError, JournalError
+from esewatch.sources.files.encodings import detect, to_utf8
 from esewatch.sources.kafka.partition import every_journal
+
+_HEADING = "# The maintenance windows of esewatch, by: esewatch config alertmanager\n"
+_MAX_BYTES = 16 << 20
+"""Of the databases of Exchange as JSON."""
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -37,6 +46,11 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     for name, function, text in (
         ("check", check_config, "validate; exit status 2 and one line when it is wrong"),
         ("show", show_config, "the effective settings, defaults included"),
+        (
+            "alertmanager",
+            print_intervals,
+            "the windows as time_intervals of Alertmanager, as YAML",
+        ),
     ):
         action = actions.add_parser(
             name,
@@ -47,8 +61,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         if name == "check":
             add_web_config_option(action)
         action.set_defaults(function=function)
-    alertmanager.add_command(actions)
-    import_exchange.add_command(actions)
+    _add_import(actions)
     gone = commands.add_parser(
         "forget",
         help="drop a database that is gone",
@@ -66,6 +79,20 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         "pages", nargs="*", type=int, metavar="PAGE", help="page numbers; default all bad pages"
     )
     ack.set_defaults(function=ack_pages)
+
+
+def _add_import(actions: "argparse._SubParsersAction[Any]") -> None:
+    """Add `import-exchange` to the actions of `config`."""
+    action = actions.add_parser(
+        "import-exchange",
+        help="windows and databases from Get-MailboxDatabase | ConvertTo-Json, as YAML",
+        epilog="example: esewatch config import-exchange databases.json --timezone Europe/Berlin",
+    )
+    action.add_argument("path", nargs="?", default="-", metavar="FILE", help="default: stdin")
+    action.add_argument(
+        "--timezone", help="time zone of the servers, in which the schedule is written; default UTC"
+    )
+    action.set_defaults(function=import_exchange)
 
 
 def _add_database_options(parser: argparse.ArgumentParser) -> None:
@@ -95,6 +122,64 @@ def show_config(options: argparse.Namespace) -> int:
     """`config show`. Raises ConfigError."""
     sys.stdout.write(dump(load_settings(options)))
     return 0
+
+
+class _Dumper(yaml.SafeDumper):
+    """Without anchors: each interval can be read by itself."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+def print_intervals(options: argparse.Namespace) -> int:
+    """`config alertmanager`: the YAML on stdout. Raises ConfigError."""
+    settings = load_settings(options)
+    if not settings.windows:
+        print(f"esewatch: {options.config or 'no file'}: no windows", file=sys.stderr)
+    intervals = time_intervals(settings.windows, datetime.datetime.now(datetime.UTC).year)
+    text = yaml.dump(
+        {"time_intervals": intervals},
+        Dumper=_Dumper,
+        sort_keys=False,
+        allow_unicode=True,
+        default_flow_style=None,
+        width=110,
+    )
+    sys.stdout.write(_HEADING + text)
+    return 0
+
+
+def import_exchange(options: argparse.Namespace) -> int:
+    """`config import-exchange`: the YAML on stdout, the remarks on stderr. Raises ConfigError."""
+    name = "stdin" if options.path == "-" else options.path
+    try:
+        imported = from_exchange(_exchange_text(options.path), options.timezone)
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error}") from None
+    sys.stdout.write(imported.text())
+    for remark in imported.remarks:
+        print(f"esewatch: {name}: {remark}", file=sys.stderr)
+    return 0
+
+
+def _exchange_text(path: str) -> str:
+    """The input as text: UTF-8, or UTF-16 as `>` of Windows PowerShell writes it."""
+    try:
+        if path == "-":
+            data = sys.stdin.buffer.read(_MAX_BYTES + 1)
+        else:
+            with Path(path).open("rb") as file:
+                data = file.read(_MAX_BYTES + 1)
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}") from error
+    if len(data) > _MAX_BYTES:
+        raise ConfigError(f"more than {_MAX_BYTES} bytes")
+    try:
+        return to_utf8(data, detect(data)[0]).decode()
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"byte {error.start} is not UTF-8: write the file with Out-File -Encoding utf8"
+        ) from error
 
 
 def forget_database(options: argparse.Namespace) -> int:

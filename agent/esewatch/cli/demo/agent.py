@@ -44,7 +44,6 @@ class _Row(msgspec.Struct):
     name: str
     model: str
     running: list[str] = []
-    collisions: list[str] = []
     known_bad_pages: dict[str, int] = {}
     verified: dict[str, str] = {}
     last_checksum_completed: str = ""
@@ -61,7 +60,6 @@ class Figures(msgspec.Struct, kw_only=True):
     findings: frozenset[str] = frozenset()
     forecast: Forecast | None = None
     running: list[str] = []
-    collisions: list[str] = []
     bad_pages: dict[str, int] = {}
     """By kind, those that stand."""
     verified: bool = False
@@ -103,7 +101,6 @@ def put_together(rows: list[_Row], advice: list[_Advice]) -> dict[Key, Figures]:
             findings=frozenset(each.finding for each in mine.findings) if mine else frozenset(),
             forecast=mine.forecast if mine else None,
             running=row.running,
-            collisions=row.collisions,
             bad_pages=row.known_bad_pages,
             verified=bool(row.verified),
             scanned=row.last_checksum_completed,

@@ -6,6 +6,7 @@ from pathlib import Path
 from esewatch.expose.formatting import iso_time
 from esewatch.fold.databases.integrity import PAGE_EVENTS
 from esewatch.model import Event, SourceError
+from esewatch.names import one_line
 from esewatch.sources.logs.event_stream import event_stream_source
 
 KEPT = 50
@@ -50,4 +51,4 @@ def event_line(event: Event) -> str:
     if not what and event.event_id in PAGE_EVENTS:
         what = f"bad page: {PAGE_EVENTS[event.event_id][1]}"
     text = f"{time:8}  {name:<12} {event.event_id:>4}  {what or event.level or ''}"
-    return "".join(c if c.isprintable() else " " for c in text).rstrip()
+    return one_line(text).rstrip()

@@ -12,7 +12,7 @@ from esewatch.cli.local import connection_to
 from esewatch.config import Settings
 from esewatch.config.web import WebSettings, load_web
 from esewatch.daemon.source_renames import digests
-from esewatch.expose.http.server import parse_address
+from esewatch.expose.http.server import format_address, parse_address
 from esewatch.expose.pages.problems.problem import Problem
 from esewatch.fold.state.state import State
 from esewatch.names import reason_of
@@ -154,8 +154,7 @@ def _silent(options: argparse.Namespace, reason: str) -> Problem:
 def not_taken_up(settings: Settings, state: State, address: str) -> Iterator[Problem]:
     """Sources of the file that the daemon at `address` has not, or has with other settings."""
     host, port = parse_address(address)
-    where = f"[{host}]" if ":" in host else host or "127.0.0.1"
-    reload = shell_word(f"http://{where}:{port}/-/reload")
+    reload = shell_word(f"http://{format_address(host or '127.0.0.1', port)}/-/reload")
     for name, digest in digests(settings).items():
         known = state.sources.get(name)
         if known is None or known.settings != digest:

@@ -2,14 +2,14 @@
 
 import argparse
 import sys
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
-from esewatch.cli.header.database_text import header_text
-from esewatch.cli.header.recovery_text import checkpoint_text, flush_map_text, log_text
-from esewatch.cli.header.words import one_line
+from esewatch.cli.header.database_text import database_rows
+from esewatch.cli.header.recovery_text import checkpoint_rows, log_rows, map_rows
 from esewatch.cli.inputs.reader import FAILED, HEALTHY, WRONG
 from esewatch.cli.options import add_format_option
 from esewatch.cli.scan.scan_paths import find_databases
@@ -17,6 +17,7 @@ from esewatch.ese.logs.checkpoint import CHECKPOINT_BYTES, Checkpoint, parse_che
 from esewatch.ese.logs.log_header import LOG_HEADER_BYTES, LogHeader, parse_log_header
 from esewatch.ese.pages.flush_map.map_header import MapHeader, is_flush_map, parse_map_header
 from esewatch.ese.pages.header import Header, NotDatabase
+from esewatch.names import one_line
 from esewatch.scan.open_errors import why_not_opened
 from esewatch.scan.reading.header_reading import read_header
 from esewatch.scan.reading.reading import DatabaseFile
@@ -59,7 +60,7 @@ def print_headers(options: argparse.Namespace) -> int:
             status = FAILED
             continue
         sys.stdout.write("\n" * (shown > 0 and options.format == "text"))
-        sys.stdout.write(_json(path, size, header) if as_json else _text(path, size, header))
+        sys.stdout.write(_json(path, size, header) if as_json else header_text(path, size, header))
         shown += 1
         status = max(status, WRONG if _wrong(header) else HEALTHY)
     return status
@@ -95,18 +96,24 @@ def _of_recovery(data: bytes) -> AnyHeader | NotDatabase | None:
     return NotDatabase(damaged.reason) if damaged and whole else None
 
 
-def _text(path: str, size: int, header: AnyHeader) -> str:
+def header_text(path: str, size: int, header: AnyHeader) -> str:
+    """The table of a header, for people; `size` is the file's, in bytes."""
+    rows = [f"  {name:<22}{value}" for name, value in _rows(size, header)]
+    return "".join(f"{one_line(line)}\n" for line in (path, *rows))
+
+
+def _rows(size: int, header: AnyHeader) -> Iterator[tuple[str, str]]:
     if isinstance(header, LogHeader):
-        return log_text(path, size, header)
+        return log_rows(size, header)
     if isinstance(header, Checkpoint):
-        return checkpoint_text(path, header)
+        return checkpoint_rows(header)
     if isinstance(header, MapHeader):
-        return flush_map_text(path, size, header)
-    return header_text(path, size, header)
+        return map_rows(size, header)
+    return database_rows(size, header)
 
 
 def _complain(text: str) -> None:
-    sys.stderr.write(one_line(f"esewatch: {text}"))
+    sys.stderr.write(one_line(f"esewatch: {text}") + "\n")
 
 
 def _wrong(header: AnyHeader) -> bool:

@@ -1,4 +1,4 @@
-"""The table of a database header, for people."""
+"""The rows of a database header, for people."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,6 @@ from esewatch.cli.header.words import (
     NEVER,
     generation_text,
     moment,
-    one_line,
     signature_text,
     time_text,
 )
@@ -25,13 +24,8 @@ _STATES = {
 }
 
 
-def header_text(path: str, size: int, header: Header) -> str:
-    """The table of a header, for people; `size` is the file's, in bytes."""
-    rows = [f"  {name:<22}{value}" for name, value in _rows(size, header)]
-    return "".join(one_line(line) for line in (path, *rows))
-
-
-def _rows(size: int, header: Header) -> Iterator[tuple[str, str]]:
+def database_rows(size: int, header: Header) -> Iterator[tuple[str, str]]:
+    """Name and value of each; `size` is the file's, in bytes."""
     if header.remark:
         yield "Remark", header.remark
     copies = ("ok" if ok else "damaged" for ok in (header.header_ok, header.shadow_header_ok))

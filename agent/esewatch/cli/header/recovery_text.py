@@ -1,8 +1,11 @@
-"""The tables of the headers of a transaction log, a checkpoint and a flush map, for people."""
+"""The rows of the headers of a transaction log, a checkpoint and a flush map, for people.
+
+Name and value of each; `size` is the file's, in bytes.
+"""
 
 from collections.abc import Iterable, Iterator
 
-from esewatch.cli.header.words import NEVER, generation_text, one_line, signature_text, time_text
+from esewatch.cli.header.words import NEVER, generation_text, signature_text, time_text
 from esewatch.ese.logs.attachments import Attachment
 from esewatch.ese.logs.checkpoint import Checkpoint
 from esewatch.ese.logs.log_header import LogHeader, Parameters
@@ -10,22 +13,8 @@ from esewatch.ese.pages.flush_map.flush_types import PAGES_OF_MAP_PAGE
 from esewatch.ese.pages.flush_map.map_header import MAP_PAGE, MapHeader
 
 
-def log_text(path: str, size: int, header: LogHeader) -> str:
-    """The table of a log; `size` is the file's, in bytes."""
-    return _table(path, _log_rows(size, header))
-
-
-def checkpoint_text(path: str, checkpoint: Checkpoint) -> str:
-    """The table of a checkpoint."""
-    return _table(path, _checkpoint_rows(checkpoint))
-
-
-def _table(path: str, rows: Iterable[tuple[str, str]]) -> str:
-    lines = [f"  {name:<22}{value}" for name, value in rows]
-    return "".join(one_line(line) for line in (path, *lines))
-
-
-def _log_rows(size: int, header: LogHeader) -> Iterator[tuple[str, str]]:
+def log_rows(size: int, header: LogHeader) -> Iterator[tuple[str, str]]:
+    """The rows of a log."""
     expected = header.file_bytes()
     yield "Kind", "transaction log"
     yield "Generation", generation_text(header.generation)
@@ -59,8 +48,10 @@ def _parameters(of: Parameters) -> str:
     )
 
 
-def _checkpoint_rows(checkpoint: Checkpoint) -> Iterator[tuple[str, str]]:
-    copies = ("ok" if ok else "damaged" for ok in _copies(checkpoint))
+def checkpoint_rows(checkpoint: Checkpoint) -> Iterator[tuple[str, str]]:
+    """The rows of a checkpoint."""
+    whole = (checkpoint.header_ok, checkpoint.shadow_header_ok)
+    copies = ("ok" if ok else "damaged" for ok in whole)
     yield "Kind", "checkpoint"
     yield "Header, shadow", ", ".join(copies)
     yield "Checkpoint", str(checkpoint.position or "none")
@@ -73,12 +64,8 @@ def _checkpoint_rows(checkpoint: Checkpoint) -> Iterator[tuple[str, str]]:
     yield from _attached(checkpoint.attachments)
 
 
-def flush_map_text(path: str, size: int, header: MapHeader) -> str:
-    """The table of a flush map; `size` is the file's, in bytes."""
-    return _table(path, _map_rows(size, header))
-
-
-def _map_rows(size: int, header: MapHeader) -> Iterator[tuple[str, str]]:
+def map_rows(size: int, header: MapHeader) -> Iterator[tuple[str, str]]:
+    """The rows of a flush map."""
     yield "Kind", "flush map"
     yield "Completed", "yes" if header.clean else "no: it was in use"
     yield "Format", header.version
@@ -92,10 +79,6 @@ def _map_rows(size: int, header: MapHeader) -> Iterator[tuple[str, str]]:
     yield "Full flush done", time_text(header.flush_completed)
     yield "Flush of database", signature_text(header.database_flush)
     yield "Flush of map", signature_text(header.map_flush)
-
-
-def _copies(checkpoint: Checkpoint) -> tuple[bool, bool]:
-    return checkpoint.header_ok, checkpoint.shadow_header_ok
 
 
 def _attached(attachments: Iterable[Attachment]) -> Iterator[tuple[str, str]]:

@@ -31,8 +31,3 @@ def signature_text(signature: Signature) -> str:
 def generation_text(generation: int) -> str:
     """A generation in both notations: files are named by the hexadecimal one."""
     return f"{generation} (0x{generation:x})"
-
-
-def one_line(text: str) -> str:
-    """Control characters of the data must not reach the terminal."""
-    return "".join(c if c.isprintable() else " " for c in text) + "\n"

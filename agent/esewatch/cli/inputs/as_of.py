@@ -1,11 +1,18 @@
-"""The moment as of which logs are judged: `advise` and `report` know nothing that came after it."""
+"""The state of logs, and the moment as of which it is judged.
 
+`advise` and `report` know nothing that came after it.
+"""
+
+import time
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 import msgspec
 
+from esewatch.cli.inputs.reader import Reader
+from esewatch.config import Settings
 from esewatch.fold.databases.databases import is_dated
+from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 
 DAY = 86400.0
@@ -20,6 +27,17 @@ class Group(NamedTuple):
     """Their databases only."""
     dated: bool = True
     """False: no record of theirs has a time, so that they are judged as of now."""
+
+
+def state_of(reader: Reader, settings: Settings) -> State:
+    """The state that the inputs of `reader` make. Raises EsewatchError as `Reader.inputs`."""
+    folder = Folder(State(), settings)
+    for name, batches in reader.inputs():
+        folder.open_source(name, time.time())
+        for batch in batches:
+            folder.fold(name, batch, time.time())
+    folder.computers.settle()
+    return folder.state
 
 
 def as_of(state: State, now: float) -> Iterator[Group]:

@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import re
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -10,7 +11,6 @@ import msgspec
 
 from esewatch.advice.base.finding import counted
 from esewatch.cli.inputs.counter_csv import CounterCsv, counter_path
-from esewatch.cli.inputs.event_selection import EventSelection, event_ids
 from esewatch.cli.inputs.reader import Reader
 from esewatch.cli.options import (
     add_format_option,
@@ -20,7 +20,10 @@ from esewatch.cli.options import (
 from esewatch.expose.formatting import iso_time
 from esewatch.fold.databases.integrity import PAGE_EVENTS
 from esewatch.model import Event, FieldValue, Reading
+from esewatch.names import one_line
 from esewatch.sources.detect_input import COUNTER_LOGS
+
+_LARGEST_ID = 65_535
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -41,7 +44,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     events.add_argument("--until", type=time_of, metavar="T", help="events up to this time only")
     events.add_argument(
         "--id",
-        type=event_ids,
+        type=_event_ids,
         action="extend",
         metavar="N",
         help="only events with these ids: 703, or 700-705,717; may be repeated",
@@ -61,7 +64,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 def print_events(options: argparse.Namespace) -> int:
     """`events`: exit status 1 when a bad page is among them or a piece was unreadable."""
     reader = Reader(options, companions=options.companions, ese_only=True)
-    chosen = EventSelection(options)
+    chosen = _EventSelection(options)
     bad = False
     for _, batches in reader.inputs():
         for batch in batches:
@@ -78,6 +81,39 @@ def print_events(options: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     return reader.status(wrong=bad)
+
+
+def _event_ids(text: str) -> list[int]:
+    """The ids of `703` or `700-705,717`."""
+    found: list[int] = []
+    for part in text.split(","):
+        numbers = re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", part.strip())
+        first, last = map(int, (numbers[1], numbers[2] or numbers[1])) if numbers else (1, 0)
+        if not first <= last <= _LARGEST_ID:
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is not an event id such as 703 or 700-705,717"
+            )
+        found += range(first, last + 1)
+    return found
+
+
+class _EventSelection:
+    """The events asked for; `untimed` counts those left out because their time is unknown."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.untimed = 0
+        self._ids = frozenset(options.id or ())
+        self._dated = options.since is not None or options.until is not None
+        self._since = -math.inf if options.since is None else options.since
+        self._until = math.inf if options.until is None else options.until
+
+    def __contains__(self, event: Event) -> bool:
+        if self._ids and event.event_id not in self._ids:
+            return False
+        if event.time is None:
+            self.untimed += self._dated
+            return not self._dated
+        return bool(self._since <= event.time <= self._until)
 
 
 def print_counters(options: argparse.Namespace) -> int:
@@ -158,7 +194,7 @@ def _event_text(event: Event) -> str:
         event.database or event.ese_instance or "-",
         fields,
     )
-    return _one_line("  ".join(part for part in parts if part))
+    return one_line("  ".join(part for part in parts if part)) + "\n"
 
 
 def _reading_json(reading: Reading) -> str:
@@ -179,9 +215,4 @@ def _reading_json(reading: Reading) -> str:
 
 def _reading_text(reading: Reading) -> str:
     name = counter_path(reading)
-    return _one_line(f"{iso_time(reading.time) or '-'}  {name}  {reading.value:g}")
-
-
-def _one_line(text: str) -> str:
-    """Control characters of the data must not reach the terminal."""
-    return "".join(c if c.isprintable() else " " for c in text) + "\n"
+    return one_line(f"{iso_time(reading.time) or '-'}  {name}  {reading.value:g}") + "\n"

@@ -3,6 +3,7 @@
 Which columns there are shows at the end only, so rows wait in a file.
 """
 
+import csv
 import math
 import os
 import sys
@@ -51,9 +52,10 @@ class CounterCsv:
     def write(self) -> None:
         """Print header and rows. Without a sample nothing is printed."""
         self._keep()
+        log = csv.writer(sys.stdout, quoting=csv.QUOTE_ALL, lineterminator=_END)
         if self._columns:
             clock = f"(PDH-CSV 4.0) ({self._zone})({self._west})"
-            _print([clock, *self._columns])
+            log.writerow([clock, *self._columns])
         self._rows.seek(0)
         blanks = [_BLANK] * len(self._columns)
         for line in self._rows:
@@ -61,7 +63,7 @@ class CounterCsv:
             cells = blanks.copy()
             for number, value in row.cells.items():
                 cells[number] = f"{value:.17g}"
-            _print([self._shown(row.time), *cells])
+            log.writerow([self._shown(row.time), *cells])
         self._rows.close()
 
     def _keep(self) -> None:
@@ -93,7 +95,3 @@ def _first_zone(paths: Iterable[str]) -> tuple[str, int]:
             hours, minutes = divmod(abs(west), 60)
             return name or f"UTC{sign}{hours:02}:{minutes:02}", west
     return "Coordinated Universal Time", 0
-
-
-def _print(cells: list[str]) -> None:
-    sys.stdout.write(",".join(f'"{cell.replace(chr(34), chr(34) * 2)}"' for cell in cells) + _END)

@@ -5,7 +5,7 @@ import contextlib
 import gc
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from tqdm import tqdm
@@ -78,14 +78,7 @@ class Reader:
         with (
             _seldom_collected(),
             decoded(self._asked, beside=self._beside) as (inputs, errors),
-            tqdm(
-                total=size_of(self.paths),
-                unit="B",
-                unit_scale=True,
-                file=sys.stderr,
-                disable=not sys.stderr.isatty(),
-                leave=False,
-            ) as bar,
+            progress_bar(total=size_of(self.paths), unit="B", unit_scale=True) as bar,
         ):
             for error in errors:
                 # In a folder of logs something else may lie about; what was named must be readable.
@@ -141,6 +134,15 @@ def _seldom_collected() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
+
+
+def progress_bar(items: Iterable[Any] | None = None, **more: Any) -> "tqdm[Any]":
+    """A bar on stderr that goes when it is done, none where that is no terminal.
+
+    It passes the `items` on; `more` are parameters of tqdm.
+    """
+    more.setdefault("disable", not sys.stderr.isatty())
+    return tqdm(items, file=sys.stderr, leave=False, **more)
 
 
 def _say(what: str) -> None:

@@ -3,28 +3,28 @@
 import argparse
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from tqdm import tqdm
-
 from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import counted
 from esewatch.advice.findings.lone_instances import lone_instances
 from esewatch.advice.history.surroundings import is_damaged, surroundings
-from esewatch.cli.inputs.as_of import as_of
-from esewatch.cli.inputs.reader import Reader
-from esewatch.cli.inputs.whole_file import check_folder, write_whole
+from esewatch.cli.inputs.as_of import as_of, state_of
+from esewatch.cli.inputs.reader import Reader, progress_bar
 from esewatch.cli.options import add_config_option, add_input_options, load_settings
 from esewatch.config import Settings
-from esewatch.expose.pages.report.database_pages import Advised, DatabasePages
-from esewatch.expose.pages.report.detail_page import render_detail
-from esewatch.expose.pages.report.report_page import Report, build_report, render_report
-from esewatch.expose.pages.report.report_result import result_sentence
-from esewatch.fold.folder import Folder
+from esewatch.expose.pages.report.database_pages import Advised, DatabasePages, render_detail
+from esewatch.expose.pages.report.report_page import (
+    Report,
+    build_report,
+    render_report,
+    result_sentence,
+)
 from esewatch.fold.state.state import State
 from esewatch.model import EsewatchError
 from esewatch.names import visible
@@ -53,21 +53,16 @@ def write_report(options: argparse.Namespace) -> int:
     """`report`: exit status 1 when a bad page stands, a piece was unreadable, or all were empty."""
     settings = load_settings(options)
     output = Path(options.output)
-    check_folder(output)
+    _check_folder(output)
     reader = Reader(options, companions=True, ese_only=True, beside=True)
-    folder = Folder(State(), settings)
-    for name, batches in reader.inputs():
-        folder.open_source(name, time.time())
-        for batch in batches:
-            folder.fold(name, batch, time.time())
+    state = state_of(reader, settings)
     if reader.nothing_read:
         return reader.status()
-    folder.computers.settle()
     now = time.time()
-    advised = list(_advised(folder.state, settings, now))
+    advised = list(_advised(state, settings, now))
     details = Path(options.details) if options.details else None
     report = build_report(
-        folder.state,
+        state,
         settings,
         now,
         inputs=reader.paths,
@@ -77,9 +72,9 @@ def write_report(options: argparse.Namespace) -> int:
         details=_address(details, output) if details else "",
     )
     if details is not None:
-        _write_details(DatabasePages(folder.state, settings, advised, now), report, details, output)
-    write_whole(output, render_report(report))
-    untimed = sum(each.untimed for each in folder.state.sources.values())
+        _write_details(DatabasePages(state, settings, advised, now), report, details, output)
+    _write_whole(output, render_report(report))
+    untimed = sum(each.untimed for each in state.sources.values())
     if untimed:
         print(
             f"esewatch: {counted(untimed, 'event has', 'events have')} no time, so"
@@ -89,13 +84,37 @@ def write_report(options: argparse.Namespace) -> int:
     print(visible(f"esewatch: wrote {output}"), file=sys.stderr)
     print(visible(result_sentence(report)))
     nothing = not report.read.records
-    return reader.status(wrong=nothing or bool(untimed) or is_damaged(folder.state, settings))
+    return reader.status(wrong=nothing or bool(untimed) or is_damaged(state, settings))
+
+
+def _check_folder(output: Path) -> None:
+    """Raises EsewatchError where the file cannot be written: before an hour of reading."""
+    if output.is_dir():
+        raise EsewatchError(
+            f"{output}: is a folder: name a file in it, such as {output}/report.html"
+        )
+    if not output.parent.is_dir():
+        raise EsewatchError(f"{output}: there is no folder {output.parent}: create it first")
+
+
+def _write_whole(output: Path, text: str) -> None:
+    """Write the file at once: one that is there stays until the new one is complete.
+
+    Raises OSError. A pipe or a device is written to as it is.
+    """
+    if output.exists() and not output.is_file():
+        output.write_text(text, encoding="utf-8")
+        return
+    with tempfile.TemporaryDirectory(prefix=f".{output.stem}-", dir=output.parent) as folder:
+        made = Path(folder) / output.name
+        made.write_text(text, encoding="utf-8")
+        made.replace(output.resolve())
 
 
 def _advised(state: State, settings: Settings, now: float) -> Iterator[Advised]:
     """The advice of each group of computers, with a progress bar on a terminal."""
     told = surroundings(state, settings)
-    for group in _progress(as_of(state, now), "judging", " computers"):
+    for group in progress_bar(as_of(state, now), desc="judging", unit=" computers"):
         yield Advised(
             group.time,
             advise(group.state, settings, group.time, told),
@@ -114,7 +133,7 @@ def _write_details(pages: DatabasePages, report: Report, folder: Path, output: P
     for old in folder.iterdir():
         old.unlink()
     back = _address(output, folder / "0001.html")
-    for name, figures in _progress(report.files, "details", " pages"):
+    for name, figures in progress_bar(report.files, desc="details", unit=" pages"):
         page = render_detail(pages.of(figures), back)
         (folder / name).write_text(page, encoding="utf-8")
     print(visible(f"esewatch: wrote {len(report.files):,} pages in {folder}"), file=sys.stderr)
@@ -123,14 +142,3 @@ def _write_details(pages: DatabasePages, report: Report, folder: Path, output: P
 def _address(target: Path, page: Path) -> str:
     """The address of a file or folder as a link on `page`."""
     return quote(Path(os.path.relpath(target, page.parent)).as_posix())
-
-
-def _progress(items: Any, what: str, unit: str) -> Any:
-    return tqdm(
-        items,
-        desc=what,
-        unit=unit,
-        file=sys.stderr,
-        disable=not sys.stderr.isatty(),
-        leave=False,
-    )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tqdm import tqdm
 
-from esewatch.cli.inputs.reader import FAILED, HEALTHY
+from esewatch.cli.inputs.reader import FAILED, HEALTHY, progress_bar
 from esewatch.names import visible
 from esewatch.scan.lanes import Waiting, run_lanes
 from esewatch.scan.pace import Pace
@@ -26,14 +26,12 @@ class Progress:
         self._closed = False
         self._at: dict[tuple[str, ...], int] = {}
         self._bars = {
-            lane.locks: tqdm(
+            lane.locks: progress_bar(
                 desc=lane.device or "files",
                 total=sum(target.size for target in lane.targets),
                 unit="B",
                 unit_scale=True,
                 unit_divisor=1024,
-                file=sys.stderr,
-                leave=False,
                 position=at,
             )
             for at, lane in enumerate(lanes if sys.stderr.isatty() else ())

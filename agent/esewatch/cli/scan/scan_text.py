@@ -6,12 +6,11 @@ from typing import Any
 import msgspec
 
 from esewatch.config.units import show_duration
-from esewatch.names import visible
+from esewatch.expose.formatting import size
+from esewatch.names import printable, visible
 from esewatch.scan.results import Counts, FileResult, ScannedBadPage
 
 _encode = msgspec.json.Encoder().encode
-
-_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 _WHAT = {
     "checksum": "checksum",
@@ -36,7 +35,7 @@ def json_object(result: FileResult, limit: int) -> dict[str, Any]:
     assert place is not None
     counts, latency = place.counts, result.latency
     found: dict[str, Any] = {
-        "path": _encodable(result.path),
+        "path": printable(result.path),
         "page_size": header.page_size,
         "format": header.format,
         "state": header.state,
@@ -67,7 +66,7 @@ def json_object(result: FileResult, limit: int) -> dict[str, Any]:
     found["complete"] = result.ended == "complete"
     found["ended"] = result.ended
     if result.reason:
-        found["reason"] = _encodable(result.reason)
+        found["reason"] = printable(result.reason)
     found["remarks"] = result.remarks + end_notes(result)
     return found
 
@@ -75,11 +74,6 @@ def json_object(result: FileResult, limit: int) -> dict[str, Any]:
 def json_line(found: dict[str, Any]) -> str:
     """The object as a line."""
     return _encode(found).decode("utf-8", "surrogatepass") + "\n"
-
-
-def _encodable(name: str) -> str:
-    """A file name that is not UTF-8, with its strange bytes escaped."""
-    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def _bad_page(page: ScannedBadPage) -> dict[str, Any]:
@@ -120,9 +114,9 @@ def text_lines(result: FileResult, limit: int) -> Iterator[str]:
     assert place is not None
     counts = place.counts
     device = f", device {result.device}" if result.device else ""
-    size = f"{show_bytes(place.size)}, {header.page_size // 1024} KiB pages"
+    pages = f"{size(place.size)}, {header.page_size // 1024} KiB pages"
     yield visible(result.path)
-    yield f"  {size}, format {header.format}, {header.state} state{device}"
+    yield f"  {pages}, format {header.format}, {header.state} state{device}"
     yield (
         f"  {counts.pages_seen:,} pages read: {counts.uninitialized_pages:,} blank,"
         f" {counts.bad():,} bad{_kinds(counts)}"
@@ -198,8 +192,8 @@ def _run_text(run: Sequence[ScannedBadPage]) -> str:
 
 
 def _speed(counts: Counts) -> str:
-    rate = f", {show_bytes(counts.bytes / counts.seconds)}/s" if counts.seconds > 0 else ""
-    return f"read {show_bytes(counts.bytes)} in {_seconds(counts.seconds)}{rate}"
+    rate = f", {size(counts.bytes / counts.seconds)}/s" if counts.seconds > 0 else ""
+    return f"read {size(counts.bytes)} in {_seconds(counts.seconds)}{rate}"
 
 
 def _seconds(seconds: float) -> str:
@@ -240,12 +234,3 @@ def _why(result: FileResult) -> str:
 
 def _pages(number: int) -> str:
     return "1 page is" if number == 1 else f"{number:,} pages are"
-
-
-def show_bytes(number: float) -> str:
-    """`44.6 GiB`."""
-    at = 0
-    while number >= 1024 and at < len(_UNITS) - 1:
-        number /= 1024
-        at += 1
-    return f"{number:.0f} {_UNITS[at]}" if at == 0 else f"{number:.1f} {_UNITS[at]}"

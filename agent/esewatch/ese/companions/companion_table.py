@@ -1,7 +1,7 @@
 """Companion events: what other providers log about ESE databases, their copies and checks.
 
 A closed list (semantics.md 4), a part for each family of providers. To add an event, add a
-row to a part: `catalogue_companions_exchange`, `catalogue_companions_directory`, or here.
+row to a part: `exchange`, `directory`, or here.
 """
 
 import re

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from esewatch.ese.logs.attachments import Attachment, attachments
-from esewatch.ese.logs.log_header import LogHeader, NotLog
+from esewatch.ese.logs.log_header import NotLog
 from esewatch.ese.pages import header_fields
 from esewatch.ese.pages.checksum import xor_checksum
 from esewatch.ese.pages.file_types import name_of
@@ -69,8 +69,3 @@ def parse_checkpoint(data: bytes) -> Checkpoint | NotLog:
 
 def _is_good(page: bytes) -> bool:
     return u32(page, _FILE_TYPE_AT) == _CHECKPOINT and u32(page, 0) == xor_checksum(page)
-
-
-def is_of(checkpoint: Checkpoint, log: LogHeader) -> bool:
-    """Whether a checkpoint belongs to the series of a log."""
-    return checkpoint.signature == log.signature

@@ -5,7 +5,7 @@ The same judgement as in alerts/checkdb.yml, from the same values as the metrics
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -20,9 +20,7 @@ KNOWN_FOR = 14 * 86400.0
 """A database that was first seen a shorter time ago (seconds) is not overdue yet."""
 
 CheckState = Literal["errors", "overdue", "blind", "broken_off", "unknown", "ok"]
-CHECK_STATES: tuple[CheckState, ...] = (
-    "errors", "overdue", "blind", "broken_off", "unknown", "ok",
-)  # fmt: skip
+CHECK_STATES: tuple[CheckState, ...] = get_args(CheckState)
 """Worst first."""
 
 

@@ -9,10 +9,8 @@ import msgspec
 
 from esewatch.advice.advise import Advice
 from esewatch.config import Policy
+from esewatch.fold.state.rollups import PAGES_FREED, PAGES_READ
 from esewatch.fold.state.state import Instance
-
-READ = "ese_defrag_pages_read_total"
-FREED = "ese_defrag_pages_freed_total"
 
 Verdict = Literal["above", "within", "below", "none"]
 
@@ -32,10 +30,10 @@ class Ratio(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def defrag_ratio(instance: Instance | None, policy: Policy) -> Ratio:
     """The ratio of an instance (None: it has no counters) against the band of `policy`."""
     totals = instance.totals if instance is not None else {}
-    if READ not in totals or FREED not in totals:
+    if PAGES_READ not in totals or PAGES_FREED not in totals:
         missing = "Online Defrag Pages Read/sec and Pages Freed/sec are not both in the input"
         return Ratio(verdict="none", sentence=f"no verdict: the counters {missing}")
-    read, freed = round(totals[READ]), round(totals[FREED])
+    read, freed = round(totals[PAGES_READ]), round(totals[PAGES_FREED])
     value = read / freed if freed > 0 else None
     verdict, sentence = _judge(read, value, policy)
     return Ratio(

@@ -159,10 +159,6 @@ def _mounts(table: Path) -> Iterator[_Mount]:
         yield _Mount(identifier, parent, number, point, fstype, source, options.split(","))
 
 
-def _text(field: bytes) -> str:
-    return _plain(field).decode("utf-8", "replace")
-
-
 def _plain(text: bytes) -> bytes:
     r"""`\040` -> a space: the kernel writes space, tab, newline, backslash and `#` so."""
     return _ESCAPED.sub(lambda match: bytes([int(match[1], 8) & 0xFF]), text)

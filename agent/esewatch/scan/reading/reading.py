@@ -60,10 +60,6 @@ class DatabaseFile:
         """Bytes, now. Raises OSError."""
         return self._status().st_size
 
-    def modified(self) -> float:
-        """Epoch seconds of the last change of the content. Raises OSError."""
-        return self._status().st_mtime
-
     def ask_for(self, offset: int, length: int) -> None:
         """Begin a read of these bytes from the disk into the page cache, without waiting for it.
 

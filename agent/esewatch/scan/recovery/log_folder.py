@@ -1,4 +1,6 @@
-"""The series of logs in folders: which files are there, and which belong to a database."""
+"""The series of logs in folders: which files are there, which belong to a
+database, and which of them it needs.
+"""
 
 import contextlib
 import os
@@ -11,12 +13,15 @@ import msgspec
 from esewatch.ese.logs.checkpoint import CHECKPOINT_BYTES, Checkpoint, parse_checkpoint
 from esewatch.ese.logs.log_header import LOG_HEADER_BYTES, LogHeader, NotLog, parse_log_header
 from esewatch.ese.logs.log_names import LogName, parse_log_name
+from esewatch.ese.pages.header import Header
 from esewatch.ese.pages.header_fields import Signature
 from esewatch.scan.open_errors import why_not_opened
 from esewatch.scan.reading.reading import DatabaseFile
 
 AT_ONCE: Final = 32
 """Files whose beginnings are asked for before the first of them is read."""
+
+DIRTY: Final = ("dirty", "dirty_patched")
 
 _BEGINNING: Final = max(LOG_HEADER_BYTES, CHECKPOINT_BYTES)
 
@@ -35,7 +40,6 @@ class CheckpointFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A checkpoint. `content` None: `reason` says why it cannot be read."""
 
     path: str
-    base: str
     content: Checkpoint | None
     reason: str = ""
 
@@ -89,7 +93,7 @@ class LogFolders:
         name = _name(path)
         if name is None:
             base = Path(path).stem.lower()
-            self._checkpoints[folder, base] = _checkpoint(path, base, beginning)
+            self._checkpoints[folder, base] = _checkpoint(path, beginning)
         elif (log := _log(path, name, beginning)) is not None:
             self._logs.setdefault((folder, name.base), []).append(log)
 
@@ -160,14 +164,14 @@ def _log(path: str, name: LogName, beginning: _Beginning | OSError) -> LogFile |
     return LogFile(path=path, name=name, size=size, header=None, reason=header.reason)
 
 
-def _checkpoint(path: str, base: str, beginning: _Beginning | OSError) -> CheckpointFile:
+def _checkpoint(path: str, beginning: _Beginning | OSError) -> CheckpointFile:
     if isinstance(beginning, OSError):
         reason = why_not_opened(path, beginning)
-        return CheckpointFile(path=path, base=base, content=None, reason=reason)
+        return CheckpointFile(path=path, content=None, reason=reason)
     content = parse_checkpoint(beginning.data[:CHECKPOINT_BYTES])
     if isinstance(content, NotLog):
-        return CheckpointFile(path=path, base=base, content=None, reason=content.reason)
-    return CheckpointFile(path=path, base=base, content=content)
+        return CheckpointFile(path=path, content=None, reason=content.reason)
+    return CheckpointFile(path=path, content=content)
 
 
 def _series(
@@ -215,3 +219,28 @@ def _fault(log: LogFile, signature: Signature, generation: int) -> str:
     if header.file_bytes() != log.size:
         return f"the file has {log.size} bytes, its header says {header.file_bytes()}"
     return ""
+
+
+def needs_logs(header: Header) -> bool:
+    """Whether the database mounts only after a replay of logs that its header names."""
+    return header.state in DIRTY and header.log_required.first > 0
+
+
+def replay_generations(header: Header, series: Series) -> range:
+    """The logs that a replay reads: from the checkpoint on, or from the lowest log without one.
+
+    From the first that is required at the latest, up to the last that is there or committed.
+    """
+    first = header.log_required.first
+    start = checkpoint_generation(series) or min(series.logs, default=first)
+    end = max(max(series.logs, default=0), header.log_required.last, header.log_committed)
+    return range(min(start, first), end + 1)
+
+
+def checkpoint_generation(series: Series) -> int | None:
+    """The log at which a replay begins by the checkpoint; None: the checkpoint is not used."""
+    file = series.checkpoint
+    if file is None or file.content is None or file.content.signature != series.signature:
+        return None
+    position = file.content.position
+    return position.generation if position and position.generation in series.logs else None

@@ -10,15 +10,19 @@ from esewatch.ese.logs.log_header import FIRST_WITH_SEGMENTS, SEGMENT_BYTES, Log
 from esewatch.ese.logs.segments import FIRST_SEGMENT, SegmentCheck, Segments
 from esewatch.ese.pages.header import Header
 from esewatch.scan.open_errors import why_not_opened
-from esewatch.scan.recovery.log_folder import LogFile, LogFolders, Series
+from esewatch.scan.recovery.log_folder import (
+    LogFile,
+    LogFolders,
+    Series,
+    needs_logs,
+    replay_generations,
+)
 from esewatch.scan.recovery.log_reader import LogPart, LogReader
-from esewatch.scan.recovery.needed_logs import needs_logs, replay_generations
 
 
 class LogCheck(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What the content of one log says."""
 
-    path: str
     fault: str = ""
     """A sentence: why no replay gets through it. Empty: one does."""
     doubt: str = ""
@@ -53,7 +57,7 @@ def verify_logs(
         for generation, log in wanted.items():
             fault = series.faults.get(generation, "")
             if fault or log.header is None:
-                found[generation], before = LogCheck(path=log.path, fault=fault), None
+                found[generation], before = LogCheck(fault=fault), None
                 continue
             if before is not None and before.header.generation != generation - 1:
                 before = None
@@ -125,18 +129,17 @@ def _verified(
     log: LogFile, header: LogHeader, before: _Before | None, reader: LogReader
 ) -> tuple[LogCheck, Segments | None]:
     if fault := _unlike(header, before):
-        return LogCheck(path=log.path, fault=fault), None
+        return LogCheck(fault=fault), None
     if doubt := _unread(header):
-        return LogCheck(path=log.path, doubt=doubt), None
+        return LogCheck(doubt=doubt), None
     try:
         segments = _segments(log.path, header, reader)
     except OSError as error:
-        return LogCheck(path=log.path, fault=why_not_opened(log.path, error)), None
+        return LogCheck(fault=why_not_opened(log.path, error)), None
     if segments.corrected:
         listed = ", ".join(map(str, segments.corrected))
         doubt = f"a bit is flipped in segment {listed}; the engine corrects it by its checksum"
     check = LogCheck(
-        path=log.path,
         fault=segments.reason,
         doubt=doubt,
         torn=segments.torn is not None,

@@ -11,14 +11,14 @@ from typing import Final
 from esewatch.ese.pages.header import Header
 from esewatch.scan.lost_writes import LostWrites
 from esewatch.scan.recovery.backup_trailer import BackupTrailer, is_out_of_backup
-from esewatch.scan.recovery.log_folder import Series
-from esewatch.scan.recovery.log_verification import LogCheck
-from esewatch.scan.recovery.needed_logs import (
+from esewatch.scan.recovery.log_folder import (
     DIRTY,
+    Series,
     checkpoint_generation,
     needs_logs,
     replay_generations,
 )
+from esewatch.scan.recovery.log_verification import LogCheck
 from esewatch.scan.results import FileResult, Outcome, RequiredLogs, Verdict
 from esewatch.scan.structure.structure_check import STOPPED, Structure
 

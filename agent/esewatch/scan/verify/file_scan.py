@@ -21,11 +21,11 @@ from esewatch.scan.results import (
     Ended,
     FileResult,
     Kind,
+    Latencies,
     Place,
     ScannedBadPage,
     Step,
 )
-from esewatch.scan.verify.latency import Latencies
 from esewatch.scan.verify.stream import RATED_READ_SIZE, READ_SIZE, THROTTLED_READ_SIZE, stream
 from esewatch.scan.verify.suspect_pages import PAUSE_SECONDS, Suspects
 

@@ -64,15 +64,11 @@ _DISK_METRICS = {
 _DISK_32_BIT = {"Disk Reads/sec", "Disk Writes/sec"}
 _DISK_NAMES = {name.lower(): name for name in _DISK_METRICS}
 _COLLECTOR = {
-    "windows_physical_disk_read_seconds_total": "% Disk Read Time",
-    "windows_physical_disk_write_seconds_total": "% Disk Write Time",
-    "windows_physical_disk_read_bytes_total": "Disk Read Bytes/sec",
-    "windows_physical_disk_write_bytes_total": "Disk Write Bytes/sec",
-    "windows_physical_disk_reads_total": "Disk Reads/sec",
-    "windows_physical_disk_writes_total": "Disk Writes/sec",
+    metric.replace("ese_device", "windows_physical_disk"): name
+    for name, metric in _DISK_METRICS.items()
 }
-"""Of the collector physical_disk. Its `..._latency_seconds_total` assume a clock of 10 MHz
-and wrap at 32 bits of it, so they are not read."""
+"""Metrics of the collector physical_disk, whose names end as ours. Its `..._latency_seconds_total`
+assume a clock of 10 MHz and wrap at 32 bits of it, so they are not read."""
 
 
 class Shown(NamedTuple):

@@ -2,14 +2,27 @@
 
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo
 
 import msgspec
+
+from esewatch.model import SourceError
 
 _TIME = re.compile(
     r"\s*(\d{1,2})/(\d{1,2})/(\d{4}) (\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,](\d{1,6}))?\s*"
 )
 _HOUR = timedelta(hours=1)
 _JITTER = timedelta(seconds=1)
+
+
+def log_zone(name: str | None) -> ZoneInfo | None:
+    """The configured zone of a log; None where none is. Raises SourceError for one not known."""
+    if not name:
+        return None
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise SourceError(f"time zone {name!r} is not known here") from None
 
 
 class ClockState(msgspec.Struct, array_like=True):

@@ -15,7 +15,7 @@ import msgspec
 from esewatch.model import CountersSeen, Reading, Source, SourceError
 from esewatch.sources.counters.blg.buffers import buffer_size
 from esewatch.sources.counters.counter_row import Parts, parts_of, readings
-from esewatch.sources.counters.pdh_clock import ClockState, PdhClock
+from esewatch.sources.counters.pdh_clock import ClockState, PdhClock, log_zone
 from esewatch.sources.counters.perfmon_header import (
     PerfmonColumn,
     PerfmonHeader,
@@ -54,12 +54,7 @@ def perfmon_csv_source(
     header's offset. `ese_only`: only the counters that feed a metric. Raises
     SourceError when the time zone is unknown.
     """
-    zone = None
-    if timezone:
-        try:
-            zone = ZoneInfo(timezone)
-        except (KeyError, ValueError, OSError):
-            raise SourceError(f"time zone {timezone!r} is not known here") from None
+    zone = log_zone(timezone)
 
     def factory(path: str, head: bytes, saved: bytes) -> Decoder:
         if not saved:

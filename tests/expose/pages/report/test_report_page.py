@@ -13,8 +13,12 @@ from esewatch.advice.window.window import WindowAdvice
 from esewatch.config import default_settings
 from esewatch.expose.formatting import time_tag
 from esewatch.expose.pages.report.database_pages import Advised
-from esewatch.expose.pages.report.report_page import Report, build_report, render_report
-from esewatch.expose.pages.report.report_result import result_sentence
+from esewatch.expose.pages.report.report_page import (
+    Report,
+    build_report,
+    render_report,
+    result_sentence,
+)
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks
 from esewatch.fold.passes.transitions import pack
 from esewatch.fold.state.state import BadPage, Database, State, Transition

@@ -143,7 +143,8 @@ def _moved(advice: Advice | None) -> str:
         return ""
     if not any(each.finding == "scans_collide" for each in advice.findings):
         return ""
-    start, end = (f"{datetime.fromtimestamp(each, UTC):%H:%M}" for each in advice.slot[2:])
+    of = advice.slot
+    start, end = (f"{datetime.fromtimestamp(each, UTC):%H:%M}" for each in (of.start, of.end))
     return (
         f"its scan meets another one on the same disks: scan it from {start} to {end} UTC instead"
     )

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 import msgspec
 
 from esewatch.advice.history.copies import Member
-from esewatch.advice.history.history import FREED, READ
 from esewatch.config import Settings, rule_for, window_for
 from esewatch.ese.counters.counter_feeds import DATABASE_MAINTENANCE, ONLINE_DEFRAG
 from esewatch.expose.formatting import plural
 from esewatch.expose.pages.hidden_counters import Hidden, commands_of
 from esewatch.expose.pages.problems.problem import (
     Problem,
+    about,
     endpoint_setting,
     listed_names,
     quoted,
@@ -22,6 +22,7 @@ from esewatch.expose.pages.problems.problem import (
 from esewatch.fold.identity.computers import namesakes
 from esewatch.fold.identity.identity import device_of
 from esewatch.fold.identity.owners import instance_key, instance_label
+from esewatch.fold.state.rollups import RATIO
 from esewatch.fold.state.state import Database, Host, State
 
 _WINDOWS = re.compile(r"[a-z]:\\|\\\\")
@@ -78,21 +79,15 @@ def _window(each: Known, settings: Settings) -> Iterator[Problem]:
     if each.member.model != "window" or window is not None:
         return
     named = sorted(settings.windows)
-    yield Problem(
-        problem="window_unknown",
-        computer=database.computer,
-        database=database.database,
-        sentence="its maintenance window is not known: its length is not judged, and a "
+    yield about(
+        database,
+        "window_unknown",
+        "its maintenance window is not known: its length is not judged, and a "
         "stopped pass counts as running for 7 days",
         command="Get-MailboxDatabase -Status | ConvertTo-Json -Depth 4 > databases.json"
         if on_windows(database) and database.provider.upper() == "ESE"
         else "",
-        setting=rule_setting(
-            settings,
-            database.computer,
-            database.database,
-            f"window: {named[0] if named else 'nightly'}",
-        ),
+        setting=rule_setting(settings, database, f"window: {named[0] if named else 'nightly'}"),
         needs_person=True,
     )
 
@@ -105,15 +100,14 @@ def _device(
         return
     beside = on[database.computer] > 1 and each.member.model == "window"
     why = ": whether scans slow each other is not judged" if beside else ""
-    yield Problem(
-        problem="device_unknown",
-        computer=database.computer,
-        database=database.database,
-        sentence=f"its disk is not known{why}",
+    yield about(
+        database,
+        "device_unknown",
+        f"its disk is not known{why}",
         command="Get-Partition | Format-Table DriveLetter,DiskNumber"
         if on_windows(database)
         else "lsblk -o NAME,WWN,SERIAL,MOUNTPOINT",
-        setting=rule_setting(settings, database.computer, database.database, "device: lun7"),
+        setting=rule_setting(settings, database, "device: lun7"),
         needs_person=beside,
     )
 
@@ -124,17 +118,15 @@ def _level(each: Known) -> Iterator[Problem]:
     """
     if not each.unlogged:
         return
-    yield Problem(
-        problem="event_level_low",
-        computer=each.database.computer,
-        database=each.database.database,
-        sentence=f"scans took long enough for the events {each.unlogged}, and none is in the log: "
+    yield about(
+        each.database,
+        "event_level_low",
+        f"scans took long enough for the events {each.unlogged}, and none is in the log: "
         "the application that opens the database sets JET_paramEventLoggingLevel below 50 "
         "(medium), or they are filtered on their way here. Passes are followed without them, "
         "progress in between is not known",
         command="wevtutil qe Application "
         '"/q:*[System[(EventID=719 or EventID=738 or EventID=744)]]" /c:1 /rd:true /f:text',
-        needs_person=False,
     )
 
 
@@ -194,15 +186,14 @@ def _not_sampled(state: State, known: Iterable[Known], sampled: set[str]) -> Ite
         database = each.database
         instance = state.instances.get(instance_key(database))
         if each.member.model != "window" or (
-            instance is not None and {READ, FREED} <= instance.totals.keys()
+            instance is not None and instance.totals.keys() >= RATIO
         ):
             continue
         there = listed_names(sorted(sampled))
-        yield Problem(
-            problem="counters_missing",
-            computer=database.computer,
-            database=database.database,
-            sentence="pages read and freed of its instance "
+        yield about(
+            database,
+            "counters_missing",
+            "pages read and freed of its instance "
             f"{instance_label(database) or '(not told by its events)'} are not sampled; counters "
             f"are read of {there}",
             needs_person=True,

@@ -8,7 +8,7 @@ from esewatch.config import Settings, policy_for, rule_for
 from esewatch.expose.pages.problems.database_problems import Known, on_windows
 from esewatch.expose.pages.problems.problem import (
     Problem,
-    ProblemName,
+    about,
     endpoint_setting,
     rule_setting,
 )
@@ -31,20 +31,6 @@ def of_figures(state: State, settings: Settings, known: Sequence[Known]) -> Iter
         yield from _backup(each, state, settings)
 
 
-def _note(
-    problem: ProblemName, each: Known, sentence: str, setting: str = "", command: str = ""
-) -> Problem:
-    return Problem(
-        problem=problem,
-        computer=each.database.computer,
-        database=each.database.database,
-        sentence=sentence,
-        command=command,
-        setting=setting,
-        needs_person=False,
-    )
-
-
 def _roles(watched: Sequence[Known], settings: Settings) -> Iterator[Problem]:
     members = [each.member for each in watched]
     shared = copies_of(members)
@@ -55,13 +41,12 @@ def _roles(watched: Sequence[Known], settings: Settings) -> Iterator[Problem]:
             continue
         # By name and path alone servers that have nothing to do with one another are alike.
         if key in configured or (member.named and number[key] > 1):
-            setting = rule_setting(settings, member.computer, member.database, "role: passive")
-            yield _note(
+            yield about(
+                each.database,
                 "copy_role_unknown",
-                each,
                 "it has copies, and no event shows whether it is the active one: comparisons "
                 "across copies leave it out",
-                setting,
+                setting=rule_setting(settings, each.database, "role: passive"),
             )
 
 
@@ -69,12 +54,12 @@ def _log_folder(each: Known, settings: Settings) -> Iterator[Problem]:
     database = each.database
     rule = rule_for(settings, database.computer, database.database)
     if (rule is None or rule.log_path is None) and each.member.model == "window":
-        yield _note(
+        yield about(
+            database,
             "log_folder_unknown",
-            each,
             "the folder of its transaction logs is not known: no forecast of when their "
             "disk is full",
-            rule_setting(settings, database.computer, database.database, "log_path: 'L:\\SG06'"),
+            setting=rule_setting(settings, database, "log_path: 'L:\\SG06'"),
         )
 
 
@@ -82,12 +67,12 @@ def _mailboxes(each: Known, settings: Settings) -> Iterator[Problem]:
     database = each.database
     rule = rule_for(settings, database.computer, database.database)
     if database.process.lower().startswith(_EXCHANGE) and (rule is None or rule.mailboxes is None):
-        yield _note(
+        yield about(
+            database,
             "mailboxes_unknown",
-            each,
             "its number of mailboxes is not known: its cache is not judged",
-            rule_setting(settings, database.computer, database.database, "mailboxes: 800"),
-            "(Get-Mailbox -Database NAME -ResultSize Unlimited).Count",
+            setting=rule_setting(settings, database, "mailboxes: 800"),
+            command="(Get-Mailbox -Database NAME -ResultSize Unlimited).Count",
         )
 
 
@@ -97,11 +82,12 @@ def _disk(each: Known, state: State, settings: Settings) -> Iterator[Problem]:
     device = device_of(database, host.volumes if host is not None else {}, settings)
     if device is None or (database.computer, device) in state.devices:
         return
-    yield _note(
+    exporter = endpoint_setting(database.computer)
+    yield about(
+        database,
         "disk_counters_missing",
-        each,
         f"no counters of its disk {device} are read: no throughput and no latency of it",
-        endpoint_setting(database.computer) if on_windows(database) else "sources: [{type: disks}]",
+        setting=exporter if on_windows(database) else "sources: [{type: disks}]",
     )
 
 
@@ -110,17 +96,12 @@ def _backup(each: Known, state: State, settings: Settings) -> Iterator[Problem]:
     instance = state.instances.get(instance_key(database))
     asked = policy_for(settings, database.database, database.computer).backup_within != _NEVER
     if asked and not _backed_up(instance, state.hosts.get(database.computer)):
-        yield _note(
+        yield about(
+            database,
             "backup_unseen",
-            each,
             "no backup of its instance is known: there is none, or its events do not arrive. "
             "If none is needed:",
-            rule_setting(
-                settings,
-                database.computer,
-                database.database,
-                "policy: {backup_within: never}",
-            ),
+            setting=rule_setting(settings, database, "policy: {backup_within: never}"),
         )
 
 

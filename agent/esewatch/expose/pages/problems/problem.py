@@ -8,6 +8,10 @@ import msgspec
 
 from esewatch.config import Settings, rule_for
 from esewatch.expose.formatting import tidy
+from esewatch.fold.state.state import Database
+
+MAX_NAMED = 3
+"""Names that a sentence lists."""
 
 ProblemName = Literal[
     "backup_unseen",
@@ -106,18 +110,40 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def rule_setting(settings: Settings, computer: str, database: str, what: str) -> str:
+def about(
+    database: Database,
+    problem: ProblemName,
+    sentence: str,
+    *,
+    command: str = "",
+    setting: str = "",
+    needs_person: bool = False,
+) -> Problem:
+    """A problem of one database."""
+    return Problem(
+        problem=problem,
+        computer=database.computer,
+        database=database.database,
+        sentence=sentence,
+        command=command,
+        setting=setting,
+        needs_person=needs_person,
+    )
+
+
+def rule_setting(settings: Settings, database: Database, what: str) -> str:
     """An entry of `databases` that sets `what` (`device: lun7`) for one database.
 
     The first rule that fits wins, so where there is one, the text says what to add to it. Empty
     where a name cannot stand on one line or would be a pattern.
     """
-    rule = rule_for(settings, computer, database)
+    computer, label = database.computer, database.database
+    rule = rule_for(settings, computer, label)
     if rule is not None:
         return f"{what}   # in its rule, match: {quoted(rule.match)}"
-    if not (computer + database).isprintable() or set(database) & set("*?"):
+    if not (computer + label).isprintable() or set(label) & set("*?"):
         return ""
-    return f"databases: [{{match: {quoted(database)}, computer: {quoted(computer)}, {what}}}]"
+    return f"databases: [{{match: {quoted(label)}, computer: {quoted(computer)}, {what}}}]"
 
 
 def endpoint_setting(computer: str) -> str:
@@ -128,7 +154,7 @@ def endpoint_setting(computer: str) -> str:
     return f"sources: [{{type: prometheus, url: '{url}', computer: {quoted(computer)}}}]"
 
 
-def listed_names(names: Sequence[str], most: int = 3) -> str:
+def listed_names(names: Sequence[str]) -> str:
     """`a, b, c and 4 more`."""
-    more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - MAX_NAMED
+    return ", ".join(names[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -8,9 +8,11 @@ from esewatch.advice.findings.lone_instances import LoneInstance
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.config import Settings
 from esewatch.expose.formatting import tidy
-from esewatch.expose.pages.database_page import DatabasePage, database_page
+from esewatch.expose.pages.database_page import MAX_PASSES, DatabasePage, database_page
 from esewatch.expose.pages.database_table import TableRow, row_of
 from esewatch.expose.pages.overview import DatabaseFigures
+from esewatch.expose.pages.rendering import render
+from esewatch.expose.pages.report.embedded_runbooks import embedded
 from esewatch.fold.databases.databases import is_dated
 from esewatch.fold.state.state import State
 
@@ -87,3 +89,17 @@ class DatabasePages:
         if self._details:
             return f"{self._details}/{self.file_of(figures)}"
         return f"#{section}-{number}" if number <= MAX_IN_FULL else ""
+
+
+def render_detail(page: DatabasePage, report: str) -> str:
+    """One database as a page of its own: HTML that needs nothing else.
+
+    `report` is the relative address of the report.
+    """
+    return render(
+        "detail.html.j2",
+        page=page,
+        passes=MAX_PASSES,
+        report=report,
+        runbooks=embedded([page.figures]),
+    )

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from esewatch.advice.advise import Advice
+from esewatch.advice.forecast.verdict import UNVERIFIED
 from esewatch.advice.unproven import never_proven, never_proven_text
 from esewatch.config import Settings
 from esewatch.expose.formatting import plural, tidy
@@ -21,18 +22,33 @@ from esewatch.expose.pages.rendering import render
 from esewatch.expose.pages.report.backup_table import BackupTable, backup_table
 from esewatch.expose.pages.report.database_pages import MAX_IN_FULL, Advised, DatabasePages
 from esewatch.expose.pages.report.embedded_runbooks import embedded
-from esewatch.expose.pages.report.report_rows import (
-    GapRow,
-    InstanceRow,
-    gap_rows,
-    lone_instance_rows,
-)
 from esewatch.expose.pages.summary import Summary
 from esewatch.fold.identity.computers import namesakes
+from esewatch.fold.identity.owners import instance_key
+from esewatch.fold.state.rollups import PAGES_FREED, PAGES_READ
 from esewatch.fold.state.state import State
 from esewatch.model import Unreadable
 
 MAX_UNREADABLE_ROWS = 500
+
+
+class GapRow(msgspec.Struct, frozen=True, kw_only=True):
+    """Records missing from a channel."""
+
+    computer: str
+    channel: str
+    begin: float
+    end: float
+    records: int
+
+
+class InstanceRow(msgspec.Struct, frozen=True, kw_only=True):
+    """Counters of an instance of which no database is known."""
+
+    computer: str
+    ese_instance: str
+    pages_read: float | None
+    pages_freed: float | None
 
 
 class InputFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,12 +153,59 @@ def build_report(
         windows=tuple(window_rows(rows)),
         checks=_checks(state, settings, now),
         ignored=view.ignored,
-        instances=lone_instance_rows(state),
+        instances=_lone_instance_rows(state),
         backups=backups,
         hidden=tuple(grouped(view.hidden)),
-        gaps=gap_rows(state),
+        gaps=_gap_rows(state),
         never_verified=_never_verified(view.advice),
     )
+
+
+def result_sentence(report: Report) -> str:
+    """`12 databases: 1 with bad pages, 2 unverified`, and what could not be read."""
+    parts = [_result_of_databases(report)]
+    if report.read.unread:
+        parts.append(f"{plural(len(report.read.unread), 'input')} could not be read")
+    if report.read.untimed:
+        parts.append(f"{plural(report.read.untimed, 'event has', 'events have')} no time")
+    return "; ".join(parts)
+
+
+def _result_of_databases(report: Report) -> str:
+    shown = report.databases
+    if not shown:
+        read = plural(len(report.read.inputs) - len(report.read.unread), "input")
+        found = (
+            plural(report.read.records, "ESE record") if report.read.records else "no ESE record"
+        )
+        return f"no ESE database in {read} ({found}): nothing is known of any database"
+    told = {
+        "with bad pages": sum(each.status == "bad" for each in shown),
+        "unverified": report.fleet.unverified,
+        "never verified": sum(map(_is_unproven, shown)),
+        "refusing writes, or about to": report.fleet.writes_at_risk,
+        "on computers with missing or stale data": _number_blind(report),
+    }
+    wrong = [f"{number:,} {what}" for what, number in told.items() if number]
+    databases = plural(len(shown), "database")
+    if wrong:
+        return f"{databases}: {', '.join(wrong)}"
+    watched = any(each.tier == "watched" for each in shown)
+    verified = "every watched one is verified" if watched else "none is of a kind that is watched"
+    return f"{databases}: no bad page is known, {verified}"
+
+
+def _is_unproven(figures: DatabaseFigures) -> bool:
+    """Watched, never proven good in these logs, and not counted as unverified for that."""
+    advice = figures.advice
+    findings = {said.finding for said in advice.findings} if advice is not None else set()
+    proven = figures.last_verified is not None or not UNVERIFIED.isdisjoint(findings)
+    return figures.tier == "watched" and not proven
+
+
+def _number_blind(report: Report) -> int:
+    names = {each.name for each in report.fleet.blind}
+    return sum(each.computer in names for each in report.databases)
 
 
 def _checks(state: State, settings: Settings, now: float) -> tuple[CheckdbRow, ...]:
@@ -163,6 +226,36 @@ def _input_facts(
         unread=tuple(map(tidy, unread)),
         unreadable=tuple(_tidy_piece(piece) for piece in unreadable[:MAX_UNREADABLE_ROWS]),
         more_unreadable=max(0, len(unreadable) - MAX_UNREADABLE_ROWS),
+    )
+
+
+def _lone_instance_rows(state: State) -> tuple[InstanceRow, ...]:
+    """Instances with counters of which no event names a database."""
+    known = {instance_key(each) for each in state.databases.values()}
+    return tuple(
+        InstanceRow(
+            computer=tidy(instance.computer),
+            ese_instance=tidy(instance.ese_instance),
+            pages_read=instance.totals.get(PAGES_READ),
+            pages_freed=instance.totals.get(PAGES_FREED),
+        )
+        for key, instance in sorted(state.instances.items())
+        if key not in known and instance.totals
+    )
+
+
+def _gap_rows(state: State) -> tuple[GapRow, ...]:
+    """All gaps, by channel."""
+    return tuple(
+        GapRow(
+            computer=tidy(channel.computer),
+            channel=tidy(channel.channel),
+            begin=begin,
+            end=end,
+            records=records,
+        )
+        for _, channel in sorted(state.channels.items())
+        for begin, end, records in channel.gaps
     )
 
 

@@ -5,13 +5,13 @@ Totals are taken as they are stored, not integrated from rates.
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
-from zoneinfo import ZoneInfo
 
 from esewatch.model import Reading, Source, SourceError
 from esewatch.sources.counters.blg.blg_decoder import BlgDecoder
 from esewatch.sources.counters.blg.buffer_file import BufferFile
 from esewatch.sources.counters.blg.buffers import buffer_size
 from esewatch.sources.counters.blg.trace_header import COMPRESSED
+from esewatch.sources.counters.pdh_clock import log_zone
 from esewatch.sources.files.decoder import Decoder
 from esewatch.sources.files.follow import FollowedFiles
 from esewatch.sources.files.raw_file import open_raw
@@ -33,12 +33,7 @@ def perfmon_blg_source(
     clock tells the time in UTC. `ese_only`: only the counters that feed a metric. Raises
     SourceError when the time zone is unknown.
     """
-    zone = None
-    if timezone:
-        try:
-            zone = ZoneInfo(timezone)
-        except (KeyError, ValueError, OSError):
-            raise SourceError(f"time zone {timezone!r} is not known here") from None
+    zone = log_zone(timezone)
 
     def factory(path: str, head: bytes, saved: bytes) -> Decoder:
         if not is_binary_log(head):

@@ -7,13 +7,11 @@ from typing import Final, NamedTuple
 CIRCULAR: Final = 0x2
 COMPRESSED: Final = 0x04000000
 
-_FIXED: Final = struct.Struct("<II")
 _MODE_AT: Final = 32
 _POINTER_AT: Final = 44
 _POINTERS_AT: Final = 56
 _ZONE_BYTES: Final = 172
 _SYSTEM_TIME: Final = struct.Struct("<8H")
-_ZERO: Final = timedelta(0)
 _WEEK: Final = 7
 
 

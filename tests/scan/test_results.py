@@ -1,6 +1,6 @@
 import random
 
-from esewatch.scan.verify.latency import Latencies
+from esewatch.scan.results import Latencies
 
 
 def test_without_a_read_there_is_no_latency() -> None:
