@@ -1,4 +1,4 @@
-"""Which events `events` prints: `--since`, `--until`, `--id`."""
+"""Selection of the events that `events` prints: `--since`, `--until`, `--id`."""
 
 import argparse
 import math

@@ -29,7 +29,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The content of a checkpoint, from the first copy whose checksum is right."""
 
     position: LogPosition | None
-    """Where a replay begins."""
+    """Position at which a replay begins."""
     consistency: LogPosition | None
     """Up to where all databases are known to be written."""
     signature: Signature
@@ -72,5 +72,5 @@ def _is_good(page: bytes) -> bool:
 
 
 def is_of(checkpoint: Checkpoint, log: LogHeader) -> bool:
-    """Whether a checkpoint belongs to the series of a log."""
+    """True if a checkpoint belongs to the series of a log."""
     return checkpoint.signature == log.signature

@@ -1,4 +1,4 @@
-"""Which logs a database needs, by its header and those that are there."""
+"""Logs that a database needs, by its header and those that are there."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ DIRTY: Final = ("dirty", "dirty_patched")
 
 
 def needs_logs(header: Header) -> bool:
-    """Whether the database mounts only after a replay of logs that its header names."""
+    """True if the database mounts only after a replay of logs that its header names."""
     return header.state in DIRTY and header.log_required.first > 0
 
 

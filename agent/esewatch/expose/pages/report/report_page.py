@@ -36,7 +36,7 @@ MAX_UNREADABLE_ROWS = 500
 
 
 class InputFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What was read, and what could not be."""
+    """Inputs that were read, and those that could not be."""
 
     inputs: tuple[str, ...]
     records: int

@@ -18,7 +18,7 @@ _WEEK: Final = 7
 
 
 class Change(NamedTuple):
-    """When the clock changes: on the n-th weekday of a month (5: the last), or on a date."""
+    """Change of the clock: on the n-th weekday of a month (5: the last), or on a date."""
 
     year: int
     month: int
@@ -80,7 +80,7 @@ class LoggedZone(tzinfo):
 
 
 class TraceHeader(NamedTuple):
-    """What the first event says."""
+    """Fields of the first event."""
 
     mode: int
     zone: LoggedZone | None
