@@ -19,7 +19,7 @@ from tests.oracle.reading import read
 from tests.support.each import of_each
 
 SEEDS = 2000
-PART = 100
+PART = 20
 MANY = 100_000
 
 
