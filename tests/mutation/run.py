@@ -36,8 +36,8 @@ OPTIONS = ("-q", "-s", "-m", "not slow", "-p", "no:randomly", "-p", "no:cachepro
 ORACLE_SEEDS = 200
 LINES = ROOT / "out" / "mutation-lines.json"
 SAID = ROOT / "out" / "mutant.txt"
-TEST_SECONDS = 8.0
-"""A test that takes longer while its lines are noted is left out."""
+TRACED_SECONDS = 5.0
+"""Of a test that takes longer the lines of the rest are not noted."""
 TRACED_CALLS = 20
 """So many calls of a function have their lines noted in one test."""
 MOST_SECONDS = 40.0
@@ -71,7 +71,7 @@ class Lines:
         self._files = {str(AGENT / each): each for each in modules()}
         self._seen: set[tuple[str, int]] = set()
         self._calls: dict[int, int] = {}
-        signal.signal(signal.SIGVTALRM, lambda *_: pytest.skip("takes more than TEST_SECONDS"))
+        signal.signal(signal.SIGVTALRM, lambda *_: sys.settrace(None))
 
     def _call(self, frame: FrameType, event: str, arg: Any) -> Any:
         if frame.f_code.co_filename not in self._files:
@@ -101,12 +101,10 @@ class Lines:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
         began = time.process_time()
-        signal.setitimer(signal.ITIMER_VIRTUAL, TEST_SECONDS)
-        try:
-            yield from self._noted(item.nodeid)
-            self.seconds[item.nodeid] = time.process_time() - began
-        finally:
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, TRACED_SECONDS)
+        yield from self._noted(item.nodeid)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        self.seconds[item.nodeid] = time.process_time() - began
 
     def store(self) -> None:
         lines = {at: sorted(tests) for at, tests in sorted(self.lines.items())}
@@ -247,12 +245,17 @@ def first_seed(item: pytest.Item) -> int:
 
 
 def tests_of(mutant: Mutant, lines: dict[str, list[str]], seconds: dict[str, float]) -> list[str]:
-    """Tests that come by its line, by its module where that runs at the import; cheapest first."""
+    """Tests that come by its line, by its module where that runs at the import.
+
+    Those of the mirrored file go first, then the cheapest.
+    """
     found = set(lines.get(f"{mutant.path}:{mutant.line}", ()))
     if not found:
         found = {each for at in lines if at.startswith(mutant.path) for each in lines[at]}
     tests = [test for test in seconds if test in found or test.partition("::")[0] in found]
-    tests.sort(key=lambda test: seconds[test])
+    folder, _, name = mutant.path.rpartition("/")
+    own = f"tests/{folder}/test_{name}::"
+    tests.sort(key=lambda test: (not test.startswith(own), seconds[test]))
     while sum(seconds[test] for test in tests) > MOST_SECONDS:
         tests.pop()
     return tests
