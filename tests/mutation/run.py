@@ -25,6 +25,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import Phase, settings
 
 from tests.mutation.changes import changes
 
@@ -198,6 +199,12 @@ class Mutation:
         self.drawn = random.Random(seed).sample(mutants(), len(mutants()))
         self.count = count
         self.tried: dict[Mutant, str] = {}
+
+    def pytest_sessionstart(self) -> None:
+        # The smallest example of a failure takes long, and nobody reads it.
+        phases = [Phase.explicit, Phase.reuse, Phase.generate]
+        settings.register_profile("mutants", settings.get_profile("esewatch"), phases=phases)
+        settings.load_profile("mutants")
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         items[:] = [item for item in items if first_seed(item) < ORACLE_SEEDS]
