@@ -25,7 +25,6 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import Phase, settings
 
 from tests.mutation.changes import changes
 
@@ -33,7 +32,10 @@ ROOT = Path(__file__).resolve().parents[2]
 AGENT = ROOT / "agent" / "esewatch"
 ROOMS = ("fold", "advice", "ese/events")
 TESTS = ("fold", "advice", "ese", "hard_histories", "situations", "oracle")
-OPTIONS = ("-q", "-s", "-m", "not slow", "-p", "no:randomly", "-p", "no:cacheprovider")
+OPTIONS = (
+    *("-q", "-s", "-m", "not slow", "-p", "no:randomly", "-p", "no:cacheprovider"),
+    "--hypothesis-profile=mutants",
+)
 ORACLE_SEEDS = 200
 LINES = ROOT / "out" / "mutation-lines.json"
 SAID = ROOT / "out" / "mutant.txt"
@@ -199,12 +201,6 @@ class Mutation:
         self.drawn = random.Random(seed).sample(mutants(), len(mutants()))
         self.count = count
         self.tried: dict[Mutant, str] = {}
-
-    def pytest_sessionstart(self) -> None:
-        # The smallest example of a failure takes long, and nobody reads it.
-        phases = [Phase.explicit, Phase.reuse, Phase.generate]
-        settings.register_profile("mutants", settings.get_profile("esewatch"), phases=phases)
-        settings.load_profile("mutants")
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         items[:] = [item for item in items if first_seed(item) < ORACLE_SEEDS]

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from eselab.lab import readings, real_files
-from eselab.lab.bench import DAY, Bench
+from eselab.lab.bench import Bench, Run
 from eselab.lab.experiments import (
     EXPERIMENTS,
     backup_buffered,
@@ -72,9 +72,8 @@ def test_old_ratio_says_what_advise_says(tmp_path: Path) -> None:
     told = Told(tmp_path)
     findings = old_ratio.run(told.bench, pages=200, days=3.0)
 
-    again = Bench(tmp_path / "again", 1, lambda: None)
-    made = again.engine("month", old_ratio.plan(200), 3.0 * DAY)
-    advice = {each.ese_instance: each for each in made.advice(old_ratio.configuration(200))}
+    made = Run(tmp_path / "month").advice(old_ratio.configuration(200))
+    advice = {each.ese_instance: each for each in made}
     assert told.count == EXPERIMENTS["old-ratio"].steps
     for churn in old_ratio.CHURNS:
         told_of = advice[churn.name]
