@@ -61,9 +61,10 @@ def commands() -> dict[str, list[Path]]:
 
 @pytest.fixture(scope="module")
 def month(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A day of the engine's profile of a month."""
+    """A folder as the profile of a month leaves it, of one day and one small database."""
     folder = tmp_path_factory.mktemp("engine")
-    assert status_of("esewatch engine run --dir month --profile month --days 1", folder) == 0
+    (folder / "plan.json").write_text('{"databases": [{"name": "busy", "pages": 100}]}')
+    assert status_of("esewatch engine run --dir month --plan plan.json --days 1", folder) == 0
     return folder / "month"
 
 

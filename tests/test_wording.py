@@ -29,6 +29,7 @@ IN_COMMENTS = re.compile(
     re.IGNORECASE,
 )
 """Those that comments and docstrings do without, too."""
+QUESTION = re.compile(r"(what|whether|which|how|when|where|who|whose|why)\b(?!-)", re.IGNORECASE)
 CODE = re.compile(r"```.*?```|^ {4,}.*$|`[^`\n]*`|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
 SHOWN = {"title", "description", "noValue", "displayName", "text", "label"}
 """Settings of a dashboard whose text a person reads."""
@@ -67,6 +68,23 @@ def test_comments_and_docstrings_use_no_private_words() -> None:
     assert len(files) > len(suspects) > 50, "`told` and `mend` are names, too"
     found = [(file.name, text) for file in suspects for text in prose(file)]
     assert [f"{name}: {text}" for name, text in found if IN_COMMENTS.search(text)] == []
+
+
+def docstrings(file: Path) -> Iterator[str]:
+    """Those of the module, its classes and functions, and those behind attributes."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield str(node.value.value).strip()
+
+
+def test_a_docstring_begins_with_the_thing_and_not_with_a_question() -> None:
+    found = [
+        (file.name, text)
+        for file in sorted((ROOT / "agent").rglob("*.py"))
+        for text in docstrings(file)
+    ]
+    assert len(found) > 3000
+    assert [f"{name}: {text}" for name, text in found if QUESTION.match(text)] == []
 
 
 def test_no_alert_says_anything_in_private_words() -> None:

@@ -52,7 +52,7 @@ def _failed(error: Exception) -> str | None:
 
 
 def _sentence(error: OSError) -> str:
-    """What the system says, after the name of the file if it has one."""
+    """Text of the system, after the name of the file if it has one."""
     said = error.strerror or str(error)
     return said if error.filename is None else f"{error.filename}: {said}"
 

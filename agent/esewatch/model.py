@@ -166,7 +166,7 @@ class CopyChecked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     size_bytes: int | None = None
     bad_pages: tuple[tuple[int, PageFault], ...] = ()
     verdict: str = ""
-    """Whether the copy would mount, as `check` says it; empty: it was not asked."""
+    """Verdict of `check` on a mount of the copy; empty: it was not asked."""
     verdict_reason: str = ""
 
 

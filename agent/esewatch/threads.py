@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable
 
 _LOOK_SECONDS = 0.05
-"""How often it is looked whether a thread is still there that says nothing."""
+"""Seconds between two looks whether a thread that says nothing is still there."""
 
 
 class _Alive:
@@ -37,7 +37,7 @@ class Worker:
 
     @property
     def running(self) -> bool:
-        """Whether the thread is still there."""
+        """True if the thread is still there."""
         return self._thread() is not None and not self._ended.is_set()
 
     def join(self, seconds: float) -> None:

@@ -21,7 +21,7 @@ from tests.support.campaign import some
 from tests.support.each import of_each
 
 SEEDS = 2000
-PART = 100
+PART = 20
 MANY = 100_000
 
 

@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from esewatch.advice.base.finding import FINDINGS
 from esewatch.advice.forecast.verdict import VERDICTS
 from esewatch.advice.window.window import ACTIONS
+from esewatch.cli import main
 from esewatch.config.settings import Model, Tier
 from esewatch.fold.instances.backups import BACKUP_EVENTS
 from esewatch.fold.state.damage import EXPOSED_KINDS
@@ -241,11 +241,13 @@ def commands() -> set[tuple[str, ...]]:
     return {tuple(word.strip() for word in words if word) for words in found}
 
 
-def test_each_command_a_person_is_told_to_run_exists() -> None:
+def test_each_command_a_person_is_told_to_run_exists(capsys: pytest.CaptureFixture[str]) -> None:
     assert {("ack",), ("events",), ("config", "check")} <= commands()
     for words in commands():
-        done = run(sys.executable, "-m", "esewatch", *words, "--help")
-        assert done.returncode == 0, done.stderr
+        with pytest.raises(SystemExit) as ended:
+            main([*words, "--help"])
+        assert ended.value.code == 0
+        assert f"usage: esewatch {' '.join(words)}" in capsys.readouterr().out
 
 
 @of_each(alerts(), name_and_severity)

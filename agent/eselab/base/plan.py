@@ -116,7 +116,7 @@ class DatabasePlan(_Part, frozen=True, kw_only=True):
     page_size: int = 8192
     """One of PAGE_SIZES."""
     pages: Annotated[int, Meta(ge=16, le=1_000_000)] = 2000
-    """How many it has, about, when it is made."""
+    """Approximate number of its pages when it is made."""
     cache_pages: CachePages = 256
     device: str = ""
     """Name of a device of the plan. Empty: the machine's, unmodelled in real time."""
@@ -138,10 +138,10 @@ class DatabasePlan(_Part, frozen=True, kw_only=True):
     scan_pace: ScanPace = 100.0
     """Bytes a second of a background scan: 1 MB/s of 160 GB are 100 B/s of 16 MB."""
     program: ProgramName = "exchange"
-    """Whose names its logs have: a `directory` is that of a domain controller, NTDS.DIT."""
+    """Program whose names its logs have: a `directory` is that of a domain controller, NTDS.DIT."""
     backup: BackupPlan | None = None
     role: Role = "active"
-    """Whose events a `current` engine logs of its scan."""
+    """Role whose events a `current` engine logs of its scan."""
     copies: Annotated[list[CopyPlan], Meta(max_length=4)] = []
 
     def __post_init__(self) -> None:

@@ -14,7 +14,7 @@ ENDINGS: Final = (".edb", ".dit")
 
 
 class Program(NamedTuple):
-    """What the logs call a program and its databases."""
+    """Names in the logs of a program and its databases."""
 
     process: str
     """`%1` of its events."""

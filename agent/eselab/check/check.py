@@ -103,7 +103,7 @@ class _Trees:
         self.incomplete: set[int] = set()
         """Object ids of the trees that could not be walked wholly."""
         self.knows_all = True
-        """Whether the catalog is whole."""
+        """True if the catalog is whole."""
         self._view = view
         self._faults = faults
         self._catalog: list[tuple[bytes, bytes]] = []
@@ -151,7 +151,7 @@ class _Trees:
         return len(found)
 
     def _compare_index(self, index: Index) -> None:
-        """Whether an index of the catalog leads to all its records."""
+        """Check that an index of the catalog leads to all its records."""
         name = f"{CATALOG.name}, index {index.name}"
         found = list(self.walk(name, index.entry, within=Entry(CATALOG_ID, CATALOG_ROOT)))
         if not self.knows_all or index.entry.object_id in self.incomplete:
@@ -246,7 +246,7 @@ class _Census:
             self._fault(number, "is in no tree and not available")
 
     def _is_lost(self, page: bytes | None) -> bool:
-        """Whether a page that no walk came to cannot be behind one that could not be walked."""
+        """True if a page that no walk came to cannot be behind one that could not be walked."""
         trees = self._trees
         incomplete = trees.incomplete | trees.spaces.incomplete
         if not trees.knows_all:

@@ -49,7 +49,7 @@ class TreeWalk:
         self.pages: list[int] = []
         """Page numbers that were come to."""
         self.complete = True
-        """Whether all pages of the tree were come to, so far."""
+        """True if all pages of the tree were come to, so far."""
         self._view = view
         self._name = name
         self._entry = entry

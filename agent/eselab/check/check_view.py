@@ -27,7 +27,7 @@ class View:
         self.header = header
         self.page_size = header.page_size
         self.pages = file.pages()
-        """How many the database has: they are 1 to this one."""
+        """Number of pages of the database: they are 1 to this one."""
         self.dbtime = header.dbtime
         """No page has a later one."""
         self.bad: set[int] = set()

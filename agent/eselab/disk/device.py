@@ -82,7 +82,7 @@ class Device(Storage):
 
 
 class _Room:
-    """What one database has of a LUN: it lies at the begin, its logs lie from the middle on."""
+    """Part of a LUN for one database: it lies at the begin, its logs lie from the middle on."""
 
     def __init__(self, begin: int, length: int) -> None:
         self._begin = begin
@@ -90,7 +90,7 @@ class _Room:
         self._logs: dict[str, int] = {}
 
     def place(self, file: str) -> int:
-        """Where a file begins."""
+        """Offset at which a file begins."""
         if not file.endswith(".log"):
             return self._begin
         if file not in self._logs:

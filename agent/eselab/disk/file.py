@@ -1,4 +1,4 @@
-"""What every file of the engine can do, real or simulated, counted or spoiled."""
+"""Operations of every file of the engine, real or simulated, counted or spoiled."""
 
 from typing import Protocol
 

@@ -125,7 +125,7 @@ class _Stream:
         self._last = 0.0
 
     def due(self, at: float) -> tuple[float, int]:
-        """When the next requests arrive, now or after a pause, and how many, which may be 0."""
+        """Arrival of the next requests, now or after a pause, and their number, which may be 0."""
         plan = self.plan
         count = plan.outstanding - self._under_way
         if plan.pause:
@@ -144,7 +144,7 @@ class _Stream:
         return at, count
 
     def offset(self) -> int:
-        """Where the next request lies."""
+        """Offset of the next request."""
         if self.plan.pattern == "random":
             place = self._chance.randrange(self._places)
         else:

@@ -179,7 +179,7 @@ class LogFile:
         return found
 
     def _is_of(self, segment: bytes, number: int) -> bool:
-        """Whether it was written as this one of this log."""
+        """True if it was written as this one of this log."""
         if len(segment) < SEGMENT_BYTES:
             return False
         return _HEAD.unpack_from(segment)[:3] == (0, number, self._generation)
@@ -213,12 +213,12 @@ class LogFile:
 
 
 def _in(offset: int) -> bool:
-    """Whether it is one of the header."""
+    """True if it is one of the header."""
     return offset < HEADER_BYTES
 
 
 def _at(number: int) -> int:
-    """Where a segment begins in the file; 0 is the first behind the header."""
+    """Offset of a segment in the file; 0 is the first behind the header."""
     return HEADER_BYTES + number * SEGMENT_BYTES
 
 

@@ -32,7 +32,7 @@ class Link:
         """(begin, end) of the latest times that it was busy, apart and ascending."""
 
     def carry(self, earliest: float, ready: float, length: int) -> float:
-        """When the last of `length` bytes is over. Of them the last one comes at `ready`.
+        """Time at which the last of `length` bytes is over. Of them the last one comes at `ready`.
 
         None is carried before `earliest`.
         """
@@ -58,7 +58,7 @@ class _Request(msgspec.Struct, eq=False):
     length: int
     write: bool
     step: Literal["arrive", "land", "leave"] = "arrive"
-    """What is next: a write lands at the controller when the link has carried it."""
+    """Next step: a write lands at the controller when the link has carried it."""
     parts: int = 0
     """Of it that are not done."""
     lines: list[tuple[int, int]] = []
@@ -111,7 +111,7 @@ class _Drive:
 
 
 _Event = _Request | _Part | _Destaged
-"""What is done or comes: the next step of a request, a part of one, a run of the cache."""
+"""Event that is done or comes: the next step of a request, a part of one, a run of the cache."""
 
 
 class Lun:

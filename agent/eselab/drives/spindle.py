@@ -111,7 +111,7 @@ the same maker). Assumed: as for the one before.
 
 
 class _Surface:
-    """Where bytes lie: zones of as many tracks each, the outer ones with more bytes a track."""
+    """Place of the bytes: zones of as many tracks each, the outer ones with more bytes a track."""
 
     def __init__(self, model: DiskModel) -> None:
         turn = 60 / model.rpm

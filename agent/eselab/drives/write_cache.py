@@ -36,7 +36,7 @@ class WriteCache:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether it is time to write out, whatever else is asked of the drives."""
+        """True if it is time to write out, whatever else is asked of the drives."""
         return self._used >= _CROWDED * self.limit
 
     def put(self, at: float, drive: int, line: int) -> bool:
@@ -54,7 +54,7 @@ class WriteCache:
         return True
 
     def has(self, drive: int, lines: range) -> bool:
-        """Whether all these lines are cached: they can be read from here then."""
+        """True if all these lines are cached: they can be read from here then."""
         return self._waiting[drive].issuperset(lines)
 
     def since(self, drive: int) -> float | None:

@@ -42,7 +42,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """What the advice for a window rests on."""
+    """Evidence on which the advice for a window rests."""
 
     pages_read: float
     pages_freed: float
@@ -57,7 +57,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Advice(msgspec.Struct, frozen=True, kw_only=True):
-    """What `esewatch advise` says of the window of a database."""
+    """Output of `esewatch advise` for the window of a database."""
 
     ese_instance: str
     action: str

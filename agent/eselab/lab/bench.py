@@ -34,7 +34,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Run:
-    """What a run of the engine left behind, as the agent reads it."""
+    """Files that a run of the engine left behind, as the agent reads them."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -54,7 +54,7 @@ class Run:
         return agent.counters(self._counters)
 
     def advice(self, configuration: Mapping[str, Any]) -> list[Advice]:
-        """What is advised after its logs. Raises LabError, OSError.
+        """Advice after its logs. Raises LabError, OSError.
 
         `configuration`: that of docs/configuration.md.
         """

@@ -75,13 +75,13 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     holds: bool | None
     """None: it was not measured, or not decided where there is a figure of ours."""
     why: str = ""
-    """Why it does not hold, was not decided or not measured."""
+    """Reason why it does not hold, was not decided or not measured."""
     spread: Span | None = None
     """Least and most of several runs, `ours` being the median."""
 
 
 class Signal(msgspec.Struct, frozen=True, kw_only=True):
-    """What one side of an experiment makes the rules and the advice say."""
+    """Alerts and advice that follow from one side of an experiment."""
 
     side: Side
     case: str
@@ -181,7 +181,7 @@ def repeated(
 
 
 def _same_way(published: float | Span, ours: float) -> bool:
-    """Whether the side that is the larger one is so here, too; 1 and a span around it say none."""
+    """True if the side that is the larger one is so here, too; 1 and a span around it say none."""
     least, most = (published, published) if isinstance(published, float) else (0.0, math.inf)
     if isinstance(published, Span):
         least = least if published.least is None else published.least
@@ -225,5 +225,5 @@ def rounded(value: float) -> float:
 
 
 def repeatable(kinds: Iterable[Kind]) -> bool:
-    """Whether the same seed gives the same figures."""
+    """True if the same seed gives the same figures."""
     return "real files" not in kinds

@@ -19,7 +19,7 @@ BLOCK: Final = 1 << 20
 
 _O_DIRECT: Final = getattr(os, "O_DIRECT", 0)
 _REFUSED: Final = frozenset({errno.EINVAL, errno.EOPNOTSUPP})
-"""What a file system that cannot do it says to O_DIRECT."""
+"""Errors of a file system that cannot do O_DIRECT."""
 _O_DSYNC: Final = getattr(os, "O_DSYNC", 0)
 
 

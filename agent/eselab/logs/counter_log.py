@@ -80,7 +80,7 @@ _GREW: Final = (
     'ese_log_io_total{operation="read"}',
     'ese_log_io_total{operation="write"}',
 )
-"""What each of the counted totals feeds, in the order of `_Seen.totals`."""
+"""Metric that each of the counted totals feeds, in the order of `_Seen.totals`."""
 _SCANNED: Final = 4
 _REQUESTS: Final = 5
 
@@ -102,11 +102,11 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     log_generation: int
     """The one that is being written."""
     zeroes: bool = False
-    """Whether its scan zeroes pages."""
+    """True if its scan zeroes pages."""
     duration: int | None = None
     """Of a current engine: the seconds of the run of its scan, 0: none, 1: it is suspended."""
     recovers: bool = False
-    """Whether it is a passive copy."""
+    """True if it is a passive copy."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -153,7 +153,7 @@ class _Seen(NamedTuple):
 
 
 class _Column(msgspec.Struct):
-    """What was written of one instance; `idle` are the cells of a row with nothing new."""
+    """Values that were written of one instance; `idle` are the cells of a row with nothing new."""
 
     seen: _Seen
     first: _Seen
@@ -306,7 +306,7 @@ def _cells(seen: _Seen, before: _Seen, interval: int, first: _Seen) -> str:
 
 
 def _phased(grew: dict[str, int], seen: _Seen) -> dict[str, int]:
-    """What grew; of a copy in the phase of recovery, which the agent prefers to all phases."""
+    """Growth; of a copy in the phase of recovery, which the agent prefers to all phases."""
     if not seen.recovers:
         return grew
     return {series.replace(_ALL_PHASES, _RECOVERY): amount for series, amount in grew.items()}

@@ -36,6 +36,6 @@ DETACHED: Final = 327
 STOPPED: Final = 103
 ACTIVE: Final = frozenset({735, 736, 737, 738, 744})
 PASSIVE: Final = frozenset({717, 719, 732, 733, 745, 746})
-"""Whose scan they report; a copy with an event of the other kind has changed its role."""
+"""Events of a passive copy's scan; a copy with one of the other kind has changed its role."""
 COPY_SCAN_END: Final = 732
 BROKEN_OFF: Final = 745

@@ -112,7 +112,7 @@ class DatabaseTruth(msgspec.Struct):
     named: dict[int, float] = {}
     """Pages that events named as a scan counts them: when last, healed ones too."""
     last_damage: float = 0.0
-    """When a page was last met whose content is lost."""
+    """Last time at which a page was met whose content is lost."""
     unlocated: float = 0.0
     """End of the last scan that counted bad pages and named none, 0 when it is past."""
     verified: float | None = None
@@ -120,7 +120,7 @@ class DatabaseTruth(msgspec.Struct):
     """As its last scan event shows: active, passive, or empty without one."""
     role_changed: float = 0.0
     copy_scanned: float | None = None
-    """When a scan of a passive copy completed last (732)."""
+    """Last completion of a scan of a passive copy (732)."""
     slow: dict[str, int] = {}
     slow_seconds: dict[str, int] = {}
     zeroing: ZeroingTruth | msgspec.UnsetType = msgspec.UNSET
@@ -335,7 +335,7 @@ def _earliest(entry: DatabaseTruth, passes: Passes, told: Told) -> float | None:
 
 
 def _judged(entry: DatabaseTruth, passes: Passes, told: Told, earliest: float | None) -> None:
-    """What the scan says of the pages: all that were met before it began are past, if it is clean.
+    """Judge the pages by a scan: all that were met before it began are past, if it is clean.
 
     Of those that it met itself as many stand as it counts, the last ones.
     """

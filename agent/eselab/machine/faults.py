@@ -47,7 +47,7 @@ class _Ask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Database:
-    """What is asked of one file, and which of its pages are bad."""
+    """Requests to one file, and its bad pages."""
 
     def __init__(self, name: str, clock: Clock, tell: Callable[[Fault], None]) -> None:
         self.asks: list[_Ask] = []
@@ -248,7 +248,7 @@ def _content(file: File, page: int, page_size: int) -> bytes:
 
 
 def _is_good(content: bytes, page: int) -> bool:
-    """Whether it was written and verifies."""
+    """True if it was written and verifies."""
     return any(content) and diagnose(content, page).fault is None
 
 

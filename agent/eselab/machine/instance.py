@@ -40,7 +40,7 @@ _TRIES: Final = 100
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
-    """What an instance is given. `folder` is its own; `slow`: seconds of a slow request.
+    """Settings of an instance. `folder` is its own; `slow`: seconds of a slow request.
 
     `harmed` is told of each fault that happened on request, `journal` of each transaction of the
     workload.

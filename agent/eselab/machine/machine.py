@@ -40,7 +40,7 @@ _TRUTH_EVERY: Final = 5.0
 _REFUSALS: Final = (
     CheckpointError, HeaderError, LogError, PageError, RecoveryError, TreeError
 )  # fmt: skip
-"""Why a database cannot be opened; beside them OSError."""
+"""Errors for which a database cannot be opened; beside them OSError."""
 
 
 class InUseError(Exception):

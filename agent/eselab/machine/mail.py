@@ -32,7 +32,7 @@ FOLDERS: Final = 4
 """Of each mailbox; the inbox is the first."""
 
 FAULTS: Final = (PageError, TreeError, LookupError, ValueError, struct.error)
-"""What a damaged page does to an operation. The last three: rows that do not go together, or
+"""Errors of an operation on a damaged page. The last three: rows that do not go together, or
 make no sense, because a write of one of them was lost or its page was written broken."""
 
 MESSAGES: Final = Layout(
@@ -124,7 +124,7 @@ class Row(NamedTuple):
 
 
 class Journal(Protocol):
-    """Who keeps a model of the database outside, over any kill."""
+    """Keeper of a model of the database outside, over any kill."""
 
     def intended(self, rows: Sequence[Row]) -> None:
         """A transaction with these rows, in this order, is about to commit."""

@@ -43,7 +43,7 @@ _RECENT: Final = 8
 """The mean age at which users touch a message is this part of the time that it is kept."""
 
 _NIGHTS: Final = 6
-"""How often in its history a mailbox is defragmented: more changes little but the time."""
+"""Number of defragmentations in the history of a mailbox: more changes little but the time."""
 
 _ENTRIES: Final = 1000
 """Entries of "Arrivals" in a transaction: few pages of any size."""
@@ -70,7 +70,7 @@ class Sizes:
 
 
 def age(chance: random.Random, kept: float) -> float:
-    """How old a message is when a user moves or deletes it: mostly recent, never over `kept`."""
+    """Age of a message when a user moves or deletes it: mostly recent, never over `kept`."""
     return chance.expovariate(_RECENT / kept) % kept
 
 
@@ -126,7 +126,7 @@ def _history(
     period: float,
     chance: random.Random,
 ) -> list[_Event]:
-    """What happened to the messages (number, time) of a mailbox, in order."""
+    """Events of the messages (number, time) of a mailbox, in order."""
     events = []
     for number, time in own:
         folder = INBOX

@@ -34,7 +34,7 @@ _NONE: Final = 1 << 40
 
 
 class CopySetting(msgspec.Struct, frozen=True, kw_only=True):
-    """What a copy is given. `folder` is its own, `source` that of the active copy.
+    """Settings of a copy. `folder` is its own, `source` that of the active copy.
 
     `device` is where it lies, `source_device` where the active one does; `slow`: seconds of a slow
     request.
@@ -163,7 +163,7 @@ class PassiveCopy:
             self._reports.checksum_given_up(header.scan_finished)
 
     def _duration(self) -> int | None:
-        """What the counter of the scan's duration says; None: an engine of 2007 has none."""
+        """Value of the counter of the scan's duration; None: an engine of 2007 has none."""
         if self._setting.database.generation != "current":
             return None
         return 0 if self._background is None else self._background.duration
@@ -195,7 +195,7 @@ class PassiveCopy:
         )
 
     def _leads_on(self, active: Store) -> bool:
-        """Whether the logs of the active copy, shipped or to come, go on from this file."""
+        """True if the logs of the active copy, shipped or to come, go on from this file."""
         replay = self._opened_replay()
         if replay.header.signature != active.header.signature:
             return False

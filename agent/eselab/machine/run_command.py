@@ -24,7 +24,7 @@ from eselab.machine.machine import Machine, OpenError
 from eselab.storage.transaction_log.log import LogError
 
 START: Final = "2007-06-18"
-"""Where virtual time begins, a Monday. In a folder that has a run it goes on at its end."""
+"""Start of virtual time, a Monday. In a folder that has a run it goes on at its end."""
 MONTH: Final = 30.0
 LONGEST: Final = 36500.0
 """Days of one run."""

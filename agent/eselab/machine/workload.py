@@ -24,7 +24,7 @@ _RETENTION: Final = 2
 """The first steps of the day, which take what is too old."""
 
 _HOURS: Final = (2, 1, 1, 1, 1, 2, 4, 8, 14, 18, 18, 16, 12, 16, 18, 17, 15, 12, 8, 6, 5, 4, 3, 2)
-"""How much is done in each hour of the day, relative to each other."""
+"""Amount of work in each hour of the day, relative to each other."""
 
 _READ_AGE: Final = 20
 """The mean age of a message that is read is this part of the time that it is kept."""
@@ -118,7 +118,7 @@ class Mail:
             boxes.flush()
 
     def _users(self, totals: Totals, of_day: int) -> list[Operation]:
-        """What users do in this step of the day."""
+        """Operations of users in this step of the day."""
         plan, daily = self._plan, totals.daily
         counts: dict[Kind, float] = {
             "deliver": daily,

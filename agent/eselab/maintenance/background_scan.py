@@ -25,13 +25,13 @@ NOTICES: Final = 4
 
 
 class BackgroundState(ScanState, kw_only=True):
-    """What a scan keeps. All of it but `completions` and `completed` is of the pass."""
+    """Stored state of a scan. All of it but `completions` and `completed` is of the pass."""
 
     free_bytes: int = 0
     """On record pages."""
     record_pages: int = 0
     told_late: float = 0.0
-    """When the pass was last reported as late, 0: never."""
+    """Last time at which the pass was reported as late, 0: never."""
 
 
 class BackgroundScan(DatabaseScan):
@@ -64,9 +64,9 @@ class BackgroundScan(DatabaseScan):
         self._state = BackgroundState()
         self._running = False
         self._due = 0.0
-        """When the next read is."""
+        """Time of the next read."""
         self._notice = 0.0
-        """When to report the pass again."""
+        """Time of the next report of the pass."""
         self._run_pages = self._run_bad = 0
 
     @property
@@ -77,7 +77,7 @@ class BackgroundScan(DatabaseScan):
         return SUSPENDED if self._state.is_open else 0
 
     def due(self) -> float:
-        """When to run first: at once, but not within a day of the end of the last pass."""
+        """Time of the first run: at once, but not within a day of the end of the last pass."""
         try:
             self._state = self._load()
         except (PageError, TreeError, OSError):

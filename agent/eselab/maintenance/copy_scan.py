@@ -25,7 +25,7 @@ class ScannedCopy:
         self._day = day
 
     def state(self, name: str, type: type[_State]) -> _State | None:
-        """What the header says of the scan, whatever the name."""
+        """State of the scan in the header, whatever the name."""
         header = self.store.header
         state = BackgroundState(
             is_open=bool(header.scan_started),
@@ -44,7 +44,7 @@ class ScannedCopy:
         self.store.keep_scan(finished=kept.completed, started=started, page=page)
 
     def _told_late(self, started: float) -> float:
-        """When the late pass was last to be logged: each day from the eighth on."""
+        """Last time at which the late pass was to be logged: each day from the eighth on."""
         late = started + THRESHOLD * self._day
         passed = (self._clock.now() - late) // self._day
         return late + passed * self._day if started and passed >= 0 else 0.0

@@ -38,7 +38,7 @@ class ScanState(msgspec.Struct, kw_only=True):
     """The position of a pass, and its counts. Times are epoch seconds."""
 
     is_open: bool = False
-    """Whether a pass was begun and not completed. Up to `uninitialized` all is of the pass."""
+    """True if a pass was begun and not completed. Up to `uninitialized` all is of the pass."""
     started: float = 0.0
     seconds: float = 0.0
     """That it ran."""
@@ -51,16 +51,16 @@ class ScanState(msgspec.Struct, kw_only=True):
     completions: int = 0
     """Passes completed in the life of the database."""
     completed: float = 0.0
-    """When the last one was, 0: never."""
+    """Time of the last one, 0: never."""
 
 
 class DatabaseScan(Maintenance):
     """The scan of one database; a pause after each read."""
 
     _table: ClassVar = TABLE
-    """Where the state is kept."""
+    """Table with the state."""
     _keeps: ClassVar = False
-    """Whether `_take` needs the contents of the pages."""
+    """True if `_take` needs the contents of the pages."""
     _read_bytes: ClassVar = READ_BYTES
     _state: ScanState = ScanState()
     """Each invocation begins with what the database has of it."""

@@ -32,12 +32,12 @@ class DefragState(msgspec.Struct, kw_only=True):
     """The position of a pass, and its counts. Times are epoch seconds."""
 
     is_open: bool = False
-    """Whether a pass was begun and not completed. Up to `pages_freed` all is of the pass."""
+    """True if a pass was begun and not completed. Up to `pages_freed` all is of the pass."""
     started: float = 0.0
     object_id: int = 0
     """The tree that it is in."""
     key: bytes | None = None
-    """Where in that tree it goes on, None: behind it."""
+    """Key in that tree from which it goes on, None: behind it."""
     seconds: float = 0.0
     """That it ran."""
     invocations: int = 0

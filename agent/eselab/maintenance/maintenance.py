@@ -40,7 +40,7 @@ class MaintainedPages(Protocol):
 
 
 class Maintained(Protocol):
-    """What is maintained, and has a small record of each task: see Database for all of it."""
+    """Maintained database, with a small record of each task: see Database for all of it."""
 
     @property
     def store(self) -> MaintainedPages:
@@ -72,7 +72,7 @@ class Maintenance:
         self._clock = clock
         self._pause = pause
         self._began = 0.0
-        """When the invocation did."""
+        """Start of the invocation."""
         self._ran_before = 0.0
         """Seconds that the pass ran in the invocations before this one."""
         self._unsaved = 0

@@ -23,7 +23,7 @@ class Schedule:
 
     @property
     def stopped(self) -> bool:
-        """Whether `stop` was called."""
+        """True if `stop` was called."""
         return self._stopped
 
     def start(self, task: Task, *, after: float = 0.0) -> None:

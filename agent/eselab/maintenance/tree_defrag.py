@@ -26,16 +26,16 @@ _SAVE_AFTER: Final = 500
 
 
 class TreeState(msgspec.Struct, kw_only=True):
-    """Where a round is. Times are epoch seconds."""
+    """Position of a round. Times are epoch seconds."""
 
     is_open: bool = False
-    """Whether a round was begun and not completed."""
+    """True if a round was begun and not completed."""
     begun: float = 0.0
-    """When it was, 0: there was none."""
+    """Time of its start, 0: there was none."""
     object_id: int = 0
     """The tree that it is in. All that follows is of it."""
     key: bytes | None = None
-    """Where it goes on, None: behind that tree."""
+    """Key from which it goes on, None: behind that tree."""
     started: float = 0.0
     pages_visited: int = 0
     pages_freed: int = 0
@@ -49,7 +49,7 @@ class TreeDefrag(DefragWork):
     """Each invocation begins with what the database has of it."""
 
     def due(self, day: float) -> float:
-        """When to run first: at once where a round is open, else a day after it was begun."""
+        """Time of the first run: at once where a round is open, else a day after it was begun."""
         try:
             state = self._database.state(STATE, TreeState) or TreeState()
         except (PageError, TreeError):

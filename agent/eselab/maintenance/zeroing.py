@@ -34,7 +34,7 @@ UNUSED: Final = b"U"
 
 
 class ZeroingState(ScanState, kw_only=True):
-    """What a scan keeps, and what was zeroed. Up to `deleted` all is of the pass."""
+    """Stored state of a scan, and counts of the zeroed. Up to `deleted` all is of the pass."""
 
     dbtime: int = 0
     """That of the database when the pass began."""

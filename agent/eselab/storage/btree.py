@@ -23,7 +23,7 @@ _DEEPEST: Final = 32
 """Levels that no tree of a file of 2^31 pages has: a path this long goes in a circle."""
 
 _NONSENSE: Final = (struct.error, IndexError, ValueError)
-"""What a page does that verifies and was written broken, or a map that lost a write."""
+"""Errors of a page that verifies and was written broken, or a map that lost a write."""
 
 
 _Arguments = ParamSpec("_Arguments")
@@ -40,7 +40,7 @@ class SizeError(ValueError):
 
 
 class Space(Protocol):
-    """Where the pages of a tree come from."""
+    """Source of the pages of a tree."""
 
     def allocate(self, transaction: Transaction, *, near: int = 0) -> int:
         """A page that nobody has, if possible close behind page `near`; any content."""
@@ -50,7 +50,7 @@ class Space(Protocol):
 
 
 class Merge(NamedTuple):
-    """What `BTree.merge` did: pages that it freed, and the key to go on from, None at the end."""
+    """Result of `BTree.merge`: pages that it freed, and the key to go on from, None at the end."""
 
     freed: int
     next: bytes | None
@@ -64,7 +64,7 @@ class _Step(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where a key belongs: a leaf, the way to it from the root, and a place in it."""
+    """Place of a key: a leaf, the way to it from the root, and a place in it."""
 
     path: tuple[_Step, ...]
     number: int
@@ -255,7 +255,7 @@ class BTree:
         return page
 
     def _descend(self, key: bytes, transaction: Transaction | None) -> _Place:
-        """Where `key` belongs."""
+        """Place of `key`."""
         path: list[_Step] = []
         number, end = self.root, None
         page = self._read(number, transaction)
@@ -336,7 +336,7 @@ class BTree:
         self._put(transaction, tuple(path), bound, _CHILD.pack(number))
 
     def _is_last(self, transaction: Transaction, path: list[_Step]) -> bool:
-        """Whether the way keeps to the right edge of the tree."""
+        """True if the way keeps to the right edge of the tree."""
         return all(step.at + 1 == node.count(transaction.read(step.number)) for step in path)
 
     def _push_down(self, transaction: Transaction) -> int:

@@ -42,7 +42,7 @@ class Cache:
         frames: OrderedDict[int, Frame] | None = None,
     ) -> None:
         self.pages_dirtied = 0
-        """How often a clean page became a dirty one."""
+        """Number of times that a clean page became a dirty one."""
         self.require: Callable[[int], None] = lambda position: None
         """Called before a page is written, with the position of the log behind its last change."""
         self._file = file
@@ -53,7 +53,7 @@ class Cache:
 
     @property
     def pages(self) -> int:
-        """How many pages are in memory now."""
+        """Number of pages in memory now."""
         return len(self._frames)
 
     def read(self, number: int) -> bytes:
@@ -81,11 +81,11 @@ class Cache:
         self._frames.clear()
 
     def has(self, number: int) -> bool:
-        """Whether a page is here."""
+        """True if a page is here."""
         return number in self._frames
 
     def is_clean(self, number: int) -> bool:
-        """Whether all changes of the page are on disk."""
+        """True if all changes of the page are on disk."""
         frame = self._frames.get(number)
         return frame is None or not frame.dirty_since
 

@@ -199,7 +199,7 @@ class Database:
                 self.indexes[index.name].insert(transaction, index_key, key)
 
     def state(self, name: str, type: type[_State]) -> _State | None:
-        """What `set_state` last kept under this name and is committed.
+        """State that `set_state` last kept under this name, as committed.
 
         Raises PageError, TreeError, DatabaseError.
         """

@@ -61,7 +61,7 @@ class DatabaseHeader(msgspec.Struct, kw_only=True):
     log_required: tuple[int, int] = (0, 0)
     """First and last generation of the log without which it is not consistent; 0, 0: none."""
     last_required_created: float = 0.0
-    """When the last of them was begun."""
+    """Time at which the last of them was begun."""
     log_committed: int = 0
     """The last generation that was begun: behind the required ones no page on disk needs it."""
     corrected: Stamped = msgspec.field(default_factory=Stamped)

@@ -101,7 +101,7 @@ class FlushMapFile:
         return made
 
     def load(self, header: DatabaseHeader, *, position: int) -> FlushMap:
-        """What was saved; all unknown where there is none that holds.
+        """Saved map; all unknown where there is none that holds.
 
         One that holds is of this state of the database, as their signatures say, and not older
         than the checkpoint at `position`.

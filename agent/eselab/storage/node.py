@@ -76,7 +76,7 @@ def init(page: bytearray, object_id: int, flags: int, header: bytes = b"") -> No
 
 
 def external_header(page: Page) -> bytes:
-    """What a root has beside its nodes."""
+    """Bytes that a root has beside its nodes."""
     begin = header_size(len(page)) + _tag(page, -1)[1]
     return bytes(page[begin : begin + _tag(page, -1)[0]])
 
@@ -91,7 +91,7 @@ def set_external_header(page: bytearray, header: bytes) -> None:
 
 
 def is_sound_page_of(page: Page, tree: int) -> bool:
-    """Whether it is a page of that tree with nodes, and its header goes together."""
+    """True if it is a page of that tree with nodes, and its header goes together."""
     _, _, owner, free, _, behind, tags, flags = _OWN_FIELDS.unpack_from(page, _PREVIOUS)
     room = len(page) - header_size(len(page)) - (tags & MOST_TAGS) * _TAG.size
     return (
@@ -138,7 +138,7 @@ def set_following(page: bytearray, number: int) -> None:
 
 
 def count(page: Page) -> int:
-    """How many nodes the page has."""
+    """Number of nodes of the page."""
     tags: int = _U16.unpack_from(page, _TAGS)[0]
     return (tags & MOST_TAGS) - 1
 
@@ -156,7 +156,7 @@ def first_free(page: Page) -> int:
 
 
 def deleted(page: Page) -> int:
-    """How many records `count_deleted` was called for since the page was made or compacted."""
+    """Number of calls of `count_deleted` since the page was made or compacted."""
     found: int = _U16.unpack_from(page, _DELETED)[0]
     return found
 
@@ -230,12 +230,12 @@ def find(page: Page, wanted: bytes, nodes: int | None = None) -> tuple[int, bool
 
 
 def fits(page: Page, key: bytes, value: bytes) -> bool:
-    """Whether there is room for one more node."""
+    """True if there is room for one more node."""
     return size_of(key, value) <= free_bytes(page) and count(page) + 1 < MOST_TAGS
 
 
 def fits_instead(page: Page, index: int, new: bytes) -> bool:
-    """Whether there is room for another value in a node."""
+    """True if there is room for another value in a node."""
     return len(new) <= len(value(page, index)) + free_bytes(page)
 
 
@@ -311,7 +311,7 @@ def split_with(left: bytearray, right: bytearray, index: int, key: bytes, value:
 
 
 def fits_both(left: Page, right: Page) -> bool:
-    """Whether one page holds the nodes of both, and leaves room for others."""
+    """True if one page holds the nodes of both, and leaves room for others."""
     used = len(right) - header_size(len(right)) - free_bytes(right)
     nodes = count(left) + count(right)
     return free_bytes(left) - used >= len(left) // _ROOM and nodes + 1 < MOST_TAGS
@@ -350,7 +350,7 @@ def set_last_key(page: bytearray, key: bytes) -> None:
 
 
 def _tag_at(page: Page, index: int) -> int:
-    """Where the tag of a node is in the page; index -1: the page's own."""
+    """Offset of the tag of a node in the page; index -1: the page's own."""
     return len(page) - _TAG.size * (index + 2)
 
 

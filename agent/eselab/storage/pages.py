@@ -47,12 +47,12 @@ class PageError(Exception):
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
-    """What one reading of many pages found."""
+    """Result of one reading of many pages."""
 
     pages: int
-    """How many were read."""
+    """Number of those that were read."""
     uninitialized: int
-    """How many of them are blank, and as far as known never were anything else."""
+    """Number of those that are blank, and as far as known never were anything else."""
     troubles: list[Trouble]
     contents: list[bytes | None] = []
     """Of each page, where they were to be kept; None of a bad one."""
@@ -76,7 +76,7 @@ class PageFile:
         self._unsynced = True
 
     def pages(self) -> int:
-        """How many whole pages the file has behind its headers."""
+        """Number of whole pages of the file behind its headers."""
         return max(0, self._file.size() // self.page_size - HEADER_PAGES)
 
     def read(self, number: int) -> bytes:
@@ -131,7 +131,7 @@ class PageFile:
         )
 
     def forget(self, number: int) -> None:
-        """What the flush map knows of a page may be older than the page."""
+        """Allow that the flush map's state of a page is older than the page."""
         self.flushes.put(number, UNKNOWN)
 
     def write(self, number: int, content: bytes) -> None:

@@ -28,12 +28,12 @@ from esewatch.ese.pages.header import HEADER_BYTES
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """What was done since the store was opened."""
+    """Counts since the store was opened."""
 
     pages_read: int
     """From the disk."""
     pages_dirtied: int
-    """How often a clean page became a dirty one."""
+    """Number of times that a clean page became a dirty one."""
 
 
 class Store:
@@ -58,15 +58,15 @@ class Store:
         self.header = header
         self.page_size = header.page_size
         self.pages = file.pages()
-        """How many pages the database has: they are 1 to this one."""
+        """Number of pages of the database: they are 1 to this one."""
         self.recovered = False
-        """Whether it was not shut down before this opening: the log was redone."""
+        """True if it was not shut down before this opening: the log was redone."""
         self.time: Callable[[], float] = lambda: now
         """Epoch seconds, for what the header says of bad pages; `now` until it is set."""
         self.hold: Callable[[], int] | None = None
         """The first generation of the log that somebody else still needs, where there is one."""
         self.counts_deleted = False
-        """Whether each leaf counts the records that are deleted from it, for a scan that zeroes."""
+        """True if each leaf counts the records that are deleted from it, for a scan that zeroes."""
         self._file = file
         self._log = log
         self._checkpoint = checkpoint
@@ -195,7 +195,7 @@ class Store:
 
     @property
     def counts(self) -> Counts:
-        """What was done so far."""
+        """Counts so far."""
         return Counts(pages_read=self._file.read_count, pages_dirtied=self._cache.pages_dirtied)
 
     @property
@@ -259,7 +259,7 @@ class Store:
         return checked
 
     def is_cached(self, number: int) -> bool:
-        """Whether a page is in memory."""
+        """True if a page is in memory."""
         return self._cache.has(number)
 
     def flush(self) -> None:
@@ -367,7 +367,7 @@ class Transaction:
 
     def __init__(self, store: Store) -> None:
         self.pages = store.pages
-        """How many pages the database has for this transaction."""
+        """Number of pages of the database for this transaction."""
         self._store = store
         self.known: dict[int, bytes] = {}
         """Contents of pages, by number, that were read already: they are not read again."""

@@ -24,7 +24,7 @@ _U16 = struct.Struct("<H")
 
 
 def fault_of(page: bytes) -> str | None:
-    """What is wrong with a page that verifies, in a few words; None: nothing.
+    """Fault of a page that verifies, in a few words; None: nothing.
 
     With or without its checksums. A blank page has no structure that could be wrong. A freed
     page has no nodes.
@@ -49,7 +49,7 @@ def _fault_without_nodes(page: bytes) -> str | None:
 
 
 def _fault_of_tags(page: bytes) -> str | None:
-    """What is wrong with sizes and places of the nodes."""
+    """Fault of sizes and places of the nodes."""
     room = len(page) - header_size(len(page))
     tags = count(page) + 1
     if not 1 <= tags <= min(MOST_TAGS, room // _TAG.size):
@@ -75,7 +75,7 @@ def _fault_of_tags(page: bytes) -> str | None:
 
 
 def _fault_of_keys(page: bytes) -> str | None:
-    """What is wrong with the keys of nodes that are where they may be."""
+    """Fault of the keys of nodes that are where they may be."""
     data, bounds = header_size(len(page)), count(page)
     if not flags(page) & LEAF:
         bounds -= 1

@@ -61,7 +61,7 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
     """All findings, those of the ledger included, each at most once."""
     verdict: Verdict
-    """How urgent it is."""
+    """Urgency."""
     slot: Slot | None = None
     """A better time for its scan, where its scans collide with others."""
 

@@ -31,7 +31,7 @@ def never_proven(advice: Iterable[Advice]) -> list[DatabaseKey]:
 def is_never_proven(
     key: DatabaseKey, settings: Settings, model: str, verified: bool, known: float
 ) -> bool:
-    """Whether a watched database is one of them, and `known` (seconds) long enough."""
+    """True if a watched database is one of them, and `known` (seconds) long enough."""
     if model != "garbage_collection" or verified or not known >= KNOWN_FOR:
         return False
     return policy_for(settings, key[1], key[0]).verify_within is None

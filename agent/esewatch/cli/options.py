@@ -67,7 +67,7 @@ def _own_journal(journal: Path, *, runs: bool) -> Path:
 
 
 def _writable(folder: Path) -> bool:
-    """Whether the folder can be written, or made."""
+    """True if the folder can be written, or made."""
     place = folder if folder.exists() else folder.parent
     return place.is_dir() and os.access(place, os.W_OK | os.X_OK)
 

@@ -1,4 +1,4 @@
-"""When a maintenance window is open: local times to seconds since the epoch.
+"""Times at which a maintenance window is open: local times to seconds since the epoch.
 
 A window opens at its local time on each of its days and stays open for its duration in elapsed
 seconds, whatever the clocks do. A local time that the clocks skip is shifted by as much; of a

@@ -32,7 +32,7 @@ _MAX_SERVERS = 16
 
 
 class Imported(msgspec.Struct, kw_only=True):
-    """What was read. `remarks`: a sentence for each decision and each value that is not known."""
+    """Settings read. `remarks`: a sentence for each decision and each value that is not known."""
 
     windows: dict[str, Window] = {}
     databases: list[DatabaseRule] = []

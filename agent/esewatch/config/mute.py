@@ -140,7 +140,7 @@ def _unreachable(
 
 
 def _seen(wall: float, seconds: int, *periods: _Period) -> list[tuple[float, float]]:
-    """When a local clock is in the `seconds` from `wall` on: epoch seconds, in order, joined."""
+    """Times of a local clock in the `seconds` from `wall` on: epoch seconds, in order, joined."""
     found: list[tuple[float, float]] = []
     for period in periods:
         start = max(wall - period.offset, period.start)

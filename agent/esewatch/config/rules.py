@@ -33,7 +33,7 @@ def window_for(settings: Settings, database_label: str, computer: str = "") -> W
 
 
 def glob_matches(pattern: str, text: str) -> bool:
-    """Whether all of `text` fits `pattern`, without case.
+    """True if all of `text` fits `pattern`, without case.
 
     `*` is any run of characters, path separators included, `?` is one character,
     everything else is itself.

@@ -90,7 +90,7 @@ class _Source(msgspec.Struct, frozen=True, kw_only=True):
     name: SourceName = ""
     """Label of its metrics and key of its positions; default `evtx-1`, counted by type."""
     computer: Text | None = None
-    """Where the data names none."""
+    """Computer of data that names none."""
 
 
 class LogFiles(_Source, frozen=True, kw_only=True):
@@ -235,7 +235,7 @@ class PageScan(_Source, frozen=True, kw_only=True):
     database: Text | None = msgspec.field(default=None, name="as")
     """The database that a copy stands for; `{name}` is the copy's file name."""
     snapshot_taken: Literal["mtime", "scan"] | None = None
-    """When the content of a file was true: when it was last written, or when it is read.
+    """Time at which the content of a file was true: that of its last write, or of the reading.
 
     None: `mtime` where `as` says that the files are copies, else `scan`.
     """
@@ -343,7 +343,7 @@ class DatabaseRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def default_journal() -> str:
-    """Where the journal lies unless configured."""
+    """Path of the journal unless configured."""
     if sys.platform == "win32":
         root = os.environ.get("PROGRAMDATA", "C:\\ProgramData")
         return ntpath.join(root, "esewatch", "journal.db")

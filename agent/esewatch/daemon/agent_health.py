@@ -28,7 +28,7 @@ class TakenUp(Protocol):
     """Settings that are reloaded when they change."""
 
     successful: bool
-    """Whether the settings in use are the current ones."""
+    """True if the settings in use are the current ones."""
     taken_up: float
     """Since when the settings in use hold."""
 

@@ -50,7 +50,7 @@ class InternalErrors:
                 log.debug("%s", part, exc_info=odd[key])
 
     def waits(self, part: Part) -> bool:
-        """Whether the part still waits for its next retry."""
+        """True if the part still waits for its next retry."""
         return time.monotonic() < self._again.get(part, 0.0)
 
     @contextmanager

@@ -59,7 +59,7 @@ class Expiry:
         return jump
 
     def due(self, passed: float) -> bool:
-        """Whether it is time to drop silent series; True once an hour."""
+        """True if it is time to drop silent series; True once an hour."""
         if passed < self._next:
             return False
         self._next = passed + EVERY_SECONDS
@@ -123,7 +123,7 @@ class Daemon(Publisher):
         self._retry: dict[str, float] = {}
         self._complaints: dict[str, str] = {}
         self._commit_again = NEVER
-        """When a failed commit is retried."""
+        """Time at which a failed commit is retried."""
         self._waiting, self._started = True, time.monotonic()
         self._expiry = Expiry(clock(), self._started)
         self._schedule, self._advisor = SnapshotSchedule(), Advisor()

@@ -46,7 +46,7 @@ class Publisher(ABC):
     _left_out: frozenset[DatabaseKey] = frozenset()
     """Databases whose metrics cannot be made; the other views do not try them either."""
     _derived: AllDerived | None = None
-    """What the last snapshot derived; the next one derives only what has changed since."""
+    """Values that the last snapshot derived; the next one derives only what has changed since."""
     _waiting: bool
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ class ReloadQueue:
 
     @property
     def waiting(self) -> bool:
-        """Whether settings wait to be taken."""
+        """True if settings wait to be taken."""
         return self._settings is not None
 
     def give(self, settings: Settings, seconds: float) -> None:

@@ -30,11 +30,11 @@ class SnapshotSchedule:
 
     @property
     def due_in_a_stream(self) -> bool:
-        """Whether a snapshot is due while there is more to read."""
+        """True if a snapshot is due while there is more to read."""
         return time.monotonic() - self._made >= max(PAUSE_SECONDS, SHARE * self._cost)
 
     def due(self, *, more: bool) -> bool:
-        """Whether a snapshot is due; `more`: there is more to read at once."""
+        """True if a snapshot is due; `more`: there is more to read at once."""
         if self._news and (not more or self.due_in_a_stream):
             return True
         return time.monotonic() - self._made >= OLD_SECONDS

@@ -26,7 +26,7 @@ _LONGEST_KEPT = 256
 
 
 def is_ese_provider(name: str, extra: Sequence[str] = ()) -> bool:
-    """Whether `name` is an event source of ESE, or one of the operator's `extra`; without case."""
+    """True if `name` is an event source of ESE, or one of the operator's `extra`; without case."""
     kept = len(name) <= _LONGEST_KEPT
     return _is_kept(name, tuple(extra)) if kept else _is_ours(name, extra)
 

@@ -147,7 +147,7 @@ def parse_path(text: str) -> str:
 
 
 def is_database_path(path: str) -> bool:
-    """Whether a file of the engine is a database: not a log, checkpoint or flush map."""
+    """True if a file of the engine is a database: not a log, checkpoint or flush map."""
     return bool(path) and path[-4:].lower() not in _NO_DATABASE
 
 
@@ -265,7 +265,7 @@ WRITERS: dict[Kind, Writer] = {
     Kind.EXPECTED_PAGE: _write_expected_page,
     Kind.OWNED: _write_owned,
 }
-"""How each kind becomes fields. `SKIP` and `DATABASE` write none."""
+"""Function by which each kind becomes fields. `SKIP` and `DATABASE` write none."""
 
 SHORT_DIGITS = 9
 """Up to so many decimal digits are the number itself to each of `PLAIN_NUMBERS`."""

@@ -42,7 +42,7 @@ def free_space(volume: str, scale: float = 1.0) -> Feed | None:
 
 
 def is_below(path: str, volume: str) -> bool:
-    """Whether a path lies on the volume, or on one that is mounted in it."""
+    """True if a path lies on the volume, or on one that is mounted in it."""
     whole, mount = volume_label(path), volume_label(volume)
     if whole is None or mount is None:
         return False

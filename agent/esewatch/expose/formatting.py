@@ -61,7 +61,7 @@ def iso_time(time: float | None) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _minute(minutes: int) -> str | None:
-    """What the times of this minute since the epoch begin with, None outside of the calendar."""
+    """Start of the times of this minute since the epoch, None outside of the calendar."""
     try:
         return f"{datetime.fromtimestamp(60 * minutes, UTC):%Y-%m-%dT%H:%M:}"
     except (ValueError, OverflowError, OSError):

@@ -97,7 +97,7 @@ class Journal:
         self.set_aside: Path | None = None
         self.salvaged: dict[str, SourceState] = {}
         self.written: dict[RowKey, bytes | None] | None = None
-        """What commits have written, where somebody keeps a copy, who empties it."""
+        """Rows that commits have written, where somebody keeps a copy, who empties it."""
         self._kept: sqlite3.Connection | None = None
         """The content of a removed file, until it is written again."""
         try:
@@ -367,7 +367,7 @@ class Journal:
         self._db, self._file = new, file
 
     def last_set_aside(self) -> float | None:
-        """When a damaged journal was last set aside (epoch seconds); None: none lies beside it."""
+        """Last time a damaged journal was set aside (epoch seconds); None: none lies beside it."""
         return last_set_aside(self.path)
 
     def close(self) -> None:

@@ -36,7 +36,7 @@ def move_aside(path: Path) -> Path:
 
 
 def last_set_aside(path: Path) -> float | None:
-    """When a journal of this path was last set aside (epoch seconds), if it still lies there.
+    """Last time a journal of this path was set aside (epoch seconds), if it still lies there.
 
     None: there is none, or the folder cannot be read.
     """

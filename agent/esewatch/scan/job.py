@@ -8,7 +8,7 @@ from esewatch.scan.results import Place, Step
 from esewatch.scan.verify.file_scan import ScanOptions
 
 Check = Literal["pages", "recovery", "deep"]
-"""What is judged of a copy: its pages; also whether it would mount; also its structure."""
+"""Depth of the check of a copy: its pages; also whether it would mount; also its structure."""
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):

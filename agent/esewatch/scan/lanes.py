@@ -105,7 +105,7 @@ class _Run:
             self.running += 1
 
     def over(self) -> bool:
-        """Whether nothing more may begin."""
+        """True if nothing more may begin."""
         return self._stop.is_set() or time.monotonic() >= self._deadline
 
     def collect(self, seconds: float) -> None:

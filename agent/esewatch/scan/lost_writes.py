@@ -34,7 +34,7 @@ _NOT_COMPLETED: Final = (
 
 
 class LostWrites(msgspec.Struct, frozen=True, kw_only=True):
-    """What the flush map says of a database."""
+    """Result of the flush map for a database."""
 
     state: Literal["compared", "unknown"]
     """`compared`: `pages` are all that the map can show. `unknown`: it shows nothing."""

@@ -12,12 +12,12 @@ _IN_USE = {32, 33}
 
 
 def is_gone(error: OSError) -> bool:
-    """Whether the file or its device is gone, so that no other page can be read."""
+    """True if the file or its device is gone, so that no other page can be read."""
     return error.errno in _GONE
 
 
 def why_not_opened(path: str, error: Exception) -> str:
-    """Why `path` cannot be opened, and the remedy."""
+    """Reason why `path` cannot be opened, and the remedy."""
     what = getattr(error, "strerror", None) or str(error)
     if getattr(error, "winerror", None) in _IN_USE:
         return f"{path}: in use by another program: scan a snapshot of it"
@@ -29,7 +29,7 @@ def why_not_opened(path: str, error: Exception) -> str:
 
 
 def why_not_read(path: str, error: OSError) -> str:
-    """Why the rest of `path` cannot be read."""
+    """Reason why the rest of `path` cannot be read."""
     what = error.strerror or str(error)
     if is_gone(error):
         return f"{path}: disappeared while it was read ({what}): is its volume still there?"

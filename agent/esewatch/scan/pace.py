@@ -10,7 +10,7 @@ from typing import Literal
 import psutil
 
 Over = Literal["", "time", "stopped"]
-"""Why reading has ended: the time is up, or a stop was requested; empty while it goes on."""
+"""Cause of the end: the time is up, or a stop was requested; empty while it goes on."""
 
 
 class Pace:
@@ -46,11 +46,11 @@ class Pace:
 
     @property
     def waits(self) -> bool:
-        """Whether reads wait for a pause or a rate."""
+        """True if reads wait for a pause or a rate."""
         return self._throttle > 0 or self._rate is not None
 
     def over(self) -> Over:
-        """Why no read may begin any more, empty while one may."""
+        """Reason why no read may begin any more, empty while one may."""
         if self._stop.is_set():
             return "stopped"
         if self._deadline is not None and self._clock() >= self._deadline:

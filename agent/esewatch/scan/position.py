@@ -83,7 +83,7 @@ class Positions:
         self.drop(path)
 
     def completed(self, path: str) -> float | None:
-        """When a scan of `path` was last complete; None: never, or unknown."""
+        """Last completion of a scan of `path`; None: never, or unknown."""
         try:
             data = self._file(path, _LAST).read_bytes()
             last = msgspec.json.decode(data, type=_Last)

@@ -137,7 +137,7 @@ class RequiredLogs(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Whether a copy would mount. `reasons`: sentences, what decided first."""
+    """Verdict on a mount of a copy. `reasons`: sentences, what decided first."""
 
     outcome: Outcome
     reasons: list[str]
@@ -160,7 +160,7 @@ class FileResult(msgspec.Struct, kw_only=True):
     """Every read went past the page cache; else cached pages were not read from the disk."""
     device: str = ""
     verdict: Verdict | None = None
-    """Whether the copy would mount, where that was asked for."""
+    """Verdict on a mount of the copy, where that was requested."""
     remarks: list[str] = msgspec.field(default_factory=list)
     """Sentences for a person: the file grew, its shadow header is bad, …"""
 

@@ -78,7 +78,7 @@ def kind_of(path: str) -> str:
 
 
 def _unsupported(head: bytes, stored: bytes) -> str:
-    """What a file is that begins so, where it is known and not read here."""
+    """Kind of a file that begins so, where it is known and not read here."""
     for first in (stored, head):
         for offset, magic, what in _BINARIES:
             if first.startswith(magic, offset):

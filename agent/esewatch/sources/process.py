@@ -160,7 +160,7 @@ def _started(
 
 
 def _path(name: str) -> str:
-    """Where a program is; on Windows its own, never one of that name in the current folder."""
+    """Path of a program; on Windows its own, never one of that name in the current folder."""
     if sys.platform == "win32" and not Path(name).parent.parts:
         name = str(Path(os.environ.get("SYSTEMROOT", "C:\\Windows"), "System32", f"{name}.exe"))
     found = shutil.which(name)

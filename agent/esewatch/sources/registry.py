@@ -32,7 +32,7 @@ _EVENT_LOG = b"ElfFile\0"
 
 
 class Wanted(NamedTuple):
-    """Which of its records a source hands out."""
+    """Selection of the records that a source hands out."""
 
     companions: bool = True
     """The events of semantics.md 4 too."""

@@ -102,6 +102,12 @@ def test_a_background_scan_that_did_not_start_again_is_late_too() -> None:
     assert judged("background", checksum_passes=[done], off=off).rule == "background"
 
 
+def test_a_scan_that_begins_at_this_moment_has_a_start() -> None:
+    advice = judged("background", checksum_passes=scan(0))
+
+    assert advice.reasons[1].startswith("The pass has been running for 0 ")
+
+
 def test_a_passive_copy_of_exchange_2007_is_maintained_by_nothing() -> None:
     passive: dict[str, Any] = {"role": "passive", "defrag_passes": [], "defrag_runs": []}
 

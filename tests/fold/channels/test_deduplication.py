@@ -91,6 +91,7 @@ def test_of_a_range_the_ends_are_heard_and_all_of_it_where_records_are_dense() -
         return found.heard
 
     assert heard(600, 60) == [0.0, 60 * HOUR]
+    assert heard(600, 10) == [0.0, 10 * HOUR]
     assert heard(601, 10) == [hours * HOUR for hours in range(11)]
     assert len(heard(10**9, 10_000)) == MAX_HEARD
     for damaged in (math.nan, math.inf, -math.inf, 1e300):

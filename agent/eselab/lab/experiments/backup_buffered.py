@@ -246,7 +246,7 @@ def _of_model(rates: Sequence[float]) -> Comparison:
 
 
 def _absent(buffered: Sequence[Job]) -> str:
-    """Why the jobs did not fill the cache, as the published ones did. Empty: they did."""
+    """Reason why the jobs did not fill the cache, as the published ones did. Empty: they did."""
     if any(job.victim == 1.0 for job in buffered):
         return _ROOM
     return _UNKNOWN if any(job.victim is None for job in buffered) else ""

@@ -147,7 +147,7 @@ def _comparisons(found: Sequence[readings.Requests]) -> list[Comparison]:
 
 
 def saved(before: readings.Requests, after: readings.Requests) -> str:
-    """Which requests make _MOST of those that are gone, else both; or `nothing`."""
+    """Requests that make _MOST of those that are gone, else both; or `nothing`."""
     reads, writes = before.reads - after.reads, before.writes - after.writes
     if reads + writes <= 0:
         return "nothing"

@@ -24,7 +24,7 @@ CASES: Final[dict[str, dict[str, Any] | None]] = {
     ESEUTIL: _CHECKER,
     "eseutil throttled": {**_CHECKER, "pause": 1.0, "batch": 20},
 }
-"""What reads beside the users, in words of `engine disks`."""
+"""Readers beside the users, in words of `engine disks`."""
 
 _USERS: Final = "users"
 _BESIDE: Final = "beside"

@@ -92,7 +92,7 @@ class BinaryLog:
         self._write()
 
     def catalogue(self, entries: Sequence[Entry], time: int) -> None:
-        """What each sample from now on has."""
+        """Set the columns that each sample has from now on."""
         self.event(CATALOGUE, time, bytes(8) + b"".join(map(_entry, entries)))
 
     def sample(self, time: int, records: Sequence[bytes]) -> None:

@@ -1,1 +1,1 @@
-"""What tables are made of: records, the catalog of them, the space of each tree."""
+"""Parts of tables: records, the catalog of them, the space of each tree."""

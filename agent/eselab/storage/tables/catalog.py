@@ -90,7 +90,7 @@ _NUMBERS: Final = dict(zip(_PLACES, CATALOG.identifiers(), strict=True))
 
 
 class Entry(NamedTuple):
-    """What the catalog says of a table."""
+    """Entry of a table in the catalog."""
 
     object_id: int
     root: int

@@ -97,7 +97,7 @@ class Layout:
         ]
 
     def offset_of(self, at: int) -> int | None:
-        """Where a fixed column is in a record; None of another one."""
+        """Offset of a fixed column in a record; None of another one."""
         return _HEAD.size + self._packed[at].size if at < self._fixed else None
 
     def key(self, *values: int | bytes) -> bytes:

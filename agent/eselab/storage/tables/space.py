@@ -261,7 +261,7 @@ class _Extents:
         return self._tree.pages(transaction)
 
     def is_short(self, transaction: Transaction) -> bool:
-        """Whether a change might split a page and has not enough pages for that."""
+        """True if a change might split a page and has not enough pages for that."""
         root = transaction.read(self._root)
         if node.flags(root) & node.LEAF and node.free_bytes(root) >= _NEAR:
             return False
@@ -311,11 +311,11 @@ class Survey:
         self._spaces = spaces
 
     def free_pages(self) -> int:
-        """How many pages are available."""
+        """Number of available pages."""
         return sum(len(pages) for pages in self._available())
 
     def is_free(self, number: int) -> bool:
-        """Whether a page is available. IndexError when the database has no such page."""
+        """True if a page is available. IndexError when the database has no such page."""
         if not 1 <= number <= self._store.pages:
             raise IndexError(f"page {number} of {self._store.pages}")
         return any(number in pages for pages in self._available())

@@ -55,7 +55,7 @@ def dbtime_of(page: bytes) -> int:
 
 
 def difference(number: int, old: bytes, new: bytes, *, whole: bool) -> PageChange:
-    """How `new` differs from `old`; both have whole blocks of 1 KiB."""
+    """Difference of `new` from `old`; both have whole blocks of 1 KiB."""
     if whole:
         return PageChange(number, dbtime_of(old), new)
     # The hot spot of a commit. Most of a page is as it was: it is passed over in large steps.

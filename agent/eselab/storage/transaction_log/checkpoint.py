@@ -37,7 +37,7 @@ class Checkpoint:
         self._writing = 0
         self.position = 0
         self.shown = 0
-        """What readers of ESE's files find: `position`, or where that was before."""
+        """Position that readers of ESE's files find: `position`, or where that was before."""
         self.dbtime = 0
 
     @classmethod
@@ -94,7 +94,7 @@ class Checkpoint:
         self.position, self.dbtime, self.shown = position, dbtime, shown
 
     def _take(self, page: bytes) -> None:
-        """What a whole page says, if it is of this log and written later than what is known."""
+        """Take over a whole page, if it is of this log and written later than what is known."""
         writing, position, dbtime = _OWN.unpack_from(page, _OWN_AT)
         owner = page[_SIGNATURE_AT : _SIGNATURE_AT + len(self._signature)]
         if owner == self._signature and writing > self._writing:

@@ -47,7 +47,7 @@ class Log:
         self.time: Callable[[], float] = lambda: now
         """Epoch seconds, for what the headers say; `now` until it is set."""
         self.created = now
-        """When the generation that is being written was begun."""
+        """Time at which the generation that is being written was begun."""
         self._disk = disk
         self._base = base
         self._signature = signature

@@ -102,7 +102,7 @@ class Horizon:
         self._seen.append((checkpoint, end))
 
     def limit(self, following: int) -> int | None:
-        """Where a checkpoint may be when all before `following` is replayed; None: not known."""
+        """Limit of a checkpoint when all before `following` is replayed; None: not known."""
         while len(self._seen) > 1 and self._seen[1][1] <= following:
             self._seen.popleft()
         checkpoint, end = self._seen[0]
@@ -130,7 +130,7 @@ class LogReplay:
         self.shipped = 0
         """The last one that is there."""
         self._shipped_created = 0.0
-        """When that was begun; 0: it was there before, and no header says so."""
+        """Time at which that was begun; 0: it was there before, and no header says so."""
         self._disk = disk
         self._file = file
         self._checkpoint = checkpoint
@@ -179,7 +179,7 @@ class LogReplay:
 
     @property
     def pages(self) -> int:
-        """How many pages the file has now: they are 1 to this one."""
+        """Number of pages of the file now: they are 1 to this one."""
         return self._file.pages()
 
     @property
@@ -274,7 +274,7 @@ class LogReplay:
         self._file.write_headers(header.written())
 
     def flush(self) -> None:
-        """What is kept here is durable at once (see MaintainedPages)."""
+        """Do nothing: all that is kept here is durable at once (see MaintainedPages)."""
 
     def drop_cache(self) -> None:
         """Let go of all pages, which `rest` with no depth wrote."""
@@ -336,7 +336,7 @@ class _Pages:
         self._cache = cache
 
     def content(self, number: int) -> bytes | None:
-        """What the page is; blank behind the end of the file."""
+        """Content of the page; blank behind the end of the file."""
         if not self._cache.has(number) and number > self._file.pages():
             return bytes(self._file.page_size)
         content, trouble = self._cache.examine(number)

@@ -27,7 +27,7 @@ class RecoveryError(Exception):
 
 
 class Redone(NamedTuple):
-    """What recovery found: the end of the log, and the pages that it changed, in memory.
+    """Result of recovery: the end of the log, and the pages that it changed, in memory.
 
     `troubles` are the pages that were not what was written and are of use all the same. A
     page that the log has as a whole is none of them: a torn write is what a crash leaves.
@@ -76,7 +76,7 @@ class Pages(Protocol):
     """Pages that were not what was written, by number, until the log had one as a whole."""
 
     def content(self, number: int) -> bytes | None:
-        """What the page is so far; None where it is damaged."""
+        """Content of the page so far; None where it is damaged."""
 
     def change(self, page: PageChange, before: int, after: int) -> None:
         """Make a change that is in the log between these positions."""
@@ -132,7 +132,7 @@ class _Pages:
         self._on_disk: dict[int, bytes | None] = {}
 
     def content(self, number: int) -> bytes | None:
-        """What the page is so far; None where it is damaged."""
+        """Content of the page so far; None where it is damaged."""
         frame = self.frames.get(number)
         if frame is not None:
             return frame.content
@@ -156,7 +156,7 @@ class _Pages:
 
 
 def _why_unfit(page: PageChange, content: bytes | None) -> str:
-    """Why the change cannot be made to a page with this content, empty when it can."""
+    """Reason why the change cannot be made to a page with this content, empty when it can."""
     if page.image is not None or (content is not None and dbtime_of(content) == page.before):
         return ""
     stands = "damaged" if content is None else f"of dbtime {dbtime_of(content)}"

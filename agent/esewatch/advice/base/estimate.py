@@ -45,7 +45,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fit(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a limit is kept: by the high, the likely, the low value, or by none."""
+    """Fit of a need within its limit: by the high, the likely, the low value, or by none."""
 
     answer: Literal["yes", "likely", "unlikely", "no", "unknown"]
     sentence: str
@@ -67,7 +67,7 @@ def middle(values: Sequence[float]) -> tuple[float, float, float]:
 
 
 def fit(needed: Estimate, limit: float, sentence: str) -> Fit:
-    """Whether what is `needed` keeps to `limit`."""
+    """Fit of `needed` within `limit`."""
     if needed.values is None or not math.isfinite(limit):
         return Fit(answer="unknown", sentence=needed.sentence)
     low, likely, high = needed.values

@@ -106,11 +106,11 @@ class Finding(NamedTuple):
     finding: FindingName
     sentence: str
     causes: tuple[Cause, ...] = ()
-    """What it sums up, where a runbook depends on it."""
+    """Causes that it sums up, where a runbook depends on it."""
 
 
 class Proof(NamedTuple):
-    """When every page was read good, epoch seconds, and by which verifier."""
+    """Time at which every page was read good, epoch seconds, and the verifier."""
 
     time: float
     by: str

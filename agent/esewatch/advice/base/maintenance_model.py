@@ -51,12 +51,12 @@ def maintenance_model(database: Database, settings: Settings) -> Model:
 
 
 def is_worker(process: str) -> bool:
-    """Whether it is the process that has the databases of Exchange 2013 and later."""
+    """True if it is the process that has the databases of Exchange 2013 and later."""
     return process.lower().startswith(_WORKER)
 
 
 def _is_of_2007(process: str, seen: set[int]) -> bool:
-    """Whether it is maintained as Exchange 2007 does: the active copy, or the one of CCR and LCR.
+    """True if it is maintained as Exchange 2007 does: the active copy, or the one of CCR and LCR.
 
     The replication service replays logs into that copy, and nothing maintains it.
     """

@@ -29,7 +29,7 @@ def not_at_work(
     transitions: Sequence[Transition],
     channels: Iterable[Channel],
 ) -> list[Stretch]:
-    """When a database's instance was not at work, or not known to be; sorted, disjoint.
+    """Times at which a database's instance was not at work, or not known to be; sorted, disjoint.
 
     `transitions` are the database's: each shows that it was at work then. `channels` are those of
     its computer; where they show nothing, the log is taken to be read up to now.

@@ -7,7 +7,7 @@ from esewatch.fold.state.state import Pass
 
 
 def scan_deadline(passes: Sequence[Pass], allowed: float) -> float | None:
-    """When the running scan should be done (epoch seconds): `allowed` seconds from its start.
+    """Due time of the running scan (epoch seconds): `allowed` seconds from its start.
 
     `allowed` is the result of `ledger.verification_deadline`. Between passes: when the next one
     should be done, counted from the last completion. None where neither is known.
@@ -29,7 +29,7 @@ def at_work_until(
 
 
 def defrag_deadline(passes: Sequence[Pass], allowed: float | None) -> float | None:
-    """When defragmentation should have completed again (epoch seconds).
+    """Time by which defragmentation should have completed again (epoch seconds).
 
     Counted from its last completion, or from the first start known; `allowed` is the policy's
     `defrag_complete_within`, None without a limit.

@@ -59,7 +59,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def late(self) -> bool:
-        """Whether it may well (p90) be done after its deadline; False where either is unknown."""
+        """True if it may well (p90) be done after its deadline; False where either is unknown."""
         return self.p90 is not None and self.deadline is not None and self.p90 > self.deadline
 
 

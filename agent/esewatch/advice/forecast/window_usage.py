@@ -39,7 +39,7 @@ class WorkNight(NamedTuple):
 
 
 class Rhythm(NamedTuple):
-    """When openings are: those of a window, or whole days as they were observed.
+    """Times of openings: those of a window, or whole days as they were observed.
 
     A day begins at `boundary`, the middle of the longest idle time of day (seconds after midnight
     UTC); `closed` are the weekdays (0 Monday, of that beginning) without work.
@@ -108,7 +108,7 @@ def pattern(
 
 
 def finish(night: WorkNight, seconds: float) -> float:
-    """When this many `seconds` of its work are done: seconds after the opening began."""
+    """Time at which this many `seconds` of its work are done: seconds after the opening began."""
     for begin, end in night.stretches:
         if seconds <= end - begin:
             return begin + seconds
@@ -202,7 +202,7 @@ class _Due:
         self._ends = list(accumulate((end for _, end in spans), max))
 
     def at(self, time: float) -> bool:
-        """Whether a pass that had begun before `time` had not ended."""
+        """True if a pass that had begun before `time` had not ended."""
         begun = bisect_left(self._starts, time)
         return begun > 0 and self._ends[begun - 1] > time
 
@@ -214,7 +214,7 @@ def _counts(
     now: float,
     gaps: Sequence[Gap],
 ) -> bool:
-    """Whether there was work to do, and its records are complete."""
+    """True if there was work to do, and its records are complete."""
     if any(first < opening.end and last > opening.start for first, last, _ in gaps):
         return False
     return due.at(opening.start) or bool(_night(opening, runs, now).stretches)
@@ -278,7 +278,7 @@ def _nights(
 
 
 def _ends_with(time: float, ends: Sequence[float]) -> bool:
-    """Whether one of `ends`, which are sorted, is less than a second away."""
+    """True if one of `ends`, which are sorted, is less than a second away."""
     at = bisect_right(ends, time - 1.0)
     return at < len(ends) and ends[at] < time + 1.0
 

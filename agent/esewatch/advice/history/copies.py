@@ -81,17 +81,17 @@ class Copies(NamedTuple):
 
     @classmethod
     def of(cls, members: Mapping[DatabaseKey, Member]) -> "Copies":
-        """Which of these are copies of one another."""
+        """Those of these that are copies of one another."""
         return cls(members, dict(zip(members, copies_of(list(members.values())), strict=True)))
 
     @classmethod
     def within(cls, state: State, settings: Settings) -> "Copies":
-        """Which databases of the state are copies of one another."""
+        """Databases of the state that are copies of one another."""
         return cls.of({key: member_of(each, settings) for key, each in state.databases.items()})
 
 
 def comparable(group: Iterable[Member]) -> bool:
-    """Whether roles distinguish the copies: a database is active once, and once on a computer."""
+    """True if roles distinguish the copies: a database is active once, and once on a computer."""
     members = list(group)
     roles = [member.role for member in members]
     computers = {member.computer for member in members}

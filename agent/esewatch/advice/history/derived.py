@@ -26,7 +26,7 @@ NOTIFIED_SECONDS = 12 * 3600.0
 """A scan that runs this long has logged 744 at least once: the engine does so every 6 hours."""
 
 _RESUMED = frozenset({719, 738, 744})
-"""What the engine logs from the level medium (50) of JET_paramEventLoggingLevel on."""
+"""Events that the engine logs from the level medium (50) of JET_paramEventLoggingLevel on."""
 
 
 class _Basis(NamedTuple):
@@ -41,7 +41,7 @@ class _Basis(NamedTuple):
 
 
 class Derived(NamedTuple):
-    """What follows from the records of one database and of those around it."""
+    """Values that follow from the records of one database and of those around it."""
 
     tier: Tier
     member: Member
@@ -57,7 +57,7 @@ class Derived(NamedTuple):
 
 
 class Backups(NamedTuple):
-    """What follows from the events of the backups of one instance."""
+    """Values that follow from the events of the backups of one instance."""
 
     totals: Mapping[str, Mapping[str, BackupTotals]]
     """By database, then by kind."""

@@ -104,11 +104,11 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     liveness: Liveness = Liveness()
     """Liveness of its running scan, and of its computer."""
     scan_told: float | None = None
-    """When an event last reported any scan."""
+    """Last time at which an event reported any scan."""
     engine_threshold: float | None = None
     """Seconds in which its engine wants a scan to complete, as the last 735 reported."""
     failures: Sequence[float] = ()
-    """When a pass ended with an error (705, 723, 724, 734), sorted."""
+    """Times at which a pass ended with an error (705, 723, 724, 734), sorted."""
     failed: Sequence[str] = ()
     """Tasks that ended with an error and have not completed since."""
     defrag_runs: Sequence[Run] = ()
@@ -118,7 +118,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     backups: Sequence[Backup] = ()
     """Completed ones of its instance, oldest first."""
     backup_spans: Sequence[Stretch] = ()
-    """When any of its instance ran, or of the process where an event names no instance; sorted."""
+    """Times of any of its instance, or of the process where an event names no instance; sorted."""
     streamed: Sequence[BackupSet] = ()
     """The last 8 full streaming backups of its instance."""
     bad_pages: Sequence[BadPage] = ()
@@ -136,15 +136,15 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     notices: Sequence[Notice] = ()
     """Unacknowledged notices of other programs about it, the latest last."""
     io_errors: Sequence[float] = ()
-    """When a read, write or flush failed, without acknowledged ones; sorted."""
+    """Times at which a read, write or flush failed, without acknowledged ones; sorted."""
     verified: Mapping[str, float] = {}
     """By verifier, the end of the last verification of every page."""
     event_gaps: Sequence[Gap] = ()
     """Of the complete channels of its computer."""
     off: Sequence[Stretch] = ()
-    """When its instance was not at work, or is not known to have been (time_at_work.py)."""
+    """Times when its instance was not at work, or is not known to have been (time_at_work.py)."""
     started: float | None = None
-    """When its instance started last (102)."""
+    """Last start of its instance (102)."""
     untimed: Collection[int] = ()
     """Ids of its events without a time."""
     untimed_passes: Sequence[Pass] = ()
@@ -152,7 +152,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     first_seen: float = 0.0
     last_seen: float = 0.0
     engine_changes: Sequence[float] = ()
-    """When its instance was first heard of with another version of the engine, sorted."""
+    """Times at which its instance was first heard of with another version of the engine, sorted."""
     role_changes: Sequence[float] = ()
 
 

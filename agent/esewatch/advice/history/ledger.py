@@ -72,7 +72,7 @@ class Copy(Member, frozen=True, kw_only=True):
     event_gaps: Sequence[Gap] = ()
     """Of the complete channels of its computer."""
     off: Sequence[Stretch] = ()
-    """When its instance was not at work (time_at_work.py)."""
+    """Times at which its instance was not at work (time_at_work.py)."""
     configured_deadline: float | None = None
     """Seconds."""
     most_deadline: float = MOST_DEADLINE
@@ -97,7 +97,7 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
     corrected_since: int
     deadline: Deadline
     due: float | None
-    """When the next verification is due; None without a first one."""
+    """Time at which the next verification is due; None without a first one."""
     unknown_since: float | None
     """Begin of the gap that hides its later verifications; None: the events are complete."""
     standing: Literal["verified", "unverified", "unknown"]
@@ -218,7 +218,7 @@ def _hides(copy: Copy, last: Proof | None, now: float) -> Gap | None:
 def _judge(
     copy: Copy, last: Proof | None, gap: Gap | None, deadline: float, now: float
 ) -> tuple[Literal["verified", "unverified", "unknown"], Finding | None]:
-    """Whether it is verified in time. Missing verifications are counted in time at work."""
+    """Judge if it is verified in time. Missing verifications are counted in time at work."""
     known = now - copy.first_seen if copy.first_seen > 0 else math.inf if last else 0.0
     since = max(last.time if last else copy.first_seen, gap[1] if gap else -math.inf)
     silent = at_work(copy.off, since, now)
@@ -238,7 +238,7 @@ def _judge(
 
 
 def _asked_for(copy: Copy) -> bool:
-    """Whether a verification is expected of a copy that was never verified.
+    """True if a verification is expected of a copy that was never verified.
 
     An index of Windows Search is rebuilt, and nothing of its own verifies a domain controller: that
     is reported once for all of them (unproven.py).
@@ -249,7 +249,7 @@ def _asked_for(copy: Copy) -> bool:
 
 
 def _groups(copies: Sequence[Copy]) -> list[list[int]]:
-    """Which of them are copies of one database, as indexes."""
+    """Groups of them that are copies of one database, as indexes."""
     found: dict[str, list[int]] = {}
     for index, copy_of in enumerate(copies_of(copies)):
         if copy_of is not None:
@@ -260,7 +260,7 @@ def _groups(copies: Sequence[Copy]) -> list[list[int]]:
 def _only_others(
     copy: Copy, entry: Ledger, others: Iterable[tuple[Copy, Ledger]]
 ) -> Finding | None:
-    """Whether all verified copies have the other role, this one being certainly none of them."""
+    """True if all verified copies have the other role, this one being certainly none of them."""
     if entry.standing != "unverified" or copy.tier != "watched":
         return None
     proven = [

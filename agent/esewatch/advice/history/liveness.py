@@ -7,7 +7,7 @@ from esewatch.fold.identity.roles import family
 from esewatch.fold.state.state import Channel, Instance, Pass, Transition
 
 LOG = "application"
-"""Where ESE and ESENT log (ese-facts 1.1)."""
+"""Channel in which ESE and ESENT log (ese-facts 1.1)."""
 NOTICE = 744
 """Progress of a scan: every six hours, where the level of logging is medium or more."""
 _SCAN_EVENTS = frozenset({*range(717, 727), *range(732, 739), *range(744, 748)})
@@ -20,7 +20,7 @@ class Liveness(NamedTuple):
     heard: Sequence[float] = ()
     """Times of records read of its computer's log, one an hour (fold/channels/hours_heard.py)."""
     told: float | None = None
-    """When the running scan last reported progress (744)."""
+    """Last time at which the running scan reported progress (744)."""
     role: str = ""
     """Role of the copies whose scans log like the running one did last: active or passive."""
     sampled: float | None = None
@@ -47,7 +47,7 @@ def liveness(
 
 
 def scan_told(transitions: Sequence[Transition], passes: Iterable[Sequence[Pass]]) -> float | None:
-    """When an event last reported any scan: among the kept ones, else those of the `passes`.
+    """Last report of any scan by an event: among the kept ones, else those of the `passes`.
 
     The last event of a pass may be a stop of its instance: that is no report of a scan.
     """

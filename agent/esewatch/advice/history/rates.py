@@ -113,5 +113,5 @@ def _grown(whole: Whole, pages: float | None, sizes: Sequence[tuple[int, float]]
 
 
 def is_amount(value: float | None) -> bool:
-    """Whether it is a number of pages or bytes that a database can have."""
+    """True if it is a number of pages or bytes that a database can have."""
     return value is not None and 0 < value <= MOST

@@ -113,7 +113,7 @@ def marks(transitions: Iterable[Transition], began: float | None) -> list[Mark]:
 
 
 def begun(scans: Sequence[Pass]) -> float | None:
-    """When the running scan began: where that is not known, when the one before it ended."""
+    """Start of the running scan: where that is not known, the end of the one before it."""
     if not scans or scans[-1].outcome != "open":
         return None
     if scans[-1].started is not None:

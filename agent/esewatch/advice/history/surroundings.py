@@ -153,7 +153,7 @@ def _of_active(
 
 
 def _active_elsewhere(key: DatabaseKey, group: Sequence[_Copy]) -> list[float]:
-    """When scans showed that another copy of `key` was the active one, sorted."""
+    """Times at which scans showed that another copy of `key` was the active one, sorted."""
     if len(group) > MOST_COPIES:
         return []
     return sorted(
@@ -218,7 +218,7 @@ def _errors(
 def _may_be_of(
     error: EngineError, database: Database, state: State, owned: Collection[DatabaseKey]
 ) -> bool:
-    """Whether an error of an instance or a computer is the database's.
+    """True if an error of an instance or a computer is the database's.
 
     What the error named and nothing was known of yet may have become known since.
     """
@@ -229,7 +229,7 @@ def _may_be_of(
 
 
 def is_damaged(state: State, settings: Settings) -> bool:
-    """Whether any database has a known bad page or damage."""
+    """True if any database has a known bad page or damage."""
     told = surroundings(state, settings)
     for entry in state.databases.values():
         beside = told(entry)

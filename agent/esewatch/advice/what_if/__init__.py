@@ -1,1 +1,1 @@
-"""What-if: another window, throttle or size, simulated with the database's own history."""
+"""Simulated changes: another window, throttle or size, with the database's own history."""

@@ -131,7 +131,7 @@ def _use(past: _Past, history: History, change: WhatIfChange, now: float) -> _Us
 
 
 def _halved(history: History, past: _Past, now: float) -> bool:
-    """Whether the scan follows in the second half (P1); observed, not configured."""
+    """True if the scan follows in the second half (P1); observed, not configured."""
     since = max(CALENDAR[0], now - 28 * DAY)
     ran = [each for each in openings_used(history, past.runs, since, now) if each.ran]
     return 2 * sum(each.scanned > 0 for each in ran) > len(ran)

@@ -58,9 +58,9 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
     scan_days: Estimate | None = None
     scan_days_now: Estimate | None = None
     scan_in_window: Fit | None = None
-    """Whether one opening's half is enough for a whole scan."""
+    """Fit of a whole scan within one opening's half."""
     scan_in_time: Fit | None = None
-    """Whether every page is verified within the deadline."""
+    """Fit of the verification of every page within the deadline."""
     rpc_latency: Estimate | None = None
     """Share of the RPC latency that is added during maintenance."""
     defrag_log_bytes: Estimate | None = None
@@ -70,7 +70,7 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def applies(self) -> bool:
-        """Whether any part of the change applies to the database."""
+        """True if any part of the change applies to the database."""
         return self.scan_days is not None
 
 

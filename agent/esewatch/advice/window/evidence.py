@@ -285,7 +285,7 @@ def _apart(stretches: Iterable[Stretch], begin: float, end: float) -> Iterator[S
 
 
 def uncounted(evidence: Evidence) -> bool:
-    """Whether there are no counters at all for the time that online defragmentation ran."""
+    """True if there are no counters at all for the time that online defragmentation ran."""
     return evidence.counter_coverage == 0.0 and evidence.pages_read == 0.0
 
 

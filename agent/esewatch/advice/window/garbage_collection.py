@@ -40,7 +40,7 @@ class Cycles(NamedTuple):
 
     @property
     def late(self) -> bool:
-        """Whether it should have completed."""
+        """True if it should have completed."""
         return self.allowed is not None and self.silent > self.allowed
 
 

@@ -98,7 +98,7 @@ def openings_used(history: History, runs: Sequence[Run], since: float, now: floa
 
 
 def backup_spans(history: History) -> list[Stretch]:
-    """When backups of its instance ran, whether they completed or not; sorted."""
+    """Times of the backups of its instance, whether they completed or not; sorted."""
     completed = ((each.started, each.ended) for each in history.backups)
     return sorted({*completed, *history.backup_spans})
 
@@ -134,7 +134,7 @@ def restarts(found: Sequence[Used]) -> list[float]:
 
 
 def time_given(runs: Sequence[Run], scans: Iterable[Run], start: float, end: float) -> float:
-    """When the window stops defragmentation: in its middle where a scan follows (P1), else its end.
+    """End of defragmentation by the window: in its middle where a scan follows (P1), else its end.
 
     Whether one follows is observed and not configured.
     """
@@ -197,7 +197,7 @@ class _Work(NamedTuple):
 
 
 def _hindered(start: float, defrag: _Work, scan: _Work, backups: Sequence[Stretch]) -> bool:
-    """Whether a backup stopped the pass or the scan before its time, or the pass waited for it."""
+    """True if a backup stopped the pass or the scan before its time, or the pass waited for it."""
     return (
         _stopped(start, defrag, backups)
         or _stopped(start, scan, backups)

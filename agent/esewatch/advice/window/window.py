@@ -27,7 +27,7 @@ JUDGED_DAYS = 7
 
 
 class WindowAdvice(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do with the window of one database, and why."""
+    """Advice for the window of one database, with its reason."""
 
     action: Action
     rule: str
@@ -131,7 +131,7 @@ STEP = 900.0
 """Lengths are whole quarters of an hour."""
 LEAST = 3600.0
 OTHER_TASKS = 900.0
-"""What the tasks of a window other than defragmentation and scan take (published facts P1)."""
+"""Seconds of a window's tasks other than defragmentation and scan (published facts P1)."""
 LONGEST = 86400.0
 
 

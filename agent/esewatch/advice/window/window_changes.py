@@ -1,4 +1,4 @@
-"""When the window of a database, or the advice on it, was another one: derived, not stored."""
+"""Changes of the window of a database, or of the advice on it: derived, not stored."""
 
 from itertools import pairwise
 

@@ -28,7 +28,7 @@ LEAST_COMPLETIONS = 3
 
 
 class Moment(NamedTuple):
-    """What a rule judges: the history up to `time` (epoch seconds)."""
+    """Input of a rule: the history up to `time` (epoch seconds)."""
 
     timeline: Timeline
     policy: Policy
@@ -46,7 +46,7 @@ class Moment(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What a rule says. `factor`: so many times as long should the window be."""
+    """Result of a rule. `factor`: so many times as long should the window be."""
 
     action: Action
     reasons: tuple[str, ...]
@@ -285,7 +285,7 @@ def _otherwise(at: Moment) -> Verdict | None:
 
 
 def _within(at: Moment, seconds: float, *, least: int) -> bool:
-    """Whether the last two passes (at least `least`) and the open one keep to `seconds`."""
+    """True if the last two passes (at least `least`) and the open one keep to `seconds`."""
     open_pass = at.timeline.running(at.timeline.history.defrag_passes, at.time)
     if open_pass is not None and at.time - (open_pass.started or at.time) > seconds:
         return False

@@ -164,7 +164,7 @@ def _folders(paths: Sequence[str]) -> Iterator[str]:
 
 
 def _headers(databases: Sequence[str]) -> Iterator[tuple[Header, str]]:
-    """What cannot be read is left to the scan, which says why."""
+    """Headers that can be read: the others are left to the scan, which says why."""
     for path in databases:
         with contextlib.suppress(OSError, ValueError):
             file = DatabaseFile(path)

@@ -1,4 +1,4 @@
-"""What `check` looks at beyond pages and logs: flush map, trailer, with --deep the structure."""
+"""Parts of `check` beyond pages and logs: flush map, trailer, with --deep the structure."""
 
 import argparse
 import threading
@@ -21,7 +21,7 @@ LISTED_ERRORS = 20
 
 
 class Beyond(NamedTuple):
-    """What was found of one database. None: not checked."""
+    """Findings of one database. None: not checked."""
 
     structure: Structure | None = None
     lost: LostWrites | None = None

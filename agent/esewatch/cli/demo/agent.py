@@ -19,7 +19,7 @@ Key = tuple[str, str]
 
 
 class Forecast(msgspec.Struct):
-    """When a running pass should be done, as the agent says it: ISO 8601, UTC."""
+    """End of a running pass as the agent forecasts it: ISO 8601, UTC."""
 
     task: str
     p90: str = ""
@@ -64,7 +64,7 @@ class Figures(msgspec.Struct, kw_only=True):
     """By kind, those that stand."""
     verified: bool = False
     scanned: str = ""
-    """When its last scan was completed, ISO 8601, UTC."""
+    """Completion of its last scan, ISO 8601, UTC."""
     page: str = ""
     """The address of its page, without that of the agent."""
 

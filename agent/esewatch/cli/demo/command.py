@@ -149,7 +149,7 @@ class _Demo:
         self.said = ""
         self.past = 0.0
         self.full: float | None = None
-        """When the first page with all of them was there, by `elapsed`."""
+        """Time of the first page with all of them, by `elapsed`."""
         self.last_events = LastEvents(folder)
         self._look: Look = {}
         self._address = address

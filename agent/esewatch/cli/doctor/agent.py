@@ -24,7 +24,7 @@ LEAST_FREE = 16 << 20
 
 
 def of_journal(settings: Settings, account: Account, config: str) -> list[Problem]:
-    """Whether it is there and, as those of partitions, can be written.
+    """Problems of the journal, which must be there and, as those of partitions, can be written.
 
     Raises OSError, subprocess.SubprocessError.
     """
@@ -108,7 +108,7 @@ def _has_unit() -> bool:
 
 
 def of_daemon(options: argparse.Namespace) -> list[Problem]:
-    """Whether it answers. Raises EsewatchError for an address or web configuration that is none."""
+    """Daemon problems. Raises EsewatchError for an address or web configuration that is none."""
     web = load_web(options.web_config) if options.web_config else WebSettings()
     connection = connection_to(options.address, web)
     if web.tls is not None and web.tls.client_auth_type == "RequireAndVerifyClientCert":

@@ -233,7 +233,7 @@ def _of_journal(problem: ProblemName, sentence: str, command: str) -> Problem:
 
 
 def _asked(settings: Settings, state: State) -> Mapping[str, str]:
-    """Why sources are down; the others are not read beside the daemon."""
+    """Reasons why sources are down; the others are not read beside the daemon."""
     down = [
         each
         for each in settings.sources
@@ -275,7 +275,7 @@ def _files(
 
 
 def _of_kafka(entry: Kafka) -> list[Problem]:
-    """Whether its client is installed."""
+    """Problems of a topic, whose client must be installed."""
     try:
         library()
     except SourceError as error:

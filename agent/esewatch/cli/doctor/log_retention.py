@@ -41,7 +41,7 @@ Channel = tuple[str, str]
 
 
 class Length(msgspec.Struct):
-    """How much of a log is there, over all of its files."""
+    """Length of a log, over all of its files."""
 
     first: int
     """Lowest record id: above 1 the log has wrapped."""

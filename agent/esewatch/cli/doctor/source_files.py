@@ -220,7 +220,7 @@ def _language(entry: FileSource, files: Sequence[str], head: bytes) -> Iterator[
 
 
 def _logged(entry: FileSource, files: Sequence[str], head: bytes) -> Look | None:
-    """What the youngest counter log has; None where it has no counters, or is none."""
+    """Counters of the youngest counter log; None where it has no counters, or is none."""
     if isinstance(entry, LogFiles) and entry.type == "perfmon_blg" and files:
         try:
             found = look(files[-1])

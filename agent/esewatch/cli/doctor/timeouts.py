@@ -11,7 +11,7 @@ Found = TypeVar("Found")
 
 
 class Looks(NamedTuple):
-    """What came of the looks: by name the ones that ended and the ones that did not."""
+    """Results of the looks: by name the ones that ended and the ones that did not."""
 
     ended: dict[str, object]
     hanging: list[str]

@@ -16,7 +16,7 @@ def time_text(time: datetime | None) -> str:
 
 
 def moment(of: HeaderTime) -> str:
-    """When, and where in the log."""
+    """Time, and position in the log."""
     return time_text(of.time) + (f" at log {of.position}" if of.position else "")
 
 

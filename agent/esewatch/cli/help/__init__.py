@@ -1,1 +1,1 @@
-"""What helps a person at the prompt: usage errors, completion, runbooks."""
+"""Help for a person at the prompt: usage errors, completion, runbooks."""

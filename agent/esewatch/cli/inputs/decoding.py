@@ -37,7 +37,7 @@ class Input(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """What `open_inputs` opened, and an error for each path that it did not."""
+    """Inputs that `open_inputs` opened, and an error for each path that it did not."""
 
     opened: list[Input]
     errors: list[SourceError]

@@ -115,7 +115,7 @@ class Reader:
 
     @property
     def nothing_read(self) -> bool:
-        """Whether none of the inputs could be read: then nothing is written."""
+        """True if none of the inputs could be read: then nothing is written."""
         return bool(self.errors) and not self._read
 
     def status(self, *, wrong: bool = False) -> int:

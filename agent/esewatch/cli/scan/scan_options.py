@@ -28,7 +28,7 @@ _SIZE_SUFFIXES = ("/s", "b", "i")
 
 
 def add_scan_options(parser: argparse.ArgumentParser) -> None:
-    """How files are read, and where positions are kept."""
+    """Add the options for reading files and for keeping positions."""
     _add_pace_options(parser)
     parser.add_argument(
         "--resume", action="store_true", help="go on where an unfinished scan stopped"
@@ -175,7 +175,7 @@ def _size_of(path: str) -> int:
 
 
 class _Interrupt:
-    """Which signal asked for the end; `stop` is set then."""
+    """Signal that ended the scan; `stop` is set then."""
 
     def __init__(self) -> None:
         self.stop = threading.Event()

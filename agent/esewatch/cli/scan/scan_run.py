@@ -71,7 +71,7 @@ class Progress:
 
 
 SAVE_SECONDS = 0.5
-"""How often the position of a scan is kept."""
+"""Seconds between two stored positions of a scan."""
 
 GO_ON = "--resume goes on from here"
 
@@ -80,7 +80,7 @@ _NAMED = 3
 
 
 class Reported(NamedTuple):
-    """What is printed of a file, and the exit status that it asks for."""
+    """Text that is printed of a file, and the exit status that it asks for."""
 
     text: str
     status: int
@@ -166,7 +166,7 @@ class ScanRun:
                     raise
 
     def _begun(self, path: str) -> Place | None:
-        """Where an earlier scan stopped. Without `resume` its position goes: this one is newer."""
+        """Place of an earlier scan. Without `resume` its position goes: this one is newer."""
         if self._resume:
             return self._positions.load(path)
         try:

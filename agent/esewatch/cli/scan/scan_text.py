@@ -22,7 +22,7 @@ _WHAT = {
 
 
 def is_wrong(result: FileResult) -> bool:
-    """Whether anything is wrong with the file: a bad page, or a bad copy of the header."""
+    """True if anything is wrong with the file: a bad page, or a bad copy of the header."""
     header, place = result.header, result.place
     copies = header is None or (header.header_ok and header.shadow_header_ok)
     return not copies or (place is not None and place.counts.bad() > 0)

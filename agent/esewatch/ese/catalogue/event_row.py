@@ -16,7 +16,7 @@ from esewatch.model import FieldValue, Level, Stage, Task
 
 
 class Kind(Enum):
-    """How a parameter is written in the log, and so how it is read."""
+    """Form of a parameter in the log, by which it is read."""
 
     SKIP = "not decoded"
     DATABASE = "path of the database"

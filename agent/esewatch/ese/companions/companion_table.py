@@ -40,7 +40,7 @@ PROVIDER_PATTERNS = (
     r"MSSQLSERVER",
     r"MSSQL\$\w+",
 )
-"""How the providers are written, for lines of text without columns; without case."""
+"""Patterns of the providers' names, for lines of text without columns; without case."""
 
 SQL_SERVER = "MSSQLSERVER"
 

@@ -40,7 +40,7 @@ _FIRST_ERROR, _LAST_ERROR = -100, -9_999
 
 
 def is_directory(provider: str) -> bool:
-    """Whether the provider (in lower case) is a directory, and not its database engine."""
+    """True if the provider (in lower case) is a directory, and not its database engine."""
     return provider in _PROVIDERS or (
         provider.startswith(("ntds ", "adam ")) and not provider.endswith("isam")
     )

@@ -125,7 +125,7 @@ def _of_storage_group(copy: str, computer: str, fields: Fields) -> CompanionFoun
 
 
 def _same_server(name: str, computer: str) -> bool:
-    """Whether two names are of one server; one may be cut to the length of NetBIOS."""
+    """True if two names are of one server; one may be cut to the length of NetBIOS."""
     ours, theirs = (part.partition(".")[0].strip().casefold() for part in (name, computer))
     return bool(ours) and ours[:_NETBIOS] == theirs[:_NETBIOS]
 

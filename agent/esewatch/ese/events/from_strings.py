@@ -39,7 +39,7 @@ _LONGEST_HEAD = 512
 
 
 def has_own_messages(provider: str) -> bool:
-    """Whether the ids of this ESE provider have other meanings than those of the engine."""
+    """True if the ids of this ESE provider have other meanings than those of the engine."""
     return provider.strip().lower() in _OWN_MESSAGES
 
 
@@ -58,7 +58,7 @@ _WITHOUT_FIELDS = frozenset(
 
 
 def has_fields(event_id: int) -> bool:
-    """Whether an event of this id may have fields; those that are not known may."""
+    """True if an event of this id may have fields; those that are not known may."""
     return event_id not in _WITHOUT_FIELDS
 
 
@@ -96,7 +96,7 @@ def _planned(event_id: int, start: int) -> _Plan:
 
 
 class _Head(NamedTuple):
-    """What the first strings say, and where the parameters of the message begin."""
+    """Fields of the first strings, and the place at which the parameters of the message begin."""
 
     process: str
     state: str
@@ -153,7 +153,7 @@ def _without_positions(event_id: int, strings: Strings) -> tuple[str, Fields]:
 
 
 class _Frame(NamedTuple):
-    """What all events of one id have in common that one process logs."""
+    """Fields that all events of one id have in common that one process logs."""
 
     level: Level | None
     task: Task | None

@@ -215,7 +215,7 @@ def is_unexplained(
     used: Container[int] = USED,
     extra_providers: Sequence[str] = (),
 ) -> bool:
-    """Whether this is an error of an ESE provider that nothing uses and that is not harmless.
+    """True if this is an error of an ESE provider that nothing uses and that is not harmless.
 
     Without `level` the table's counts, and an id that is not in it is no error. A provider of
     its own table (`ESE BACKUP`) shares nothing but numbers: all its errors are unexplained.

@@ -29,7 +29,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The content of a checkpoint, from the first copy whose checksum is right."""
 
     position: LogPosition | None
-    """Where a replay begins."""
+    """Position at which a replay begins."""
     consistency: LogPosition | None
     """Up to where all databases are known to be written."""
     signature: Signature

@@ -98,15 +98,15 @@ class LogHeader(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     from_reserve: bool
     """Made of a reserved log, because the disk was full."""
     checkpoint: LogPosition | None
-    """Where the checkpoint was when this log was begun."""
+    """Position of the checkpoint when this log was begun."""
     previous_checksum: int
     """XOR of the checksums of all segments of the log before; 0 where the version has none."""
     engine_format: int
     """Newest format that the engine which wrote the log knew (JET_efv), 0 where it has none."""
     folder: str
-    """Where the engine kept its logs."""
+    """Folder in which the engine kept its logs."""
     system_folder: str
-    """Where it kept its checkpoint."""
+    """Folder in which it kept its checkpoint."""
     parameters: Parameters
     attachments: list[Attachment]
     """Databases that were attached when this log was begun."""
@@ -116,15 +116,15 @@ class LogHeader(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.sector_bytes * self.sectors
 
     def has_previous_checksum(self) -> bool:
-        """Whether `previous_checksum` must be that of the log before."""
+        """True if `previous_checksum` must be that of the log before."""
         return self.major >= FIRST_WITH_SEGMENTS and self.update_minor >= _PREVIOUS_CHECKSUM
 
     def is_zero_filled(self) -> bool:
-        """Whether what was not written yet may be zeros."""
+        """True if what was not written yet may be zeros."""
         return (self.major, self.update_major) >= (FIRST_WITH_SEGMENTS, _ZERO_FILLED)
 
     def is_known(self) -> bool:
-        """Whether the engine's source, as published, knows this format."""
+        """True if the engine's source, as published, knows this format."""
         return (self.major, self.update_major) <= NEWEST
 
 

@@ -1,4 +1,4 @@
-"""What the name of a file says of its part in a series of transaction logs.
+"""Name of a file, and its part in a series of transaction logs.
 
 `edb.log` is written to, `edb00A1B.log` is complete (5 hex digits, 8 of current engines),
 `edbtmp.log` the next one in the making, `edbres00001.jrs`, `res1.log` and `res2.log` hold space

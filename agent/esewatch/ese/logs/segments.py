@@ -29,7 +29,7 @@ _CHECKSUM = struct.Struct("<Q")
 
 
 class Segments(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What the segments of one log say."""
+    """Result of reading the segments of one log."""
 
     last: int
     """The last valid segment; 0: none, the log was only begun."""
@@ -63,7 +63,7 @@ class SegmentCheck:
         self._checksum = 0
 
     def is_over(self) -> bool:
-        """Whether nothing that follows can change the result."""
+        """True if nothing that follows can change the result."""
         return self._bad is not None
 
     def add(self, data: memoryview) -> None:
@@ -138,7 +138,7 @@ class SegmentCheck:
             self._pending = self._next
 
     def _is_shadow(self, segment: bytes | None) -> bool:
-        """Whether the segment, valid as the one before, is a copy of that, of whatever log.
+        """True if the segment, valid as the one before, is a copy of that, of whatever log.
 
         Its checksum alone does not say so: a byte of segment 128 changed whole has that of 127.
         """
@@ -169,7 +169,7 @@ class SegmentCheck:
             self._corrected.append(self._next)
 
     def _shadow_of(self, number: int, segment: bytes) -> None:
-        """Whether `segment`, the one behind the damaged `number`, is its shadow."""
+        """Judge whether `segment`, the one behind the damaged `number`, is its shadow."""
         shadow = _corrected(segment, number)
         if shadow is None or _POSITION.unpack_from(shadow) != (0, number, self._generation):
             self._damaged(number, "is damaged (checksum)")

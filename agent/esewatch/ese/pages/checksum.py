@@ -69,7 +69,7 @@ def page_checksums(page: bytes, number: int) -> tuple[int, ...]:
 
 
 def is_trailer(page: bytes) -> bool:
-    """Whether this page, the last of a file, is the trailer of a streaming backup, undamaged."""
+    """True if this page, the last of a file, is the trailer of a streaming backup, undamaged."""
     words = struct.unpack_from("<7I", page)
     return all(words[at] == 0 for at in _TRAILER_ZEROS) and words[0] == xor_checksum(page)
 

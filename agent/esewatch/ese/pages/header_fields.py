@@ -40,7 +40,7 @@ class LogPosition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class HeaderTime(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """When and where in the log something was done last. Both None: never."""
+    """Time and position in the log of the last action. Both None: never."""
 
     time: datetime | None = None
     position: LogPosition | None = None
@@ -54,7 +54,7 @@ class LogRange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Count(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How often something happened, and when last."""
+    """Number of times that something happened, and the last time."""
 
     count: int = 0
     last: datetime | None = None

@@ -28,7 +28,7 @@ _ENGLISH = re.compile(
 )
 _OPTION = re.compile(r"\s*,\s*(noindex|repair_\w{1,30})\s*", re.IGNORECASE)
 _SNAPSHOT = re.compile(r"LSN\s*=|\b[0-9a-f]{8}:[0-9a-f]{8}:[0-9a-f]{4}\b", re.IGNORECASE)
-"""Where its sequence numbers begin; their name is translated, their form is not."""
+"""Start of its sequence numbers; their name is translated, their form is not."""
 _NUMBER = re.compile(r"(?<![A-Za-z0-9_.,\\$-])\d{1,10}(?:[.,]\d+)*(?![A-Za-z0-9_\\$-])", re.ASCII)
 _NAME = re.compile(r"CHECK[A-Z]+", re.IGNORECASE)
 

@@ -66,7 +66,7 @@ _SUMMARIES = 2
 
 
 class ChecksumRun(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run of `/k` found in a database.
+    """Result of a run of `/k` in a database.
 
     `pages_seen` is without the header and its shadow. `counted` has the bad pages by
     fault, `named` the (page number, fault) of those that the text names, at most 1,000.
@@ -84,7 +84,7 @@ class ChecksumRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HeaderDump(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run of `/mh` showed; None or empty: it does not say."""
+    """Result of a run of `/mh`; None or empty: it does not say."""
 
     page_size: int | None
     state: str
@@ -106,7 +106,7 @@ class EseutilRun(msgspec.Struct, frozen=True, kw_only=True):
     closing: str
     """The line that ended it, empty when none did."""
     seconds: float | None
-    """How long it took, where it says so."""
+    """Duration, where it says so."""
     database: str
     result: ChecksumRun | HeaderDump | None
 
@@ -224,7 +224,7 @@ def _bad_page(line: str) -> tuple[int, PageFault] | None:
 
 
 def _of_the_database(body: Body, summaries: int) -> bool:
-    """Whether the first summary is the database's and not that of its streaming file alone."""
+    """True if the first summary is the database's and not that of its streaming file alone."""
     if summaries > 1 or not body.first(_STREAMING):
         return True
     return body.first(_CHECKED_FILE).lower() == body.first(_DATABASE).lower()

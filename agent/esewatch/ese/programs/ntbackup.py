@@ -87,7 +87,7 @@ class Count(NamedTuple):
 
 
 class Took(NamedTuple):
-    """How long a set took, in seconds; it is the last line of a set. None: cannot be."""
+    """Duration of a set in seconds; it is the last line of a set. None: cannot be."""
 
     seconds: int | None
 

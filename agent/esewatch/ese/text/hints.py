@@ -92,7 +92,7 @@ class Finder(NamedTuple):
 
 
 class HintPlace(NamedTuple):
-    """Where in a text the value of a parameter stands."""
+    """Place in a text of the value of a parameter."""
 
     finder: Finder
     start: int
@@ -181,7 +181,7 @@ def _place(finder: Finder, low: str, whole: bool) -> HintPlace | None:
 
 
 def places_of(event_id: int, text: str, whole: bool) -> list[HintPlace]:
-    """Where the values of a known event stand in its English text.
+    """Places of the values of a known event in its English text.
 
     `text` has single line feeds for line breaks; `whole` says that it is not cut.
     """

@@ -55,7 +55,7 @@ def folded(text: str) -> str:
 
 
 def has_phrases(event_id: int, text: str) -> bool:
-    """Whether the text has the words of this event; it may be wrapped anywhere between words."""
+    """True if the text has the words of this event; it may be wrapped anywhere between words."""
     phrases = CATALOGUE[event_id].phrases
     # Most texts have single blanks already, and a phrase found in them needs no folding.
     low = text[:LONGEST_TEXT].lower()

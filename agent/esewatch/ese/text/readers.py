@@ -106,7 +106,7 @@ def remember(
 
 @cache
 def _is_plain(event_id: int) -> bool:
-    """Whether no pattern of the event asks for a certain digit."""
+    """True if no pattern of the event asks for a certain digit."""
     row = CATALOGUE[event_id]
     words = [*row.phrases, *(hint for param in row.params for hint in param.hints)]
     timed = any(param.kind is Kind.TIMING for param in row.params)
@@ -170,7 +170,7 @@ def _pattern(
 
 
 def _are_apart(text: str, start: int, spans: list[_Span]) -> bool:
-    """Whether the values do not overlap and none ends within a word."""
+    """True if the values do not overlap and none ends within a word."""
     edges = [edge for span in spans for edge in span]
     return all(one < other for one, other in pairwise([start - 1, *edges])) and not any(
         0 < at < len(text) and text[at - 1 : at + 1].isalnum() for at in edges
@@ -178,7 +178,7 @@ def _are_apart(text: str, start: int, spans: list[_Span]) -> bool:
 
 
 def _is_long(text: str, place: HintPlace) -> bool:
-    """Whether the length of a date matters: near the limit, or where another may stand before."""
+    """True if the length of a date matters: near the limit, or where another may stand before."""
     date = text[place.start : place.end]
     words = " ".join(text[: place.start].lower().split())[-_DATE_WORDS:]
     if " ".join(text.lower().split()).count(words) > 1:

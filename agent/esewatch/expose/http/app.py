@@ -68,7 +68,7 @@ class View(Protocol):
         """The newest samples."""
 
     def ready(self) -> tuple[bool, str]:
-        """Whether the first reading of all sources is done; if not, what is missing."""
+        """True if the first reading of all sources is done, else also what is missing."""
 
     def overview(self) -> Overview:
         """The figures of the status page."""

@@ -64,17 +64,17 @@ class Connection(asyncio.Protocol):
         self._handshake_seconds = handshake_seconds
         self._handshake: asyncio.Task[None] | None = None
         self._begun = False
-        """Whether the server's protocol knows of the connection."""
+        """True if the server's protocol knows of the connection."""
         self._early = bytearray()
         """Bytes received after the handshake, before the server's protocol knows of it."""
         self._transport: asyncio.BaseTransport | None = None
         self.peer: Peer = ()
         self.active = time.monotonic()
-        """When it was opened, or a request last began or ended on it."""
+        """Time at which it was opened, or a request last began or ended on it."""
         self.requests = 0
         """Requests that have begun and not ended."""
         self.left: float | None = None
-        """When the client said that it sends no more."""
+        """Time at which the client said that it sends no more."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Note the connection and let the server begin."""
@@ -148,7 +148,7 @@ class Connection(asyncio.Protocol):
         self._inner.resume_writing()
 
     def is_abandoned(self, now: float) -> bool:
-        """Whether its client sends no more and nothing is being answered."""
+        """True if its client sends no more and nothing is being answered."""
         return (
             self.left is not None
             and self.requests == 0

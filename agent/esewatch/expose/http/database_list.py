@@ -51,7 +51,7 @@ COLUMNS = (
 
 
 class Wanted(NamedTuple):
-    """What is asked for; empty text asks for all."""
+    """Selection of databases; empty text selects all."""
 
     q: str = ""
     """Part of a name, path or computer."""
@@ -78,7 +78,7 @@ class Listing(NamedTuple):
 
     @property
     def pages(self) -> int:
-        """How many there are, at least one."""
+        """Number of pages, at least one."""
         return max(1, -(-len(self.found) // ROWS))
 
     @property
@@ -93,7 +93,7 @@ class Listing(NamedTuple):
 
 
 def wanted(fields: Mapping[str, str]) -> Wanted:
-    """What the fields of an address ask for; a value that is not known asks for nothing."""
+    """Selection by the fields of an address; a value that is not known selects nothing."""
     page = fields.get("page", "")
     verdict, sort = fields.get("verdict", ""), fields.get("sort", "")
     return Wanted(
@@ -121,7 +121,7 @@ def listing(view: Overview, asked: Wanted) -> Listing:
 
 
 def has_verdict(figures: DatabaseFigures, verdict: Verdict) -> bool:
-    """Whether the database counts as such: it may have several troubles, the worst is shown."""
+    """True if the database counts as such: it may have several troubles, the worst is shown."""
     if shown_verdict(figures) == verdict:
         return True
     names = set(_findings(figures))

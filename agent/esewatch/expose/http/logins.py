@@ -38,7 +38,7 @@ class LoginCheck(Protocol):
     """`bcrypt.checkpw`."""
 
     def __call__(self, password: bytes, hashed_password: bytes) -> bool:
-        """Whether the hash is of this password."""
+        """True if the hash is of this password."""
 
 
 def bcrypt_check() -> LoginCheck:
@@ -137,7 +137,7 @@ class Logins:
 
 
 def _is_right(check: LoginCheck, password: bytes, hashed: str, dearest: int) -> bool:
-    """Whether the hash is of the password. Where it is not, the work is that of cost `dearest`.
+    """True if the hash is of the password. Where it is not, the work is that of cost `dearest`.
 
     bcrypt of cost c is 2 ** c rounds. After one of cost c, those of costs c, c + 1, up to `dearest`
     - 1 make it 2 ** `dearest`: the time taken does not reveal whose hash it was.

@@ -131,7 +131,7 @@ def must_be_json(request: Request) -> None:
 
 
 def _is_this_machine(host: str) -> bool:
-    """Whether a Host header names this machine, as who asks from it does."""
+    """True if a Host header names this machine, as who asks from it does."""
     name = host.strip().lower()
     name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
     name = name.rstrip(".")

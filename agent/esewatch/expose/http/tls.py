@@ -42,7 +42,7 @@ class Tls(NamedTuple):
     """Alternative names of clients that may come in; empty: all."""
 
     def admits(self, certificate: Mapping[str, Any] | None) -> bool:
-        """Whether a client with this certificate (as of `getpeercert`) may come in."""
+        """True if a client with this certificate (as of `getpeercert`) may come in."""
         if not self.allowed_sans:
             return True
         named = (certificate or {}).get("subjectAltName", ())

@@ -56,16 +56,16 @@ class WebConfiguration:
 
     @property
     def secure(self) -> bool:
-        """Whether new connections are TLS."""
+        """True if new connections are TLS."""
         return self._tls is not None
 
     @property
     def asks_for_passwords(self) -> bool:
-        """Whether there are users."""
+        """True if there are users."""
         return self._check is not None
 
     def tls(self) -> Tls | None:
-        """What a new connection is made with; None: plain HTTP."""
+        """TLS settings of a new connection; None: plain HTTP."""
         self._renew()
         return self._tls
 

@@ -42,7 +42,7 @@ class CheckdbRow(msgspec.Struct, frozen=True, kw_only=True):
     errors: float | None
     """Left in the database by the latest check of the kind that left more."""
     aborted: float | None
-    """When a check was last aborted that has not completed since."""
+    """Last time at which a check was aborted that has not completed since."""
 
 
 def checked_databases(
@@ -115,7 +115,7 @@ def _checked(entry: SqlDatabase, settings: Settings, now: float, blind: bool) ->
 
 
 def _broken_off(checks: Checks) -> float | None:
-    """When a check was aborted, unless one of the kind has completed since."""
+    """Time at which a check was aborted, unless one of the kind has completed since."""
     if checks.aborted is None or (checks.completed or 0.0) >= checks.aborted:
         return None
     return checks.aborted

@@ -144,7 +144,7 @@ class DatabasePage(msgspec.Struct, frozen=True, kw_only=True):
     untimed: int
     """Events of it that have no time."""
     moments: tuple[Moment, ...]
-    """What happened to its pages and its window, newest first."""
+    """Events of its pages and its window, newest first."""
     bad_pages: tuple[BadRow, ...]
     more_bad_pages: int
     page_errors: tuple[tuple[str, int, float | None], ...]

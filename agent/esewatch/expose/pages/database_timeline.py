@@ -1,4 +1,4 @@
-"""What happened to the pages and the window of one database, newest first."""
+"""Events of the pages and the window of one database, newest first."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby

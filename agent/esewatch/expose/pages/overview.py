@@ -100,7 +100,7 @@ class DatabaseFigures(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def last_verified(self) -> float | None:
-        """When every page was last proven good, by any verifier."""
+        """Last time at which every page was proven good, by any verifier."""
         return max(self.verified.values(), default=None)
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from esewatch.fold.state.state import SourceState
 
 MISSING = "events are missing"
-"""Why data of a computer may be missing though its sources are read."""
+"""Reason why data of a computer may be missing though its sources are read."""
 
 
 class Blind(NamedTuple):

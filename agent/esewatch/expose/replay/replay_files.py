@@ -23,7 +23,7 @@ Month = tuple[int, int]
 
 
 class MonthSpan(NamedTuple):
-    """Where samples lie: from `first` to `last`, at each `step`. All in milliseconds."""
+    """Times of samples: from `first` to `last`, at each `step`. All in milliseconds."""
 
     first: int
     last: int
@@ -61,7 +61,7 @@ def refuse_strangers(files: Iterable[Path]) -> None:
 
 
 def _ours(path: Path) -> bool:
-    """Whether the file is a whole OpenMetrics text that begins with a metric of esewatch,
+    """True if the file is a whole OpenMetrics text that begins with a metric of esewatch,
     or empty. Of a compressed one only the beginning is read.
     """
     if path.suffix == GZIP:

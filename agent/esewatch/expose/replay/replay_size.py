@@ -1,4 +1,4 @@
-"""How large the files of a replay will be, counted from the changes before a line is written."""
+"""Size of the files of a replay, counted from the changes before a line is written."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence

@@ -36,7 +36,7 @@ class Grid:
         self.texts = [f" {timestamp(time)}\n" for time in range(self._start, last + 1, step)]
 
     def before(self, time: int) -> int:
-        """How many steps lie before `time`."""
+        """Number of steps before `time`."""
         return min(len(self.texts), max(0, -((self._start - time) // self._step)))
 
 

@@ -196,7 +196,7 @@ class Replay:
         return {entity for entity in self._instance.values() if entity[1] in moved}
 
     def _moved(self, entity: Entity, now: float) -> bool:
-        """Whether the readings since the last moment changed a value; most of a day none does."""
+        """True if the readings since the last moment changed a value; most of a day none does."""
         metered = self._metered(entity)
         if metered is None:
             return True

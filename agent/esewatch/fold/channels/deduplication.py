@@ -81,7 +81,7 @@ class Neighbours:
 
 
 def contains(intervals: Intervals, number: int) -> bool:
-    """Whether `number` lies in one of the sorted disjoint closed intervals."""
+    """True if `number` lies in one of the sorted disjoint closed intervals."""
     at = bisect_right(intervals, number, key=lambda item: item[0])
     return at > 0 and intervals[at - 1][1] >= number
 
@@ -225,7 +225,7 @@ def _is_within(one: Range, other: Range) -> bool:
 
 
 def _is_filled(hole: Range, runs: Sequence[Range]) -> bool:
-    """Whether other ranges fill the gap exactly: the server's clock was set back.
+    """True if other ranges fill the gap exactly: the server's clock was set back.
 
     Ranges of another life of the log would not.
     """

@@ -40,7 +40,7 @@ def note(epoch: Epoch, new: Range) -> None:
 
 
 def has_turns(channel: Channel) -> bool:
-    """Whether a clock was set back, as the known records show."""
+    """True if a clock was set back, as the known records show."""
     for epoch in channel.epochs:  # noqa: SIM110 - a frame of `any` costs as much as all the rest
         if epoch.turns:
             return True

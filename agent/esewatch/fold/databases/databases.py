@@ -74,7 +74,7 @@ def meet(entry: Database, time: float) -> None:
 
 
 def is_dated(entry: Database) -> bool:
-    """Whether the times are known: not all of its events were without a time."""
+    """True if the times are known: not all of its events were without a time."""
     return not entry.untimed.events or entry.named > 0.0
 
 

@@ -27,7 +27,7 @@ OfCopy = CopyChecked | HeaderSeen | PagesScanned
 
 
 def is_bad(record: OfCopy) -> bool:
-    """Whether the record says that a page is bad."""
+    """True if the record says that a page is bad."""
     if isinstance(record, CopyChecked):
         return bool(record.bad or record.bad_pages)
     return isinstance(record, PagesScanned) and bool(record.bad or record.found)

@@ -75,20 +75,20 @@ class Around(NamedTuple):
     gaps: Sequence[tuple[float, float]] = ()
     """(from, to) in which events of its computer are missing."""
     against: Sequence[float] = ()
-    """When another copy found that this one differs (538, 540, 545)."""
+    """Times at which another copy found that this one differs (538, 540, 545)."""
     elsewhere: Sequence[float] = ()
-    """When another copy was the active one, sorted: its scanned pages count in this
+    """Times at which another copy was the active one, sorted: its scanned pages count in this
     copy's scans.
     """
 
     def hides(self, start: float, end: float) -> bool:
-        """Whether something from `start` to `end` contradicts that the copy is good, or may."""
+        """True if something from `start` to `end` contradicts that the copy is good, or may."""
         return any(begin < end and until > start for begin, until in self.gaps) or any(
             start <= time <= end for time in self.against
         )
 
     def was_elsewhere(self, start: float, end: float) -> bool:
-        """Whether another copy was the active one from `start` to `end`."""
+        """True if another copy was the active one from `start` to `end`."""
         place = bisect_left(self.elsewhere, start)
         return place < len(self.elsewhere) and self.elsewhere[place] <= end
 
@@ -262,7 +262,7 @@ def _good_range(database: Database, page: int) -> tuple[int, int, float] | None:
 
 
 def _stands(bad: BadPage, database: Database, clean: float) -> bool:
-    """Whether the bad page is unresolved. `clean` is the start of the last scan that found every
+    """True if the bad page is unresolved. `clean` is the start of the last scan that found every
     page good: 0 without one.
     """
     good = _good_range(database, bad.page)
@@ -271,7 +271,7 @@ def _stands(bad: BadPage, database: Database, clean: float) -> bool:
 
 
 def verifies(done: Pass, database: Database, around: Around = ALONE) -> bool:
-    """Whether a completed scan proves every page of this copy good (semantics.md 2).
+    """True if a completed scan proves every page of this copy good (semantics.md 2).
 
     It counted no bad page, all of its pages were read here, something bounds its start, and from
     there to its end no page error of this copy is known and no event is missing.
@@ -345,7 +345,7 @@ def _met_in(done: Pass, database: Database) -> list[BadPage]:
 
 
 def _time_within(bad: BadPage, start: float, end: float, *, told: bool) -> float | None:
-    """When it was last reported from `start` to `end`, None if it was not.
+    """Last time at which it was reported from `start` to `end`, None if it was not.
 
     Where the times are not kept, the errors that are `told` of it are taken for its own.
     """
@@ -388,7 +388,7 @@ def _unlocated(scans: Iterable[Pass], database: Database, clean: float) -> BadPa
 
 
 def _named_too_few(done: Pass, database: Database) -> bool:
-    """Whether a completed scan counted more bad pages than events named while it ran.
+    """True if a completed scan counted more bad pages than events named while it ran.
 
     A page of two errors is one page.
     """

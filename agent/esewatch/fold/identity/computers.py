@@ -106,7 +106,7 @@ class Computers:
         return known
 
     def _fits(self, label: str, logged: str) -> bool:
-        """Whether there is room for one more computer.
+        """True if there is room for one more computer.
 
         Once there was none, there is none again until enough is free: a flood of names must not
         take each place that becomes free.
@@ -129,7 +129,7 @@ class Computers:
             source.channels.append(channel)
 
     def drop_passing(self, now: float) -> Iterator[tuple[str, str, str]]:
-        """When the limit is reached, drop computers with only a few old records; returns the
+        """Drop, at the limit, computers with only a few old records; returns the
         changes.
         """
         state = self._state

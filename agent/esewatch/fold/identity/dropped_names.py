@@ -50,7 +50,7 @@ _GET = {kind: attrgetter(*names) for kind, names in _NAMES.items()}
 
 
 def fits(state: State, settings: Settings, known: Sized, computer: str, label: str) -> bool:
-    """Whether one more database fits in; a configured one always does."""
+    """True if one more database fits in; a configured one always does."""
     if len(known) < settings.max_databases or is_configured(computer, label, settings):
         return True
     drop(state, computer, label)
@@ -58,7 +58,7 @@ def fits(state: State, settings: Settings, known: Sized, computer: str, label: s
 
 
 def has_room(state: State, settings: Settings, known: Sized, computer: str, name: str) -> bool:
-    """Whether there is room for one more instance, device or process."""
+    """True if there is room for one more instance, device or process."""
     if len(known) < OWNERS_A_DATABASE * settings.max_databases:
         return True
     drop(state, computer, name)
@@ -81,12 +81,12 @@ def computers(settings: Settings) -> int:
 
 
 def expects(settings: Settings, name: str) -> bool:
-    """Whether the configuration names the computer: it always has room."""
+    """True if the configuration names the computer: it always has room."""
     return full_name(name, settings) in {each.lower() for each in settings.computers.values()}
 
 
 def is_passing(host: Host, now: float) -> bool:
-    """Whether only a few old records are known of a computer."""
+    """True if only a few old records are known of a computer."""
     heard = host.last_heard - host.first_heard
     return heard <= PASSING_SECONDS and now - host.last_heard > PASSED_SECONDS
 

@@ -108,17 +108,17 @@ def label_kept(path: str, *, bad: bool) -> str | None:
 
 @lru_cache(maxsize=4096)
 def is_snapshot(path: str) -> bool:
-    """Whether the path leads into a shadow copy or snapshot, mapped to its origin or not."""
+    """True if the path leads into a shadow copy or snapshot, mapped to its origin or not."""
     return _SNAPSHOT.search(path) is not None
 
 
 def is_configured(computer: str, database: str, settings: Settings) -> bool:
-    """Whether the configuration names this database."""
+    """True if the configuration names this database."""
     return rule_for(settings, computer, database) is not None
 
 
 def is_ignored(computer: str, label: str, settings: Settings) -> bool:
-    """Whether nothing of it is kept except damage."""
+    """True if nothing of it is kept except damage."""
     return _is_ignored(label) and not is_configured(computer, label, settings)
 
 

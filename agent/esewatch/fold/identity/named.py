@@ -24,7 +24,7 @@ def directories(entries: Iterable[Database], adam_instance: str) -> list[Databas
 
 
 def names_in(event: Event) -> tuple[str, ...]:
-    """What may name a database or a server: the fields that do, else each of its strings.
+    """Possible names of a database or a server: the fields that do, else each of its strings.
 
     `DB01\\EX01` is two names.
     """
@@ -62,7 +62,7 @@ def concerned(
 
 
 def _is_server(name: str, host: Host | None, label: str) -> bool:
-    """Whether a name is that of a computer; one of both may be short."""
+    """True if a name is that of a computer; one of both may be short."""
     full = host.full_name if host is not None and host.full_name else label
     if "." in name and "." in full:
         return name == full

@@ -30,7 +30,7 @@ _NONE, _OPENS, _SERVES = range(3)
 
 @lru_cache(maxsize=4096)
 def is_tool(process: str) -> bool:
-    """Whether it is a program that works on the databases of others; with `.exe` or without."""
+    """True if it is a program that works on the databases of others; with `.exe` or without."""
     return process.strip().lower().removesuffix(".exe") in TOOLS
 
 
@@ -80,7 +80,7 @@ def name(entry: Database, event: Event, time: float) -> bool:
 
 @lru_cache(maxsize=4096)
 def _claim(process: str, *, maintains: bool) -> int:
-    """How surely the process of an event serves its database."""
+    """Certainty with which the process of an event serves its database."""
     if is_tool(process):
         return _NONE
     return _SERVES if maintains or process.lower().startswith(SERVERS) else _OPENS

@@ -130,7 +130,7 @@ def spans(events: Iterable[BackupEvent]) -> list[Stretch]:
 
 
 def begun(events: Sequence[BackupEvent]) -> float | None:
-    """When the backup that has not ended began, None without one; `events` are sorted."""
+    """Start of the backup that has not ended, None without one; `events` are sorted."""
     for event in reversed(events):
         if event.event_id in STARTS:
             return event.time
@@ -140,7 +140,7 @@ def begun(events: Sequence[BackupEvent]) -> float | None:
 
 
 def at_work(instance: Instance, now: float) -> bool | None:
-    """Whether a backup of the instance is running at `now`; None where none was ever seen."""
+    """True if a backup of the instance is running at `now`; None where none was ever seen."""
     if not instance.backup_events and not instance.backup_totals:
         return None
     since = begun(instance.backup_events)

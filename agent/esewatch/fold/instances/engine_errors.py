@@ -48,7 +48,7 @@ MAX_TIMES = 64
 
 
 def counts(computer: str, event: Event, settings: Settings) -> bool:
-    """Whether it is an error of the engine, and of no ignored file.
+    """True if it is an error of the engine, and of no ignored file.
 
     Logs count as the database in whose folder they lie. Snapshots end while they are read: an error
     there says nothing of their origin.

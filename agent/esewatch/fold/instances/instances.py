@@ -105,7 +105,7 @@ def databases_of(state: State, computer: str, name: str) -> list[Database]:
 
 
 def engine_changes(instance: Instance) -> list[float]:
-    """When each new version of the engine was first seen, sorted; the very first is no change."""
+    """First times of each new version of the engine, sorted; the very first is no change."""
     return sorted(instance.engines.values())[1:]
 
 

@@ -17,7 +17,7 @@ from esewatch.model import Feed
 
 
 def is_kept(feed: Feed, computer: str, settings: Settings) -> bool:
-    """Whether the level is no free space, or that of a volume that may hold logs."""
+    """True if the level is no free space, or that of a volume that may hold logs."""
     if feed.metric != FREE_BYTES:
         return True
     return any(

@@ -22,7 +22,7 @@ MOST_STRINGS = 16
 
 
 def counts(event: Event, extra_providers: Sequence[str]) -> bool:
-    """Whether it is an error that nothing in esewatch uses."""
+    """True if it is an error that nothing in esewatch uses."""
     if event.level == "information":  # most are, and none of them is an error
         return False
     return _counts(event.event_id, event.level, event.provider, tuple(extra_providers))

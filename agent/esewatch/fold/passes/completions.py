@@ -90,7 +90,7 @@ def _is_copy_scan(done: Pass) -> bool:
 
 
 def owns_its_pages(done: Pass) -> bool:
-    """Whether a completed scan read all of its pages on this computer, in this role.
+    """True if a completed scan read all of its pages on this computer, in this role.
 
     Else pages that it counts may have been read on another server (semantics.md 2). A scan of
     Exchange 2007 stays on its server.
@@ -99,7 +99,7 @@ def owns_its_pages(done: Pass) -> bool:
 
 
 def read_all_pages(done: Pass) -> bool:
-    """Whether the last run alone read all pages: `run_pages` is its last page minus its first."""
+    """True if the last run alone read all pages: `run_pages` is its last page minus its first."""
     if done.completion_event not in WALL_CLOCK:
         return True
     return done.run_pages is not None and done.run_pages + 1 >= (done.pages_seen or math.inf)

@@ -65,10 +65,10 @@ class TaskSummary(msgspec.Struct):
     last_started: float | None = None
     last_failed: float | None = None
     last_late: float | None = None
-    """When the engine last reported that the scan is late, or aborted it (733, 735, 745)."""
+    """Last report of the engine that the scan is late, or aborted it (733, 735, 745)."""
 
     def running(self, now: float, stale_seconds: float = DEFAULT_STALE_SECONDS) -> bool:
-        """Whether a pass is running: open, not interrupted, with an event within
+        """True if a pass is running: open, not interrupted, with an event within
         `stale_seconds`.
         """
         current = self.current
@@ -191,9 +191,9 @@ class _Machine:
     def __init__(self, database: Database) -> None:
         self.role = database.evicted_role
         self.changed = database.evicted_role_changed
-        """When the copy last changed its role."""
+        """Last change of the copy's role."""
         self.skipped = -math.inf
-        """When the skipping of pages was last reported (747)."""
+        """Last report that pages are skipped (747)."""
         self.views: dict[str, TaskView] = {}
         for task in TASKS:
             totals = database.evicted.get(task, TaskTotals())

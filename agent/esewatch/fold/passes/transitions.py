@@ -39,7 +39,7 @@ ROW_BYTES = _ROW.size
 _NO_NUMBERS = _TAIL.pack(*[nan] * len(FIELDS))
 _time_at = Struct("<d").unpack_from
 _NUMBERS = 4
-"""Where the numbers begin in an unpacked row."""
+"""Index at which the numbers begin in an unpacked row."""
 _NAMES = {
     event: tuple(
         {place: name for name, place in further.items()}.get(each, each) for each in FIELDS

@@ -55,7 +55,7 @@ class BackupJob(NamedTuple):
 
 
 def follows(ended: float, started: float) -> bool:
-    """Whether the start of one comes right after the end of the other."""
+    """True if the start of one comes right after the end of the other."""
     return -MINUTE <= started - ended <= MOST_BETWEEN
 
 

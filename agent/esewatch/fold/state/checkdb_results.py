@@ -106,7 +106,7 @@ def errors_left(entry: SqlDatabase, checks: Checks) -> float | None:
 
 
 def expired(entry: SqlDatabase, settings: Settings, now: float) -> bool:
-    """Whether no check of it was seen within the retention; a configured one stays."""
+    """True if no check of it was seen within the retention; a configured one stays."""
     if now - entry.last_seen <= settings.retention:
         return False
     return rule_for(settings, entry.computer, entry.database) is None

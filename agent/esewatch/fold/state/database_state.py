@@ -123,7 +123,7 @@ class EngineError(msgspec.Struct, array_like=True):
 
 
 class CopyVerdict(msgspec.Struct, array_like=True):
-    """Whether a copy of a database would mount; `time` is that of its content."""
+    """Verdict on a mount of a copy of a database; `time` is that of its content."""
 
     time: float
     outcome: str
@@ -173,7 +173,7 @@ class Database(msgspec.Struct, kw_only=True):
     """Its size by day, as rows of `fold.rollups`, the last 400."""
     page_size: int | None = None
     header_time: float = 0.0
-    """When the header's counters below were true."""
+    """Time at which the header's counters below were true."""
     header_bad_checksums: int | None = None
     header_corrected: int | None = None
     header_correction_failed: int | None = None
@@ -190,7 +190,7 @@ class Database(msgspec.Struct, kw_only=True):
     evicted_role: str = ""
     """Role of the copy where the kept transitions begin: active, passive, or empty."""
     evicted_role_changed: float = 0.0
-    """When the copy had last changed its role there, 0 for never."""
+    """Last change of the copy's role there, 0 for never."""
     failovers: list[float] = []
     """Sorted times at which another program said that the copy changed its role, the last 64."""
     old_passes: list[Pass] = []
@@ -213,7 +213,7 @@ class Database(msgspec.Struct, kw_only=True):
     good_ranges: list[tuple[int, int, float]] = []
     """(first page, last page, time) repaired, read good or acknowledged; the last 1,000."""
     patched_last: float = 0.0
-    """When the engine last repaired a page of it, 0 for never."""
+    """Last time at which the engine repaired a page of it, 0 for never."""
     all_good: float = 0.0
     """Errors up to this time are acknowledged, or cleared by a clean scan that was evicted."""
     damage: dict[DamageKind, Damage] = {}
@@ -221,11 +221,11 @@ class Database(msgspec.Struct, kw_only=True):
     damage_of_active: dict[DamageKind, Damage] = {}
     """By kind, what its events say of the active copy."""
     acknowledged: float = 0.0
-    """When a person last acknowledged everything known of it."""
+    """Last time at which a person acknowledged everything known of it."""
     damage_mended: float = 0.0
     """Damage up to this time is acknowledged or restored."""
     index_rebuilt: float = 0.0
-    """When an index of it was last rebuilt."""
+    """Last time at which an index of it was rebuilt."""
     unexplained: dict[int, EngineError] = {}
     """By event id: errors of the engine that nothing in esewatch uses; at most 16 ids."""
     page_scan: dict[str, int] = {}

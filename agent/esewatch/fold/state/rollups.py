@@ -89,7 +89,7 @@ class _Table:
         self._limit = limit
 
     def place(self, rows: bytearray, key: int, end: int) -> int | None:
-        """Where the row of `key` begins, made of zeros when it is new; None: it is too old.
+        """Offset of the row of `key`, made of zeros when it is new; None: it is too old.
 
         The table is `rows` up to `end`.
         """
@@ -152,7 +152,7 @@ def add(rows: bytearray, time: float, field: Field, amount: float) -> None:
 
 
 def _begin(rows: bytearray, day: int) -> int:
-    """Where the row of a new newest day begins; the one before is an older one from now on."""
+    """Offset of the row of a new newest day; the one before is an older one from now on."""
     if rows:
         last = len(rows) - _NEWEST.size
         before, *amounts = _NEWEST.unpack_from(rows, last)

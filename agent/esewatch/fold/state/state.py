@@ -180,7 +180,7 @@ class Instance(Metered, kw_only=True):
     """Sorted times of its last 16 restores (205), failed ones too, as `recovery_errors` are."""
     recovery_errors: list[float] = []
     restored: float = 0.0
-    """When its databases were last restored from a backup."""
+    """Last time at which its databases were restored from a backup."""
     unexplained: dict[int, EngineError] = {}
     """By event id: errors without a database that nothing in esewatch uses; at most 16 ids."""
     errors: dict[EngineErrorKind, tuple[int, float]] = {}
@@ -188,7 +188,7 @@ class Instance(Metered, kw_only=True):
     error_times: dict[EngineErrorKind, list[float]] = {}
     """By kind: sorted times of the last 64 of them that the first reading did not find old."""
     mounted: float = 0.0
-    """When it last came up or completed its recovery (105, 302)."""
+    """Last time at which it came up or completed its recovery (105, 302)."""
     backup_events: list[BackupEvent] = []
     """Sorted, the last 512."""
     backup_totals: dict[str, dict[str, BackupTotals]] = {}
@@ -196,7 +196,7 @@ class Instance(Metered, kw_only=True):
     backup_sets: dict[str, BackupTotals] = {}
     """By kind: totals of the sets in the logs of backup programs."""
     days: bytearray = msgspec.field(default_factory=bytearray)
-    """How much its totals grew by day, as rows of `fold.rollups`, the last 400."""
+    """Growth of its totals by day, as rows of `fold.rollups`, the last 400."""
     sampled_since: float | None = None
     """Since when pages read and pages freed by online defragmentation are both sampled.
 
@@ -246,19 +246,19 @@ class Failover(msgspec.Struct, array_like=True, frozen=True):
     operation: str
     """The same for all events of one move, empty where none is given."""
     names: tuple[str, ...]
-    """What may name the database and the servers, in lower case."""
+    """Possible names of the database and the servers, in lower case."""
     whole_server: bool = False
     """It is of all databases of Exchange on the computer that logged it."""
 
 
 class Notice(msgspec.Struct, array_like=True):
-    """What another program said of a copy or of a directory: how often, and the last time."""
+    """Notice of another program about a copy or a directory: its number and the last time."""
 
     state: str
     """The field `state` of its event."""
     event_id: int
     names: tuple[str, ...]
-    """What may name the database and its server, or the instance of AD LDS; in lower case."""
+    """Possible names of the database and its server, or the instance of AD LDS; in lower case."""
     count: int
     last: float
     text: str
@@ -266,7 +266,7 @@ class Notice(msgspec.Struct, array_like=True):
 
 
 class Host(Metered, kw_only=True):
-    """What belongs to a computer and to no database."""
+    """Data that belongs to a computer and to no database."""
 
     computer: str
     events: dict[str, dict[int, int]] = {}
@@ -280,7 +280,7 @@ class Host(Metered, kw_only=True):
     failovers: list[Failover] = []
     """Sorted, the last 1,024 that it logged, of whatever copies."""
     notices: list[Notice] = []
-    """What else its other programs said of copies and directories, the last 64."""
+    """Other notices of its other programs about copies and directories, the last 64."""
     counters_present: dict[str, bool] = {}
     aliases_seen: list[str] = []
     """Names as logged, at most 8."""
@@ -299,7 +299,7 @@ class SourceState(msgspec.Struct, kw_only=True):
 
     name: str
     opened: float = 0.0
-    """When the first reading began; decides what is history."""
+    """Start of the first reading; decides what is history."""
     baseline: bool = True
     """True until the source has caught up once."""
     up: bool = False

@@ -33,7 +33,7 @@ _mincore = _find_mincore() if sys.platform == "linux" else None
 
 
 def held(descriptor: int, offset: int, length: int) -> Held | None:
-    """Which pages of these bytes are in the cache; None: not known. Never raises OSError."""
+    """Pages of these bytes that are in the cache; None: not known. Never raises OSError."""
     if _mincore is None:
         return None
     begin = offset - offset % mmap.PAGESIZE
@@ -80,13 +80,13 @@ def restore(descriptor: int, offset: int, before: Held | None) -> None:
 
 
 def grown(before: Held | None, after: Held | None) -> bool:
-    """Whether a page is held `after` that was not `before`."""
+    """True if a page is held `after` that was not `before`."""
     common = min(len(before or b""), len(after or b""))
     return bool(_bits(after, common) & ~_bits(before, common))
 
 
 def all_held(pages: Held | None) -> bool:
-    """Whether there is no page that is known not to be held."""
+    """True if there is no page that is known not to be held."""
     return not pages or 0 not in pages.translate(_BIT_0)
 
 

@@ -1,1 +1,1 @@
-"""Whether a copy can be brought up again: its logs, and the verdict."""
+"""Recovery of a copy: its logs, and the verdict."""

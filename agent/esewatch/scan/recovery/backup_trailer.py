@@ -24,7 +24,7 @@ _TRAILER_SIGNATURES: Final = (slice(64, 92), slice(92, 120))
 
 
 class BackupTrailer(msgspec.Struct, frozen=True, kw_only=True):
-    """What the last page of the file says. `logs` are those that the restore needs."""
+    """Fields of the last page of the file. `logs` are those that the restore needs."""
 
     state: Literal["good", "missing", "foreign"]
     """`missing`: also one that is damaged. `foreign`: of another database or backup."""

@@ -208,7 +208,7 @@ def _series(
 
 
 def _fault(log: LogFile, signature: Signature, generation: int) -> str:
-    """Why the file is no usable log of this generation; empty: its header is as it must be."""
+    """Fault of the file as a log of this generation; empty: its header is as it must be."""
     header = log.header
     if header is None:
         return log.reason

@@ -16,13 +16,13 @@ _LANES = 2
 _BUFFERS = 2
 """Of each: one to fill while the other one is verified."""
 _LOOK_SECONDS = 0.2
-"""How often it is looked whether the thread that reads is still there."""
+"""Seconds between two looks whether the thread that reads is still there."""
 _LEAVE_SECONDS = 0.3
-"""How long the end waits for a read; one that hangs is left to itself."""
+"""Seconds that the end waits for a read; one that hangs is left to itself."""
 
 
 class LogPart(NamedTuple):
-    """What is wanted of a log: whole segments from `begin` up to `end`, in bytes."""
+    """Part of a log that is wanted: whole segments from `begin` up to `end`, in bytes."""
 
     path: str
     begin: int

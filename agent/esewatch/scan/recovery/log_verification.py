@@ -21,7 +21,7 @@ from esewatch.scan.recovery.log_reader import LogPart, LogReader
 
 
 class LogCheck(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What the content of one log says."""
+    """Result of the check of one log's content."""
 
     fault: str = ""
     """A sentence: why no replay gets through it. Empty: one does."""
@@ -149,7 +149,7 @@ def _verified(
 
 
 def _unlike(header: LogHeader, before: _Before | None) -> str:
-    """Why the log is not one that the engine wrote behind the one before."""
+    """Reason why the log is not one that the engine wrote behind the one before."""
     if header.major >= FIRST_WITH_SEGMENTS and header.sector_bytes != SEGMENT_BYTES:
         return f"its segments have {header.sector_bytes} bytes, which no engine writes"
     if before is None:
@@ -161,13 +161,13 @@ def _unlike(header: LogHeader, before: _Before | None) -> str:
 
 
 def _is_of_another(header: LogHeader, before: _Before) -> bool:
-    """Whether the log before ended otherwise when this one was begun."""
+    """True if the log before ended otherwise when this one was begun."""
     segments = before.segments if header.is_known() and header.has_previous_checksum() else None
     return segments is not None and header.previous_checksum != segments.checksum
 
 
 def _unread(header: LogHeader) -> str:
-    """Why the content of the log is not verified; empty: it is."""
+    """Reason why the content of the log is not verified; empty: it is."""
     if header.major < FIRST_WITH_SEGMENTS:
         return f"its records are of format {header.version}, and only its header is verified"
     if not header.is_known():

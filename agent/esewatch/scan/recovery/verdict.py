@@ -272,7 +272,7 @@ def _within(
 
 
 def _wrong_last(header: Header, series: Series, logs: Mapping[int, LogCheck]) -> str:
-    """Whether the last required log is another one than the database was written with."""
+    """True if the last required log is another one than the database was written with."""
     last = header.log_required.last
     log = series.logs.get(last)
     if log is None or log.header is None or (last in logs and logs[last].fault):

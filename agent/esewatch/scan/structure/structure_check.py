@@ -32,16 +32,16 @@ STOPPED: Final = "The check was stopped before its end."
 
 
 class Structure(msgspec.Struct, frozen=True, kw_only=True):
-    """What the check of a database found."""
+    """Result of the check of a database."""
 
     checked: bool
-    """Whether trees, space, catalogue and long values were checked, beyond single pages."""
+    """True if trees, space, catalogue and long values were checked, beyond single pages."""
     errors: list[StructureError] = []
     """At most `report.MOST_ERRORS`."""
     unlisted: int = 0
-    """How many more there are."""
+    """Number of those beyond the listed ones."""
     reason: str = ""
-    """Why not all was checked, one sentence; empty: it was."""
+    """Reason why not all was checked, one sentence; empty: it was."""
     remarks: list[str] = []
     """Sentences about parts of a checked database that were not checked."""
     lost_pages: int | None = None

@@ -74,7 +74,7 @@ class Tally:
             counts.unlisted += 1
 
     def place(self) -> Place:
-        """Where it stands now; does not change any more."""
+        """Its present place; does not change any more."""
         counts = copy(self._counts)
         counts.seconds = time.monotonic() - self._began
         return msgspec.structs.replace(
@@ -83,11 +83,11 @@ class Tally:
 
 
 MAX_LOOKS = 16
-"""How often the end of a file that changes size is checked again."""
+"""Number of times that the end of a file that changes size is checked again."""
 
 
 class ScanOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How a file is read. `read_size` in bytes, `throttle` in seconds, `rate` in bytes/s.
+    """Options for reading a file. `read_size` in bytes, `throttle` in seconds, `rate` in bytes/s.
 
     `read_size` None: that of `stream`, smaller when throttled or at a low rate; it is rounded
     down to whole pages.
@@ -141,7 +141,7 @@ def scan_file(
 
 
 def signature_of(header: Header) -> str:
-    """What tells this database from others: random number and time of creation, hex and ISO."""
+    """Signature of this database: random number and time of creation, hex and ISO."""
     created = header.signature.created
     return f"{header.signature.random}-{created.isoformat() if created else ''}"
 
@@ -311,7 +311,7 @@ class _Scan:
         )
 
     def _known(self, numbers: Sequence[int]) -> Iterator[Step]:
-        """What the known bad pages are now. One that is blank is neither good nor bad."""
+        """State of the known bad pages now. One that is blank is neither good nor bad."""
         for number in numbers:
             offset = offset_of(number, self._page_size)
             if number < 1 or offset + self._page_size > self._end or number in self._told:
@@ -376,7 +376,7 @@ def _whole(options: ScanOptions, page_size: int) -> int:
 
 
 def _unfit(place: Place, fresh: Place, end: int) -> str:
-    """Why the scan cannot go on from `place`, empty when it can."""
+    """Reason why the scan cannot go on from `place`, empty when it can."""
     if (place.signature, place.page_size) != (fresh.signature, fresh.page_size):
         return "the position is that of another database"
     if place.offset > end:

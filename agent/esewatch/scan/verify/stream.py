@@ -30,26 +30,26 @@ _BUFFERS = 2
 """Of each reader: one to fill while the consumer has the other."""
 
 _LOOK_SECONDS = 0.2
-"""How often a consumer that waits for a read looks whether it is over."""
+"""Seconds between two looks of a waiting consumer whether its read is over."""
 
 _LEAVE_SECONDS = 0.3
-"""How long the end waits for readers; one in a read that hangs is left to itself."""
+"""Seconds that the end waits for readers; one in a read that hangs is left to itself."""
 
 
 class Piece(NamedTuple):
-    """What one read brought."""
+    """Result of one read."""
 
     offset: int
     length: int
     """Bytes asked for."""
     data: memoryview
-    """What was read: shorter at the end of the file, empty with `error`. Valid until the next
+    """Bytes read: shorter at the end of the file, empty with `error`. Valid until the next
     piece is asked for."""
     classes: bytes
     """GOOD, BLANK or SUSPECT (ese.page) of each of its whole pages."""
     error: OSError | None
     seconds: float
-    """What the read took."""
+    """Duration of the read."""
 
 
 class _Reader:
@@ -107,7 +107,7 @@ class _Reader:
 
 
 class _Job(NamedTuple):
-    """What to read and how. Pieces begin at multiples of `read_size`, the first one at `start`."""
+    """Request to read. Pieces begin at multiples of `read_size`, the first one at `start`."""
 
     file: DatabaseFile
     start: int

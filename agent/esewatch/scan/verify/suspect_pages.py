@@ -33,7 +33,7 @@ class Suspects:
 
     def __init__(self, file: DatabaseFile, page_size: int, pace: Pace) -> None:
         self.size = 0
-        """Where the file ends: set it before the first page is judged."""
+        """End of the file: set it before the first page is judged."""
         self._file = file
         self._page_size = page_size
         self._pace = pace
@@ -122,7 +122,7 @@ class Suspects:
         )
 
     def _was_misplaced(self, number: int, page: bytes, found: Diagnosis) -> bool:
-        """Whether the page belongs to the number it seems to have, and is not damaged itself.
+        """True if the page belongs to the number it seems to have, and is not damaged itself.
 
         It must be one of this file. Numbers that differ in several bits are hardly so by
         chance. Those that differ in one bit are judged by what stands in the other place:

@@ -250,7 +250,7 @@ class _Reader:
 
 
 def _unfit(shown: Shown, sample: Sample, time: float) -> str:
-    """Why the value of a sample cannot be taken, empty when it can."""
+    """Reason why the value of a sample cannot be taken, empty when it can."""
     if not math.isfinite(sample.value):
         return "is not a number"
     if sample.time is not None and not 0 <= sample.time <= time + MAX_AHEAD:

@@ -196,7 +196,7 @@ def _entry(metric: str, path: str) -> Shown:
 
 
 def is_instances(shown: Shown) -> bool:
-    """Whether the counter is one of the instances of ESE, whose presence is recorded."""
+    """True if the counter is one of the instances of ESE, whose presence is recorded."""
     return (
         object_kind(shown.object) == "instances" and lookup(shown.object, shown.counter) is not None
     )

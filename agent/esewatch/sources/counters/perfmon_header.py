@@ -16,7 +16,7 @@ from esewatch.model import Feed, Kind
 
 _ZONE = re.compile(r"\(PDH-[CT]SV \d+\.\d+\)(.*)\(([+-]?\d{1,4})\)\s*")
 _UTC = re.compile(r"\bUTC\b|univers|weltzeit|世界时|世界時", re.IGNORECASE)
-"""What Windows calls UTC in its languages: no zone with daylight saving time is called so."""
+"""Names of UTC in the languages of Windows: no zone with daylight saving time is called so."""
 _LONGEST_CELL = 100
 
 
@@ -33,7 +33,7 @@ class PerfmonColumn(msgspec.Struct, frozen=True, gc=False):
 
 
 class PerfmonHeader(NamedTuple):
-    """What a header line says."""
+    """Fields of a header line."""
 
     delimiter: str
     west_seconds: int | None
@@ -41,7 +41,7 @@ class PerfmonHeader(NamedTuple):
     zone: str
     """Name of its time zone."""
     is_utc: bool
-    """Whether its zone is UTC by name. Offset 0 alone is also Western Europe in winter."""
+    """True if its zone is UTC by name. Offset 0 alone is also Western Europe in winter."""
     width: int
     """Cells of a whole row."""
     columns: list[PerfmonColumn]

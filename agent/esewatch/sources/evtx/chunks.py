@@ -34,7 +34,7 @@ _IDS = struct.Struct("<QQ4xIII")
 
 
 class FileHeader(NamedTuple):
-    """What the file header says; of an open or crashed log it may be out of date."""
+    """Fields of the file header; of an open or crashed log it may be out of date."""
 
     first_chunk: int
     """Number of the oldest chunk; not 0 in a circular log."""
@@ -99,7 +99,7 @@ def chunk_count(size: int) -> int:
 
 
 def frame_offset(header: bytes) -> int:
-    """Where a record would stand that the chunk header does not know yet."""
+    """Offset at which a record would stand that the chunk header does not know yet."""
     free = int.from_bytes(header[48:52], "little")
     return min(max(free, CHUNK_HEADER_BYTES), CHUNK_BYTES - FRAME_BYTES)
 
@@ -149,7 +149,7 @@ def examine(data: bytes) -> Chunk | None:
 
 
 def _header_problem(data: bytes) -> str:
-    """Why the chunk header cannot be trusted, empty when it can."""
+    """Reason why the chunk header cannot be trusted, empty when it can."""
     if not data.startswith(CHUNK_MAGIC):
         return "the chunk header is missing"
     flags, crc = struct.unpack_from("<II", data, 120)

@@ -154,7 +154,7 @@ def _too_long(path: str, size: int) -> Unreadable | None:
 
 
 def _changed(raw: RawFile, number: int, size: int, state: EvtxFileState) -> bool:
-    """Whether chunk `number` differs from when it was last read."""
+    """True if chunk `number` differs from when it was last read."""
     known = state.known(number)
     if known == _UNKNOWN:
         return True

@@ -22,7 +22,7 @@ class Decoded(msgspec.Struct):
     failed: int = 0
     """Records that could not be read."""
     reason: str = ""
-    """Why the first of them could not."""
+    """Reason why the first of them could not."""
 
 
 class ChunkDecoder:
@@ -71,7 +71,7 @@ class ChunkDecoder:
         return result
 
     def _is_wanted(self, provider: str) -> bool:
-        """Whether the provider may be one whose events are asked for."""
+        """True if the provider may be one whose events are asked for."""
         name = provider.lower()
         return is_ese_provider(name, self._providers) or any(word in name for word in self._words)
 

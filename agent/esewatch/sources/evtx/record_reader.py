@@ -27,7 +27,7 @@ from esewatch.sources.evtx.values import (
 )
 
 _CONTENT: Final = 24
-"""Where in a record its content begins."""
+"""Offset in a record at which its content begins."""
 _BEGIN: Final = struct.Struct("<IQ8x5s5xI")
 """A record from its size on: that, its id, the begin of its content, offset of its template."""
 _TEMPLATE_INSTANCE: Final = b"\x0f\x01\x01\0\x0c"

@@ -27,7 +27,7 @@ BYTES: Final = "Binary"
 
 
 class Layouts(dict[bytes, struct.Struct | None]):
-    """What takes the fields out of a record, by the descriptors of its values but the last.
+    """Layouts that take the fields out of a record, by the descriptors of its values but the last.
 
     The fields, from the descriptor of the last value on: its size and type, level, event id,
     time, record id, the texts of provider, channel and computer as far as they are values, the

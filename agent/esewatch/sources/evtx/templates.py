@@ -30,7 +30,7 @@ _ALIKE: Final = 8
 _KEY: Final = struct.Struct("<4x20s")
 """GUID and size of a definition."""
 FAILURES: Final = (ValueError, struct.error, IndexError)
-"""What the reading of BinXML raises where it is damaged."""
+"""Errors of the reading of BinXML where it is damaged."""
 
 
 def why(error: Exception) -> str:
@@ -46,14 +46,14 @@ class Template:
         self.size = size
         """Bytes of the definition, its header included."""
         self.head: HeadShape | None = head_shape(root)
-        """Where the fields of a record stand, None when that takes a closer look."""
+        """Places of the fields of a record, None when that takes a closer look."""
         self.string_slots = string_slots(root)
         self.holds_strings = root.name in STRING_HOLDERS
         self.wraps_strings = self.head is not None and self.head.wrapped
         self.wanted = False
-        """Whether it names a wanted provider."""
+        """True if it names a wanted provider."""
         self.unwanted = False
-        """Whether it names another one. Neither when the provider is a value of the record."""
+        """True if it names another one. Neither when the provider is a value of the record."""
         self._form = struct.Struct("")
         self._parts: tuple[bytes, ...] = ()
         self._inline: tuple[tuple[int, int], ...] = ()
@@ -80,7 +80,7 @@ class Template:
 
     @property
     def weight(self) -> int:
-        """What it takes of the memory for known templates."""
+        """Its part of the memory for known templates."""
         return self.size + sum(map(len, self._names))
 
     def is_at(self, data: bytes, at: int, names: Names) -> bool:

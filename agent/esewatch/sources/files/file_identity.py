@@ -24,7 +24,7 @@ class Position(msgspec.Struct, array_like=True, forbid_unknown_fields=True, kw_o
     """
 
     path: str
-    """Where the file was first seen."""
+    """Path at which the file was first seen."""
     offset: int = 0
     line: int = 0
     encoding: Encoding = "utf-8"
@@ -46,7 +46,7 @@ def digest(data: bytes) -> bytes:
 
 
 def holds(raw: RawFile, position: Position) -> bool:
-    """Whether the content up to `position` is unchanged. Raises OSError."""
+    """True if the content up to `position` is unchanged. Raises OSError."""
     size = min(position.offset, SAMPLE)
     return (
         digest(read_at(raw, 0, size)) == position.head

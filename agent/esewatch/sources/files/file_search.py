@@ -38,14 +38,14 @@ class Seen(msgspec.Struct, frozen=True, gc=False):
 
 
 class Room:
-    """Which files are followed: the known ones, and others up to MAX_FILES."""
+    """Files that are followed: the known ones, and others up to MAX_FILES."""
 
     def __init__(self, known: Collection[str]) -> None:
         self._known = known
         self._left = MAX_FILES - len(known)
 
     def has(self, file: str) -> bool:
-        """Whether the file is one of them; to be asked once for each."""
+        """True if the file is one of them; to be asked once for each."""
         if file in self._known:
             return True
         self._left -= 1
@@ -53,7 +53,7 @@ class Room:
 
     @property
     def lack(self) -> str:
-        """Why not all are followed; empty when they are."""
+        """Reason why not all are followed; empty when they are."""
         most = f"{MAX_FILES:,}"
         return "" if self._left >= 0 else f"more than {most} files, the others are not followed"
 
@@ -150,7 +150,7 @@ def _look(listing: Listing, path_of: Callable[[str], str | None], room: Room) ->
 
 
 def listed(paths: Sequence[str]) -> Listing:
-    """What `paths` lead to. One with glob characters that is itself there is that file."""
+    """Files that `paths` lead to. One with glob characters that is itself there is that file."""
     listing = Listing({}, {}, {})
     for pattern in paths:
         if not glob.has_magic(pattern) or os.path.exists(pattern):  # noqa: PTH110 - never raises

@@ -223,7 +223,7 @@ class FileSet:
         return found.seen
 
     def _may_be_moved(self, path: str) -> bool:
-        """Whether it was there, and the folder still is, so that it may come again."""
+        """True if it was there, and the folder still is, so that it may come again."""
         if not Path(path).parent.is_dir():
             return False
         known = [*(file.position for file in self.files.values()), *self._lost.values()]

@@ -201,7 +201,7 @@ class FollowedFiles:
         self._set.trim()
 
     def _overdue(self, file: FollowedFile) -> bool:
-        """Whether a compressed file that keeps growing has waited long enough to be read again."""
+        """True if a compressed file that keeps growing has waited long enough to be read again."""
         now = self._set.clock()
         return now - file.read_at >= PATIENCE * self._set.settle_seconds
 

@@ -18,7 +18,7 @@ class FollowedFile:
         self.position = position
         self.stat: Stat = seen.stat
         self.changed = now
-        """When it was last seen to have changed (monotonic)."""
+        """Last time at which it was seen to have changed (monotonic)."""
         self.text: TextFile | None = None
         self.decoder: Decoder | None = None
         self.known = False
@@ -26,7 +26,7 @@ class FollowedFile:
         self.detached = False
         """No longer found by any path; read through the open handle."""
         self.refused = ""
-        """Why its format cannot be read."""
+        """Reason why its format cannot be read."""
         self.done: tuple[Stat, int] | None = None
         """State in which it was read as far as possible."""
         self.read_at = now
@@ -41,7 +41,7 @@ class FollowedFile:
 
     @property
     def unread(self) -> bool:
-        """Whether it never had text to decode."""
+        """True if it never had text to decode."""
         return self.decoder is None and not self.position.context
 
     def note(self, new: Stat, now: float) -> None:

@@ -22,7 +22,7 @@ class RawFile(Protocol):
     complete: bool
     """The compressed stream has ended as it should; never True for a plain file."""
     damage: str
-    """Why a compressed stream cannot be read further, or empty."""
+    """Reason why a compressed stream cannot be read further, or empty."""
 
     def read(self, size: int) -> bytes:
         """Up to `size` bytes; empty when there are no more for now. Raises OSError."""
@@ -31,7 +31,7 @@ class RawFile(Protocol):
         """Go to `offset`; False when the file does not reach so far. Raises OSError."""
 
     def next_data(self, offset: int) -> int | None:
-        """Where the first byte that is not zero stands at or behind `offset`, None if nowhere."""
+        """Offset of the first byte that is not zero at or behind `offset`, None if nowhere."""
 
     def stat(self) -> os.stat_result:
         """State of the file behind the handle, also after it was renamed or deleted."""
@@ -203,7 +203,7 @@ class GzipRaw:
         return data
 
     def _salvage(self, inflate: "zlib._Decompress", size: int) -> bytes:
-        """What comes before the damage; zlib throws it away with the error."""
+        """Bytes before the damage; zlib throws them away with the error."""
         parts: list[bytes] = []
         try:
             for at in range(len(self._input)):

@@ -19,7 +19,7 @@ from esewatch.sources.kafka.topics import SECONDS
 
 
 class Stamp(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Which commit this is; a row of the journal like the others, so it is in the changelog too."""
+    """Number of a commit; a row of the journal like the others, so it is in the changelog too."""
 
     schema: int = SCHEMA_VERSION
     group: str
@@ -60,7 +60,7 @@ class Changelog:
         )
         self._producer.init_transactions(SECONDS)
         self.rows = self._read(client)
-        """What the former owner has written; emptied once it is applied."""
+        """Rows that the former owner has written; emptied once it is applied."""
         self._stamp: Stamp
         self._left: dict[RowKey, bytes | None] = {}
         self._committing: dict[RowKey, bytes | None] | None = None
@@ -102,7 +102,7 @@ class Changelog:
             consumer.close()
 
     def is_newer(self, journal: Mapping[RowKey, bytes]) -> bool:
-        """Whether the former owner went on without this journal, or there was none.
+        """True if the former owner went on without this journal, or there was none.
 
         Raises SourceError for the changelog of another group or of a newer esewatch.
         """
@@ -180,7 +180,7 @@ class Changelog:
         self._committing, self._begun = None, False
 
     def _cause(self, error: Any) -> Any:
-        """Why the producer is of no use any more: `produce` says only that it is.
+        """Reason why the producer is of no use any more: `produce` says only that it is.
 
         Which call says why depends on the one that failed first. None of them can succeed now.
         """
@@ -197,7 +197,7 @@ class Changelog:
         return error
 
     def _judged(self, error: Any) -> Exception:
-        """What to do about an error: a transaction that must be aborted is written anew."""
+        """Error by its consequence: a transaction that must be aborted is written anew."""
         codes = self._kafka.KafkaError
         if error.code() == codes._FATAL:
             error = self._cause(error)

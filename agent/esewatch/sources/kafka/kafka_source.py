@@ -232,7 +232,7 @@ class KafkaSource:
         return starts
 
     def _start(self, consumer: Any, owned: Partition, topic: str) -> Any:
-        """Where the topic is read on. Raises SourceError when the partitions are other ones."""
+        """Offset to read on from. Raises SourceError when the partitions are other ones."""
         at = owned.positions.get(topic)
         first = self._kafka.TopicPartition(topic, owned.number, self._kafka.OFFSET_BEGINNING)
         if at is None:

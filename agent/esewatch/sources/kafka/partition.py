@@ -40,7 +40,7 @@ def every_journal(settings: Settings) -> list[Path]:
 
 
 class Position(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How far a topic was read in this partition; committed with the state."""
+    """Position up to which a topic was read in this partition; committed with the state."""
 
     topic_id: str
     """Of the topic: one that is made anew under its name has another."""

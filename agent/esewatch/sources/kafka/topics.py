@@ -1,4 +1,4 @@
-"""What the brokers say of the topics: their ids and the number of their partitions."""
+"""Answers of the brokers about the topics: their ids and the number of their partitions."""
 
 import re
 from typing import Any
@@ -10,7 +10,7 @@ from esewatch.sources.kafka.client import library, shared, told
 SECONDS = 10.0
 """The longest wait for an answer of the brokers."""
 _WHERE = re.compile(r"^\S+/\S+: | \(after \d+ms in state \w+.*\)$")
-"""What an error of a connection says of the broker and its try: each time another one."""
+"""Part of a connection's error about the broker and its try: each time another one."""
 
 
 class Topics:
@@ -66,7 +66,7 @@ class Topics:
             ) from error
 
     def _reason(self, error: Exception) -> str:
-        """Why there is no answer, or what the answer is."""
+        """Reason why there is no answer, or the answer."""
         code = 0 if isinstance(error, TimeoutError) else error.args[0].code()
         if code > 0:  # the brokers' own
             return told(error)

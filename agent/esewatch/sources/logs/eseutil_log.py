@@ -90,7 +90,7 @@ class EseutilLogSource:
         self._clock = clock
         self._files: dict[str, EseutilFileState] = {}
         self._again: dict[str, float] = {}
-        """When an unchanged file is to be judged again."""
+        """Times at which an unchanged file is to be judged again."""
         self._complaints: dict[str, str] = {}
         self._failed: dict[str, str] = {}
         """Path -> reason for failures to list or open in this poll."""

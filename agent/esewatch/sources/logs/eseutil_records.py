@@ -75,7 +75,7 @@ def _bad_pages(check: ChecksumRun) -> tuple[tuple[int, PageFault], ...]:
 
 
 def complaints(run: EseutilRun, whose: Whose) -> list[str]:
-    """Why a run has no result or only a part of it; empty when all of it is understood."""
+    """Reasons why a run has no result or only a part of it; empty when all of it is understood."""
     if not run.database:
         return []
     found = []

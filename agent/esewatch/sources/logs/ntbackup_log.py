@@ -105,7 +105,7 @@ class _Context(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     job: str = ""
     """Empty before its first set has ended."""
     last: float = 0.0
-    """When the last set of the job ended."""
+    """End of the last set of the job."""
     times: TimesState = msgspec.field(default_factory=TimesState)
 
 
@@ -221,7 +221,7 @@ def _note(of: _Set, told: LocalTime | Count | Took | Value | BackupTrouble) -> N
 
 
 def _fault(done: _Set) -> str:
-    """Why a set of a storage group is left out, empty when it is not."""
+    """Reason why a set of a storage group is left out, empty when it is not."""
     if done.trouble:
         return f"is incomplete: {done.trouble}"
     if done.bytes is None:

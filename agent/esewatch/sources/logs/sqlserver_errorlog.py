@@ -83,7 +83,7 @@ def is_errorlog(head: bytes) -> bool:
 
 
 def tells_offset(head: bytes) -> bool:
-    """Whether the head of an ERRORLOG (UTF-8), in any language, has its offset from UTC."""
+    """True if the head of an ERRORLOG (UTF-8), in any language, has its offset from UTC."""
     return any(_offset_of(line) is not None for line in head.split(b"\n")[:HEAD_LINES])
 
 
@@ -198,6 +198,6 @@ class ErrorlogDecoder:
 
 
 def _has_result(text: str) -> bool:
-    """Whether a check of a database is named, with a number behind it."""
+    """True if a check of a database is named, with a number behind it."""
     _, named, behind = text.partition("DBCC CHECKDB (")
     return bool(named) and any(map(str.isdigit, behind.partition(")")[2]))

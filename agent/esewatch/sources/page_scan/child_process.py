@@ -72,7 +72,7 @@ class ScanProcess:
 
     @property
     def crashed(self) -> bool:
-        """Whether it ended abnormally."""
+        """True if it ended abnormally."""
         return bool(self._child.status)
 
     @property
@@ -86,7 +86,7 @@ class ScanProcess:
         return [path for path in self._begun if path not in self._done]
 
     def progressed(self, path: str) -> bool:
-        """Whether it made progress with a file, well beyond where it began."""
+        """True if it made progress with a file, well beyond where it began."""
         return self._places[path] >= PROGRESS_PLACES
 
     def how_it_ended(self) -> str:

@@ -33,7 +33,7 @@ class CopyPasses:
                 continue
 
     def positions(self) -> dict[str, bytes | None]:
-        """What has changed since the last call; None drops a path."""
+        """Positions that have changed since the last call; None drops a path."""
         changed = {
             path: names.pack(self.files[path]) if path in self.files else None
             for path in sorted(self._changed)
@@ -129,7 +129,7 @@ _STATES: Final = {"clean": "clean shutdown", "dirty": "dirty shutdown"}
 
 
 def is_same_pass(before: Place | None, place: Place) -> bool:
-    """Whether `place` is one of the pass that stood at `before`."""
+    """True if `place` is one of the pass that stood at `before`."""
     return (
         before is not None
         and before.began == place.began

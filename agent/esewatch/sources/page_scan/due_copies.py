@@ -16,7 +16,7 @@ from esewatch.scan.results import Place
 from esewatch.sources.files.file_search import Seen
 
 AT_ANY_TIME = Opening(-math.inf, math.inf)
-"""Where no window is configured."""
+"""Opening where no window is configured."""
 DAY_SECONDS = 86400.0
 """Without a window a pass begins this long after the one before (the engine's default too)."""
 SETTLE_SECONDS = 5.0
@@ -56,7 +56,7 @@ def stat_of(seen: Seen) -> tuple[str, int, int]:
 
 
 def is_new(known: CopyFileState, seen: Seen, *, live: bool) -> bool:
-    """Whether another snapshot lies where `known` was read.
+    """True if another snapshot lies where `known` was read.
 
     A `live` database is written to all the time: only another file is news there.
     """
@@ -66,7 +66,7 @@ def is_new(known: CopyFileState, seen: Seen, *, live: bool) -> bool:
 def is_due(
     known: CopyFileState | None, seen: Seen, now: float, opening: Opening, *, live: bool
 ) -> bool:
-    """Whether a pass over the file is in progress or may begin, within `opening`.
+    """True if a pass over the file is in progress or may begin, within `opening`.
 
     One pass a window, without a window one in 24 h, and one for each new snapshot. Times in the
     future are those of a clock that was wrong.
@@ -79,12 +79,12 @@ def is_due(
 
 
 def is_settled(seen: Seen, now: float) -> bool:
-    """Whether a copy is complete, as far as its last write shows."""
+    """True if a copy is complete, as far as its last write shows."""
     return not 0 <= now - seen.stat[1] / 1e9 < SETTLE_SECONDS
 
 
 def taken(seen: Seen, now: float, *, live: bool) -> float | None:
-    """When the content of a copy was true; None for a live database."""
+    """Time at which the content of a copy was true; None for a live database."""
     return None if live else min(seen.stat[1] / 1e9, now)
 
 

@@ -90,7 +90,7 @@ class PageScanSource:
         self._next_look = -math.inf
         self._crashes = Crashes()
         self._broken = ""
-        """Why no process does its work."""
+        """Reason why no process does its work."""
         self._missing = ""
         """Files that are missing or inaccessible, where nothing is to be read."""
         self._complaints: dict[str, str] = {}
@@ -269,7 +269,7 @@ class PageScanSource:
         return True
 
     def _is_wanted(self, run: ScanProcess | None) -> bool:
-        """Whether a process is to be started, in the place of the running one (if there is one).
+        """True if a process is to be started, in the place of the running one (if there is one).
 
         One that has worked for a while gives way when there are files that it does not know of, or
         other ones at the same paths.

@@ -113,7 +113,7 @@ class _Folder:
         self._made: tempfile.TemporaryDirectory[str] | None = None
 
     def path(self, name: str) -> Path:
-        """Where a file lies. Raises OSError when the folder cannot be made."""
+        """Path of a file. Raises OSError when the folder cannot be made."""
         if self._made is None:
             self._made = tempfile.TemporaryDirectory(prefix="esewatch-")
         folder = Path(self._made.name)
@@ -148,7 +148,7 @@ class _ChannelReader:
         self.caught_up = False
         self.missing = False
         self.problem = ""
-        """Why the channel cannot be read now; empty when it can."""
+        """Reason why the channel cannot be read now; empty when it can."""
         self._options = options
         self._program = program
         self._place = place

@@ -30,7 +30,7 @@ _EPOCH: Final = 11_644_473_600
 
 
 class Source(NamedTuple):
-    """What all events of a log have in common."""
+    """Fields that all events of a log have in common."""
 
     provider: str
     channel: str
@@ -63,7 +63,7 @@ class _Slot(NamedTuple):
 
 
 class Names:
-    """Where names and the template are in a chunk that has them already; new ones are added."""
+    """Places of the names and template in a chunk that has them already; new ones are added."""
 
     def __init__(self) -> None:
         self.names: dict[str, int] = {}

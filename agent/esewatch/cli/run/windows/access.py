@@ -1,4 +1,4 @@
-"""Who may do what on Windows, as text: security identifiers, and descriptors in SDDL.
+"""Rights on Windows as text: security identifiers, and descriptors in SDDL.
 
 "Security Descriptor Definition Language" and "Well-known SIDs" of the Windows documentation.
 """
@@ -48,7 +48,7 @@ def without_entries(descriptor: str, sid: str) -> str:
 
 
 def _parts(descriptor: str) -> tuple[str, list[str], str]:
-    """What stands before the entries of the access list, they, and what stands behind (audit)."""
+    """Text before the entries of the access list, the entries, and the text behind them (audit)."""
     found = re.match(r"(?P<head>.*?D:[A-Z]*)(?P<list>(?:\(.*?\))*)(?P<tail>(?:S:.*)?)$", descriptor)
     if found is None:
         raise ValueError(f"no access list: {descriptor}")

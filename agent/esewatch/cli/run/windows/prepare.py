@@ -1,4 +1,4 @@
-"""What `esewatch windows prepare` does to a server, and how `restore` takes it back.
+"""Changes of `esewatch windows prepare` to a server, which `restore` takes back.
 
 The MSI calls both; a second run of either changes nothing more. What a value of the registry was
 is noted before it is changed, for `restore`.
@@ -41,7 +41,7 @@ class Server(Protocol):
     """A Windows server, with the rights of an administrator. Everything raises OSError."""
 
     def is_domain_controller(self) -> bool:
-        """Whether its groups are those of the domain."""
+        """True if its groups are those of the domain."""
 
     def sid(self, account: str) -> str:
         """The identifier of an account."""
@@ -56,7 +56,7 @@ class Server(Protocol):
         """A number of the registry, None where it is not there."""
 
     def has_key(self, key: str) -> bool:
-        """Whether the registry has a key."""
+        """True if the registry has a key."""
 
     def set_number(self, key: str, name: str, value: int | None) -> None:
         """Write a number into the registry; None deletes it."""
@@ -77,16 +77,16 @@ class Server(Protocol):
         """Start the service with another command line from now on."""
 
     def run(self, program: str, *words: str) -> str:
-        """What a program of Windows prints. OSError with what it says when it fails."""
+        """Output of a program of Windows. OSError with its message when it fails."""
 
 
 class Wishes(NamedTuple):
-    """What the administrator wants other than by default."""
+    """Settings that the administrator wants other than by default."""
 
     account: str = VIRTUAL_ACCOUNT
     port: int = 19703
     firewall: str = NO_RULE
-    """Who may reach the port: addresses as netsh takes them."""
+    """Clients that may reach the port: addresses as netsh takes them."""
     show_counters: bool = True
 
 
@@ -228,7 +228,7 @@ def _set_rule(server: Server, wishes: Wishes, say: Say) -> None:
 
 
 class _Notes:
-    """What the registry had before, in a file that the service cannot write."""
+    """Values that the registry had before, in a file that the service cannot write."""
 
     def __init__(self, data: Path) -> None:
         self._file = data / "install.json"

@@ -108,7 +108,7 @@ class ThisServer:
     """The server that this runs on."""
 
     def is_domain_controller(self) -> bool:
-        """Whether its groups are those of the domain."""
+        """True if its groups are those of the domain."""
         key = r"SYSTEM\CurrentControlSet\Control\ProductOptions"
         with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, key) as opened:
             return bool(winreg.QueryValueEx(opened, "ProductType")[0] == _CONTROLLER)
@@ -147,7 +147,7 @@ class ThisServer:
         return int(value) if kind == winreg.REG_DWORD else None
 
     def has_key(self, key: str) -> bool:
-        """Whether the registry has a key."""
+        """True if the registry has a key."""
         try:
             winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, key).Close()
         except FileNotFoundError:
@@ -211,7 +211,7 @@ class ThisServer:
             _must(_advapi.ChangeServiceConfigW(service, *same, command, *(None,) * 6))
 
     def run(self, program: str, *words: str) -> str:
-        """What a program of Windows prints. OSError with what it says when it fails."""
+        """Output of a program of Windows. OSError with its message when it fails."""
         path = Path(os.environ["SYSTEMROOT"], "System32", f"{program}.exe")
         ended = subprocess.run(
             [path, *words], capture_output=True, check=False, stdin=subprocess.DEVNULL,

@@ -61,7 +61,7 @@ def types_of(pages: bytes | memoryview, page_size: int) -> bytes:
 
 
 class Differences(msgspec.Struct, frozen=True, gc=False):
-    """How some pages compare to the map."""
+    """Comparison of some pages with the map."""
 
     pages: list[int]
     """Numbers of good pages whose type is another one, or that are blank and were written."""

@@ -40,7 +40,7 @@ class MapHeader(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     log_required: int = 0
     """First log generation without which the map cannot be brought up to date; 0: none."""
     flush_started: datetime | None = None
-    """When a writing of the whole map began last."""
+    """Last start of a writing of the whole map."""
     flush_completed: datetime | None = None
     database_flush: Signature = Signature()
     """Made anew at each writing of the header of the database."""
@@ -49,7 +49,7 @@ class MapHeader(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class DatabaseFlush(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a header of a database says of its flush map."""
+    """Fields of a database's header about its flush map."""
 
     database_flush: Signature
     map_flush: Signature
@@ -57,7 +57,7 @@ class DatabaseFlush(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def is_flush_map(data: bytes) -> bool:
-    """Whether a file that begins so is a flush map, or was one before it was damaged."""
+    """True if a file that begins so is a flush map, or was one before it was damaged."""
     return len(data) >= MAP_PAGE and u32(data, _FILE_TYPE_AT) == _FLUSH_MAP
 
 
@@ -97,7 +97,7 @@ def database_flush(page: bytes) -> DatabaseFlush:
 
 
 def signatures_agree(header: MapHeader, database: DatabaseFlush) -> bool:
-    """Whether the map is of this state of the database: one of both is set and the same in both."""
+    """True if the map is of this state of the database: one of both is set and the same in both."""
     unset = Signature()
     pairs = (
         (header.database_flush, database.database_flush),
@@ -107,7 +107,7 @@ def signatures_agree(header: MapHeader, database: DatabaseFlush) -> bool:
 
 
 def why_not_comparable(header: MapHeader, database: DatabaseFlush) -> str:
-    """Why the map says nothing of this database; empty where it does.
+    """Reason why the map says nothing of this database; empty where it does.
 
     Their signatures agree. The map is whole (clean), or the logs from the required one of the
     database on bring it up to date; the engine deletes any other.

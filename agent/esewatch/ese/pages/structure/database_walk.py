@@ -118,7 +118,7 @@ class DatabaseWalk:
         )  # fmt: skip
 
     def _own_space(self, tree: Tree, parent_page: int, parent: int) -> None:
-        """What the space header of a root says, and the space trees that it leads to."""
+        """Read the space header of a root, and the space trees that it leads to."""
         header, object_id = self._space_header(tree), tree.object_id
         if header is None:
             self._lose_space(object_id)

@@ -80,7 +80,7 @@ def page_header(page: bytes) -> PageHeader:
 
 
 def has_nodes(header: PageHeader) -> bool:
-    """Whether it is a page of a tree: not freed, not merely prepared, not that of no object."""
+    """True if it is a page of a tree: not freed, not merely prepared, not that of no object."""
     return not header.flags & (EMPTY | PREPARED) and header.object_id != 0
 
 

@@ -1,4 +1,4 @@
-"""What is kept of a page for the second look at it: keys at its ends, children, extents, rows.
+"""Digest of a page for the second look at it: keys at its ends, children, extents, rows.
 
 A page is read once, in the order of the file; trees are walked over the digests.
 """
@@ -89,7 +89,7 @@ def digest_of(page: bytes, header: PageHeader) -> Digest:
 def _content(
     made: Digest, nodes: Nodes, deleted: list[int], page: bytes, header: PageHeader
 ) -> None:
-    """What the nodes of a leaf hold, by the kind of its tree."""
+    """Contents of the nodes of a leaf, by the kind of its tree."""
     flags = header.flags
     if flags & SPACE_TREE:
         made.extents = space.extents(nodes)

@@ -1,4 +1,4 @@
-"""What a record says: rows of the catalogue, and the long values that a record refers to.
+"""Content of a record: rows of the catalogue, and the long values that a record refers to.
 
 A record: the last fixed and the last variable column, where the fixed ones end, the fixed
 columns, the ends of the variable ones, these, then tagged columns with an offset each. Sources:

@@ -1,4 +1,4 @@
-"""What a check of the structure found: errors by page, figures of the trees."""
+"""Result of a check of the structure: errors by page, figures of the trees."""
 
 from typing import Final
 
@@ -18,7 +18,7 @@ class StructureError(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TreeFigures(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How large a tree is."""
+    """Size of a tree."""
 
     name: str
     kind: str

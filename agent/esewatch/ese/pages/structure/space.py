@@ -1,4 +1,4 @@
-"""What a tree says of the space that it owns: space header, extents, pages held ready for splits.
+"""Space that a tree owns, as it says: space header, extents, pages held ready for splits.
 
 Sources: SPACE_HEADER in space.hxx, SPEXTKEY, SPEXTDATA and CSPExtentInfo in space.cxx, SpacePool
 in _space.hxx, SPLIT_BUFFER in fcb.hxx, NDGetPtrExternalHeader in node.cxx of the published engine.

@@ -1,4 +1,4 @@
-"""Whose each page is, which ones are free, and whether that is how they are used.
+"""Owner of each page, free pages, and agreement of both with their use.
 
 The file gives all pages to the root of the database; a tree owns extents of its parent's, an
 index or the long values of a table extents of the table's. Each says which of its own are
@@ -26,7 +26,7 @@ class SpaceUse:
 
     def __init__(self, pages: int, report: Report) -> None:
         self.complete = True
-        """Whether the space of all trees is known, so far."""
+        """True if the space of all trees is known, so far."""
         self._pages = pages
         self._report = report
         self._owners = array("I", bytes(4 * (pages + 1)))

@@ -40,7 +40,7 @@ class TreeWalk:
 
     def __init__(self, table: PageTable, report: Report, tree: Tree) -> None:
         self.complete = True
-        """Whether all pages of the tree were come to."""
+        """True if all pages of the tree were come to."""
         self.pages = 0
         self.records = 0
         self._table = table

@@ -42,7 +42,7 @@ class Pictures(msgspec.Struct, frozen=True, kw_only=True):
     sparkline: Markup | None = None
     """The ratio of pages read to pages freed."""
     forecast: Markup | None = None
-    """When the running passes will be done."""
+    """Forecast of the ends of the running passes."""
     why_not: Mapping[Name, str] = {}
 
 

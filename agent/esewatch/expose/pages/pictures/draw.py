@@ -178,7 +178,7 @@ def ratio_sparkline(days: Sequence[RatioDay], policy: Policy) -> Markup:
 
 
 def forecast_bar(found: Iterable[Forecast], now: float) -> Markup:
-    """When each running pass will be done, on one axis of days; at least one has a forecast."""
+    """Forecast end of each running pass, on one axis of days; at least one has a forecast."""
     found = list(found)
     told = [each for each in found if is_told(each)]
     dates = [now, *(time for each in told for time in (each.p90, _due(each)) if time is not None)]
@@ -217,7 +217,7 @@ def forecast_bar(found: Iterable[Forecast], now: float) -> Markup:
 
 
 def is_told(each: Forecast) -> bool:
-    """Whether there is a date to draw."""
+    """True if there is a date to draw."""
     return _is_date(each.p50) and _is_date(each.p90)
 
 

@@ -61,7 +61,7 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
     stops: tuple[Stop, ...] = ()
 
     def share(self, time: float) -> float:
-        """Where in the night `time` is, 0 to 1."""
+        """Part of the night before `time`, 0 to 1."""
         return min(1.0, max(0.0, (time - self.start) / (self.end - self.start)))
 
 
@@ -73,7 +73,7 @@ class Nights(msgspec.Struct, frozen=True, kw_only=True):
     nights: tuple[Night, ...] = ()
 
     def any_of(self, kind: Kind) -> bool:
-        """Whether there is anything of `kind`."""
+        """True if there is anything of `kind`."""
         return any(night.spans[kind] for night in self.nights)
 
 

@@ -69,7 +69,7 @@ def of_databases(
 
 
 def on_windows(database: Database) -> bool:
-    """Whether its path is one of Windows; the bundled engine runs elsewhere too."""
+    """True if its path is one of Windows; the bundled engine runs elsewhere too."""
     return _WINDOWS.match(database.database) is not None
 
 

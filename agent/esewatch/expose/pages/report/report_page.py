@@ -52,7 +52,7 @@ class InstanceRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InputFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What was read, and what could not be."""
+    """Inputs that were read, and those that could not be."""
 
     inputs: tuple[str, ...]
     records: int

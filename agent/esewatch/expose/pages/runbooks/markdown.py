@@ -104,7 +104,7 @@ def _items(lines: list[str], at: int) -> tuple[int, list[_Item]]:
 
 
 def _continues(line: str, before: str, width: int) -> bool:
-    """Whether a line belongs to an item: blank, as far in as its text, or a line broken in two."""
+    """True if a line belongs to an item: blank, as far in as its text, or a line broken in two."""
     if not line or _indent(line) >= width:
         return True
     return bool(before) and not _ends_paragraph(line)

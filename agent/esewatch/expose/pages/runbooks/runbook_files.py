@@ -53,7 +53,7 @@ class Runbooks:
         return (found[1], found[2]) if found else ("", "")
 
     def has(self, alert: str) -> bool:
-        """Whether there is one of this name."""
+        """True if there is one of this name."""
         return self._file(alert) is not None
 
     def _file(self, alert: str) -> Traversable | None:

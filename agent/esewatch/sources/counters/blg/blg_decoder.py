@@ -77,9 +77,9 @@ class BlgDecoder:
         self._samples: SampleReader | None = None
         self.header: TraceHeader | None = None
         self.began: float | None = None
-        """When the first sample was taken."""
+        """Time of the first sample."""
         self.is_counter_log = False
-        """Whether an event of a counter log was seen."""
+        """True if an event of a counter log was seen."""
         self._seeded = not self._context.handed
         self._told_to = 0
         """Damage in the data is reported up to here."""
@@ -202,7 +202,7 @@ class BlgDecoder:
             tell(whole.seen, f"sample with unusable values: {unusable.total()} ({words})")
 
     def _tell_once(self, at: int, tell: Tell) -> None:
-        """What of this log is not read, each once."""
+        """Report each part of this log that is not read, once."""
         if self.header is not None and self.header.mode & CIRCULAR:
             what = (
                 "circular log, sorted by the numbers of its buffers:"

@@ -151,11 +151,11 @@ class Whole(NamedTuple):
 
     type: int
     at: int
-    """Where its first event begins."""
+    """Offset at which its first event begins."""
     seen: int
-    """Where the event begins that completes it."""
+    """Offset at which the event begins that completes it."""
     behind: int
-    """Where that event ends."""
+    """Offset at which that event ends."""
     time: int
     data: bytes
     start: int
@@ -173,7 +173,7 @@ class Joiner:
 
     @property
     def pending(self) -> int | None:
-        """Where the body begins of which parts are still to come; None when there is none."""
+        """Start of the body of which parts are still to come; None when there is none."""
         return self._parts[0].at if self._parts else None
 
     def drop(self, at: int) -> None:

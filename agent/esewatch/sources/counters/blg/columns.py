@@ -34,7 +34,7 @@ class Values(NamedTuple):
 
 
 class _Stored(NamedTuple):
-    """What a sample stores of the columns of a part."""
+    """Stored values of the columns of a part."""
 
     firsts: Sequence[int]
     seconds: Sequence[int]
@@ -143,7 +143,7 @@ def picker(numbers: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
 
 
 class Taken(NamedTuple):
-    """What was taken from a sample."""
+    """Values that were taken from a sample."""
 
     groups: list[Values]
     """Of the wanted columns."""
@@ -152,7 +152,7 @@ class Taken(NamedTuple):
     utc: list[int]
     """The time in UTC, 100 ns since 1601, as counters with such a clock have it."""
     broken: list[str]
-    """What of its records cannot be read."""
+    """Parts of its records that cannot be read."""
 
 
 class Columns:
@@ -219,7 +219,7 @@ class Columns:
         )
 
     def _name(self, object_name: str, counter: str) -> tuple[bool, Kind]:
-        """What its name says of a counter: whether it may feed a series, and its kind."""
+        """A counter by its name: whether it may feed a series, and its kind."""
         known = self._named.get((object_name, counter))
         if known is None:
             known = may_feed(object_name, counter), kind_of(object_name, counter)

@@ -13,7 +13,7 @@ from esewatch.sources.counters.counter_row import Labels
 
 
 class Formula(IntEnum):
-    """How a value follows from two samples, or one; dv and dc are the differences."""
+    """Formula of a value from two samples, or one; dv and dc are the differences."""
 
     RAW = 0
     """The first value."""

@@ -151,7 +151,7 @@ class ObjectReader:
         return None
 
     def _lay_out(self, data: bytes, at: int) -> None:
-        """What was alike twice may be so again. Instances that come and go cost no layout."""
+        """Lay out records that were alike twice. Instances that come and go cost no layout."""
         now = (self._heads, len(self._slots))
         if self._slots and now == self._before:
             with suppress(ValueError):

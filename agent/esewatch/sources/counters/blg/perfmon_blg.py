@@ -54,12 +54,12 @@ def perfmon_blg_source(
 
 
 class Look(NamedTuple):
-    """What the beginning of a log tells."""
+    """Facts in the beginning of a log."""
 
     counters: list[tuple[str, str]]
     """Objects and counters."""
     feeds: bool
-    """Whether one of them feeds a metric."""
+    """True if one of them feeds a metric."""
     zone: tuple[str, int] | None
     """Name of the time zone, empty where it is not known, and minutes west of UTC."""
 

@@ -92,7 +92,7 @@ class _Wildcard:
             taken.groups.append(known.group.values(firsts, seconds))
 
     def places(self, at: int) -> tuple[list[tuple[int, int]], list[Slot]]:
-        """What must stay the same of a record behind `at`, and where its values are then."""
+        """Bytes of a record behind `at` that must stay the same, and places of its values then."""
         known = self._known
         known.group.part()
         count = len(known.places[0]) if known.places else 0

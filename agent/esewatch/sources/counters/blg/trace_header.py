@@ -16,7 +16,7 @@ _WEEK: Final = 7
 
 
 class Change(NamedTuple):
-    """When the clock changes: on the n-th weekday of a month (5: the last), or on a date."""
+    """Change of the clock: on the n-th weekday of a month (5: the last), or on a date."""
 
     year: int
     month: int
@@ -78,7 +78,7 @@ class LoggedZone(tzinfo):
 
 
 class TraceHeader(NamedTuple):
-    """What the first event says."""
+    """Fields of the first event."""
 
     mode: int
     zone: LoggedZone | None

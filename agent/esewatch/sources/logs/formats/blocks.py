@@ -55,7 +55,7 @@ def is_separator(line: str) -> bool:
 
 
 def ends_block(line: str, first: str) -> bool:
-    """Whether this line begins something new. `first` is the first label of the running block."""
+    """True if this line begins something new. `first` is the first label of the running block."""
     if is_separator(line) or _NUMBERED.match(line):
         return True
     label = label_of(line)
@@ -67,7 +67,7 @@ class BlockHeader(NamedTuple):
 
     values: dict[str, object]
     lines: int
-    """How many lines the header has; the message begins behind them."""
+    """Number of lines of the header; the message begins behind them."""
     message: str
     first: str
 

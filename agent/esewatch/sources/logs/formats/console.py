@@ -48,7 +48,7 @@ class Table(NamedTuple):
 
 
 def _boundary(line: str, start: int, at: int) -> int:
-    """Where the column whose dashes begin at `start` begins in this row.
+    """Start in this row of the column whose dashes begin at `start`.
 
     A value that is aligned to the right may begin before its dashes.
     """

@@ -124,7 +124,7 @@ class Maker:
         return True
 
     def is_foreign(self, found: Found) -> bool:
-        """Whether its provider is not wanted."""
+        """True if its provider is not wanted."""
         wanted = self.options.companions or not found.provider
         return not (wanted or is_ese_provider(found.provider, self.options.providers))
 

@@ -66,7 +66,7 @@ class Found(msgspec.Struct, gc=False):
     strings: tuple[str, ...] = ()
     message: str = ""
     broken: str = ""
-    """Why the event cannot be read; the other fields are empty then."""
+    """Reason why the event cannot be read; the other fields are empty then."""
 
 
 def level_of(text: str) -> Level | None:
@@ -199,7 +199,7 @@ FIELD_OF = {name: field for field, names in _NAMES.items() for name in names}
 """Field of each known column, key or label, in the spelling of `plain`."""
 
 RANK = {name: rank for names in _NAMES.values() for rank, name in enumerate(names)}
-"""Which of several names of one field goes first: the lower one."""
+"""Rank of each of several names of one field: the lower one goes first."""
 
 CONDENSED = {"instanceid", "eventidentifier"}
 

@@ -57,7 +57,7 @@ class _Heading(NamedTuple):
     numbered: bool
     event_id: int | None
     end: int
-    """Where it ends in the line behind the time; of a numbered one, with its category."""
+    """Its end in the line behind the time; of a numbered one, with its category."""
 
 
 class LineReader:
@@ -180,7 +180,7 @@ def _behind_time(text: str, found: Found) -> str:
 
 
 def _behind_category(text: str, at: int) -> int:
-    """Where a category that begins at `at` ends; `at` if there is none."""
+    """End of a category that begins at `at`; `at` if there is none."""
     category = _CATEGORY.match(text, at)
     return category.end() if category else at
 

@@ -49,11 +49,11 @@ class Prefilter:
         return found
 
     def any_in(self, data: bytes) -> bool:
-        """Whether this piece may hold an event, by a provider or a process in it."""
+        """True if this piece may hold an event, by a provider or a process in it."""
         return bool(PREFIX.search(data) or self._named(data))
 
     def _named(self, data: bytes) -> list[int]:
-        """Where a provider is named. One search finds all spellings of all names of a stem."""
+        """Offsets of providers' names. One search finds all spellings of all names of a stem."""
         low = data.lower()
         return [
             at

@@ -42,7 +42,7 @@ _decode = msgspec.json.Decoder(OwnLine).decode
 
 
 def own_line(line: bytes) -> OwnLine | None:
-    """What a line in esewatch's own form says (contract, `events --format json`), else None."""
+    """Content of a line in esewatch's own form (contract, `events --format json`), else None."""
     try:
         return _checked(_decode(line))
     except (msgspec.DecodeError, UnicodeError, RecursionError, OverflowError):

@@ -264,7 +264,7 @@ def _unwrapped(data: bytes, start: int) -> int:
 
 
 def _is_passed(text: bytes) -> bool:
-    """Whether an object without a hit is left undecoded: it ends where its line does."""
+    """True if an object without a hit is left undecoded: it ends where its line does."""
     return text.endswith(b"}") and text.count(b"{") == text.count(b"}")
 
 

@@ -128,7 +128,7 @@ def records_in(line: bytes) -> list[msgspec.Raw]:
 
 
 def body_in(record: msgspec.Raw) -> bytes | None:
-    """What `plain_body` gives of a record, as JSON; None where it is no object."""
+    """Result of `plain_body` for a record, as JSON; None where it is no object."""
     try:
         body = _decode_record(record).body
     except msgspec.ValidationError:

@@ -33,7 +33,7 @@ _Path = tuple[str, ...]
 _Places = dict[str, list[_Path]]
 """Field -> where it may stand, the place that goes first at first."""
 _Opened = Callable[[_Path], bool]
-"""Whether an object in this place is parsed."""
+"""Test by its place of whether an object is parsed."""
 
 _SHAPES = 8
 """Shapes of one file; one more takes the place of the one that fitted last."""
@@ -238,7 +238,7 @@ def _struct(
 
 
 def _at(sample: Mapping[str, Any], path: _Path) -> Any:
-    """What stands in this place."""
+    """Value in this place."""
     value: Any = sample
     for key in path:
         if type(value) is not dict or key not in value:
