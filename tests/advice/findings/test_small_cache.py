@@ -22,7 +22,7 @@ SG07 = ("ex01", "j:\\sg07\\priv07.edb")
 
 def history(key: tuple[str, str], **more: Any) -> History:
     """A database of the store of Exchange 2007, 200 GB of it."""
-    settled = {
+    settled: dict[str, Any] = {
         "process": "Information Store",
         "ese_instance": key[1][3:7],
         "size_bytes": 200.0 * GB,
