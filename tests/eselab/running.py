@@ -24,12 +24,20 @@ from eselab.machine.mail import Journal
 
 START = 13_682 * DAY
 PAGE_SIZES = (4096, 8192, 16384, 32768)
+WINDOWS_SIZE = 20 << 20
+"""Bytes of a log of events in the format of Windows: as it has them by default."""
 HARMS: tuple[FaultKind, ...] = ("flip_one", "flip_two", "tear", "lose", "misdirect")
 
 
-def machine(folder: Path, plan: Plan, *, seed: int = 1) -> Machine:
-    """One that is open, and goes on with what is in `folder`. Raises OpenError."""
-    made = Machine(folder, plan, clock=VirtualClock(START), seed=seed, computer="LAB.example")
+def machine(folder: Path, plan: Plan, *, seed: int = 1, windows: bool = False) -> Machine:
+    """One that is open, and goes on with what is in `folder`. Raises OpenError.
+
+    `windows`: it writes the logs of Windows too.
+    """
+    made = Machine(
+        folder, plan, clock=VirtualClock(START), seed=seed, computer="LAB.example",
+        binary=windows, evtx=WINDOWS_SIZE if windows else None,
+    )  # fmt: skip
     try:
         made.open()
     except OpenError:
@@ -43,9 +51,9 @@ def keep_journal(instance: Instance, journal: Journal) -> None:
     instance._mail._journal = journal
 
 
-def run(folder: Path, plan: Plan, days: float, *, seed: int = 1) -> float:
-    """As `engine run --days` does; the time at its end."""
-    running = machine(folder, plan, seed=seed)
+def run(folder: Path, plan: Plan, days: float, *, seed: int = 1, windows: bool = False) -> float:
+    """As `engine run --days` does; the time at its end. `windows`: see `machine`."""
+    running = machine(folder, plan, seed=seed, windows=windows)
     running.run(running.now() + days * DAY)
     running.close()
     return running.now()

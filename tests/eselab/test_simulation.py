@@ -31,19 +31,22 @@ def check_agent(
 ) -> Counter[str]:
     """The agent says what the truth says, run after run; the events by id.
 
-    Without a plan it is one of chance, with faults.
+    It reads JSON and CSV, and for itself EVTX and BLG. Without a plan it is one of chance, with
+    faults.
     """
     chance = random.Random(seed)
     plan = plan or random_plan(chance, days=days / 2, faults=6)
     for number in range(runs):
         try:
-            now = run(folder, plan, chance.uniform(days / 2, days), seed=seed)
+            now = run(folder, plan, chance.uniform(days / 2, days), seed=seed, windows=True)
         except OpenError:
             # A fault took the catalog of a database: what was said before that holds.
             assert number
             break
         truth = folder / "truth.json"
         assert differences(truth, agent_families(folder, now)) == []
+        of_windows = agent_families(folder, now, binary=True, evtx=True)
+        assert differences(truth, of_windows, binary=True) == []
     told = msgspec.json.decode(truth.read_bytes())
     return Counter({label.split('"')[1]: count for label, count in told["events"].items()})
 

@@ -114,9 +114,15 @@ def agent_families(
     return families(agent.state, settings, now)
 
 
-def differences(truth: Path, metrics: Iterable[Metric]) -> list[str]:
-    """A line for each series of which `truth.json` and the agent say something else."""
+def differences(truth: Path, metrics: Iterable[Metric], *, binary: bool = False) -> list[str]:
+    """A line for each series of which `truth.json` and the agent say something else.
+
+    `binary`: it read binary logs. They have running totals, which begin with an opening and not
+    with its first sample, and the cache in whole megabytes.
+    """
     told: dict[str, Any] = msgspec.json.decode(truth.read_bytes())
+    if binary:
+        _as_in_binary_logs(told)
     computer = told["computer"].lower().split(".")[0]
     expected = dict(_told(told))
     found = dict(_found(metrics, computer))
@@ -126,6 +132,15 @@ def differences(truth: Path, metrics: Iterable[Metric]) -> list[str]:
         for series in sorted({*expected, *found})
         if not _agree(series.metric, expected.get(series), found.get(series))
     ]
+
+
+def _as_in_binary_logs(told: dict[str, Any]) -> None:
+    for name, metrics in told["openings"].items():
+        for metric, values in metrics.items():
+            for labels, value in values.items():
+                told["instances"][name][metric][labels] += value
+    for metrics in told["processes"].values():
+        metrics[CACHE] = {labels: size >> 20 << 20 for labels, size in metrics[CACHE].items()}
 
 
 def _told(told: dict[str, Any]) -> Iterator[tuple[Series, float]]:

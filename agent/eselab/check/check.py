@@ -27,9 +27,11 @@ from eselab.storage.tables.catalog import (
     Entry,
     Index,
     entries_of,
+    object_of,
     table_of,
 )
 from eselab.storage.tables.space import SYSTEM_ROOT
+from eselab.storage.tables.system_tables import OBJECT_IDS
 from eselab.storage.transaction_log.change import dbtime_of
 
 
@@ -138,9 +140,21 @@ class _Trees:
         for name, entry in self.tables:
             if name == SHADOW.name:
                 counted[name] = self._compare(entry)
+            elif name == OBJECT_IDS.name:
+                counted[name] = self._compare_objects(entry)
             elif name != CATALOG.name:
                 counted[name] = sum(1 for _ in self.walk(name, entry))
         return counted
+
+    def _compare_objects(self, objects: Entry) -> int:
+        """The number of records of MSysObjids, which should be the objects of the catalog."""
+        found = list(self.walk(OBJECT_IDS.name, objects))
+        if self.knows_all and objects.object_id not in self.incomplete:
+            page_size = self._view.header.page_size
+            rows = (object_of(record, page_size) for _, record in self._catalog)
+            if found != sorted(row for row in rows if row is not None):
+                self._faults.append(f"catalog: {OBJECT_IDS.name} has other objects")
+        return len(found)
 
     def _compare(self, shadow: Entry) -> int:
         """The number of records of the shadow, which should be those of the catalog."""

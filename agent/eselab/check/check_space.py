@@ -7,7 +7,14 @@ from eselab.check.check_view import View
 from eselab.storage import node
 from eselab.storage.btree import TreeError
 from eselab.storage.tables.catalog import Entry
-from eselab.storage.tables.space import extent_of, root_of_extents, waiting_of
+from eselab.storage.tables.space import (
+    SYSTEM_ROOT,
+    extent_of,
+    is_one_page,
+    root_of_extents,
+    waiting_of,
+)
+from eselab.storage.tables.system_tables import KEPT
 
 
 class Spaces:
@@ -36,6 +43,9 @@ class Spaces:
         """
         flags = node.INDEX if within else 0
         root = self._view.content(entry.root)
+        if name in KEPT and root is not None and is_one_page(root, SYSTEM_ROOT):
+            self._claim(entry.root, [range(entry.root, entry.root + 1)], None)
+            return
         begin = 0 if root is None else root_of_extents(root)
         if begin != entry.root + 1:
             if root is not None:

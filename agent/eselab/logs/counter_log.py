@@ -262,7 +262,7 @@ class CounterLog:
         }
         if seen.zeroed != before.zeroed:
             grew[_ZEROED] = (seen.zeroed or 0) - (before.zeroed or 0)
-        measured = Measured(_phased(grew, seen), seen.depth, seen.generation)
+        measured = Measured(_phased(grew, seen), {}, seen.depth, seen.generation)
         return _cells(seen, before, interval, column.first), measured
 
     def _first(self, name: str, seen: _Seen) -> tuple[str, Measured]:
@@ -270,8 +270,14 @@ class CounterLog:
         grew = {series: 0 for series in _GREW if series}
         if seen.zeroed is not None:
             grew[_ZEROED] = 0
-        measured = Measured(_phased(grew, seen), seen.depth, seen.generation)
-        return _cells(seen, seen, 1, seen), measured
+        opened = {
+            series: total
+            for series, total in zip(_GREW, seen.totals, strict=True)
+            if series and total
+        }
+        return _cells(seen, seen, 1, seen), Measured(
+            _phased(grew, seen), _phased(opened, seen), seen.depth, seen.generation
+        )
 
 
 def _cells(seen: _Seen, before: _Seen, interval: int, first: _Seen) -> str:

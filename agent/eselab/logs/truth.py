@@ -20,12 +20,16 @@ Metrics = dict[str, dict[str, float]]
 
 
 class Document(msgspec.Struct, frozen=True):
-    """`truth.json`. `events` by label string, `processes` beside what the contract has."""
+    """`truth.json`. `events` by label string, `processes` and `openings` beside the contract's.
+
+    `openings` is what is added to `instances` where running totals were read, not rates.
+    """
 
     computer: str
     events: dict[str, int]
     databases: dict[str, Metrics]
     instances: dict[str, Metrics]
+    openings: dict[str, Metrics]
     processes: dict[str, Metrics]
     faults: list[dict[str, float | str | None]]
 
@@ -34,10 +38,8 @@ def document(state: State) -> Document:
     """All that is known so far."""
     instances: dict[str, Metrics] = {}
     for name, entry in state.instances.items():
-        metrics = instances[name] = {"ese_checkpoint_depth_logs": {"": entry.depth}}
-        for series, value in entry.totals.items():
-            metric, _, labels = series.partition("{")
-            metrics.setdefault(metric, {})[labels.rstrip("}")] = value
+        instances[name] = {"ese_checkpoint_depth_logs": {"": entry.depth}}
+        instances[name] |= _by_metric(entry.totals)
     return Document(
         computer=state.computer,
         events={
@@ -45,6 +47,7 @@ def document(state: State) -> Document:
         },
         databases={path: _database(entry) for path, entry in state.databases.items()},
         instances=instances,
+        openings={name: _by_metric(entry.openings) for name, entry in state.instances.items()},
         processes={
             name: {"ese_cache_size_bytes": {"": size}} for name, size in state.cache_bytes.items()
         },
@@ -59,6 +62,14 @@ def encoded(state: State) -> bytes:
     """The bytes of `truth.json`: indented, keys sorted."""
     plain = msgspec.json.encode(document(state), order="sorted")
     return msgspec.json.format(plain) + b"\n"
+
+
+def _by_metric(series: Mapping[str, float]) -> Metrics:
+    found: Metrics = {}
+    for name, value in series.items():
+        metric, _, labels = name.partition("{")
+        found.setdefault(metric, {})[labels.rstrip("}")] = value
+    return found
 
 
 def _event(event_id: int, provider: str) -> str:

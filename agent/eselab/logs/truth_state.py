@@ -141,6 +141,8 @@ class InstanceTruth(msgspec.Struct):
     """One instance; totals by series."""
 
     totals: dict[str, int] = {}
+    openings: dict[str, int] = {}
+    """What openings did before the first sample, but the first opening: there a log begins."""
     depth: int = 0
     generation: int = 0
 
@@ -174,6 +176,8 @@ class State(msgspec.Struct, tag="state"):
         self.cache_bytes = {row.process: row.cache_bytes}
         for name, measured in row.instances.items():
             instance = self.instances.setdefault(name, InstanceTruth())
+            for series, amount in measured.opened.items() if instance.totals else ():
+                instance.openings[series] = instance.openings.get(series, 0) + amount
             for series, amount in measured.grew.items():
                 instance.totals[series] = instance.totals.get(series, 0) + amount
             instance.depth = measured.depth

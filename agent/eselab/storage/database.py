@@ -34,11 +34,13 @@ from eselab.storage.tables.catalog import (
     entries_of,
     key_of_table,
     name_of,
+    object_of,
     rows_of,
     table_of,
 )
 from eselab.storage.tables.record import BINARY, LONG_BINARY, Column, Layout
-from eselab.storage.tables.space import EXTENT, SYSTEM_ROOT, Space, Survey
+from eselab.storage.tables.space import EXTENT, SYSTEM_ROOT, OnePage, Space, Survey
+from eselab.storage.tables.system_tables import KEPT, LOCALES, OBJECT_IDS, rows_of_locales
 
 STATES: Final = Layout("MSysState", [Column("Name", BINARY), Column("State", LONG_BINARY)], key=1)
 """The table of what the maintenance tasks keep: a record each, by name."""
@@ -110,6 +112,7 @@ class Database:
                 (SHADOW, SHADOW_ID, SHADOW_PAGES),
             ):
                 made._enter(transaction, layout, Entry(number, pages.start), len(pages))
+            made._make_system_tables(transaction)
             made.create_table(transaction, STATES)
         store.checkpoint()
         return made
@@ -135,6 +138,10 @@ class Database:
             found = cls(store)
             try:
                 found._load()
+                if OBJECT_IDS.name not in found._tables:
+                    with store.begin() as transaction:
+                        found._make_system_tables(transaction)
+                    found._load()
             except DatabaseError:
                 raise
             except (PageError, TreeError) as error:
@@ -174,6 +181,23 @@ class Database:
         self.store.header.last_object_id = number
         return self._plant(transaction, layout, number, pages)
 
+    def _make_system_tables(self, transaction: Transaction) -> None:
+        """The tables MSysObjids and MSysLocales, with the objects that there are."""
+        made: list[tuple[str, Entry]] = []
+        for layout in (OBJECT_IDS, LOCALES):
+            self.store.header.last_object_id += 1
+            pages = self._root.extent(transaction, 1)
+            made.append((layout.name, Entry(self.store.header.last_object_id, pages.start)))
+            self._enter(transaction, layout, made[-1][1], 0)
+        objects, locales = (self._tree(name, entry) for name, entry in made)
+        for _, entry in made:
+            _plant(transaction, self._spaces[entry.root], entry.object_id, 1)
+        for _, record in self._catalog.scan(transaction=transaction):
+            if (row := object_of(record, self.store.page_size)) is not None:
+                objects.insert(transaction, *row)
+        for row in rows_of_locales(self.store.page_size):
+            locales.insert(transaction, *row)
+
     def _plant(self, transaction: Transaction, layout: Layout, number: int, pages: range) -> BTree:
         """A new tree on these pages."""
         space = Space.create(self.store, transaction, pages, number, self._root)
@@ -191,12 +215,15 @@ class Database:
             _plant(transaction, space, number, len(index.pages), flags=node.INDEX)
 
     def _enter(self, transaction: Transaction, layout: Layout, entry: Entry, pages: int) -> None:
-        """Put a table in the catalog, its shadow and its indexes."""
+        """Put a table in the catalog, its shadow and its indexes, and in MSysObjids."""
         for key, record in rows_of(layout, entry, pages, self.store.page_size):
             self._catalog.insert(transaction, key, record)
             self._shadow.insert(transaction, key, record)
             for index, index_key in entries_of(record):
                 self.indexes[index.name].insert(transaction, index_key, key)
+            row = object_of(record, self.store.page_size)
+            if row is not None and OBJECT_IDS.name in self._tables:
+                self._tables[OBJECT_IDS.name].insert(transaction, *row)
 
     def state(self, name: str, type: type[_State]) -> _State | None:
         """State that `set_state` last kept under this name, as committed.
@@ -240,11 +267,12 @@ class Database:
 
     def _tree(self, name: str, entry: Entry) -> BTree:
         """The tree of a table."""
-        self._tables[name] = self._tree_at(entry, self._root)
+        kind = OnePage if name in KEPT else Space
+        self._tables[name] = self._tree_at(entry, self._root, kind)
         return self._tables[name]
 
-    def _tree_at(self, entry: Entry, parent: Space) -> BTree:
-        space = Space(self.store, entry.root, entry.object_id, parent)
+    def _tree_at(self, entry: Entry, parent: Space, kind: type[Space] = Space) -> BTree:
+        space = kind(self.store, entry.root, entry.object_id, parent)
         self._spaces[entry.root] = space
         return BTree(self.store, space, entry.root, entry.object_id)
 

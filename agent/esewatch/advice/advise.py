@@ -25,6 +25,7 @@ from esewatch.advice.findings.scan_off import switched_off
 from esewatch.advice.findings.scan_schedule import Candidate, Schedule, Slot, schedules
 from esewatch.advice.findings.server_notices import server_notices
 from esewatch.advice.findings.slowing_backups import slowing_backups
+from esewatch.advice.findings.small_cache import small_caches
 from esewatch.advice.findings.stalled_scan import stalled_scan
 from esewatch.advice.findings.stops_early import found_in_window
 from esewatch.advice.forecast.deadline import at_work_until, defrag_deadline, scan_deadline
@@ -126,8 +127,9 @@ def together(
     entries = dict(zip(judged, ledgers([each.copy for each in judged.values()], now), strict=True))
     windows = instance_advice(known, {key: each.window for key, each in judged.items()}, now)
     beside, slots = _staggered(state, settings, known, entries, now)
-    for key, finding in slowing_backups(state, known, now).items():
-        beside.setdefault(key, []).append(finding)
+    for found in (slowing_backups(state, known, now), small_caches(state, settings, known, now)):
+        for key, finding in found.items():
+            beside.setdefault(key, []).append(finding)
     blind = blind_computers(state.sources.values())
     made = []
     for key, each in known.items():

@@ -30,6 +30,7 @@ def one_of_each() -> list[Finding]:
     return [
         finding.stopped_early(EarlyStops(["the database scan"], [5400, 3600], 1, 7, NOW)),
         finding.backup_slows(3, 5, [10.2e6, 7.1e6, 5.0e6, 3.8e6], NOW),
+        finding.cache_small(900 << 20, 800, 4000 << 20),
         *finding.damage_findings({"divergence": DAMAGE}),
         *server_notices([Notice("failed", 2070, ("db01",), 1, NOW, "why")]),
         *finding.damage_findings({"suspect": DAMAGE}),

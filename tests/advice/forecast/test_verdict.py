@@ -31,6 +31,7 @@ EXPECTED: dict[FindingName, Verdict] = {
     "never_verified": "unverified",
     "verification_overdue": "unverified",
     "unknown_since": "blind",
+    "cache_small": "ok",
     "unexplained_error": "ok",
 }
 

@@ -29,7 +29,13 @@ from tests.eselab.databases import (
 )
 from tests.support.each import of_each
 
-SYSTEM = {"MSysObjects": 66, "MSysObjectsShadow": 66, "MSysState": 0}
+SYSTEM = {
+    "MSysObjects": 76,
+    "MSysObjectsShadow": 76,
+    "MSysObjids": 7,
+    "MSysLocales": 7,
+    "MSysState": 0,
+}
 """Records of a database without tables of its own: the columns of the catalog, twice."""
 
 
@@ -78,7 +84,7 @@ def test_a_real_folder_is_checked_and_left_as_it_is(tmp_path: Path) -> None:
     database.store.flush()
     before = bytes_of(disk)
     found = check(disk, NAME)
-    assert (found.faults, found.records, found.pages) == ([], sum(SYSTEM.values()) + 3, 64)
+    assert (found.faults, found.records, found.pages) == ([], sum(SYSTEM.values()) + 4, 64)
     assert [row for row in records(disk, NAME) if row[0] == "one"] == [("one", b"key", b"value")]
     assert bytes_of(disk) == before
     database.close(NOW)
@@ -87,9 +93,13 @@ def test_a_real_folder_is_checked_and_left_as_it_is(tmp_path: Path) -> None:
 def test_the_counts_are_those_of_the_database() -> None:
     found = check(filled(), NAME)
     catalog = SYSTEM["MSysObjects"] + 2
-    of_system = {"MSysObjects": catalog, "MSysObjectsShadow": catalog, "MSysState": 0}
+    of_system = {
+        **SYSTEM,
+        **dict.fromkeys(("MSysObjects", "MSysObjectsShadow"), catalog),
+        "MSysObjids": SYSTEM["MSysObjids"] + 2,
+    }
     assert found.tables == {**of_system, "one": 900, "two": 1000}
-    assert found.records == 2 * catalog + 1900
+    assert found.records == sum(of_system.values()) + 1900
     assert found.free > 10
 
 
@@ -122,7 +132,7 @@ def test_a_header_with_too_small_a_last_object_id_is_told() -> None:
         database.create_table(transaction, plain("one"))
     database.store.header.last_object_id = 3
     database.close(NOW)
-    assert faults(disk) == ["header: the last object id is 3, the catalog has 7"]
+    assert faults(disk) == ["header: the last object id is 3, the catalog has 9"]
 
 
 def test_a_file_that_ends_within_a_page_is_told() -> None:
@@ -190,7 +200,7 @@ def test_a_page_that_recovery_needs_and_is_damaged_is_told_as_bad() -> None:
 @pytest.mark.parametrize("bit", [400 * 8, 4095 * 8 + 7])
 def test_a_flipped_bit_is_told_and_the_rest_goes_on_with_the_corrected_page(bit: int) -> None:
     disk = filled()
-    number = of_tree(disk, 7, node.LEAF)[5]
+    number = of_tree(disk, 9, node.LEAF)[5]
     file = disk.open(NAME)
     offset = (number + 1) * 4096 + bit // 8
     file.write(offset, bytes([file.read(offset, 1)[0] ^ 1 << bit % 8]))
@@ -207,7 +217,7 @@ def test_a_damaged_page_is_told_and_the_trees_are_walked_around_it(page_size: in
     (number, *_) = [
         at
         for at in range(4, pages + 1)
-        if node.object_id(page := content(disk, at, page_size)) == 7
+        if node.object_id(page := content(disk, at, page_size)) == 9
         and node.flags(page) & (node.LEAF | node.EMPTY | node.ROOT) == node.LEAF
     ]
     disk.open(NAME).write((number + 1) * page_size + 100, b"damaged")

@@ -28,7 +28,7 @@ from tests.eselab.databases import (
     set_flags,
 )
 
-ONE = 7
+ONE = 9
 """Object id of the table "one"."""
 
 
@@ -156,7 +156,7 @@ def test_a_page_of_another_tree_is_told_and_is_not_walked(disk: SimDisk) -> None
     number = leaves(disk)[3]
     with changed(disk, number) as page:
         struct.pack_into("<I", page, 24, 77)
-    assert faults(disk) == [f"page {number}: is of tree 77, not 7 (table one)"]
+    assert faults(disk) == [f"page {number}: is of tree 77, not 9 (table one)"]
 
 
 @pytest.mark.parametrize("flags", [3, 6, 2 | 0x40, 2 | 0x20])
@@ -187,7 +187,7 @@ def test_a_branch_that_leads_to_itself_ends_with_a_fault(disk: SimDisk) -> None:
     branch = of_tree(disk, ONE, node.PARENT_OF_LEAF)[0]
     with changed(disk, branch) as page:
         node.replace(page, 1, struct.pack("<I", branch))
-    check_told(disk, f"page {branch}: is in tree 7 and again in tree 7 (table one)")
+    check_told(disk, f"page {branch}: is in tree 9 and again in tree 9 (table one)")
 
 
 def test_a_branch_that_leads_upwards_ends_with_a_fault(disk: SimDisk) -> None:
@@ -195,7 +195,7 @@ def test_a_branch_that_leads_upwards_ends_with_a_fault(disk: SimDisk) -> None:
     above, _ = parent_of(disk, branch)
     with changed(disk, branch) as page:
         node.replace(page, 1, struct.pack("<I", above))
-    check_told(disk, f"page {above}: is in tree 7 and again in tree 7 (table one)")
+    check_told(disk, f"page {above}: is in tree 9 and again in tree 9 (table one)")
 
 
 @pytest.mark.parametrize("child", [0, 1 << 31, 0xFFFFFFFF])
@@ -214,14 +214,14 @@ def test_a_child_that_is_free_is_told_once_as_free_and_once_as_empty(disk: SimDi
     free = pages_where(disk, lambda page: node.flags(page) & node.EMPTY)[0]
     with lead_elsewhere(disk, leaves(disk)[3], struct.pack("<I", free)):
         check_told(disk, f"page {free}: is in the tree and empty (table one)")
-        check_told(disk, f"page {free}: is in tree 7 and available")
+        check_told(disk, f"page {free}: is in tree 9 and available")
 
 
 def test_a_page_of_two_trees_is_told(disk: SimDisk) -> None:
     other = of_tree(disk, ONE + 1, node.LEAF)[0]
     with lead_elsewhere(disk, leaves(disk)[3], struct.pack("<I", other)):
-        check_told(disk, f"page {other}: is in tree 7 and again in tree 8 (table two)")
-        check_told(disk, f"page {other}: is of tree 8, not 7 (table one)")
+        check_told(disk, f"page {other}: is in tree 9 and again in tree 10 (table two)")
+        check_told(disk, f"page {other}: is of tree 10, not 9 (table one)")
 
 
 def test_a_page_of_extents_in_a_tree_is_told(disk: SimDisk) -> None:
@@ -275,7 +275,7 @@ def test_an_endless_chain_of_branches_ends_with_one_line(disk: SimDisk) -> None:
             header = node.external_header(page) if number == root else b""
             node.init(page, ONE, node.ROOT if number == root else 0, header)
             node.insert(page, 0, b"", struct.pack("<I", child))
-    check_told(disk, f"page {root}: is in tree 7 and again in tree 7 (table one)")
+    check_told(disk, f"page {root}: is in tree 9 and again in tree 9 (table one)")
 
 
 @pytest.mark.parametrize("at", [28, 32, 34, 4088, 4092])
@@ -327,7 +327,7 @@ def test_a_page_that_is_in_a_tree_and_available_is_told(disk: SimDisk) -> None:
     with changed(disk, root_of(disk) + 2) as page:
         key = struct.pack(">I", number)
         node.insert(page, node.find(page, key)[0], key, struct.pack("<I", 1))
-    check_told(disk, f"page {number}: is in tree 7 and available")
+    check_told(disk, f"page {number}: is in tree 9 and available")
 
 
 def test_a_page_that_is_available_twice_is_told(disk: SimDisk) -> None:

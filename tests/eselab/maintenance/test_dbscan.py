@@ -88,9 +88,9 @@ class ListeningFile:
 STATES = 33
 """The root of the table of states."""
 
-IN_USE = 22
+IN_USE = 24
 """Pages of 4 KiB of a new database that are not blank: three of the file, five of each catalog with
-two leaves, three of each index of it, and three of the table of states."""
+two leaves, three of each index of it, MSysObjids, MSysLocales, and three of the table of states."""
 
 
 class Bench(NamedTuple):

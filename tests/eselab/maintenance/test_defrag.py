@@ -13,8 +13,8 @@ from tests.eselab.defragging import NAME, PAUSE, START, Bench, at, filled, key, 
 from tests.eselab.trees import verified
 
 DAY = 86400.0
-SMALL = 5
-"""Tables of one leaf before `mail`: the catalog and the table of states."""
+SMALL = 7
+"""Leaves before `mail`: two of each catalog, one each of MSysObjids, MSysLocales, the states."""
 
 
 def damage(found: Bench, number: int) -> None:

@@ -14,11 +14,14 @@ from eselab.machine.mail import LAYOUTS
 from eselab.storage.database import STATES
 from eselab.storage.tables.catalog import CATALOG, SHADOW
 from eselab.storage.tables.record import BIT, Layout
+from eselab.storage.tables.system_tables import LOCALES, OBJECT_IDS
 
 Rows = dict[str, list[list[Any]]]
 """Of each table, by name: its records in their order, with the values of all columns."""
 
-KNOWN: dict[str, Layout] = {one.name: one for one in (CATALOG, SHADOW, STATES, *LAYOUTS)}
+KNOWN: dict[str, Layout] = {
+    one.name: one for one in (CATALOG, SHADOW, OBJECT_IDS, LOCALES, STATES, *LAYOUTS)
+}
 
 
 def written(disk: Disk, name: str) -> Rows:
@@ -64,7 +67,7 @@ def without_nulls(rows: Rows) -> Rows:
     """As libesedb tells them: a null before another fixed column is 0 to it, but for a bit."""
     found: Rows = {}
     for table, kept in rows.items():
-        fixed = [column.type for column in KNOWN[table].columns if column.type.code]
+        fixed = [column.type for column in KNOWN[table].columns if column.is_fixed]
         for record in kept:
             there = [at for at in range(len(fixed)) if record[at] is not None]
             last = max(there, default=0)

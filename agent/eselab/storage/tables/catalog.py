@@ -23,6 +23,7 @@ from eselab.storage.tables.record import (
     Layout,
     Value,
 )
+from eselab.storage.tables.system_tables import KEPT, OBJECT_IDS, Kept
 
 CATALOG: Final = Layout(
     "MSysObjects",
@@ -63,7 +64,7 @@ SHADOW: Final = Layout("MSysObjectsShadow", CATALOG.columns, key=3)
 CATALOG_ID: Final = 2
 SHADOW_ID: Final = 3
 CATALOG_PAGES: Final = range(4, 24)
-SHADOW_PAGES: Final = range(24, 33)
+SHADOW_PAGES: Final = range(24, 29)
 CATALOG_ROOT: Final = CATALOG_PAGES.start
 
 LONGEST_NAME: Final = 64
@@ -74,6 +75,8 @@ _COLUMN: Final = 2
 _INDEX: Final = 3
 
 _OF_SYSTEM: Final = -0x80000000
+_OF_CATALOG: Final = -0x40000000
+"""Of the system, and its columns never change."""
 _NOT_NULL: Final = 1
 _DENSITY: Final = 80
 _PRIMARY: Final = 0x10031
@@ -135,28 +138,53 @@ def rows_of(layout: Layout, entry: Entry, pages: int, page_size: int) -> list[tu
     """
     name = name_of(layout.name)
     object_id, root = entry
-    flags = _OF_SYSTEM if layout.name.startswith("MSys") else 0
+    kept = KEPT.get(layout.name) or _kept(layout)
     rows = [
-        _row(page_size, object_id, _TABLE, object_id, root, _DENSITY, flags, pages, _ROOT_FLAG,
-             name=name)
+        _row(page_size, object_id, _TABLE, object_id, root, kept.density, kept.flags, pages,
+             _ROOT_FLAG, name=name)
     ]  # fmt: skip
     numbers = layout.identifiers()
     for at, (number, column) in enumerate(zip(numbers, layout.columns, strict=True)):
         page = CODE_PAGE if column.type is TEXT else 0
-        not_null = _NOT_NULL if column in layout.key_columns else 0
         rows.append(
-            _row(page_size, object_id, _COLUMN, number, column.type.number, column.size, not_null,
-                 page, None, layout.offset_of(at), name=name_of(column.name))
+            _row(page_size, object_id, _COLUMN, number, column.type.number, column.size,
+                 kept.column_flags[at], page, None, layout.offset_of(at),
+                 name=name_of(column.name), default=kept.defaults[at])
         )  # fmt: skip
-    if numbers_of_key := numbers[: len(layout.key_columns)]:
-        of_primary = "Id" if layout.columns is CATALOG.columns else "primary"
-        primary = Index(of_primary, entry, _PRIMARY, ())
-        rows.append(_index_row(page_size, object_id, primary, numbers_of_key))
+    if layout.key_columns:
+        of_key = [numbers[layout.columns.index(column)] for column in layout.key_columns]
+        primary = Index(kept.primary, entry, kept.index_flags, ())
+        rows.append(_index_row(page_size, object_id, primary, of_key, kept.density))
     if layout is CATALOG:
         for index in INDEXES:
             of_index = [_NUMBERS[column] for column in index.columns]
             rows.append(_index_row(page_size, object_id, index, of_index))
     return rows
+
+
+def _kept(layout: Layout) -> Kept:
+    """Of a table that has nothing of its own in `KEPT`."""
+    is_catalog = layout.columns is CATALOG.columns
+    of_system = _OF_CATALOG if is_catalog else _OF_SYSTEM
+    return Kept(
+        of_system if layout.name.startswith("MSys") else 0,
+        _DENSITY,
+        "Id" if is_catalog else "primary",
+        _PRIMARY,
+        tuple(_NOT_NULL * (column in layout.key_columns) for column in layout.columns),
+        (None,) * len(layout.columns),
+    )
+
+
+def object_of(record: bytes, page_size: int) -> tuple[bytes, bytes] | None:
+    """Key and record in MSysObjids of what a record of the catalog is of; None of a column.
+
+    A primary index is the same object as its table.
+    """
+    table, kind, number = (_number(value, b"") for value in CATALOG.values(record)[:3])
+    if kind == _COLUMN or (kind == _INDEX and table == number):
+        return None
+    return OBJECT_IDS.key(number), OBJECT_IDS.record(page_size, number, table, kind)
 
 
 def entries_of(record: bytes) -> Iterator[tuple[Index, bytes]]:
@@ -218,12 +246,14 @@ def _number(value: Value, key: bytes) -> int:
     return value
 
 
-def _index_row(page_size: int, table: int, index: Index, numbers: list[int]) -> tuple[bytes, bytes]:
+def _index_row(
+    page_size: int, table: int, index: Index, numbers: list[int], density: int = _DENSITY
+) -> tuple[bytes, bytes]:
     """Of an index over the columns with these numbers."""
     object_id, root = index.entry
     parts = b"".join(_PART.pack(0, number) for number in numbers)
     return _row(
-        page_size, table, _INDEX, object_id, root, _DENSITY, index.flags, 0, None, None, _MAPPING,
+        page_size, table, _INDEX, object_id, root, density, index.flags, 0, None, None, _MAPPING,
         name=name_of(index.name), parts=parts, locale=_LOCALE,
     )  # fmt: skip
 
@@ -234,9 +264,11 @@ def _row(
     name: bytes,
     parts: bytes | None = None,
     locale: bytes | None = None,
+    default: bytes | None = None,
 ) -> tuple[bytes, bytes]:
     values: list[Value] = [*fixed, *[None] * (len(CATALOG.columns) - len(fixed))]
     values[_NAME_AT] = name
+    values[_PLACES["DefaultValue"]] = default
     values[_PLACES["KeyFldIDs"]] = parts
     values[_PLACES["LocaleName"]] = locale
     object_id, kind, number = (_number(value, b"") for value in fixed[:3])

@@ -3,9 +3,9 @@
 A record is: the last fixed and the last variable column that it has (u8 each), where its fixed
 data ends (u16); fixed data, a bit for each fixed column that is null; ends of the variable values
 (u16, from their begin), the values; tagged columns (column u16, offset u16) and their values. A
-long value begins with a byte of flags. The parts of a key compare as bytes: each begins with
-0x7F, numbers are big-endian, and variable bytes are in chunks of eight. Sources: rec.hxx,
-tagfld.hxx and fldnorm.cxx of the published engine.
+long value begins with a byte of flags, in a large page every tagged value. The parts of a key
+compare as bytes: each begins with 0x7F, numbers are big-endian, and variable bytes are in chunks
+of eight. Sources: rec.hxx, tagfld.hxx and fldnorm.cxx of the published engine.
 """
 
 import struct
@@ -30,6 +30,8 @@ _NULL: Final = 0x8000
 _EXTENDED: Final = 0x4000
 """In the offset of a tagged column of a small page: its value begins with a byte of flags."""
 _LONG_VALUE: Final = b"\x01"
+_PLAIN: Final = b"\0"
+"""Before a tagged value of a fixed size in a large page."""
 
 
 class Type(NamedTuple):
@@ -58,6 +60,18 @@ class Column(NamedTuple):
 
     name: str
     type: Type
+    tagged: bool = False
+    """Whether a column of a fixed size is nevertheless a tagged one."""
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether its values have a place of their own in each record."""
+        return bool(self.type.code) and not self.tagged
+
+    @property
+    def is_variable(self) -> bool:
+        """Whether its values are behind the fixed ones."""
+        return not (self.type.code or self.type.is_long)
 
     @property
     def size(self) -> int:
@@ -68,15 +82,19 @@ class Column(NamedTuple):
 
 
 class Layout:
-    """The columns of a table: fixed ones first, then variable, then long. `key`: the first ones."""
+    """The columns of a table: fixed ones first, then variable, then tagged.
 
-    def __init__(self, name: str, columns: Sequence[Column], *, key: int) -> None:
+    `key`: how many are in it, from `key_at` on.
+    """
+
+    def __init__(self, name: str, columns: Sequence[Column], *, key: int, key_at: int = 0) -> None:
         self.name = name
         self.columns = tuple(columns)
-        self.key_columns = self.columns[:key]
-        fixed = [column for column in columns if column.type.code]
+        self.key_columns = self.columns[key_at : key_at + key]
+        fixed = [column for column in columns if column.is_fixed]
         self._fixed, self._count = len(fixed), len(columns)
-        self._variable = sum(not (column.type.code or column.type.is_long) for column in columns)
+        self._variable = sum(column.is_variable for column in columns)
+        self._tagged_columns = self.columns[self._fixed + self._variable :]
         codes = [column.type.code for column in fixed]
         self._packed = [
             struct.Struct(f"<{''.join(codes[:last])}") for last in range(len(fixed) + 1)
@@ -85,13 +103,13 @@ class Layout:
             1 << (8 * column.size - 1) if column.type.signed else 0 for column in self.key_columns
         ]
         unsigned = "".join(f"B{column.type.code.upper()}" for column in self.key_columns)
-        self._key = struct.Struct(f">{unsigned}") if len(fixed) >= key else None
+        sized = all(column.type.code for column in self.key_columns)
+        self._key = struct.Struct(f">{unsigned}") if sized else None
 
     def identifiers(self) -> list[int]:
         """The number of each column."""
         firsts = (1, FIRST_VARIABLE, FIRST_TAGGED)
-        long = self._count - self._fixed - self._variable
-        counts = (self._fixed, self._variable, long)
+        counts = (self._fixed, self._variable, len(self._tagged_columns))
         return [
             first + at for first, count in zip(firsts, counts, strict=True) for at in range(count)
         ]
@@ -128,7 +146,7 @@ class Layout:
         end_of_fixed = _HEAD.size + packed.size + bitmap
         head = _HEAD.pack(last, FIRST_VARIABLE - 1 + len(ends) // _U16.size, end_of_fixed)
         begin = head + packed.pack(*whole) + nulls.to_bytes(bitmap, "little") + ends + data
-        return begin + _long_values(values[self._fixed + self._variable :], page_size)
+        return begin + self._tagged_values(values[self._fixed + self._variable :], page_size)
 
     def values(self, record: bytes) -> list[Value]:
         """The values in a record, one a column. ValueError, struct.error where it is none."""
@@ -169,8 +187,25 @@ class Layout:
             ends += _U16.pack(len(data) | (_NULL if value is None else 0))
         return ends, data
 
+    def _tagged_values(self, values: Sequence[Value], page_size: int) -> bytes:
+        """The tagged columns that are not null, and their values."""
+        is_small = page_size <= LARGEST_SMALL
+        packed: list[tuple[int, bytes, int]] = []
+        for at, (column, value) in enumerate(zip(self._tagged_columns, values, strict=True)):
+            if isinstance(value, bytes):
+                packed.append((at, _LONG_VALUE + value, _EXTENDED if is_small else 0))
+            elif value is not None:
+                data = struct.pack(f"<{column.type.code}", value)
+                packed.append((at, data if is_small else _PLAIN + data, 0))
+        tags, behind = b"", b""
+        for at, data, flag in packed:
+            offset = _TAGGED.size * len(packed) + len(behind)
+            tags += _TAGGED.pack(FIRST_TAGGED + at, offset | flag)
+            behind += data
+        return tags + behind
+
     def _tagged(self, data: bytes) -> list[Value]:
-        found: list[Value] = [None] * (self._count - self._fixed - self._variable)
+        found: list[Value] = [None] * len(self._tagged_columns)
         if not data:
             return found
         first = _TAGGED.unpack_from(data)[1] & ~_EXTENDED
@@ -179,7 +214,12 @@ class Layout:
         for (column, _), (begin, end) in zip(tags, pairwise(places), strict=True):
             if not 0 <= column - FIRST_TAGGED < len(found) or begin >= end:
                 raise ValueError(f"a record of {self.name} with the tagged column {column}")
-            found[column - FIRST_TAGGED] = data[begin + 1 : end]
+            of = self._tagged_columns[column - FIRST_TAGGED]
+            found[column - FIRST_TAGGED] = (
+                data[begin + 1 : end]
+                if of.type.is_long
+                else struct.unpack(f"<{of.type.code}", data[end - of.size : end])[0]
+            )
         return found
 
 
@@ -192,14 +232,3 @@ def normalised(value: bytes) -> bytes:
         key += chunk.ljust(_CHUNK, b"\0")
         key.append(_CHUNK + 1 if more else len(chunk))
     return bytes(key)
-
-
-def _long_values(values: Sequence[Value], page_size: int) -> bytes:
-    there = [(at, value) for at, value in enumerate(values) if isinstance(value, bytes)]
-    extended = _EXTENDED if page_size <= LARGEST_SMALL else 0
-    tags, data = b"", b""
-    for at, value in there:
-        offset = _TAGGED.size * len(there) + len(data)
-        tags += _TAGGED.pack(FIRST_TAGGED + at, offset | extended)
-        data += _LONG_VALUE + value
-    return tags + data

@@ -52,6 +52,7 @@ class Space:
     ) -> None:
         self.root = root
         self.store = store
+        self._object_id = object_id
         self._parent = parent
         self._owned, self._available = (
             _Extents(store, page, object_id) for page in (root + 1, root + 2)
@@ -208,6 +209,36 @@ class Space:
         return range(first, first + count)
 
 
+class OnePage(Space):
+    """The space of a tree that is one page and stays so: there are no trees of extents."""
+
+    def external_header(self, pages: int) -> bytes:
+        """See `Space`."""
+        del pages
+        assert self._parent is not None
+        return _HEADER.pack(1, self._parent.root, 0, 0)
+
+    def allocate(self, transaction: Transaction, *, near: int = 0) -> int:
+        """There is no page to take: TreeError, and the transaction should be aborted."""
+        del transaction, near
+        raise TreeError(f"tree {self._object_id} is full: the engine has it on one page only")
+
+    def owned(self, transaction: Transaction | None = None) -> Iterator[range]:
+        """See `Space`."""
+        del transaction
+        yield range(self.root, self.root + 1)
+
+    def available(self, transaction: Transaction | None = None) -> Iterator[range]:
+        """See `Space`."""
+        del transaction
+        yield from ()
+
+    def own_pages(self, transaction: Transaction | None = None) -> Iterator[int]:
+        """See `Space`."""
+        del transaction
+        yield from ()
+
+
 class _Extents:
     """A tree of extents. Its pages come from those that wait in the header of its root."""
 
@@ -354,6 +385,11 @@ def waiting_of(root: node.Page) -> list[range]:
         range(last - count + 1, last + 1) if count else range(0)
         for count, last in zip((first, second), ends, strict=True)
     ]
+
+
+def is_one_page(root: node.Page, parent: int) -> bool:
+    """Whether the external header of a root is that of `OnePage`. `parent`: the root above it."""
+    return node.external_header(root) == _HEADER.pack(1, parent, 0, 0)
 
 
 def root_of_extents(root: node.Page) -> int:

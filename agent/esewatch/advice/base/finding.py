@@ -15,6 +15,7 @@ from esewatch.fold.state.state import BadPage, Damage, DamageKind, EngineError, 
 FindingName = Literal[
     "backup_overlaps",
     "backup_slows",
+    "cache_small",
     "copy_divergence",
     "copy_failed",
     "copy_suspect",
@@ -364,6 +365,18 @@ def writes_at_risk(
         held, most = buckets
         parts.append(f"uses {held:,.0f} of at most {most:,} version buckets")
     return Finding("writes_at_risk", f"its instance {', and '.join(parts)}", tuple(errors))
+
+
+def cache_small(there: float, mailboxes: int, wanted: float) -> Finding:
+    """The stores of a computer have so many bytes of cache, less than its mailboxes should have."""
+    mib = 1 << 20
+    return Finding(
+        "cache_small",
+        f"the store of its computer has a database cache of {there / mib:,.0f} MiB; its"
+        f" {counted(mailboxes, 'configured mailbox', 'configured mailboxes')} should have"
+        f" {wanted / mib:,.0f} MiB (cache_per_mailbox; published for Exchange 2007, with 2 GB of"
+        " memory beside the cache)",
+    )
 
 
 def verified_text(proof: Proof) -> str:

@@ -15,7 +15,8 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 UNVERIFIED: frozenset[FindingName] = frozenset({"never_verified", "verification_overdue"})
 UNKNOWN: FindingName = "unknown_since"
 AT_RISK: FindingName = "writes_at_risk"
-INFORMATION: FindingName = "unexplained_error"
+INFORMATION: frozenset[FindingName] = frozenset({"cache_small", "unexplained_error"})
+"""They make no database one to look at."""
 BROKEN: frozenset[DamageKind] = frozenset({"divergence", "logical"})
 """Damage that is as urgent as a bad page."""
 
@@ -65,7 +66,7 @@ def verdict(
         return "unverified"
     if blind or UNKNOWN in findings:
         return "blind"
-    person = [each for each in findings if each != INFORMATION]
+    person = [each for each in findings if each not in INFORMATION]
     look = unproven or person or told.corrected or told.failed or told.late
     return "look" if look else "ok"
 

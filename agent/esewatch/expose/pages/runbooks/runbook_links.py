@@ -25,6 +25,7 @@ _NAMED_ONLY: Mapping[DamageKind, str] = {
 """Damage that has no finding of its own: `investigate` names it."""
 _FINDINGS: Mapping[FindingName, str] = {
     "backup_overlaps": "EseMaintenanceStopsEarly",
+    "cache_small": "EseLatencyHigh",
     "defrag_overdue": "EseDefragIncomplete",
     "engine_failure": "EseEngineFailure",
     "never_verified": "EseVerificationOverdue",
