@@ -34,7 +34,7 @@ class WorkloadPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     name: Name
     operation: Literal["read", "write", "update"] = "read"
-    """`update`: what was read is written then, as the threads of a database do."""
+    """`update`: what was read is written then, as the threads of a database or a copy do."""
     bytes: Annotated[int, Meta(ge=512, le=1 << 20)]
     """Of a request."""
     pattern: Literal["sequential", "random"] = "sequential"
@@ -42,6 +42,9 @@ class WorkloadPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     span: Bytes | None = None
     """Within these bytes from `offset` on, at multiples of `bytes`; then from the begin again.
     None: to the end of the LUN."""
+    to: Bytes | None = None
+    """Of an `update`: it writes into as many bytes from here on, in the same order. None: where it
+    read."""
     outstanding: Annotated[int, Meta(ge=1, le=MOST_OUTSTANDING)] = 1
     """Requests that are under way at once."""
     pause: Annotated[float, Meta(ge=0.0, le=3600.0)] = 0.0
@@ -59,6 +62,8 @@ class WorkloadPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
             raise ValueError(f"workload {self.name} needs one of count and seconds")
         if self.batch is not None and not self.pause:
             raise ValueError(f"workload {self.name}: batch needs a pause after it")
+        if self.to is not None and self.operation != "update":
+            raise ValueError(f"workload {self.name}: only an update has a place to write to")
 
 
 class LoadPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -79,7 +84,7 @@ class LoadPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             )
 
 
-class Figures(msgspec.Struct, frozen=True, kw_only=True):
+class Figures(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The results of a workload."""
 
     name: str
@@ -92,6 +97,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """The least latency that half of the requests did not exceed."""
     latency_p99: float
     latency_max: float
+    latency_read: float | None = None
+    """The mean of the reads of an `update`; None: another operation."""
 
 
 class _UnderWay(NamedTuple):
@@ -109,12 +116,14 @@ class _Stream:
     def __init__(self, plan: WorkloadPlan, capacity: int, seed: int) -> None:
         """Raises LoadError."""
         span = max(0, capacity - plan.offset) if plan.span is None else plan.span
-        if plan.offset + span > capacity or span < plan.bytes:
+        begins = (plan.offset, plan.offset if plan.to is None else plan.to)
+        if max(begins) + span > capacity or span < plan.bytes:
             raise LoadError(
-                f"workload {plan.name}: {plan.bytes} bytes in a span of {span} from {plan.offset}"
+                f"workload {plan.name}: {plan.bytes} bytes in a span of {span} from {max(begins)}"
                 f" on are not within the {capacity} bytes of the LUN"
             )
         self.plan = plan
+        self._shift = begins[1] - begins[0]
         self._places = span // plan.bytes
         self._chance = random.Random(f"{seed} {plan.name}")
         self._given = 0
@@ -122,6 +131,7 @@ class _Stream:
         self._batch = plan.batch or plan.outstanding
         self._batched = 0
         self._latencies = array("d")
+        self._read = 0.0
         self._last = 0.0
 
     def due(self, at: float) -> tuple[float, int]:
@@ -152,14 +162,15 @@ class _Stream:
         self._given += 1
         return self.plan.offset + place * self.plan.bytes
 
-    def done(self, request: _UnderWay, at: float) -> bool:
-        """A request is done; whether its place is to be written now."""
+    def done(self, request: _UnderWay, at: float) -> _UnderWay | None:
+        """A request is done; the one that follows from it, that writes what was read."""
         self._latencies.append(at - request.since)
         self._last = at
         if self.plan.operation == "update" and not request.write:
-            return True
+            self._read += at - request.since
+            return _UnderWay(self, at, request.offset + self._shift, write=True)
         self._under_way -= 1
-        return False
+        return None
 
     def figures(self) -> Figures:
         """Of all of it."""
@@ -174,6 +185,8 @@ class _Stream:
             latency_p50=_quantile(ordered, 50),
             latency_p99=_quantile(ordered, 99),
             latency_max=ordered[-1],
+            # Each place is read once and written once.
+            latency_read=2 * self._read / count if self.plan.operation == "update" else None,
         )
 
 
@@ -200,8 +213,8 @@ def run_load(plan: LoadPlan, seed: int) -> list[Figures]:
     while (answer := lun.next_done()) is not None:
         ticket, at = answer
         request = under_way.pop(ticket)
-        if request.stream.done(request, at):
-            submit(request._replace(since=at, write=True))
+        if (following := request.stream.done(request, at)) is not None:
+            submit(following)
         else:
             hand_in(request.stream, at)
     return [stream.figures() for stream in streams]

@@ -175,9 +175,12 @@ def repeated(
     each = {compared(what, kind, published, value, why="").holds for value in ours}
     undecided = absent or ("" if len(each) == 1 and len(ours) > 1 else _UNSTEADY)
     found = msgspec.structs.replace(found, spread=Span(least=min(ours), most=max(ours)))
-    if not undecided:
-        return found
-    return msgspec.structs.replace(found, holds=None, why=f"not decided: {undecided}")
+    return not_decided(found, undecided) if undecided else found
+
+
+def not_decided(found: Comparison, why: str) -> Comparison:
+    """The same figures without a verdict. `why`: what should make the difference is not here."""
+    return msgspec.structs.replace(found, holds=None, why=f"not decided: {why}")
 
 
 def _same_way(published: float | Span, ours: float) -> bool:

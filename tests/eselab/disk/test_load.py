@@ -132,6 +132,26 @@ def test_an_update_reads_a_place_and_then_writes_it(submitted: Submitted) -> Non
         assert (first, second) == (False, True)
 
 
+def test_an_update_that_writes_elsewhere_is_a_copy(submitted: Submitted) -> None:
+    asked = stream(operation="update", offset=8192, span=3 * 8192, to=1 << 20, count=4)
+    (found,) = run_load(plan(asked), 1)
+
+    steps = [0, 8192, 16384, 0]
+    assert [(offset, write) for _, offset, _, write in submitted] == [
+        place for step in steps for place in ((8192 + step, False), ((1 << 20) + step, True))
+    ]
+    times = [at for at, *_ in submitted]
+    # Of one request under way, each begins when the one before ends.
+    reads = sum(end - begin for begin, end in zip(times[::2], times[1::2], strict=True)) / 4
+    assert found.latency_read == pytest.approx(reads)
+    assert found.requests == 8
+
+
+def test_only_an_update_says_how_long_its_reads_took() -> None:
+    both = [stream(count=1), stream(name="b", operation="write", count=1)]
+    assert [each.latency_read for each in run_load(plan(*both), 1)] == [None, None]
+
+
 @given(
     st.lists(
         st.fixed_dictionaries(
@@ -184,10 +204,11 @@ def test_ranks_are_the_nearest_ones(monkeypatch: pytest.MonkeyPatch) -> None:
         {"offset": 1 << 40},
         {"offset": 0, "span": 8191},
         {"offset": 1 << 20, "span": 1 << 40},
+        {"operation": "update", "span": 8192, "to": 1 << 40},
         {"bytes": 1 << 20, "offset": 8 * 73_400_000_000 - (1 << 20)},
     ],
 )
-def test_a_stream_that_is_not_within_the_lun_is_an_error(asked: dict[str, int]) -> None:
+def test_a_stream_that_is_not_within_the_lun_is_an_error(asked: dict[str, Any]) -> None:
     with pytest.raises(LoadError, match=r"workload a: .* are not within the \d+ bytes of the LUN"):
         run_load(plan(stream(count=1, **asked)), 1)
 
@@ -208,6 +229,7 @@ def test_more_requests_than_there_is_room_for_are_an_error(
         ([stream()], "workload a needs one of count and seconds"),
         ([stream(count=1, seconds=1.0)], "workload a needs one of count and seconds"),
         ([stream(count=1, batch=2)], "workload a: batch needs a pause after it"),
+        ([stream(count=1, to=0)], "workload a: only an update has a place to write to"),
         ([stream(count=1)] * 2, "workloads: 2 of them have the name a"),
         (
             [stream(count=1, outstanding=4096), stream(name="b", count=1)],
