@@ -287,13 +287,14 @@ def _kafka(entry: Kafka, settings: Settings, wanted: Wanted) -> Source:
     from esewatch.sources.kafka.kafka_source import KafkaSource
     from esewatch.sources.logs.event_stream import decoder_factory
     from esewatch.sources.logs.formats.event_builder import EventOptions
+    from esewatch.sources.logs.formats.json.json_plan import JsonPlan
 
     options = EventOptions(
         providers=tuple(settings.providers),
         computer=entry.computer or "",
         companions=wanted.companions,
     )
-    events = decoder_factory(options)
+    events = decoder_factory(options, JsonPlan())
 
     def factory(path: str, head: bytes, saved: bytes) -> Decoder:
         return JsonCounters(options.computer) if is_counters(head) else events(path, head, saved)
