@@ -274,6 +274,22 @@ def test_a_computer_in_two_partitions_is_named_by_the_log(
     assert "ex01 is in several partitions" in caplog.text
 
 
+def test_the_backlog_of_one_computer_does_not_hold_the_others_back(
+    broker: Broker, topic: str, tmp_path: Path, members: list[KafkaSource]
+) -> None:
+    backlog = 30_000
+    loud = [logged("LOUD", number) for number in range(backlog)]
+    broker.send(topic, loud, partition=0)
+    source = member(broker, tmp_path, topic, members)
+    polled = (batch for _ in iter(int, 1) for batch in source.poll())
+    wait_for("the backlog is read", lambda: [next(polled), told(source).records][1] > 1000, 60)
+    broker.send(topic, [logged("EX01", 1)], partition=1)
+
+    wait_for("the other", lambda: [next(polled), "ex01" in computers(source)][1], 60)
+
+    assert told(source).records < backlog / 2
+
+
 def test_a_member_that_stood_still_lets_its_partitions_go_to_another_and_writes_no_more(
     broker: Broker, topic: str, tmp_path: Path, members: list[KafkaSource]
 ) -> None:
