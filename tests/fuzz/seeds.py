@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from esewatch.ese.counters.counter_table import COUNTERS
 from tests.fuzz import structures
 from tests.fuzz.counter_logs import counter_log_seeds
 from tests.fuzz.logs import CHANGE, COPY
@@ -55,6 +56,8 @@ def seeds(target: str) -> Iterator[bytes]:
         yield from _counters()
     elif target == "perfmon_blg":
         yield from counter_log_seeds()
+    elif target == "json_counters":
+        yield from _counter_lines()
     elif target == "event_stream":
         yield from _streams()
     elif target == "eseutil":
@@ -72,6 +75,24 @@ def seeds(target: str) -> Iterator[bytes]:
     else:
         yield b"\0\x10\0\0"
         yield b"\x80\x11\0\xff\x90\x11\0\x01"
+
+
+def _counter_lines() -> Iterator[bytes]:
+    """Each counter that feeds a metric, in both forms."""
+    where = {"instance": "lsass/NTDSA"}
+    for number, each in enumerate(each for each in COUNTERS if each.metric):
+        own: dict[str, object] = {
+            "time": "2007-06-16T01:00:15Z",
+            "object": "Database ==> Instances",
+            **where,
+        }
+        own |= {"counter": each.name, "kind": each.kind, "value": number / 4, "raw": number}
+        yield json.dumps(own).encode() + b"\n"
+        tags = {"objectname": "Database ==> Instances", **where}
+        field = each.name.replace("/sec", "_persec").replace(" ", "_")
+        fields = {f"{field}_Raw": number, field: number / 4}
+        metric = {"fields": fields, "tags": tags, "timestamp": 1181955615 * 10 ** (number % 10)}
+        yield json.dumps(metric).encode() + b"\n"
 
 
 def _counters() -> Iterator[bytes]:

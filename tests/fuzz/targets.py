@@ -21,6 +21,7 @@ from esewatch.ese.pages.header import HEADER_BYTES, Header, parse_header
 from esewatch.ese.pages.layout import PAGE_SIZES
 from esewatch.ese.programs.eseutil import runs
 from esewatch.model import CopyChecked, Coverage, Event, Reading, Record, SourceError
+from esewatch.sources.counters.json_counters import JsonCounters
 from esewatch.sources.counters.perfmon_csv import PerfmonDecoder
 from esewatch.sources.evtx.evtx_source import EvtxSource
 from esewatch.sources.files.follow import Decoder, DecoderFactory
@@ -91,6 +92,11 @@ def perfmon_csv(data: bytes) -> None:
     header = b'"(PDH-CSV 4.0) (Eastern Daylight Time)(240)",'
     for whole in (data, header + data):
         _decode(_counter_decoder, whole)
+
+
+def json_counters(data: bytes) -> None:
+    """Counters as lines of JSON."""
+    _decode(lambda *_: JsonCounters("EX01"), data)
 
 
 def strings(data: bytes) -> None:
@@ -237,6 +243,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "evtx": evtx,
     "flush_map": flush_map,
     "header": header,
+    "json_counters": json_counters,
     "log": log,
     "message": message,
     "ntbackup": ntbackup,

@@ -194,7 +194,9 @@ class Broker:
         for answer in asked.values():
             answer.result(30)
 
-    def send(self, topic: str, messages: Iterable[tuple[str, bytes]], partition: int = -1) -> None:
+    def send(
+        self, topic: str, messages: Iterable[tuple[str | bytes, bytes]], partition: int = -1
+    ) -> None:
         """Write messages (key, value); returns when the broker has them all."""
         from confluent_kafka import Producer  # noqa: PLC0415  # an extra
 

@@ -25,6 +25,7 @@ from esewatch.config import (
     WindowsLog,
 )
 from esewatch.model import Source, SourceError
+from esewatch.sources.files.decoder import Decoder
 from esewatch.sources.files.follow import FollowedFiles
 from esewatch.sources.files.globs import fits
 
@@ -282,16 +283,23 @@ def _page_scan(entry: PageScan, settings: Settings, _wanted: Wanted) -> Source:
 
 
 def _kafka(entry: Kafka, settings: Settings, wanted: Wanted) -> Source:
+    from esewatch.sources.counters.json_counters import JsonCounters, is_counters
     from esewatch.sources.kafka.kafka_source import KafkaSource
     from esewatch.sources.logs.event_stream import decoder_factory
     from esewatch.sources.logs.formats.event_builder import EventOptions
+    from esewatch.sources.logs.formats.json.json_plan import JsonPlan
 
     options = EventOptions(
         providers=tuple(settings.providers),
         computer=entry.computer or "",
         companions=wanted.companions,
     )
-    return KafkaSource(entry, settings, decoder_factory(options))
+    events = decoder_factory(options, JsonPlan())
+
+    def factory(path: str, head: bytes, saved: bytes) -> Decoder:
+        return JsonCounters(options.computer) if is_counters(head) else events(path, head, saved)
+
+    return KafkaSource(entry, settings, factory)
 
 
 KINDS: Mapping[str, SourceKind] = {

@@ -1,7 +1,7 @@
 """A member of a group at a real broker, and each way in which topics and brokers fail it."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from esewatch.fold.state.state import SourceState
 from esewatch.journal import Journal
 from esewatch.model import JournalError, SourceError
 from esewatch.sources.kafka.kafka_source import KafkaSource
+from esewatch.sources.kafka.partition import Position
 from esewatch.sources.registry import build_source
 from tests.e2e.harness import wait_for
 from tests.support.kafka import Broker
@@ -52,6 +53,7 @@ def member(
     *,
     group: str | None = None,
     changelog: str | None = None,
+    beside: Sequence[str] = (),
 ) -> KafkaSource:
     """Of the group of that topic; one in the same folder is the same member again."""
     folder.mkdir(exist_ok=True)
@@ -59,7 +61,7 @@ def member(
         type="kafka",
         name="fleet",
         brokers=[broker.address],
-        topics=[topic],
+        topics=[topic, *beside],
         group=group or topic,
         changelog=changelog,
         client={"session.timeout.ms": "3000", "heartbeat.interval.ms": "500", "log_level": "0"},
@@ -144,6 +146,51 @@ def test_a_message_that_is_no_record_is_told_by_its_place_and_the_next_are_read(
     assert "offset 1" in caplog.text
 
 
+def counted(computer: str, second: int, pages: int) -> tuple[str, bytes]:
+    """The message of a sample of Telegraf: pages that defragmentation has read so far."""
+    tags = {"objectname": "Database ==> Instances", "instance": "lsass/NTDSA", "source": computer}
+    fields = {"Online_Defrag_Pages_Read_persec_Raw": pages}
+    metric = {"fields": fields, "name": "ese", "tags": tags, "timestamp": 1181955615 + second}
+    return computer, msgspec.json.encode(metric)
+
+
+def test_counters_of_a_second_topic_are_folded_beside_the_events_and_read_on_behind_the_journal(
+    broker: Broker,
+    topic: str,
+    tmp_path: Path,
+    members: list[KafkaSource],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    counters = f"{topic}-counters"
+    broker.make(counters, 2)
+    broker.send(topic, [logged("EX01", 1)], partition=1)
+    broker.send(counters, [counted("EX01", 15 * n, 100 * n) for n in range(3)], partition=1)
+    first = member(broker, tmp_path, topic, members, beside=[counters])
+    read(first)
+    first.close()
+    torn = counted("EX01", 45, 300)[1][:-20]
+    broker.send(counters, [("EX01", torn), counted("EX01", 60, 470)], partition=1)
+
+    again = member(broker, tmp_path, topic, members, beside=[counters])
+    read(again)
+
+    assert (told(again).records, told(again).duplicates, told(again).unreadable) == (5, 0, 1)
+    assert f"{counters}[1]: offset 3: " in caplog.text
+    again.close()
+    journal = Journal(tmp_path / "journal-fleet-1.db")
+    state, positions = journal.load()
+    journal.close()
+    assert {key: each.totals for key, each in state.instances.items()} == {
+        ("ex01", "ntdsa"): {"ese_defrag_pages_read_total": 470.0},
+        ("ex01", "busy"): {},
+    }
+    offsets = {
+        name: msgspec.msgpack.decode(at, type=Position).offset
+        for name, at in positions["fleet/1"].items()
+    }
+    assert offsets == {topic: 1, counters: 5}
+
+
 def test_messages_that_the_topic_dropped_unread_are_counted_and_all_that_is_there_is_read(
     broker: Broker,
     topic: str,
@@ -225,6 +272,22 @@ def test_a_computer_in_two_partitions_is_named_by_the_log(
     read(source)
 
     assert "ex01 is in several partitions" in caplog.text
+
+
+def test_the_backlog_of_one_computer_does_not_hold_the_others_back(
+    broker: Broker, topic: str, tmp_path: Path, members: list[KafkaSource]
+) -> None:
+    backlog = 30_000
+    loud = [logged("LOUD", number) for number in range(backlog)]
+    broker.send(topic, loud, partition=0)
+    source = member(broker, tmp_path, topic, members)
+    polled = (batch for _ in iter(int, 1) for batch in source.poll())
+    wait_for("the backlog is read", lambda: [next(polled), told(source).records][1] > 1000, 60)
+    broker.send(topic, [logged("EX01", 1)], partition=1)
+
+    wait_for("the other", lambda: [next(polled), "ex01" in computers(source)][1], 60)
+
+    assert told(source).records < backlog / 2
 
 
 def test_a_member_that_stood_still_lets_its_partitions_go_to_another_and_writes_no_more(

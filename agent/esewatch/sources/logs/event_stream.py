@@ -16,6 +16,7 @@ from esewatch.sources.logs.formats.csv_events import CsvEvents
 from esewatch.sources.logs.formats.decoder_state import Format, read_decoder_state
 from esewatch.sources.logs.formats.event_builder import EventOptions, Maker
 from esewatch.sources.logs.formats.json.json_events import JsonEvents
+from esewatch.sources.logs.formats.json.json_plan import JsonPlan
 from esewatch.sources.logs.formats.prefilter import Prefilter
 from esewatch.sources.logs.formats.text_events import TextEvents
 from esewatch.sources.logs.formats.times import Times, UnknownTimeError
@@ -29,7 +30,7 @@ _BANNER_LINES = 4
 _JSON = re.compile(r"\[?\s*\{\s*(?:[\"}]|$)|\[\s*$")
 _XML = re.compile(r"<(?:\?xml|!DOCTYPE|!--|Events?[\s>])")
 _RECORD = re.compile(r"Record \d+\s*$")
-_CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_CONTROLS = bytes({*range(0x20)} - {*b"\t\n\v\f\r\x1b"})
 
 
 def event_stream_source(
@@ -61,8 +62,11 @@ def event_stream_source(
     )
 
 
-def decoder_factory(options: EventOptions) -> DecoderFactory:
-    """A factory of decoders for `FollowedFiles`. Raises SourceError for an unknown time zone."""
+def decoder_factory(options: EventOptions, plan: JsonPlan | None = None) -> DecoderFactory:
+    """A factory of decoders for `FollowedFiles`. Raises SourceError for an unknown time zone.
+
+    `plan`: the shapes of JSON that all its decoders share, where each has a few lines only.
+    """
     try:
         Maker(options)
     except (KeyError, ValueError, OSError) as error:
@@ -71,7 +75,7 @@ def decoder_factory(options: EventOptions) -> DecoderFactory:
     needles = Prefilter(options.providers, companions=options.companions)
 
     def factory(path: str, head: bytes, saved: bytes) -> Decoder:
-        return _decoder(path, head, saved, options, needles)
+        return _decoder(path, head, saved, options, needles, plan=plan)
 
     return factory
 
@@ -95,7 +99,8 @@ def first_time(options: EventOptions) -> OrderKey:
 
 def recognise(head: bytes) -> Format | None:
     """The format of a file by its first bytes (UTF-8); None when it is not text."""
-    if len(_CONTROLS.findall(head)) * 50 > len(head):
+    controls = len(head) - len(head.translate(None, _CONTROLS))
+    if controls * 50 > len(head):
         return None
     text = head.decode("utf-8", "replace").lstrip("\ufeff")
     lines = [line.strip() for line in text.split("\n", 40)[:40]]
@@ -108,7 +113,13 @@ def recognise(head: bytes) -> Format | None:
 
 
 def _decoder(
-    path: str, head: bytes, saved: bytes, options: EventOptions, needles: Prefilter
+    path: str,
+    head: bytes,
+    saved: bytes,
+    options: EventOptions,
+    needles: Prefilter,
+    *,
+    plan: JsonPlan | None,
 ) -> Decoder:
     maker = Maker(options)
     kept = read_decoder_state(saved)
@@ -120,7 +131,7 @@ def _decoder(
         maker.times.learn(text)
     match form:
         case "json":
-            return JsonEvents(maker, needles, kept)
+            return JsonEvents(maker, needles, kept, plan)
         case "xml":
             return XmlEvents(maker, needles, kept)
         case "csv":

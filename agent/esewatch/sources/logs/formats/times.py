@@ -44,7 +44,8 @@ _BARE = re.compile(_ISO.pattern + r"(?= [^\W_aAgGpPuUzZ]|\Z)", re.ASCII)
 """An ISO time behind which no fraction, half of the day or zone can stand."""
 _DOTNET = re.compile(r"\\?/Date\((-?\d{1,17})(?:[+-]\d{4})?\)\\?/")
 _CIM = re.compile(r"(\d{14})\.(\d{6})([+-]\d{3})")
-_NUMERIC = re.compile(r"(?<![\d/.-])(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?=[\s,]+\d{1,2}[:.]\d{2})")
+# The look behind stands behind the first digit, so that the search is for a digit.
+_NUMERIC = re.compile(r"(\d(?<![\d/.-]\d)\d?)([/.-])(\d{1,2})\2(\d{4})(?=[\s,]+\d{1,2}[:.]\d{2})")
 _HOUR = re.compile(r"[12][0-9]{3}-[0-9]{2}-[0-9]{2}[ T](?:[01][0-9]|2[0-3]):")
 _ZONE_OFFSET = re.compile(r" ?([+-])([01][0-9]):?([0-5][0-9])")
 _WITHIN = {f"{each // 60:02}:{each % 60:02}": each for each in range(3600)}

@@ -52,12 +52,18 @@ class BrokenError(ValueError):
 class JsonEvents:
     """Decoder of JSON objects, each of which stands for itself."""
 
-    def __init__(self, maker: Maker, needles: Prefilter, kept: DecoderState | None = None) -> None:
+    def __init__(
+        self,
+        maker: Maker,
+        needles: Prefilter,
+        kept: DecoderState | None = None,
+        plan: JsonPlan | None = None,
+    ) -> None:
         self._maker = maker
         self._needles = needles
         self._broken_at = kept.broken_at if kept else None
         self._taken = kept.taken if kept else 0
-        self._plan = JsonPlan()
+        self._plan = JsonPlan() if plan is None else plan
         self._own = False
         """The last event was in esewatch's own form."""
 
