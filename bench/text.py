@@ -8,6 +8,7 @@ their own, start-up included, and must count the same events.
 
 import functools
 import json
+import os
 import re
 import resource
 import shutil
@@ -160,7 +161,9 @@ def _mtail(mtail: str, log: Path, way: Way) -> Counter[tuple[str, int]]:
 
 def _output(command: list[str]) -> str:
     """What the command prints. Raises RuntimeError with its last line when it fails."""
-    done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False)
+    # As an agent that is installed, ours has its byte code.
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+    done = subprocess.run(command, cwd=_ROOT, env=env, capture_output=True, text=True, check=False)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
         raise RuntimeError(f"{Path(command[0]).name} failed: {last}")

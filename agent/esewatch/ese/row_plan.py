@@ -20,6 +20,8 @@ class Step(NamedTuple):
     place: int
     name: str
     writer: Writer
+    digits: bool = False
+    """The text is the number itself: decimal digits, and nothing else."""
 
 
 def prepared(constants: Mapping[str, FieldValue], steps: Sequence[Step]) -> RowPlan:
@@ -29,9 +31,9 @@ def prepared(constants: Mapping[str, FieldValue], steps: Sequence[Step]) -> RowP
 
     def plan(texts: Sequence[str], order: DateOrder | None) -> Fields:
         fields = written.copy()
-        for place, name, write, plain in told:
+        for place, name, write, digits, plain in told:
             text = texts[place]
-            if plain and len(text) <= SHORT_DIGITS and text.isdecimal():
+            if digits or (plain and len(text) <= SHORT_DIGITS and text.isdecimal()):
                 fields[name] = int(text)
             else:
                 write(fields, name, text, order)

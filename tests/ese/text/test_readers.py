@@ -1,5 +1,6 @@
 """A text whose like was read before gives what the hints give, faster."""
 
+import re
 import time
 
 import pytest
@@ -30,8 +31,18 @@ PATHS = st.sampled_from(
         "c:\\error5\\offset 12.edb",
         "x\\E00.log",
         "it's 'a.edb",
+        *("e:\\logs\\E000000A1F2.log", "e:\\logs\\E0000123456.log", "e:\\logs\\E00DEADBEEF.log"),
+        *(
+            "00000123",
+            "1234567b",
+            "abcdef01",
+            "[00c0ffee12345678]",
+            "error 12345678 5",
+            "e0001234 kb",
+        ),
     ]
 )
+TEXTS = st.one_of(NUMBERS, PATHS)
 DATES = st.sampled_from(["6/16/2007", "16.6.2007", "12/24/2026", "6/16/2007 01:00:00", "on 1/1/1"])
 INSTANCES = st.sampled_from(["SG06: ", "", "DB 01: ", "error 5: ", "a: b: "])
 
@@ -55,7 +66,7 @@ def behind(message: str) -> str:
 def texts(draw: st.DrawFn) -> tuple[int, str]:
     """An event id and a text of it: whole, cut, wrapped, or with words in another order."""
     event_id = draw(st.sampled_from([number for number in RENDERED if number in CATALOGUE]))
-    values = {Kind.DATABASE: PATHS, Kind.FILE: PATHS, Kind.DATE: DATES}
+    values = {Kind.DATABASE: PATHS, Kind.FILE: PATHS, Kind.DATE: DATES, Kind.TEXT: TEXTS}
     given = [draw(values.get(param.kind, NUMBERS)) for param in CATALOGUE[event_id].params]
     message = render(event_id, [*HEAD[:2], draw(INSTANCES), *given, *["5"] * 12])
     words = message.split(" ")
@@ -107,6 +118,31 @@ def test_a_path_that_was_not_read_before_is_read_by_the_hints() -> None:
     assert recalled(700, behind(other)) is None
     read(700, other)
     assert recalled(700, behind(other)) is not None
+
+
+def test_a_log_is_known_by_the_shape_of_its_name() -> None:
+    range_of = "MSExchangeIS (3392) SG06: Starting the backup of log files (range {} - {})."
+    first = range_of.format("e:\\logs\\E000000FA12.log", "e:\\logs\\E000000FA1F.log")
+    second = range_of.format("e:\\logs\\E000000003C.log", "e:\\logs\\E0000000011.log")
+    read(223, first)
+    found = recalled(223, behind(second))
+    assert found is not None
+    assert found.fields == {
+        "first_log": "e:\\logs\\E000000003C.log", "last_log": "e:\\logs\\E0000000011.log",
+    }  # fmt: skip
+
+
+def test_no_word_of_a_hint_can_be_within_a_code() -> None:
+    """A code has no white space beside it."""
+    hints = [hint for row in CATALOGUE.values() for param in row.params for hint in param.hints]
+    words = [
+        word
+        for piece in (*hints, *(phrase for row in CATALOGUE.values() for phrase in row.phrases))
+        for literal in piece.lower().split("{}")
+        for word in re.findall(r"(?<![\w\s])[0-9a-f]+(?![\w\s])", literal)
+    ]
+    assert len(hints) > 100
+    assert words == []
 
 
 def test_numbers_that_may_be_one_grouped_number_are_known_by_their_length() -> None:

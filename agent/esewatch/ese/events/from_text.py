@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from esewatch.ese.catalogue.event_row import EventRow
 from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.ese.companions.companion_table import Envelope, companion_event
 from esewatch.ese.dates import DateOrder
@@ -69,6 +70,16 @@ class _Process(NamedTuple):
 
 
 _NOBODY = _Process("", "", "")
+
+
+class TextFrame(NamedTuple):
+    """What all texts of one event have in common that one process logs."""
+
+    provider: str
+    computer: str
+    level: Level | None
+    process: _Process
+    row: EventRow
 
 
 class _Told(NamedTuple):
@@ -229,6 +240,54 @@ def _joined(text: str) -> str:
     if len(lines) == 1:
         return lines[0].strip()
     return "\n".join([bare for line in lines if (bare := line.strip())])
+
+
+def text_frame(
+    provider: str, event_id: int, computer: str, level: Level | None, opening: str
+) -> TextFrame | None:
+    """The frame of texts of an ESE provider that begin with `opening`, `who (pid)`.
+
+    None where their event depends on more than this.
+    """
+    head, bracket, rest = opening.partition(")")
+    process, row = _process(head), row_of(provider, event_id)
+    if rest or not bracket or process is None or row is None:
+        return None
+    return TextFrame(provider, computer, level or row.level, process, row)
+
+
+def event_in_frame(
+    frame: TextFrame, rest: str, time: float | None, date_order: DateOrder | None
+) -> Event | None:
+    """The same as `event_from_text` of the opening, a blank and `rest`.
+
+    None where no text like it was read before.
+    """
+    provider, computer, level, process, row = frame
+    recall = recalled(row.event_id, rest, date_order)
+    if recall is None:
+        return None
+    instance, start, database, fields = recall
+    if not database or row.event_id in SHAPED:
+        told = _Told(instance, rest[start:], row.event_id, True, database, fields)
+        database, fields = _fields(told)
+    return Event(
+        row.event_id,
+        provider,
+        time,
+        computer,
+        "",
+        None,
+        level,
+        process.process,
+        process.state,
+        process.version,
+        instance,
+        database,
+        row.task,
+        row.stage,
+        fields,
+    )
 
 
 def event_from_text(

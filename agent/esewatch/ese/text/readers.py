@@ -32,10 +32,14 @@ _DATE_WORDS = 6
 """Characters of the words before a date, of which every hint has more."""
 
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|[0-9]+")
+_DECIMAL = re.compile(rf"[0-9]{{1,{_DIGITS}}}")
 _GROUP = re.compile(GROUPS)
 _LEAD = re.compile(r"(?:[^:]{1,200}: )?")
 _FREE = frozenset({Kind.DATABASE, Kind.FILE, Kind.TEXT})
-
+_CODE = re.compile(r"(?<=[^\w\s])(?![0-9]+[bB]\W)[0-9A-Fa-f]{8,64}(?=[^\w\s])")
+"""A checksum, or the name of a log: no word of a hint is in it, nor is it a size in bytes."""
+_COUNTS = frozenset({Kind.INT, Kind.VERSION, Kind.SIGNED})
+"""Kinds to which up to 12 digits are the number itself."""
 
 _Span = tuple[int, int]
 
@@ -66,7 +70,8 @@ class _Reader(NamedTuple):
     fields: RowPlan
     """From the groups to the fields of the event."""
     known: dict[object, tuple[str, str]]
-    """Free pieces -> the instance and the database."""
+    """Free pieces, their codes made alike -> the instance and the database."""
+    page_error: bool
 
 
 _readers: dict[int, list[_Reader]] = {}
@@ -76,13 +81,36 @@ def recalled(event_id: int, text: str, date_order: DateOrder | None = None) -> R
     """The result of the hints for `text`, which follows the process; None if unknown."""
     for reader in _readers.get(event_id, ()):
         match = reader.pattern.fullmatch(text)
-        known = reader.known.get(match.group(*reader.free)) if match is not None else None
-        if match is not None and known is not None:
-            fields = reader.fields(match.groups(), date_order)
-            if CATALOGUE[event_id].page_error:
-                add_page_number(fields)
-            return Recalled(known[0], match.end(1), known[1], fields)
+        if match is None:
+            continue
+        known = reader.known.get(match.group(*reader.free))
+        if known is None and (known := _like_known(reader, match)) is None:
+            continue
+        fields = reader.fields(match.groups(), date_order)
+        if reader.page_error:
+            add_page_number(fields)
+        return Recalled(known[0], match.end(1), known[1], fields)
     return None
+
+
+def _like_known(reader: _Reader, match: re.Match[str]) -> tuple[str, str] | None:
+    """Instance and database where the free pieces differ from known ones in their codes."""
+    known = reader.known.get(_uncoded(match, reader))
+    if known is None or not known[1]:
+        return known
+    return known[0], database_of((finder, match[group + 1]) for finder, group in reader.steps)
+
+
+def _uncoded(match: re.Match[str], reader: _Reader) -> object:
+    """The free pieces, with one code for all of its length: numbers apart from others."""
+    instance, text = match[1], f" {match.string} "
+    spans = [match.span(group) for group in reader.free[1:]]
+    shown = [_CODE.sub(_any_code, text[at : end + 2]) for at, end in spans]
+    return (instance, *(each[1:-1] for each in shown)) if shown else instance
+
+
+def _any_code(code: re.Match[str]) -> str:
+    return ("0" if code[0].isdecimal() else "a") * len(code[0])
 
 
 def remember(
@@ -127,7 +155,7 @@ def _trust(
     if len(reader.known) >= _KNOWN:
         reader.known.clear()
     database = database_of((finder, text[at:end]) for finder, at, end in places)
-    reader.known[match.group(*reader.free)] = instance, database
+    reader.known[_uncoded(match, reader)] = instance, database
     return True
 
 
@@ -145,13 +173,17 @@ def _made(event_id: int, text: str, start: int, places: Sequence[HintPlace]) -> 
         return None
     steps = tuple((place.finder, spans.index(place[1:]) + 1) for place in places)
     groups = (1, *(number for number, span in enumerate(spans, 2) if span in free))
+    digits = {piece[:2] for piece in pieces if _DECIMAL.fullmatch(text, *piece[:2])}
     written = [
-        Step(group, finder.name, finder.writer)
+        Step(
+            group, finder.name, finder.writer, finder.kind in _COUNTS and spans[group - 1] in digits
+        )
         for finder, group in steps
         if finder.writer is not None
     ]
-    plan = prepared(CATALOGUE[event_id].constants, written)
-    return _Reader(_pattern(text, start, spans, pieces, fixed), groups, steps, plan, {})
+    row = CATALOGUE[event_id]
+    pattern = _pattern(text, start, spans, pieces, fixed)
+    return _Reader(pattern, groups, steps, prepared(row.constants, written), {}, row.page_error)
 
 
 def _pattern(

@@ -3,10 +3,14 @@
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from esewatch.model import Event
 from esewatch.sources.files.decoder import Fed
+from esewatch.sources.logs.formats.fields import Found
 from esewatch.sources.logs.formats.lines import LineReader
+from esewatch.sources.logs.formats.text_events import TextEvents
 from tests.sources.logs.formats.reading import (
     FIELDS_703,
     FIELDS_721,
@@ -18,6 +22,7 @@ from tests.sources.logs.formats.reading import (
     json_line,
     one,
     read,
+    read_in_pieces,
 )
 from tests.sources.logs.formats.test_xml_events import xml
 from tests.support.calls import Calls
@@ -25,6 +30,10 @@ from tests.support.processor import processor_seconds
 
 TIME_TEXT = "2007-06-21T03:14:15Z"
 TIME = epoch("2007-06-21T03:14:15")
+TEXT_223 = (
+    "MSExchangeIS (3392) SG06: Starting the backup of log files (range E:\\E000000A1F2C.log - "
+    "E:\\E000000A1F2D.log). "
+)
 NOISE = "2007-06-21 03:14:16 EX01 app[12]: RESET PRESENT these 3 requests (500) failed: retry\n"
 
 
@@ -248,3 +257,60 @@ def test_the_process_of_a_text_is_not_taken_for_a_provider(companions: bool) -> 
     assert (found[0].provider, found[0].message) == ("", TEXT_703)
     named = LineReader((), companions=companions).read(f"{TIME_TEXT} ESE 703 {TEXT_703}")
     assert named is not None and (named[0].provider, named[0].event_id) == ("ESE", 703)
+
+
+HEADS = [
+    "EX01 ESE {} ", "EX01 ESENT {} ", "[Warning] ex02 ESE: {} ", "EX01 ESE Event ID: {} ",
+    "EX01 MyApp {} ", "ESE[12]: {}: ", "", "EX01 ESE BACKUP {} ", "EX01 NTDS ISAM {} General ",
+    "Error ESE/{}: (3) ", "EX01 ESE {} (12) ",
+]  # fmt: skip
+MOMENTS = [
+    "2007-06-21 03:14:{:02} ", "2007-06-21T03:14:{:02}Z ", "2007-06-21T03:14:{:02}.123+02:00 ",
+    "2007-06-21 03:14:{:02} Z ", "2007-06-21 03:14:{:02}.5 ", "6/21/2007 3:14:{:02} AM ",
+    "2007-06-21 25:14:{:02} ", "2007-06-21 03:14:{:02} PM ",
+]  # fmt: skip
+ODD = [
+    "\tat com.example.Foo(Foo.java:12)", "", "Event ID: 703", "Source: ESE", '{"a": 1}', NOISE[:-1],
+    "2007-06-21 03:14:16 EX01 ESE 703 The description for Event ID 703 from source ESE cannot be",
+    "<Event xmlns='x'>", "---- ---- ----", "  more of the text (5) ESE: ",
+]  # fmt: skip
+
+
+@st.composite
+def dated_lines(draw: st.DrawFn) -> str:
+    if draw(st.integers(0, 5)) == 0:
+        return draw(st.sampled_from(ODD))
+    head = draw(st.sampled_from(MOMENTS)).format(draw(st.integers(0, 61)))
+    event_id, text = draw(st.sampled_from([(703, TEXT_703), (721, TEXT_721), (223, TEXT_223)]))
+    text = text.replace("SG06", draw(st.sampled_from(["SG06", "SG07"])))
+    number = str(draw(st.sampled_from([1, 42, 987_654])))
+    text = " ".join(text.replace("42794", number).replace("124919", number).split())
+    text = text.replace("0A1F2C", draw(st.sampled_from(["0A1F2C", "123456", "FFFFFF"])))
+    end = draw(st.sampled_from(["", "", "", " ", '"', "\r", ' and "more"', " caf\u00e9", "..."]))
+    wrong = draw(st.sampled_from([event_id, event_id, event_id, 700]))
+    return head + draw(st.sampled_from(HEADS)).format(wrong) + text + end
+
+
+@given(st.lists(dated_lines(), min_size=1, max_size=6), st.lists(st.integers(0, 4_000), max_size=3))
+def test_a_line_reads_the_same_whatever_was_read_before(few: list[str], cuts: list[int]) -> None:
+    data = "\n".join([*few, *reversed(few), *few]).encode()
+    found, whole = read_in_pieces(data, cuts), read(data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TextEvents, "_known_lines", lambda _self, _data, at, _harvest: at)
+        alone, careful = read_in_pieces(data, cuts), read(data)
+    assert (found, whole) == (alone, careful)
+
+
+def test_lines_like_one_read_before_are_not_examined_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [f"2007-06-21 03:14:{second:02} ex01 ESE 703 {TEXT_703}\n" for second in range(60)]
+    examined: list[str] = []
+    careful = LineReader.read
+
+    def read_and_noted(reader: LineReader, text: str) -> tuple[Found, bool] | None:
+        examined.append(text)
+        return careful(reader, text)
+
+    monkeypatch.setattr(LineReader, "read", read_and_noted)
+    found = events("".join(lines))
+    assert [event.time for event in found] == [TIME - 15 + second for second in range(60)]
+    assert [text for text in examined if text in lines] == [lines[0], lines[-1]]

@@ -11,7 +11,12 @@ from esewatch.ese.events.from_strings import (
     has_fields,
     logged_process,
 )
-from esewatch.ese.events.from_text import event_from_text
+from esewatch.ese.events.from_text import (
+    TextFrame,
+    event_from_text,
+    event_in_frame,
+    text_frame,
+)
 from esewatch.ese.providers import is_ese_provider
 from esewatch.model import Event, Level, Record
 from esewatch.sources.files.decoder import Fed
@@ -156,6 +161,22 @@ class Maker:
         else:
             return None
         return None if event is None or event.companion else event
+
+    def frame_of(self, found: Found) -> TextFrame | None:
+        """The frame of log lines whose text begins with the message of `found`; None without."""
+        options, number = self.options, found.event_id
+        if number is None or not is_ese_provider(found.provider, options.providers):
+            return None
+        level = level_of(found.level) if found.level else None
+        computer = found.computer or options.computer
+        return text_frame(found.provider, number, computer, level, found.message)
+
+    def in_frame(self, frame: TextFrame, time: str, rest: str) -> Event | None:
+        """The same as `usual`, of a log line like one read before; None where that must decide."""
+        moment = self.times.quick(time)
+        if moment is None or self.times.notes:
+            return None
+        return event_in_frame(frame, rest, moment, self.options.date_order)
 
     def add_own(self, line: OwnLine, harvest: Harvest) -> None:
         """Add an event that was read back whole to the harvest, if its provider is wanted."""

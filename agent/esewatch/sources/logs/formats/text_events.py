@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from esewatch.ese.events.from_text import TextFrame
 from esewatch.sources.files.decoder import Fed
 from esewatch.sources.logs.formats.blocks import (
     ends_block,
@@ -37,6 +38,11 @@ _STARTS = re.compile(
     rb"|[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d|\d{1,3}>|\{|<Event[ >]"
     rb"|(?:Information|Warning|Error|Critical|Verbose|INFO|WARN|WARNING|ERROR|DEBUG)[\t ,:|\]]+\d)"
 )
+_HEAD = re.compile(rb"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)([^)\n]{1,300})\) ")
+_LINE = re.compile(_HEAD.pattern + rb"([^\r\n]+)(?<!\")\r?\n(?=\d{4}-\d\d-\d\d[ T]\d\d:\d\d)")
+"""A dated line with a process and a text, before another dated line."""
+_DIGITS = bytes.maketrans(b"123456789", b"000000000")
+_KEPT_FRAMES = 4096
 _BEFORE_ELEMENT = re.compile(rb"\s*(?:[^\n]*(?:</Event>|<Events>)\s*)?")
 _BACK_LINES = 16
 _WRAPPED_LINES = 64
@@ -44,7 +50,7 @@ _BLOCK_LINES = 400
 _RECORD_BYTES = 1 << 17
 _LONG_LINE = 1 << 16
 _LONGEST_ANCHOR = 256
-_ANGLE = ord("<")
+_ANGLE, _NEWLINE = b"<\n"
 
 Kind = Literal["skip", "dashes", "heading", "xml", "json", "row", "block", "line"]
 
@@ -64,6 +70,8 @@ class TextEvents:
     def __init__(self, maker: Maker, needles: Prefilter, kept: DecoderState | None = None) -> None:
         self._maker = maker
         self._needles = needles
+        self._frames: dict[bytes, TextFrame | None] = {}
+        """By the heading of a line, to its process."""
         self._lines = LineReader(maker.options.providers, companions=maker.options.companions)
         self._table = kept.table if kept else None
         self._heading = kept.heading if kept else ""
@@ -72,11 +80,15 @@ class TextEvents:
     def feed(self, data: bytes, *, final: bool) -> Fed:
         """See `follow.Decoder.feed`."""
         harvest = Harvest()
-        at = self._taken
+        at = self._known_lines(data, self._taken, harvest)
         consumed = -1
-        anchors = _anchors(data)
-        for hit in sorted([*self._needles.hits(data), *anchors]):
+        anchors = _anchors(data, at)
+        for hit in sorted([*self._needles.hits_behind(data, at), *anchors]):
             if hit < at:
+                continue
+            start = _line_start(data, at, hit)
+            if (end := self._known_lines(data, start, harvest)) > start:
+                at = end
                 continue
             piece = self._piece(data, at, hit, told=hit not in anchors, final=final)
             if piece.open and not final:
@@ -98,6 +110,33 @@ class TextEvents:
             heading=self._heading,
             taken=self._taken,
         ).encoded()
+
+    def _known_lines(self, data: bytes, at: int, harvest: Harvest) -> int:
+        """Take the lines from `at` on that are like lines read before; returns where they end."""
+        if self._table is not None or (at and data[at - 1] != _NEWLINE):
+            return at
+        while (line := _LINE.match(data, at)) is not None:
+            time, head, rest = line.groups()
+            key, frac = _heading(head)
+            frame = self._frames.get(key)
+            event = frame and self._maker.in_frame(frame, _text(time + frac), _text(rest))
+            if not event:
+                break
+            harvest.records.append(event)
+            at = line.end()
+        return at
+
+    def _learn(self, content: bytes) -> None:
+        """Learn the heading of a line that was read: what it says whatever text follows it."""
+        line = _HEAD.match(content)
+        if line is None or (key := _heading(line[2])[0]) in self._frames:
+            return
+        if len(self._frames) >= _KEPT_FRAMES:
+            self._frames.clear()
+        read = self._lines.read(_text(line[0]))
+        time = _text(line[1] + _heading(line[2])[1])
+        certain = read is not None and read[1] and read[0].time == time
+        self._frames[key] = self._maker.frame_of(read[0]) if read and certain else None
 
     def _piece(self, data: bytes, at: int, hit: int, *, told: bool, final: bool) -> TextPiece:
         """The record that the hit is in. Never reads before `at`, the end of the record before.
@@ -195,6 +234,7 @@ class TextEvents:
                 read = self._lines.read(text)
                 if read is not None:
                     self._maker.add_valid(read[0], piece.start, harvest, certain=read[1])
+                    self._learn(content)
             case "dashes":
                 header = _line_start(data, at, max(piece.start - 1, at))
                 self._table = read_table(_text(data[header : piece.start]), text, self._heading)
@@ -278,10 +318,18 @@ class TextEvents:
         return len(data)
 
 
-def _anchors(data: bytes) -> set[int]:
+def _heading(head: bytes) -> tuple[bytes, bytes]:
+    """The heading of a line behind its second, and what is a part of its time of it."""
+    if head[:1] == b" ":
+        return head, b""
+    fraction, _, rest = head.partition(b" ")
+    return fraction.translate(_DIGITS) + b" " + rest, fraction
+
+
+def _anchors(data: bytes, at: int) -> set[int]:
     """Offsets in lines that show the meaning of those near them, and of XML elements."""
-    found = {match.end() - 1 for match in _ANCHORS.finditer(data)}
-    found |= {match.start() for match in _ELEMENT.finditer(data)}
+    found = {match.end() - 1 for match in _ANCHORS.finditer(data, at)}
+    found |= {match.start() for match in _ELEMENT.finditer(data, at)}
     if first := _ANCHORS.match(b"\n" + data[:_LONGEST_ANCHOR]):
         found.add(first.end() - 2)
     return found
