@@ -149,7 +149,7 @@ def test_a_copy_logs_as_its_own_computer(tmp_path: Path) -> None:
     assert strings == [[str(path / log_name(first + at))] for at in range(dropped["301"])]
     header = (tmp_path / "EX02" / "counters.csv").read_text().splitlines()[0]
     for counter in ("Reads (Recovery)/sec", "Writes (Recovery) Average Latency", "Log Reads/sec"):
-        assert r"\\EX02\MSExchange Database ==> Instances(engine/a)\I/O " in header
+        assert r"\\EX02\MSExchange Database ==> Instances(Information Store/a)\I/O " in header
         assert counter in header
     assert "Recovery" not in (tmp_path / "counters.csv").read_text()
     truth = msgspec.json.decode((tmp_path / "EX02" / "truth.json").read_bytes())

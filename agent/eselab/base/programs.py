@@ -27,7 +27,7 @@ class Program(NamedTuple):
 
 
 PROGRAMS: Final[dict[tuple[ProgramName, Generation], Program]] = {
-    ("exchange", "2007"): Program("engine", "engine"),
+    ("exchange", "2007"): Program("MSExchangeIS", "Information Store"),
     ("exchange", "current"): Program(
         "Microsoft.Exchange.Store.Worker", "Microsoft.Exchange.Store.Worker"
     ),

@@ -19,10 +19,6 @@ from esewatch.sources.logs.event_stream import event_stream_source
 from tests.rules.quality.engine_made import of_server
 from tests.rules.quality.month import DAY
 
-ENGINE = "engine"
-"""The name under which the engine counts."""
-STORE = "Information Store"
-"""The name under which the store of a server counts."""
 CLOCK = "%m/%d/%Y %H:%M:%S.000"
 
 Row = list[str]
@@ -60,11 +56,7 @@ def read(source: Source) -> list[Record]:
 
 def of_store(found: Iterable[Record], called: dict[str, str], computer: str) -> list[Record]:
     """As of the store of a server, of those instances that are `called` something only."""
-    return [
-        _counted_by_store(of_server(each, called, computer))
-        for each in found
-        if _concerns(each, called)
-    ]
+    return [of_server(each, called, computer) for each in found if _concerns(each, called)]
 
 
 def _concerns(record: Record, called: dict[str, str]) -> bool:
@@ -73,14 +65,6 @@ def _concerns(record: Record, called: dict[str, str]) -> bool:
     if not isinstance(record, Reading) or record.feed is None:
         return False
     return record.feed.owner == "computer" or record.feed.name in called
-
-
-def _counted_by_store(record: Record) -> Record:
-    """With the cache as that of the store."""
-    if not isinstance(record, Reading) or record.feed is None or ENGINE not in record.feed.labels:
-        return record
-    labels = tuple(STORE if label == ENGINE else label for label in record.feed.labels)
-    return msgspec.structs.replace(record, feed=msgspec.structs.replace(record.feed, labels=labels))
 
 
 def opening(folder: Path) -> list[Record]:

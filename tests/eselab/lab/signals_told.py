@@ -32,7 +32,7 @@ def kindnesses(folder: Path) -> Iterator[Side]:
     header = [
         made.rows(opened)[0][0],
         *(
-            rf"\\lab\MSExchange Database ==> Instances(engine/priv1)\{counter}"
+            rf"\\lab\MSExchange Database ==> Instances(Information Store/priv1)\{counter}"
             for counter in (readings.DATABASE_READS, readings.DATABASE_READ_LATENCY)
         ),
     ]

@@ -20,7 +20,7 @@ def test_a_run_of_the_engine_leaves_events_and_counters(tmp_path: Path) -> None:
     found = Bench(tmp_path / "x", 1, lambda: told.append("part")).engine("run", SMALL, 3600.0)
 
     assert {102, 103} <= {event.event_id for event in found.events()}
-    assert {reading.instance for reading in found.readings()} >= {"engine/a"}
+    assert {reading.instance for reading in found.readings()} >= {"Information Store/a"}
     assert told == ["part"]
 
 

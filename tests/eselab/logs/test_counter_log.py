@@ -22,7 +22,7 @@ def readings(folder: Path) -> list[Reading]:
     return [record for record in records if isinstance(record, Reading)]
 
 
-def values(folder: Path, counter: str, instance: str = "engine/db1") -> list[float]:
+def values(folder: Path, counter: str, instance: str = "Information Store/db1") -> list[float]:
     found = readings(folder)
     return [r.value for r in found if r.counter == counter and r.instance == instance]
 
@@ -40,8 +40,11 @@ def test_every_counter_of_the_instances_is_one_of_exchange_2007(tmp_path: Path) 
     text = (tmp_path / "counters.csv").read_bytes()
 
     assert header[0] == "(PDH-CSV 4.0) (Coordinated Universal Time)(0)"
-    assert header[1] == rf"\\LAB.example\{INSTANCES}(engine/db1)\Online Defrag Pages Read/sec"
-    assert header[-1] == r"\\LAB.example\MSExchange Database(engine)\Database Cache Size"
+    assert (
+        header[1]
+        == rf"\\LAB.example\{INSTANCES}(Information Store/db1)\Online Defrag Pages Read/sec"
+    )
+    assert header[-1] == r"\\LAB.example\MSExchange Database(Information Store)\Database Cache Size"
     assert row[0] == "06/16/2007 13:20:00.250"
     assert len(header) == len(row) == 19
     assert text.count(b'"') == 2 * (len(header) + len(row))
@@ -119,10 +122,10 @@ def test_levels_are_those_of_the_moment_and_the_cache_is_the_process_s(tmp_path:
     logs.sample()
     logs.close()
 
-    assert values(tmp_path, "Log Generation Checkpoint Depth", "engine/db2") == [4]
+    assert values(tmp_path, "Log Generation Checkpoint Depth", "Information Store/db2") == [4]
     assert values(tmp_path, "Log File Current Generation") == [99]
-    assert values(tmp_path, "Database Cache Size", "engine") == [2 * 819_200]
-    assert values(tmp_path, "Database Cache Size (MB)", "engine") == [1.5625]
+    assert values(tmp_path, "Database Cache Size", "Information Store") == [2 * 819_200]
+    assert values(tmp_path, "Database Cache Size (MB)", "Information Store") == [1.5625]
 
 
 def test_a_restart_adds_rows_without_a_header_and_other_columns_with_one(tmp_path: Path) -> None:
@@ -133,7 +136,7 @@ def test_a_restart_adds_rows_without_a_header_and_other_columns_with_one(tmp_pat
 
     starts = [row[0].startswith("(PDH") for row in rows(tmp_path)]
     assert starts == [True, False, False, True, False, False]
-    assert values(tmp_path, "Log File Current Generation", "engine/db2") == [10, 10]
+    assert values(tmp_path, "Log File Current Generation", "Information Store/db2") == [10, 10]
 
 
 def test_rows_are_never_of_one_time_nor_go_back(tmp_path: Path) -> None:

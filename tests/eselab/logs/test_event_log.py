@@ -31,9 +31,9 @@ def test_the_agent_reads_provider_time_instance_and_strings_by_position(tmp_path
     assert (event.provider, event.event_id, event.record_id) == ("ESE", 700, 1)
     assert (event.computer, event.channel) == (COMPUTER, "Application")
     assert event.time == 1_182_395_655.123456
-    assert (event.process, event.ese_instance) == ("engine", "db1")
+    assert (event.process, event.ese_instance) == ("MSExchangeIS", "db1")
     assert event.database == path_of(tmp_path, "db1")
-    assert event.strings == ("engine", "4242", "db1: ", path_of(tmp_path, "db1"))
+    assert event.strings == ("MSExchangeIS", "4242", "db1: ", path_of(tmp_path, "db1"))
     assert event.level == "information"
 
 
@@ -56,7 +56,9 @@ def test_the_shape_is_that_of_evtx_dump(tmp_path: Path) -> None:
                 "Computer": COMPUTER,
             },
             "EventData": {
-                "Data": {"#text": ["engine", "4242", "db1: ", path_of(tmp_path, "db1"), "-1018"]}
+                "Data": {
+                    "#text": ["MSExchangeIS", "4242", "db1: ", path_of(tmp_path, "db1"), "-1018"]
+                }
             },
         }
     }
