@@ -31,6 +31,8 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     bytes_per_second: float
     latency_mean: float
     latency_p99: float
+    latency_read: float | None = None
+    """The mean of the reads of an `update`."""
 
 
 class Run:

@@ -98,8 +98,8 @@ def test_cache_saves_reads_depth_saves_writes_and_larger_pages_decide_nothing(
             each for each in findings.comparisons if each.what.endswith(f"those with {after.name}")
         ]
         assert stated.published == pytest.approx(before.iops / after.iops)
-        ours = [number(findings, relative, step.name) for step in (before, after)]
-        assert stated.ours == pytest.approx(ours[0] / ours[1])
+        shares = [number(findings, relative, step.name) for step in (before, after)]
+        assert stated.ours == pytest.approx(shares[0] / shares[1])
     # Where no message is longer than a page, none takes fewer of the larger ones.
     assert (larger.holds, larger.why.startswith("not decided: ")) == (None, True)
 

@@ -1,6 +1,7 @@
 """Backups of large files through the page cache and past it, on real files; on modelled drives."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -43,13 +44,19 @@ _VICTIM: Final = 16
 """The file that others use has this part of the bytes copied."""
 _PAIRS: Final = 5
 """Jobs of each manner."""
-SECONDS: Final = 60.0
-"""Of virtual time, of each modelled job."""
-_REQUESTS: Final = {"requests of 64 KB": 65_536, "requests of 1 MB": MIB}
-"""Of the published backup: 64 KB as it was, 1 MB by its largest buffer in the registry."""
+MEMORY: Final = 4 << 30
+"""Bytes that the published server had for its cache at most: Exchange 2003 has 32-bit addresses."""
+_REQUEST: Final = {"buffered": 65_536, "direct": MIB}
+"""Bytes. Of the published backup: 64 KB as it was, 1 MB by its largest buffer in the registry."""
+_UNDER_WAY: Final = 2
+"""One buffer is read while another is written."""
 _KIND: Final = "real files"
 _MODEL: Final[Kind] = "modelled disk"
 _ROOM: Final = "all copied data fitted into free memory: the cache had to evict nothing for it"
+_FULL: Final = (
+    "a cache of 4 GiB is full after a twentieth of the first published set, and each set is as slow"
+    " from then on: what slowed one published set more than the one before lies elsewhere"
+)
 _OTHER: Final = "memory and disks here are far faster, and their share in the time is another"
 _UNKNOWN: Final = "whether the cache had to give up anything is not known on this system"
 
@@ -105,25 +112,30 @@ def run(bench: Bench, total: int = TOTAL) -> Findings:
             bench.tell()
     for path in sources:
         path.unlink()
-    rates = [_modelled(bench, case, size) for case, size in _REQUESTS.items()]
+    slow, fast = (_modelled(bench, manner, total) for manner in _REQUEST)
     return Findings(
         rows=[
             *_rows("buffered", buffered, _BEFORE),
             *_rows("direct", direct, _AFTER),
-            *_modelled_rows(rates),
+            *_rates("buffered, modelled", _MODEL, slow, _BEFORE),
+            *_rates("direct, modelled", _MODEL, fast, _AFTER),
         ],
-        comparisons=[*_comparisons(buffered, direct, unable), _of_model(rates)],
+        comparisons=[*_comparisons(buffered, direct, unable), *_of_model(slow, fast)],
         remarks=[remark],
     )
 
 
-def _make(folder: Path, total: int) -> list[Path]:
-    """The originals, large and small as the published storage groups."""
+def _sizes(total: int) -> list[int]:
+    """Of the sets, large and small as the published storage groups, in whole MiB."""
     whole = sum(size for size, _ in _BEFORE)
-    sources = []
-    for name, (size, _) in zip(_SETS, _BEFORE, strict=True):
-        sources.append(folder / f"{name}.bin")
-        real_files.make(sources[-1], total * size // whole // MIB * MIB)
+    return [total * size // whole // MIB * MIB for size, _ in _BEFORE]
+
+
+def _make(folder: Path, total: int) -> list[Path]:
+    """The originals."""
+    sources = [folder / f"{name}.bin" for name in _SETS]
+    for source, size in zip(sources, _sizes(total), strict=True):
+        real_files.make(source, size)
     return sources
 
 
@@ -173,24 +185,34 @@ def _published(sets: Sequence[tuple[int, float]]) -> Job:
     )
 
 
-def _rows(case: str, jobs: Sequence[Job], sets: Sequence[tuple[int, float]]) -> list[ResultRow]:
-    job, published = _together(jobs), _published(sets)
-    figures: list[tuple[str, str, float | None, float | None]] = [
-        (f"{name} set", "MB/s", rate, ours)
-        for name, rate, ours in zip(
-            _SETS, published.rates, job.rates if job else [None] * len(sets), strict=True
-        )
-    ]
-    figures.append(("whole job", "MB/s", published.rate, job.rate if job else None))
-    left, victim = (job.left, job.victim) if job else (None, None)
-    figures += [
-        ("copies left in the page cache", "%", None, None if left is None else 100 * left),
-        ("another file still in it", "%", None, None if victim is None else 100 * victim),
-    ]
+def _rates(
+    case: str, kind: Kind, job: Job | None, sets: Sequence[tuple[int, float]]
+) -> list[ResultRow]:
+    published = _published(sets)
+    ours = [*job.rates, job.rate] if job else [None] * (len(sets) + 1)
+    names = [*(f"{name} set" for name in _SETS), "whole job"]
     return [
-        ResultRow(quantity=what, case=case, unit=unit, kind=_KIND, published=rate, ours=ours)
-        for what, unit, rate, ours in figures
+        ResultRow(quantity=name, case=case, unit="MB/s", kind=kind, published=rate, ours=own)
+        for name, rate, own in zip(names, [*published.rates, published.rate], ours, strict=True)
     ]
+
+
+def _rows(case: str, jobs: Sequence[Job], sets: Sequence[tuple[int, float]]) -> list[ResultRow]:
+    job = _together(jobs)
+    shares = (
+        ("copies left in the page cache", job.left if job else None),
+        ("another file still in it", job.victim if job else None),
+    )
+    return [
+        *_rates(case, _KIND, job, sets),
+        *(
+            ResultRow(
+                quantity=what, case=case, unit="%", kind=_KIND,
+                ours=None if share is None else 100 * share,
+            )
+            for what, share in shares
+        ),
+    ]  # fmt: skip
 
 
 def _comparisons(buffered: Sequence[Job], direct: Sequence[Job], unable: str) -> list[Comparison]:
@@ -211,38 +233,41 @@ def _comparisons(buffered: Sequence[Job], direct: Sequence[Job], unable: str) ->
     ]  # fmt: skip
 
 
-def _modelled(bench: Bench, case: str, size: int) -> float:
-    """MB/s of a copy within one LUN without a cache: of the slower one of both streams."""
-    half = 1 << 37
-    common = {"bytes": size, "seconds": SECONDS, "span": half}
-    plan = {
-        "lun": {**DRIVES, "write_cache": 0},
-        "workloads": [
-            {"name": "database", **common},
-            {"name": "copy", "operation": "write", "offset": half, **common},
-        ],
-    }
-    found = bench.disks(case.replace(" ", "-"), plan)
-    return min(each.bytes_per_second for each in found.values()) / 1e6
+def _modelled(bench: Bench, manner: str, total: int) -> Job:
+    """A copy within one LUN whose controller has no cache: what was read is written then.
+
+    Buffered writes go into memory, which is to the sets as MEMORY to the published ones, and to the
+    drives while nobody reads; they wait where it is full.
+    """
+    size, half = _REQUEST[manner], 1 << 37
+    memory = total * MEMORY // sum(size for size, _ in _BEFORE) if manner == "buffered" else 0
+    sizes, ends, count = _sizes(total), [0.0], 0
+    for name, part in zip(_SETS, sizes, strict=True):
+        count += part // size
+        copy = {
+            "name": "copy", "operation": "update", "bytes": size, "outstanding": _UNDER_WAY,
+            "span": half, "to": half, "count": count,
+        }  # fmt: skip
+        plan = {"lun": {**DRIVES, "write_cache": memory}, "workloads": [copy]}
+        # From the begin each time: the same until the set that is one more.
+        ends.append(bench.disks(f"{manner}-{name}", plan)["copy"].seconds)
+    seconds = [end - begin for begin, end in pairwise(ends)]
+    return Job(sizes=sizes, seconds=seconds, left=None, victim=None)
 
 
-def _modelled_rows(rates: Sequence[float]) -> list[ResultRow]:
-    published = (_published(_BEFORE).rate, _published(_AFTER).rate)
+def _of_model(buffered: Job, direct: Job) -> list[Comparison]:
+    before, after = _published(_BEFORE), _published(_AFTER)
     return [
-        ResultRow(
-            quantity="whole job", case=case, unit="MB/s", kind=_MODEL, published=rate, ours=ours
-        )
-        for case, rate, ours in zip(_REQUESTS, published, rates, strict=True)
-    ]
-
-
-def _of_model(rates: Sequence[float]) -> Comparison:
-    small, large = rates
-    return compared(
-        "throughput of the whole job: 1 MB, by 64 KB",
-        _MODEL, _published(_AFTER).rate / _published(_BEFORE).rate, large / small,
-        why="the modelled drives take another time for a request",
-    )  # fmt: skip
+        compared(
+            "throughput of the first set by that of the last: buffered, by direct; modelled",
+            _MODEL, before.fall / after.fall, buffered.fall / direct.fall, why=_FULL,
+        ),
+        compared(
+            "throughput of the whole job: direct, by buffered; modelled",
+            _MODEL, after.rate / before.rate, direct.rate / buffered.rate,
+            why="the modelled drives take another time for a request",
+        ),
+    ]  # fmt: skip
 
 
 def _absent(buffered: Sequence[Job]) -> str:
@@ -263,12 +288,14 @@ EXPERIMENT: Final = Experiment(
         " of jobs: their median and their range.",
         "The originals are not in the cache at the start, and a set is complete when its copy is"
         " on the disk. MB are millions of bytes.",
-        "Modelled: a copy within one LUN of 8 drives of 10,000 rpm without write cache, one request"
-        " of 64 KB or of 1 MB outstanding for either stream, as the size of buffers was part of the"
-        " published change.",
+        "Modelled: a copy of these sets within one LUN of 8 drives of 10,000 rpm whose controller"
+        f" has no cache. {_UNDER_WAY} requests are outstanding; each is a read, then the write of"
+        " what was read. Buffered: 64 KB at a time into memory, which holds as much of the sets as"
+        f" {MEMORY >> 30} GiB of the published ones. Direct: 1 MB at a time to the drives, as the"
+        " size of buffers was part of the published change.",
         f"Another file, of {TOTAL // _VICTIM // MIB} MiB, was read before each job: how much of it"
         " is still in the cache is counted with mincore.",
     ],
-    steps=2 * _PAIRS + len(_REQUESTS),
+    steps=2 * _PAIRS + len(_REQUEST) * len(_SETS),
     run=run,
 )

@@ -17,10 +17,11 @@ DRIVES: Final[dict[str, Any]] = {
 }
 """Of a LUN of any experiment: drives of the engine's data sheets behind a controller's cache."""
 
-_READ: Final = 327_680
+READ: Final = 327_680
+"""Bytes of a read of a scan."""
 OUTSTANDING: Final = 3
 """Reads of a scan that are under way at once, as the published rows have it (`_in_flight`)."""
-_STREAM_SECONDS: Final = 30.0
+STREAM_SECONDS: Final = 30.0
 _APART: Final = 1 << 37
 """Bytes from the begin of one database to that of the other."""
 _OFFSET, _LENGTH, _SECONDS = 60.0, 240.0, 360.0
@@ -80,18 +81,18 @@ def measured(bench: Bench, name: str, luns: Sequence[str], pages: int) -> Measur
     return Measured(readings.scans(run.events()), latency)
 
 
-def streams(bench: Bench, name: str, scans: int) -> list[Load]:
-    """So many scans on one LUN, without databases: each has OUTSTANDING reads under way."""
+def streams(bench: Bench, name: str, scans: int, seconds: float, **workload: Any) -> list[Load]:
+    """So many scans on one LUN, without databases. `workload`: more words of `engine disks`."""
     plan = {
         "lun": DRIVES,
         "workloads": [
             {
                 "name": f"scan{number}",
-                "bytes": _READ,
-                "outstanding": OUTSTANDING,
+                "bytes": READ,
                 "offset": number * _APART,
                 "span": _APART,
-                "seconds": _STREAM_SECONDS,
+                "seconds": seconds,
+                **workload,
             }
             for number in range(scans)
         ],
@@ -104,7 +105,10 @@ def run(bench: Bench, pages: int = PAGES) -> Findings:
     one = measured(bench, "one", ["lun7"], pages)
     two = measured(bench, "two", ["lun7", "lun7"], pages)
     apart = measured(bench, "apart", ["lun7", "lun8"], pages)
-    alone, both = streams(bench, "stream", 1), streams(bench, "streams", 2)
+    alone, both = (
+        streams(bench, name, scans, STREAM_SECONDS, outstanding=OUTSTANDING)
+        for name, scans in (("stream", 1), ("streams", 2))
+    )
     rows = [
         *_rows("one database", one.pages, one.latency, 0),
         *_rows("two on one LUN, sum of both", two.pages, two.latency, 1),
@@ -195,7 +199,7 @@ def _comparisons(one: Measured, two: Measured) -> list[Comparison]:
 def _in_flight() -> str:
     """Little's law on the published rows: bytes under way = rate x latency."""
     reads = [
-        rate * 1e6 * latency / 1e3 / _READ
+        rate * 1e6 * latency / 1e3 / READ
         for rate, latency in zip(_PUBLISHED["MB"], _PUBLISHED["latency"], strict=True)
     ]
     return (
