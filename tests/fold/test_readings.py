@@ -304,3 +304,11 @@ def test_the_latency_of_requests_is_kept_by_hour() -> None:
         rollups.Hour(2, 0.75, 2),
         rollups.Hour(3, 0.5, 1),
     ]
+
+
+def test_log_generations_are_those_of_a_day() -> None:
+    found = instance()
+    for at, value in ((1000, 0), (1015, 2), (1030, 5)):
+        fold(found, reading(at, value, metric="ese_log_generations_total", counter="d"))
+    # 15 s at 2 a second, 15 s at 5.
+    assert [day.log_generations for day in rollups.days(found.days)] == [105.0]

@@ -29,21 +29,21 @@ NOT_RUN = {"annotation", "returns", "decorator_list", "bases"}
 
 
 class Change(NamedTuple):
-    """`owner.field`, or its item `index`, becomes `value`."""
+    """`owner.field`, or its item `place`, becomes `value`."""
 
     line: int
     owner: Any
     field: str
-    index: int | None
+    place: int | None
     value: Any
     text: str
 
     def make(self) -> None:
         """Change the tree in place."""
-        if self.index is None:
+        if self.place is None:
             setattr(self.owner, self.field, self.value)
         else:
-            getattr(self.owner, self.field)[self.index] = self.value
+            getattr(self.owner, self.field)[self.place] = self.value
         ast.fix_missing_locations(self.owner)
 
 

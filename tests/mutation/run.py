@@ -51,10 +51,10 @@ NOTICED, NOT_TRIED = 1, 9
 
 
 class Mutant(NamedTuple):
-    """Change number `index` of a module; `path` is relative to the agent."""
+    """Change `number` of a module; `path` is relative to the agent."""
 
     path: str
-    index: int
+    number: int
     line: int
     text: str
 
@@ -134,7 +134,7 @@ def mutants() -> list[Mutant]:
 def replace(mutant: Mutant) -> bool:
     """Put the mutant into this process; False where it cannot be."""
     tree, file = parsed(mutant.path), str(AGENT / mutant.path)
-    list(changes(tree))[mutant.index].make()
+    list(changes(tree))[mutant.number].make()
     code = compile(tree, file, "exec", dont_inherit=True)
     made = {(each.co_qualname, each.co_firstlineno): each for each in functions_of(code)}
     done = False

@@ -85,9 +85,17 @@ def test_old_ratio_says_what_advise_says(tmp_path: Path) -> None:
     assert row(findings, "703: invocations", "nightly").ours == 1.0
 
 
-def test_two_scans_on_one_lun_are_slower_and_on_two_are_not(tmp_path: Path) -> None:
-    told = Told(tmp_path)
-    findings = checksum_parallel.run(told.bench, pages=400)
+@pytest.fixture(scope="module")
+def parallel(tmp_path_factory: pytest.TempPathFactory) -> tuple[Told, Findings]:
+    """Scans on one LUN and on two, of seed 1, once."""
+    told = Told(tmp_path_factory.mktemp("a"))
+    return told, checksum_parallel.run(told.bench, pages=400)
+
+
+def test_two_scans_on_one_lun_are_slower_and_on_two_are_not(
+    parallel: tuple[Told, Findings],
+) -> None:
+    told, findings = parallel
 
     one = number(findings, "read", "one database")
     assert number(findings, "read", "two on one LUN, sum of both") < one
@@ -98,21 +106,12 @@ def test_two_scans_on_one_lun_are_slower_and_on_two_are_not(tmp_path: Path) -> N
     assert number(findings, "read latency", "two on one LUN, each") > latency > 0
     assert told.count == EXPERIMENTS["checksum-parallel"].steps
     assert [each.holds for each in findings.comparisons[3:]] == [True, True]
-
-
-@pytest.fixture(scope="module")
-def parallel(tmp_path_factory: pytest.TempPathFactory) -> Findings:
-    """Scans on one LUN and on two, of seed 1, once."""
-    bench = Bench(tmp_path_factory.mktemp("a"), 1, lambda: None)
-    return checksum_parallel.run(bench, pages=200)
-
-
-def test_the_second_published_row_is_read_in_both_ways(parallel: Findings) -> None:
-    total, each = parallel.comparisons[:2]
-    assert total.published == each.published == pytest.approx(250 / 67)
+    # The second published row is read in both ways.
+    total, alone = findings.comparisons[:2]
+    assert total.published == alone.published == pytest.approx(250 / 67)
     assert isinstance(total.ours, float)
-    assert isinstance(each.ours, float)
-    assert each.ours > total.ours
+    assert isinstance(alone.ours, float)
+    assert alone.ours > total.ours
 
 
 def test_users_wait_for_eseutil_and_hardly_for_the_online_scan(tmp_path: Path) -> None:
@@ -331,17 +330,18 @@ def test_a_backup_that_had_room_in_the_cache_or_swings_decides_nothing(
     assert whole.why.startswith("not decided: ") is (holds is None)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes_and_another_does_not(
-    tmp_path: Path, parallel: Findings
+    tmp_path: Path, parallel: tuple[Told, Findings]
 ) -> None:
     def lines(findings: Findings) -> list[bytes]:
         experiment = EXPERIMENTS["checksum-parallel"]
         return repeatable_bytes(Result(experiment=experiment, findings=findings))
 
     def made(name: str, seed: int) -> Findings:
-        return checksum_parallel.run(Bench(tmp_path / name, seed, lambda: None), pages=200)
+        return checksum_parallel.run(Bench(tmp_path / name, seed, lambda: None), pages=400)
 
-    first = lines(parallel)
+    first = lines(parallel[1])
     assert len(first) == 22
     assert lines(made("a much longer name of a folder", 1)) == first
     assert lines(made("c", 2)) != first
