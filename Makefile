@@ -59,6 +59,7 @@ test: setup tools lint ## all checks and tests but the slow ones
 
 test-slow: setup tools ## the long tests; writes docs/reliability.md, docs/alerts.md
 	@scripts/tools deploy
+	@scripts/long-term
 	@rm -f $(FIGURES) $(VERDICTS)
 	@failed=; \
 	$(SLOW) -n $(shell nproc) --dist worksteal $(PYTEST_ARGS) $(COMPUTED) || failed=1; \
