@@ -67,6 +67,7 @@ test-campaign: setup tools ## the same with all seeds, mutants and bytes: hours;
 test-campaign: export ESEWATCH_CAMPAIGN := 1
 test-slow test-campaign:
 	@scripts/tools deploy
+	@scripts/long-term
 	@rm -f $(FIGURES) $(VERDICTS)
 	@failed=; \
 	$(SLOW) -n 3 --dist worksteal $(PYTEST_ARGS) $(BESIDE) || failed=1; \

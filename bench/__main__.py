@@ -31,6 +31,7 @@ NAMES = (
     "advice",
     "prometheus",
     "scale",
+    "kafka",
 )
 
 INTRODUCTION = """\

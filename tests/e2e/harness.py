@@ -383,6 +383,9 @@ def discover(folder: Path, targets: Sequence[str]) -> None:
     new.rename(folder / TARGETS)
 
 
+WITHOUT_REPLICA = {"action": "labeldrop", "regex": "replica"}
+
+
 @contextmanager
 def start_prometheus(
     folder: Path,
@@ -393,12 +396,13 @@ def start_prometheus(
     *,
     replica: str = "",
     write_to: str = "",
+    written: Sequence[Mapping[str, Any]] = (WITHOUT_REPLICA,),
 ) -> Iterator[Prometheus]:
     """A Prometheus that scrapes `targets` as job `esewatch` each second, with the shipped rules.
 
     `faster`: how much shorter alerts have to hold (hold_of). `shorter`: what is put in the place
     of times that expressions look back. `replica`: its name among those that do the same.
-    `write_to`: the store that gets all samples, without that name.
+    `write_to`: the store that gets all samples, relabelled by `written`.
     """
     port = free_port()
     folder.mkdir(parents=True, exist_ok=True)
@@ -416,11 +420,9 @@ def start_prometheus(
         }
     if replica:
         config["global"]["external_labels"] = {"replica": replica}
-        dropped = {"action": "labeldrop", "regex": "replica"}
-        config.setdefault("alerting", {})["alert_relabel_configs"] = [dropped]
+        config.setdefault("alerting", {})["alert_relabel_configs"] = [WITHOUT_REPLICA]
     if write_to:
-        kept = {"action": "labeldrop", "regex": "replica"}
-        config["remote_write"] = [{"url": write_to, "write_relabel_configs": [kept]}]
+        config["remote_write"] = [{"url": write_to, "write_relabel_configs": list(written)}]
     file = folder / "prometheus.yml"
     file.write_text(yaml.safe_dump(config))
     command: list[str | Path] = [

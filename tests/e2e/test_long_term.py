@@ -1,17 +1,19 @@
 """Two Prometheus that do the same work write into one store, which answers dashboards."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
 from tests.dashboards.asking import ask, offered
 from tests.dashboards.boards import Query, Span, loaded, queries
 from tests.e2e.harness import (
+    WITHOUT_REPLICA,
     Prometheus,
     Server,
     ended,
@@ -28,30 +30,72 @@ from tests.e2e.logs import (
 )
 from tests.support.evtx_writer import EvtxWriter
 from tests.support.ports import free_port
-from tests.support.tools import require
+from tests.support.tools import built, require
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 RECORDED = "computer:ese_known_bad_pages:sum"
 
 
+class Store(NamedTuple):
+    """A store behind Prometheus: its API of queries, where to write, what is written."""
+
+    api: Prometheus
+    write_to: str
+    written: Sequence[Mapping[str, Any]]
+
+
+def address() -> str:
+    """One of this machine that is free."""
+    return f"127.0.0.1:{free_port()}"
+
+
 @contextmanager
-def victoria_metrics(folder: Path) -> Iterator[Prometheus]:
-    """The store; of two samples of one second it keeps one."""
-    address = f"127.0.0.1:{free_port()}"
+def victoria_metrics(folder: Path) -> Iterator[Store]:
+    """Two samples of one second are one."""
+    listen = address()
     command = [
         require("victoria-metrics"),
         f"-storageDataPath={folder}",
-        f"-httpListenAddr={address}",
+        f"-httpListenAddr={listen}",
         *("-search.latencyOffset=0", "-dedup.minScrapeInterval=1s"),
     ]
-    server = Prometheus(command, f"http://{address}", folder.with_suffix(".log"))
+    server = Prometheus(command, f"http://{listen}", folder / "log")
     with ended(server):
         server.wait_until_ready("/health")
-        yield server
+        yield Store(server, f"{server.url}/api/v1/write", [WITHOUT_REPLICA])
 
 
-def test_dashboards_are_answered_from_a_store_that_two_replicas_write_to(tmp_path: Path) -> None:
+@contextmanager
+def thanos(folder: Path) -> Iterator[Store]:
+    """Both replicas are kept; a query takes one of them."""
+    program = built("thanos")
+    receiver, write, listen = address(), address(), address()
+    grpc = address()
+    receive = [
+        *(program, "receive", f"--tsdb.path={folder / 'data'}", '--label=receiver="0"'),
+        *(f"--http-address={receiver}", f"--grpc-address={grpc}"),
+        f"--remote-write.address={write}",
+    ]
+    query = [
+        *(program, "query", f"--http-address={listen}", f"--grpc-address={address()}"),
+        *(f"--endpoint={grpc}", "--query.replica-label=replica"),
+        "--query.replica-label=receiver",
+    ]
+    kept = Server(receive, f"http://{receiver}", folder / "receive.log")
+    with ended(kept):
+        kept.wait_until_ready("/-/ready")
+        server = Prometheus(query, f"http://{listen}", folder / "query.log")
+        with ended(server):
+            server.wait_until_ready("/-/ready")
+            yield Store(server, f"http://{write}/api/v1/receive", [])
+
+
+@pytest.mark.parametrize("long_term", [victoria_metrics, thanos])
+def test_dashboards_are_answered_from_a_store_that_two_replicas_write_to(
+    long_term: Callable[[Path], AbstractContextManager[Store]], tmp_path: Path
+) -> None:
+    (folder := tmp_path / "store").mkdir()
     now = utc_now()
     with EvtxWriter(tmp_path / "app.evtx") as log:
         write_checksum_pass(log, now - timedelta(days=3))
@@ -66,13 +110,13 @@ def test_dashboards_are_answered_from_a_store_that_two_replicas_write_to(tmp_pat
         ]
     }
     with (
-        victoria_metrics(tmp_path / "store") as store,
+        long_term(folder) as (store, write_to, written),
         start_agent(tmp_path / "agent", settings) as agent,
         start_prometheus(
-            tmp_path / "a", [agent.address], replica="a", write_to=f"{store.url}/api/v1/write"
+            tmp_path / "a", [agent.address], replica="a", write_to=write_to, written=written
         ) as first,
         start_prometheus(
-            tmp_path / "b", [agent.address], replica="b", write_to=f"{store.url}/api/v1/write"
+            tmp_path / "b", [agent.address], replica="b", write_to=write_to, written=written
         ) as second,
     ):
         for server in (first, second, store):

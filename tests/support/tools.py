@@ -53,6 +53,11 @@ def compiler() -> str:
     return shutil.which("cc") or skip("no C compiler is installed", {"kernel"})
 
 
+def built(name: str) -> str:
+    """Path of a program that scripts/long-term builds; skips the test without it."""
+    return shutil.which(name) or skip(f"{name} is not built (scripts/long-term)", {name})
+
+
 def _absent(name: str) -> NoReturn:
     tool = TOOLS[name]
     reason = f"{name} is not installed (`make tools`, or apt-get install {tool.package})"
