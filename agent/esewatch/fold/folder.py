@@ -23,6 +23,7 @@ from esewatch.fold.instances.instances import fold_log_file_event
 from esewatch.fold.readings import fold_reading
 from esewatch.fold.state import checkdb_results, damage
 from esewatch.fold.state.rebuilt import settle
+from esewatch.fold.state.rollups import HOUR_SECONDS
 from esewatch.fold.state.state import Metered, SourceState, State, series
 from esewatch.model import (
     Batch,
@@ -262,7 +263,8 @@ class Folder(Entities):
             self._database_event(origin, event, time, history=history)
         elif "file" in event.fields:
             self.changed.update(fold_log_file_event(self.state, computer, event, time))
-        if unexplained.counts(event, self.settings.providers):
+        # Most events are information, and none of them is an error.
+        if event.level != "information" and unexplained.counts(event, self.settings.providers):
             self.changed.add(unexplained.fold(self.state, computer, event, time))
 
     def _heard(self, origin: Origin, event: Event) -> None:
@@ -288,8 +290,11 @@ class Folder(Entities):
             instance = origin.instance = self._instance(computer, name, named_by_event=True)
         if instance is None:
             return
-        # A record with a number is noted with its channel.
-        heard = event.record_id is None and hours_heard.note(instance.hours, time)
+        # A record with a number is noted with its channel, and most are of the hour of the last.
+        heard = False
+        if event.record_id is None and (hour := time // HOUR_SECONDS) != origin.hour:
+            origin.hour = hour
+            heard = hours_heard.note(instance.hours, time)
         if not instances.fold_event(instance, event, time) and not heard:
             return
         self._touch("instance", computer, name.lower())

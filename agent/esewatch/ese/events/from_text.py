@@ -16,7 +16,7 @@ from esewatch.ese.catalogue.event_row import EventRow
 from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.ese.companions.companion_table import Envelope, companion_event
 from esewatch.ese.dates import DateOrder
-from esewatch.ese.events.from_strings import event_from_strings, row_of
+from esewatch.ese.events.from_strings import Around, event_from_strings, row_of
 from esewatch.ese.providers import is_ese_provider
 from esewatch.ese.strings import Fields, lowered, parse_process
 from esewatch.ese.text.hints import fields_of_values, places_of
@@ -77,6 +77,7 @@ class TextFrame(NamedTuple):
 
     provider: str
     computer: str
+    channel: str
     level: Level | None
     process: _Process
     row: EventRow
@@ -242,28 +243,30 @@ def _joined(text: str) -> str:
     return "\n".join([bare for line in lines if (bare := line.strip())])
 
 
-def text_frame(
-    provider: str, event_id: int, computer: str, level: Level | None, opening: str
-) -> TextFrame | None:
-    """The frame of texts of an ESE provider that begin with `opening`, `who (pid)`.
+def text_frame(around: Around, head: str) -> TextFrame | None:
+    """The frame of texts of an ESE provider that begin with `head`, `who (pid`, and `) `.
 
-    None where their event depends on more than this.
+    None where their event depends on more than this. Of `around` time and record id are of each.
     """
-    head, bracket, rest = opening.partition(")")
+    provider, event_id, _, computer, channel, _, level = around
     process, row = _process(head), row_of(provider, event_id)
-    if rest or not bracket or process is None or row is None:
+    if process is None or row is None or not head.isprintable():
         return None
-    return TextFrame(provider, computer, level or row.level, process, row)
+    return TextFrame(provider, computer, channel, level or row.level, process, row)
 
 
 def event_in_frame(
-    frame: TextFrame, rest: str, time: float | None, date_order: DateOrder | None
+    frame: TextFrame,
+    rest: str,
+    time: float | None,
+    record_id: int | None,
+    date_order: DateOrder | None,
 ) -> Event | None:
-    """The same as `event_from_text` of the opening, a blank and `rest`.
+    """The same as `event_from_text` of a text of the frame, with `rest` behind its head.
 
     None where no text like it was read before.
     """
-    provider, computer, level, process, row = frame
+    provider, computer, channel, level, process, row = frame
     recall = recalled(row.event_id, rest, date_order)
     if recall is None:
         return None
@@ -276,8 +279,8 @@ def event_in_frame(
         provider,
         time,
         computer,
-        "",
-        None,
+        channel,
+        record_id,
         level,
         process.process,
         process.state,

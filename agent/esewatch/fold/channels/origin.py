@@ -25,6 +25,7 @@ class Origin:
         "database",
         "event_ids",
         "host",
+        "hour",
         "instance",
         "instance_name",
         "is_snapshot",
@@ -47,4 +48,6 @@ class Origin:
         self.neighbours: Neighbours | None = None
         """Of the ranges of the channel."""
         self.instance: Instance | None = None
+        self.hour = math.nan
+        """The last hour since the epoch that was noted of the instance."""
         self.database: Database | None = None

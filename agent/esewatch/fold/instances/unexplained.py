@@ -23,8 +23,6 @@ MOST_STRINGS = 16
 
 def counts(event: Event, extra_providers: Sequence[str]) -> bool:
     """True if it is an error that nothing in esewatch uses."""
-    if event.level == "information":  # most are, and none of them is an error
-        return False
     return _counts(event.event_id, event.level, event.provider, tuple(extra_providers))
 
 

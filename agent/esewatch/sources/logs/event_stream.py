@@ -85,9 +85,11 @@ def first_time(options: EventOptions) -> OrderKey:
 
     def key(path: str, head: bytes) -> float | None:
         text = head.decode("utf-8", "replace")
-        times = Times(options.timezone, options.date_order)
-        times.learn(text)
+        times, learnt = Times(options.timezone, options.date_order), False
         for found in _DATE.finditer(text):
+            if found[1] and not learnt:  # the order of day and month matters
+                times.learn(text)
+                learnt = True
             try:
                 return times.read(found[0])
             except UnknownTimeError:

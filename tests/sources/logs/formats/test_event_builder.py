@@ -62,15 +62,15 @@ def test_events_that_are_logged_word_for_word_have_their_own_times_and_computers
     assert {event.database for event in events} == {"e:\\MDB06\\priv06.edb"}
 
 
-def test_the_events_that_are_kept_for_repetition_are_bounded(
+def test_the_processes_that_are_kept_for_repetition_are_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "_KEPT", 3)
     maker, harvest = Maker(EventOptions()), Harvest()
     for number in range(10):
-        message = render(700, [*HEAD, f"e:\\priv{number}.edb"])
+        message = render(700, [HEAD[0], str(number), HEAD[2], "e:\\priv.edb"])
         maker.add(Found(provider="ESE", event_id=700, message=message), 0, harvest)
-        assert len(maker._plain) <= 3
+        assert 0 < len(maker._frames) <= 3
     assert len(harvest.records) == 10
 
 

@@ -28,8 +28,8 @@ RECORD_LIMIT = 1 << 20
 """Longest record in bytes. An event of Windows has at most 64 KiB of text."""
 
 _UNREADABLE_LIMIT = 1_000
-_LONGEST_KEPT = 1024
-_KEPT = 512
+_LONGEST_KEPT = 256
+_KEPT = 4096
 
 
 class EventOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,7 +88,7 @@ class Maker:
         self.options = options
         self.times = Times(options.timezone, options.date_order)
         self._told: list[str] = []
-        self._plain: dict[Hashable, Event] = {}
+        self._frames: dict[Hashable, TextFrame | None] = {}
 
     def save(self) -> MakerState:
         """State at this point of the file."""
@@ -156,27 +156,33 @@ class Maker:
             event = event_of_strings(around, strings, options.providers, options.date_order)
             if event is not None and message and lacks(event):
                 return None
-        elif message and is_ese_provider(found.provider, options.providers):
+        elif message:
             event = self._by_text(found, time, computer, level)
         else:
             return None
         return None if event is None or event.companion else event
 
     def frame_of(self, found: Found) -> TextFrame | None:
-        """The frame of log lines whose text begins with the message of `found`; None without."""
-        options, number = self.options, found.event_id
-        if number is None or not is_ese_provider(found.provider, options.providers):
-            return None
+        """The frame of log lines that begin with `found`, whose message is a process; or None."""
+        head, bracket, rest = found.message.partition(")")
         level = level_of(found.level) if found.level else None
-        computer = found.computer or options.computer
-        return text_frame(found.provider, number, computer, level, found.message)
+        computer = found.computer or self.options.computer
+        return self._framed(found, computer, level, head) if bracket and not rest else None
 
     def in_frame(self, frame: TextFrame, time: str, rest: str) -> Event | None:
         """The same as `usual`, of a log line like one read before; None where that must decide."""
         moment = self.times.quick(time)
         if moment is None or self.times.notes:
             return None
-        return event_in_frame(frame, rest, moment, self.options.date_order)
+        return event_in_frame(frame, rest, moment, None, self.options.date_order)
+
+    def _framed(
+        self, found: Found, computer: str, level: Level | None, head: str
+    ) -> TextFrame | None:
+        provider, number = found.provider, found.event_id
+        if number is None or not is_ese_provider(provider, self.options.providers):
+            return None
+        return text_frame((provider, number, None, computer, found.channel, None, level), head)
 
     def add_own(self, line: OwnLine, harvest: Harvest) -> None:
         """Add an event that was read back whole to the harvest, if its provider is wanted."""
@@ -259,12 +265,19 @@ class Maker:
     def _by_text(
         self, found: Found, time: float | None, computer: str, level: Level | None
     ) -> Event | None:
-        """The event of the message; one without figures is logged again, word for word."""
-        key = (found.message, found.event_id, found.provider, computer, found.channel, level)
-        event = self._plain.get(key)
-        if event is not None:
-            return msgspec.structs.replace(event, time=time, record_id=found.record_id)
-        event = event_from_text(
+        """The event of the message, which is that of its frame where one like it was read."""
+        head, _, rest = found.message.partition(") ")
+        key = (head, found.event_id, found.provider, computer, found.channel, level)
+        frame, order = self._frames.get(key), self.options.date_order
+        if frame is not None and (
+            event := event_in_frame(frame, rest, time, found.record_id, order)
+        ):
+            return event
+        if frame is None and len(head) <= _LONGEST_KEPT:
+            if len(self._frames) >= _KEPT:
+                self._frames.clear()
+            self._frames[key] = self._framed(found, computer, level, head)
+        return event_from_text(
             message=found.message,
             provider=found.provider,
             event_id=found.event_id,
@@ -274,13 +287,8 @@ class Maker:
             record_id=found.record_id,
             level=level,
             extra_providers=self.options.providers,
-            date_order=self.options.date_order,
+            date_order=order,
         )
-        if event is not None and not event.fields and len(found.message) <= _LONGEST_KEPT:
-            if len(self._plain) >= _KEPT:
-                self._plain.clear()
-            self._plain[key] = event
-        return event
 
 
 def _clean(found: Found) -> None:

@@ -47,6 +47,11 @@ _LEVELS: dict[str, Level] = {
     "information": "information",
     "verbose": "verbose",
 }
+_SPELT = {
+    spelt: level
+    for name, level in _LEVELS.items()
+    for spelt in (name, name.upper(), name.capitalize())
+}
 
 
 _LONGEST_KEPT = 64
@@ -71,7 +76,7 @@ class Found(msgspec.Struct, gc=False):
 
 def level_of(text: str) -> Level | None:
     """Level of its name or number as Windows, PowerShell and collectors write it."""
-    return _LEVELS.get(text) or _LEVELS.get(text.strip().lower().replace(" ", ""))
+    return _SPELT.get(text) or _LEVELS.get(text.strip().lower().replace(" ", ""))
 
 
 def integer(value: object) -> int | None:

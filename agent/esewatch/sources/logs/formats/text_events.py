@@ -32,7 +32,8 @@ _ANCHORS = re.compile(
 )
 """Lines that show the meaning of those near them: labels of events, dashes of tables."""
 
-_ELEMENT = re.compile(rb"<Event[ >]")
+_ELEMENT = re.compile(rb"<(?=Event[ >])")
+"""One character is found far faster than a word."""
 _STARTS = re.compile(
     rb"[\s<\[(\"'>]{0,4}(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}\.?[T ,]+\d{1,2}[:.]\d\d|\d{8}T\d{4}"
     rb"|[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d|\d{1,3}>|\{|<Event[ >]"
